@@ -354,32 +354,6 @@ impl<'a> Transfer<'a> {
             addressed: false,
         }
     }
-
-    /// A successful transfer of one buffer without flags.
-    #[inline(always)]
-    pub(crate) fn plain(
-        direction: Direction,
-        descriptor: Descriptor<'a>,
-        asked_bytes: &'a u64,
-        moved_bytes: u64,
-        offset: Option<u64>,
-    ) -> Self {
-        Self {
-            direction,
-            descriptor,
-            from: None,
-            form: Form::Plain,
-            segment_bytes: Some(std::slice::from_ref(asked_bytes)),
-            segment_count: 1,
-            asked_bytes: Some(*asked_bytes),
-            result: Ok(moved_bytes),
-            offset,
-            special: false,
-            more: false,
-            sync: false,
-            addressed: false,
-        }
-    }
 }
 
 /// The direction of a transfer.

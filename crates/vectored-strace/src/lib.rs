@@ -41,7 +41,7 @@
 //!
 //! # Supported logs
 //!
-//! Logs of strace 4.5 to 6.x, written with or without any of these options:
+//! Logs of strace 5.0 to 6.x, written with or without any of these options:
 //!
 //! | option | effect on events |
 //! |---|---|

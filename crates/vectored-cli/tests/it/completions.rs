@@ -42,12 +42,7 @@ fn man_reads_all_pages_without_a_warning() {
         man.env("MANWIDTH", "80").env("LC_ALL", "C.UTF-8");
         let shown = match man.output() {
             Ok(shown) => shown,
-            Err(error) => {
-                return skip(
-                    "man_reads_all_pages_without_a_warning",
-                    &format!("man: {error}"),
-                );
-            }
+            Err(error) => return skip(&format!("man: {error}")),
         };
         let text = String::from_utf8_lossy(&shown.stdout);
         assert!(text.contains("SYNOPSIS"), "{file:?}: {text}");

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use crate::advise::strace_is_missing;
-use crate::support::{Bench, VECTORED, skip, stdout_of};
+use crate::support::{Bench, VECTORED, needs_strace, one_line, skip, stdout_of};
 
 /// The command of a screen, and what it saved.
 const SCREENS: [(&str, &str); 5] = [
@@ -54,11 +53,6 @@ fn missing_piece<'s>(screen: &'s str, text: &str) -> Option<&'s str> {
             }
             None => true,
         })
-}
-
-/// A text in one line, however it was wrapped.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -146,16 +140,13 @@ const TYPED: [(&str, i32, &[&str]); 6] = [
 /// Types the page: writes its programs, makes its edits, and gives its commands to one shell, in their order.
 #[test]
 fn ten_minutes_can_be_typed() {
-    const TEST: &str = "ten_minutes_can_be_typed";
-    if let Some(reason) = strace_is_missing() {
-        return skip(TEST, &reason);
-    }
+    needs_strace!();
     // A wrapper of Python would make calls of its own.
     let python = Command::new("python3")
         .args(["-c", "import sys; print(sys.executable)"])
         .output();
     let Ok(python) = python else {
-        return skip(TEST, "there is no python3");
+        return skip("there is no python3");
     };
     let python = String::from_utf8(python.stdout).unwrap();
     let folders = [VECTORED, &python].map(|program| Path::new(program).parent().unwrap().display());

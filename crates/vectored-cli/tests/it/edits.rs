@@ -8,105 +8,33 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::advise::strace_is_missing;
-use crate::support::{Bench, json, said_by, skip, stdout_of};
+use crate::support::{Bench, json, needs_strace, said_by, skip, stdout_of};
 
-struct Edit {
-    /// The project, and the number of the issue or pull request.
-    of: &'static str,
-    source: &'static str,
-    /// What `advise` finds before the edit, counted or listed.
-    finds: &'static str,
-    /// The file that the program writes; without one it is standard output.
-    writes: Option<&'static str>,
-    /// Calls of which the edit saves some, and how many.
-    saves: (&'static str, u64),
-}
-
-const EDITS: [Edit; 10] = [
-    Edit {
-        of: "exfatprogs/exfatprogs#174",
-        source: "exfatprogs.c",
-        finds: "seek-then-transfer",
-        writes: Some("image"),
-        saves: ("lseek", 1000),
-    },
-    Edit {
-        of: "BabbleSim/base#12",
-        source: "babblesim.c",
-        finds: "adjacent-writes",
-        writes: None,
-        saves: ("writes", 1000),
-    },
-    Edit {
-        of: "uutils/coreutils#7485",
-        source: "uutils.rs",
-        finds: "adjacent-writes",
-        writes: None,
-        saves: ("writes", 4995),
-    },
-    Edit {
-        of: "bheisler/cargo-criterion#60",
-        source: "cargo-criterion.rs",
-        finds: "small-reads",
-        writes: None,
-        saves: ("reads", 3999),
-    },
-    Edit {
-        of: "dmachard/DNS-collector#1125",
-        source: "dns-collector.go",
-        finds: "adjacent-writes",
-        writes: None,
-        saves: ("writes", 1998),
-    },
-    Edit {
-        of: "astrofrog/psrecord#85",
-        source: "psrecord.py",
-        finds: "adjacent-writes",
-        writes: Some("log"),
-        saves: ("writes", 1990),
-    },
-    Edit {
-        of: "dpkp/kafka-python#797",
-        source: "kafka-python.py",
-        finds: "adjacent-writes",
-        writes: None,
-        saves: ("writes", 200),
-    },
-    Edit {
-        of: "nodejs/node#6379",
-        source: "node.js",
-        finds: "adjacent-writes",
-        writes: None,
-        saves: ("writes", 2000),
-    },
-    Edit {
-        of: "miyagawa/Starman#59",
-        source: "starman.pl",
-        finds: "adjacent-writes",
-        writes: None,
-        saves: ("writes", 1000),
-    },
-    Edit {
-        of: "excon/excon#556",
-        source: "excon.rb",
-        finds: "stall",
-        writes: None,
-        saves: ("writes", 12),
-    },
-];
+/// The project and the number of its issue or pull request; the program; what `advise` finds before the edit, counted or
+/// listed; the file that the program writes, `-` for standard output; calls of which the edit saves some, and how many.
+const EDITS: &str = "\
+exfatprogs/exfatprogs#174 exfatprogs.c seek-then-transfer image lseek 1000
+BabbleSim/base#12 babblesim.c adjacent-writes - writes 1000
+uutils/coreutils#7485 uutils.rs adjacent-writes - writes 4995
+bheisler/cargo-criterion#60 cargo-criterion.rs small-reads - reads 3999
+dmachard/DNS-collector#1125 dns-collector.go adjacent-writes - writes 1998
+astrofrog/psrecord#85 psrecord.py adjacent-writes log writes 1990
+dpkp/kafka-python#797 kafka-python.py adjacent-writes - writes 200
+nodejs/node#6379 node.js adjacent-writes - writes 2000
+miyagawa/Starman#59 starman.pl adjacent-writes - writes 1000
+excon/excon#556 excon.rb stall - writes 12";
 
 /// Writes the program before or after the edit, and compiles it. Returns the command that runs it, or what is not installed.
-fn build(bench: &Bench, edit: &Edit, version: &str) -> Result<String, String> {
+fn build(bench: &Bench, source: &str, version: &str) -> Result<String, String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/edits/");
-    let text = fs::read_to_string(format!("{folder}{}", edit.source)).unwrap();
+    let text = fs::read_to_string(format!("{folder}{source}")).unwrap();
     let other = if version == "old" { "new" } else { "old" };
     let is_of_other = |line: &&str| {
         let comments = [format!("// {other}"), format!("# {other}")];
         comments.iter().any(|comment| line.ends_with(&**comment))
     };
     let lines: Vec<&str> = text.lines().filter(|line| !is_of_other(line)).collect();
-    let (_, language) = edit.source.split_once('.').unwrap();
+    let (_, language) = source.split_once('.').unwrap();
     let file = format!("{version}.{language}");
     fs::write(bench.work().join(&file), lines.join("\n") + "\n").unwrap();
     let (program, options) = match language {
@@ -140,17 +68,17 @@ fn calls(side: &Value, name: &str) -> [u64; 2] {
 
 #[test]
 fn edits_of_others_are_found_and_proved() {
-    const TEST: &str = "edits_of_others_are_found_and_proved";
-    if let Some(reason) = strace_is_missing() {
-        return skip(TEST, &reason);
-    }
-    for edit in EDITS {
-        let of = edit.of;
+    needs_strace!();
+    for edit in EDITS.lines() {
+        let [of, source, finds, writes, name, saved] = edit.split(' ').collect::<Vec<_>>()[..]
+        else {
+            panic!("{edit}");
+        };
         let bench = Bench::new();
         fs::write(bench.work().join("input"), "0123456,".repeat(500)).unwrap();
-        let commands = ["old", "new"].map(|version| build(&bench, &edit, version));
+        let commands = ["old", "new"].map(|version| build(&bench, source, version));
         let [Ok(old), Ok(new)] = &commands else {
-            skip(TEST, &format!("{of}: {commands:?}"));
+            skip(&format!("{of}: {commands:?}"));
             continue;
         };
 
@@ -160,36 +88,32 @@ fn edits_of_others_are_found_and_proved() {
         let advice = json(&fs::read_to_string(bench.work().join("advice")).unwrap());
         let found = ["findings", "uncounted"].map(|of| advice[of].as_array().unwrap());
         let mut found = found.into_iter().flatten();
-        if !found.any(|one| one["kind"] == edit.finds) {
+        if !found.any(|one| one["kind"] == finds) {
             // Timers of the kernel decide whether acknowledgements are delayed.
-            assert_eq!(edit.finds, "stall", "{of}: {said} {advice:#}");
-            skip(
-                TEST,
-                &format!("{of}: no answer waited for an acknowledgement"),
-            );
+            assert_eq!(finds, "stall", "{of}: {said} {advice:#}");
+            skip(&format!("{of}: no answer waited for an acknowledgement"));
         }
 
         let gate = |old: &str, new: &str| {
             let mut command = bench.command("versus --rounds 1 --warmup 0 --no-save --format json");
             command.args(["--fail-if-more-calls", "1%"]);
-            command.args(edit.writes.map(|file| format!("--same={file}")));
+            command.args((writes != "-").then(|| format!("--same={writes}")));
             command.args([old, new]);
             command
         };
         let result = json(&stdout_of(&mut gate(old, new)));
         assert_eq!(result["not_compared"].as_array().unwrap().len(), 0, "{of}");
-        let (name, saved) = edit.saves;
         let before = calls(&result["old"], name);
         let after = calls(&result["new"][0]["side"], name);
         // Threads of some runtimes wake each other by writes.
         let is_exact = ["c", "rs", "py", "pl"]
             .iter()
-            .any(|end| edit.source.ends_with(end));
+            .any(|end| source.ends_with(end));
         let slack = if is_exact { 0 } else { 4 };
         let least = before[0].saturating_sub(after[1] + slack);
         let most = (before[1] + slack).saturating_sub(after[0]);
         assert!(
-            (least..=most).contains(&saved),
+            (least..=most).contains(&saved.parse().unwrap()),
             "{of}: {name}: {before:?}, {after:?}"
         );
         let (_, refused) = said_by(&mut gate(new, old), 3);

@@ -1,6 +1,6 @@
 //! Golden files of the output, from the simulated machine.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Bench, MACHINE, stderr_of, stdout_of};
 
@@ -20,35 +20,13 @@ fn the_table_of_reads() {
     let bench = Bench::new();
     let words = "--operation read --target file --target pipe --segments 2,16";
     insta::assert_snapshot!(stdout_of(&mut bench.synthetic_with(words)));
-    for cell in bench.only_result()["cells"].as_array().unwrap() {
-        assert_eq!(cell["operation"], "read");
-        let is_file = cell["target"] == "file";
-        let expected = if is_file { "hot".into() } else { Value::Null };
-        assert_eq!(cell["page_cache"], expected);
-        let techniques = cell["techniques"].as_array().unwrap().iter();
-        let names: Vec<_> = techniques.map(|technique| &technique["name"]).collect();
-        assert_eq!(names, ["read-each", "read-then-split", "readv", "adaptive"]);
-    }
 }
 
 #[test]
 fn the_screen_of_copies() {
     let bench = Bench::new();
     insta::assert_snapshot!(stdout_of(&mut bench.synthetic_with("--operation copy")));
-    let results = bench.only_result();
-    let cells = results["cells"].as_array().unwrap();
-    assert!((1..=60).contains(&cells.len()), "{}", cells.len());
-    for cell in cells {
-        assert_eq!(cell["operation"], "copy");
-        let is_file = cell["from"] == "file";
-        let cache = if is_file { "hot".into() } else { Value::Null };
-        assert_eq!(
-            (&cell["page_cache"], &cell["buffer_bytes"]),
-            (&cache, &json!(128 << 10))
-        );
-        assert_eq!(cell["segment_count"], 1);
-    }
-    assert_eq!(results["cost_models"], json!([]));
+    assert_eq!(bench.only_result()["cost_models"], json!([]));
 }
 
 #[test]
@@ -68,14 +46,6 @@ fn the_table_of_asynchronous_writes_past_the_page_cache() {
     command.args(["--sizes", "100,512,4KiB", "--queue-depth", "1,8,64"]);
     command.args(["--technique", "io-uring,linux-aio"]);
     insta::assert_snapshot!(stdout_of(&mut command));
-    let cells = &bench.only_result()["cells"];
-    let alignment = json!({"memory_bytes": 512, "offset_bytes": 512});
-    for cell in cells.as_array().unwrap() {
-        assert_eq!(
-            (&cell["direct"], &cell["alignment"]),
-            (&json!(true), &alignment)
-        );
-    }
 }
 
 #[test]
@@ -83,12 +53,6 @@ fn the_table_of_mixes() {
     let bench = Bench::new();
     let words = "--mix 9x16,1x4096 --mix 64KiB,1x16,2x100,1x8 --mix 3x100 --target pipe";
     insta::assert_snapshot!(stdout_of(&mut bench.synthetic_with(words)));
-    let cells = &bench.only_result()["cells"];
-    assert_eq!(cells[0]["segment_count"], 10);
-    assert_eq!(cells[0]["segment_bytes"], Value::Null);
-    assert_eq!(cells[0]["segment_sizes"], json!([[9, 16], [1, 4096]]));
-    assert_eq!(cells[2]["segment_bytes"], 100);
-    assert_eq!(cells[2]["segment_sizes"], Value::Null);
 }
 
 #[test]
@@ -98,19 +62,6 @@ fn the_table_of_several_states() {
     command.args(["--cache", "cold,hot", "--iovec-setup", "once"]);
     command.args(["--layout", "adjacent", "--layout", "scattered"]);
     insta::assert_snapshot!(stdout_of(&mut command));
-    let results = bench.only_result();
-    let cells = results["cells"].as_array().unwrap();
-    let states: Vec<_> = cells
-        .iter()
-        .map(|cell| json!([cell["cache"], cell["layout"], cell["iovec_setup"]]))
-        .collect();
-    for cache in ["hot", "cold"] {
-        for layout in ["scattered", "adjacent"] {
-            let state = json!([cache, layout, "once"]);
-            assert_eq!(states.iter().filter(|one| **one == state).count(), 2);
-        }
-    }
-    assert_eq!(cells.len(), 8);
 }
 
 #[test]
@@ -128,15 +79,6 @@ fn the_table_of_asynchronous_techniques() {
     command.args(["--technique", "io-uring,linux-aio"]);
     command.args(["--target", "file,pipe,null", "--queue-depth", "1,8,64"]);
     insta::assert_snapshot!(stdout_of(&mut command));
-    let results = bench.only_result();
-    let cells = results["cells"].as_array().unwrap();
-    let depths: Vec<_> = cells.iter().map(|cell| &cell["queue_depth"]).collect();
-    assert_eq!(depths, [1, 8, 64, 1, 8, 64, 1, 1, 1, 8, 64, 1, 8, 64]);
-    let technique = &cells[0]["techniques"][0];
-    assert_eq!(technique["name"], "writev");
-    assert!(technique["latency_p50_ns"].as_f64() <= technique["latency_p999_ns"].as_f64());
-    let reason = results["left_out"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("a stream or device"), "{reason}");
 }
 
 #[test]
@@ -149,13 +91,6 @@ fn the_table_of_several_writers() {
         "--sizes",
         "64,1KiB"
     ])));
-    let results = bench.only_result();
-    let cell = &results["cells"][1];
-    assert_eq!(cell["writers"], 2);
-    let figures = &cell["techniques"][0]["writers"];
-    assert_eq!(figures["writer_median_ns"].as_array().unwrap().len(), 2);
-    let reason = results["left_out"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("null, which has one writer"), "{reason}");
 }
 
 #[test]

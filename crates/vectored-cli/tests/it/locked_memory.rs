@@ -24,18 +24,14 @@ fn measured(limit_kib: u32) -> Result<String, String> {
 
 #[test]
 fn sends_without_a_copy_wait_for_locked_memory_and_name_its_limit() {
-    let test = "sends_without_a_copy_wait_for_locked_memory_and_name_its_limit";
     if !rustix::process::geteuid().is_root() {
-        return skip(
-            test,
-            "processes of one user share the limit unless they have CAP_IPC_LOCK, as those of root do",
-        );
+        return skip("only processes of root have a limit of their own");
     }
     let setpriv = Command::new("setpriv")
         .args(["--bounding-set=-ipc_lock", "true"])
         .status();
     if !setpriv.is_ok_and(|status| status.success()) {
-        return skip(test, "setpriv cannot drop CAP_IPC_LOCK here");
+        return skip("setpriv cannot drop CAP_IPC_LOCK here");
     }
     // The list and its pages' edges do not fit.
     let message = measured(64).unwrap_err();

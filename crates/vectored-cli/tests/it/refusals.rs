@@ -29,71 +29,36 @@ fn what_does_not_go_together_is_left_out_once_for_each_list_and_target() {
     let results = bench.only_result();
     assert_eq!(results["left_out"].as_array().unwrap().len(), 2);
     let cells = results["cells"].as_array().unwrap().iter();
-    let cells: Vec<_> = cells
-        .map(|cell| (&cell["target"], &cell["sync"], &cell["cache"]))
-        .collect();
-    let expected = [
-        ("file", "none", "hot"),
-        ("file", "none", "cold"),
-        ("file", "fsync", "hot"),
-        ("file", "fsync", "cold"),
-        ("pipe", "none", "hot"),
-        ("pipe", "none", "cold"),
-        ("unix", "none", "hot"),
-        ("unix", "none", "cold"),
-    ];
-    assert_eq!(cells.len(), expected.len());
-    for (cell, (target, sync, cache)) in cells.into_iter().zip(expected) {
-        assert_eq!(cell, (&target.into(), &sync.into(), &cache.into()));
-    }
+    let on = |name: &str| cells.clone().filter(|cell| cell["target"] == name).count();
+    assert_eq!(["file", "pipe", "unix"].map(on), [4, 2, 2]);
 }
 
 #[test]
 fn file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there() {
-    let test = "file_systems_that_cannot_be_measured_are_refused_and_nothing_is_left_there";
-    let in_memory = "size=80m";
-    let cold = "--operation read --page-cache cold --dir MOUNT";
     // 64 MiB are enough for a file that is appended to.
-    for (options, args, code, words) in [
-        (
-            in_memory,
-            "--direct --target file --dir MOUNT",
-            2,
-            ["tmpfs", "with --dir"],
-        ),
-        (
-            in_memory,
-            "--direct --target MOUNT --dir .",
-            2,
-            ["with --target", "omit --direct"],
-        ),
-        (in_memory, cold, 2, ["tmpfs", "--page-cache hot"]),
-        ("ro", "--target file --dir MOUNT", 2, ["read-only", "--dir"]),
-        (
-            "ro",
-            "--target file-overwrite --dir MOUNT",
-            2,
-            ["read-only", "--dir"],
-        ),
-        ("ro", "--target MOUNT", 2, ["read-only", "--target"]),
-        ("size=4m", "--dir MOUNT", 1, ["free space", "--dir"]),
-        (
-            "size=64m",
-            "--target file-overwrite --dir MOUNT",
-            1,
-            ["free space", "--dir"],
-        ),
+    for row in [
+        "size=80m / --direct --target file --dir MOUNT / 2 / tmpfs / with --dir",
+        "size=80m / --direct --target MOUNT --dir . / 2 / with --target / omit --direct",
+        "size=80m / --operation read --page-cache cold --dir MOUNT / 2 / tmpfs / --page-cache hot",
+        "ro / --target file --dir MOUNT / 2 / read-only / --dir",
+        "ro / --target MOUNT / 2 / read-only / --target",
+        "size=4m / --dir MOUNT / 1 / free space / --dir",
+        "size=64m / --target file-overwrite --dir MOUNT / 1 / free space / --dir",
     ] {
+        let [options, args, code, words @ ..] = &row.split(" / ").collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
         let mount = match Tmpfs::mount(options) {
             Ok(mount) => mount,
-            Err(reason) => return skip(test, &reason),
+            Err(reason) => return skip(&reason),
         };
         let dir = mount.path().to_str().unwrap();
         let args = args.replace("MOUNT", dir);
         let args: Vec<&str> = args.split(' ').collect();
-        refused(&Bench::new(), &args, code, &[dir, words[0], words[1]]);
+        let words = [&[dir], words].concat();
+        refused(&Bench::new(), &args, code.parse().unwrap(), &words);
         assert!(entries(mount.path()).is_empty());
-        if options == "size=64m" {
+        if *options == "size=64m" {
             let fits = format!("measure --target {dir} --budget 100ms --segments 2 --sizes 64");
             Bench::new().command(&fits).assert().success();
             assert!(entries(mount.path()).is_empty());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Child, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -36,82 +36,57 @@ fn a_real_run_reads_from_every_target_and_leaves_no_file() {
 }
 
 #[test]
-fn a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file() {
-    let test = "a_real_run_moves_bytes_past_the_page_cache_and_leaves_no_file";
-    if let Err(error) = check_direct(Bench::new().work().as_path()) {
-        return skip(test, &error.to_string());
-    }
-    for words in ["write --target file-overwrite", "read --target file"] {
+fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
+    // A single cell has at least one round, however slow the machine is.
+    for (words, title) in [
+        (
+            "--direct --mix 1x4KiB,2x8KiB --target file-overwrite",
+            "O_DIRECT: transfers go between",
+        ),
+        (
+            "--direct --mix 1x4KiB,2x8KiB --target file --operation read",
+            "O_DIRECT: transfers go between",
+        ),
+        (
+            "--technique io-uring --queue-depth 8 --segments 16 --sizes 1KiB --target file",
+            "Latency of a transfer: file, queue depth 8",
+        ),
+        (
+            "--writers 3 --segments 16 --sizes 64 --target file",
+            "file, 3 writers",
+        ),
+        (
+            "--writers 3 --segments 16 --sizes 64 --target unix",
+            "unix, 3 writers",
+        ),
+    ] {
         let bench = Bench::new();
-        let options = "measure --details --direct --budget 300ms --mix 1x4KiB,2x8KiB --operation";
-        let table = stdout_of(&mut bench.command(&format!("{options} {words}")));
-        assert!(table.contains("O_DIRECT: transfers go between"), "{table}");
+        let lacks = if words.contains("direct") {
+            check_direct(&bench.work())
+                .err()
+                .map(|error| error.to_string())
+        } else {
+            let missing = check_available(TechniqueName::new("io-uring"), 8).err();
+            missing
+                .filter(|_| words.contains("io-uring"))
+                .map(|missing| missing.to_string())
+        };
+        if let Some(reason) = lacks {
+            skip(&format!("{words}: {reason}"));
+            continue;
+        }
+        let options = format!("measure --details --budget 300ms {words}");
+        let table = stdout_of(&mut bench.command(&options));
+        assert!(table.contains(title), "{table}");
         assert!(entries(&bench.work()).is_empty());
         let results = bench.only_result();
-        let cell = &results["cells"][0];
-        assert!(cell["alignment"]["offset_bytes"].as_u64() > Some(0));
-        assert!(cell["proof_calls"].as_u64() > Some(0));
-        assert_eq!(cell["techniques"].as_array().unwrap().len(), 4);
+        assert!(
+            results["cells"][0]["proof_calls"].as_u64() > Some(0),
+            "{results}"
+        );
         // Calibration measures the page cache, and models would be of the device.
-        assert_eq!(results["cost_models"], json!([]));
-    }
-}
-
-#[test]
-fn a_real_run_measures_io_uring_with_several_transfers_in_flight() {
-    let test = "a_real_run_measures_io_uring_with_several_transfers_in_flight";
-    if let Err(unavailable) = check_available(TechniqueName::new("io-uring"), 8) {
-        return skip(test, &unavailable.to_string());
-    }
-    // A single cell has at least one round, however slow the machine is.
-    for target in ["file", "null"] {
-        let bench = Bench::new();
-        let mut command = bench.vectored();
-        command.args([
-            "measure",
-            "--details",
-            "--target",
-            target,
-            "--budget",
-            "300ms",
-        ]);
-        command.args(["--technique", "io-uring", "--queue-depth", "8"]);
-        command.args(["--segments", "16", "--sizes", "1KiB"]);
-        let table = stdout_of(&mut command);
-        let title = format!("Latency of a transfer: {target}, queue depth 8");
-        assert!(table.contains(&title), "{table}");
-        assert!(entries(&bench.work()).is_empty());
-        let cell = &bench.only_result()["cells"][0];
-        assert_eq!(cell["queue_depth"], 8);
-        let techniques = cell["techniques"].as_array().unwrap();
-        let names = techniques.iter().map(|t| t["name"].as_str().unwrap());
-        let names: Vec<_> = names.collect();
-        assert_eq!(names, ["writev", "io-uring", "adaptive"]);
-        let is_proved = cell["proof_calls"].as_u64() > Some(0);
-        assert_eq!(is_proved, target == "file");
-    }
-}
-
-#[test]
-fn several_writers_write_records_to_one_target_or_to_a_connection_each() {
-    for target in ["file", "pipe", "unix"] {
-        let bench = Bench::new();
-        let mut command = bench.vectored();
-        command.args(["measure", "--target", target, "--budget", "300ms"]);
-        command.args(["--writers", "3", "--segments", "16", "--sizes", "64"]);
-        let table = stdout_of(&mut command);
-        let title = format!("{target}, 3 writers");
-        assert!(table.contains(&title), "{table}");
-        assert!(entries(&bench.work()).is_empty());
-        let cell = &bench.only_result()["cells"][0];
-        let techniques = cell["techniques"].as_array().unwrap();
-        let writev = techniques
-            .iter()
-            .find(|one| one["name"] == "writev")
-            .unwrap();
-        let figures = &writev["writers"];
-        assert_eq!(figures["writer_median_ns"].as_array().unwrap().len(), 3);
-        assert!(cell["proof_calls"].as_u64() > Some(0));
+        let is_modelled = results["cost_models"] != json!([]);
+        assert!(!is_modelled || !words.contains("direct"), "{results}");
     }
 }
 
@@ -168,12 +143,7 @@ fn a_signal_before_any_figures_saves_nothing() {
             .find_map(|line| line.strip_prefix("SigCgt:"))?;
         u64::from_str_radix(mask.trim(), 16).ok()
     };
-    let began = Instant::now();
     while catches().is_none_or(|mask| mask & (1 << 24) == 0) {
-        assert!(
-            began.elapsed() < Duration::from_secs(600),
-            "it does not begin"
-        );
         sleep(Duration::from_millis(1));
     }
     let pid = Pid::from_raw(child.id() as i32).unwrap();
@@ -213,17 +183,12 @@ impl LongRun {
 
     /// Waits until the run has written at least `bytes` bytes, by `/proc/PID/io`.
     fn wait_until_written(&self, bytes: u64) {
-        let began = Instant::now();
         let written = || -> Option<u64> {
             let io = fs::read_to_string(format!("/proc/{}/io", self.child.id())).ok()?;
             let line = io.lines().find_map(|line| line.strip_prefix("wchar: "))?;
             line.parse().ok()
         };
         while written() < Some(bytes) {
-            assert!(
-                began.elapsed() < Duration::from_secs(600),
-                "it does not begin"
-            );
             sleep(Duration::from_millis(10));
         }
     }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::support::{Bench, MACHINE, stderr_of, stdout_of};
+use crate::support::{Bench, MACHINE, one_line, stderr_of, stdout_of};
 
 /// The output of a command on a terminal of this width.
 fn on_terminal(command: Command, columns: u16) -> String {
@@ -158,12 +158,9 @@ fn the_default_run_is_one_screen() {
     let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert!(text.lines().count() <= 22, "{text}");
     assert!(widest(text.lines().next().unwrap()) <= 80, "{text}");
-    for (target, begin) in [
-        ("file", "copy below "),
-        ("pipe", "copy below "),
-        ("unix", "copy below "),
-    ] {
-        assert!(text.contains(&format!("\n{target}: {begin}")), "{text}");
+    for target in ["file", "pipe", "unix"] {
+        let begin = format!("\n{target}: copy below ");
+        assert!(text.contains(&begin), "{text}");
     }
     // The last sentence holds for all targets.
     let (_, last) = text.split_once("\noverall: copy up to ").unwrap();
@@ -176,7 +173,7 @@ fn a_rate_says_what_the_choice_is_worth() {
     let bench = Bench::new();
     let words = "--mix 12,3000 --target pipe --rate 50000/s";
     let text = stdout_of(&mut bench.synthetic_with(words));
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(&text);
     let words =
         "pipe: At 50,000 lists a second the fastest saves 0.3 % of a CPU against the next best";
     assert!(text.contains(words), "{text}");

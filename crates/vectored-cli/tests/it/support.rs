@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -62,6 +63,13 @@ impl Bench {
             .env("TERM", "xterm")
             .current_dir(self.work());
         command
+    }
+
+    /// A script of sh(1), whose `$0` is `vectored`.
+    pub fn script(&self, script: &str) -> assert_cmd::Command {
+        let mut shell = self.program("sh");
+        shell.args(["-c", script, VECTORED]);
+        assert_cmd::Command::from_std(shell)
     }
 
     /// `vectored` with these words, which have no blanks in them.
@@ -144,17 +152,48 @@ pub fn refused(bench: &Bench, args: &[&str], code: i32, words: &[&str]) {
     assert_eq!(bench.saved(), Vec::<PathBuf>::new());
 }
 
-/// Records that a test could not run here, in the file that `VECTORED_SKIPS` names.
-pub fn skip(test: &str, reason: &str) {
-    eprintln!("skipped {test}: {reason}");
+/// Records that this test could not run here, in the file that `VECTORED_SKIPS` names.
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or_default();
+    let line = format!("{}: {reason}", test.rsplit("::").next().unwrap());
+    eprintln!("skipped {line}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
-        let mut list = fs::File::options()
-            .append(true)
-            .create(true)
-            .open(list)
-            .unwrap();
-        writeln!(list, "{test}: {reason}").unwrap();
+        let list = fs::File::options().append(true).create(true).open(list);
+        writeln!(list.unwrap(), "{line}").unwrap();
     }
+}
+
+/// Skips a test where no command can be traced.
+macro_rules! needs_strace {
+    () => {
+        if let Some(reason) = crate::support::strace_is_missing() {
+            return crate::support::skip(&reason);
+        }
+    };
+}
+pub(crate) use needs_strace;
+
+/// Why no command can be traced here, if so.
+pub fn strace_is_missing() -> Option<String> {
+    let mut strace = Command::new("strace");
+    strace.args(["-o", "/dev/stdout", "-e", "trace=exit_group", "true"]);
+    match strace.output() {
+        Err(error) => Some(format!("cannot run strace: {error}")),
+        Ok(output) if String::from_utf8_lossy(&output.stdout).contains("+++ exited with 0") => None,
+        Ok(output) => Some(format!("strace cannot trace: {output:?}")),
+    }
+}
+
+/// Makes a FIFO.
+pub fn make_fifo(path: &Path) {
+    let mode = Mode::RUSR | Mode::WUSR;
+    mknodat(CWD, path, FileType::Fifo, mode, 0).unwrap();
+}
+
+/// A text in one line, however it was wrapped.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A tmpfs that is gone with this value.

@@ -11,27 +11,11 @@ use crate::text::numbers::{leading, leading_any};
 pub(crate) struct Arguments<'a> {
     text: &'a [u8],
     at: usize,
-    /// The first argument and its length in bytes, if it is a descriptor that was read already.
-    first: Option<(Descriptor<'a>, usize)>,
 }
 
 impl<'a> Arguments<'a> {
     pub(crate) fn new(text: &'a [u8]) -> Self {
-        Self {
-            text,
-            at: 0,
-            first: None,
-        }
-    }
-
-    /// Arguments whose first is a descriptor of `bytes` bytes that was read already.
-    #[inline]
-    pub(crate) fn with_first(text: &'a [u8], first: Descriptor<'a>, bytes: usize) -> Self {
-        Self {
-            text,
-            at: 0,
-            first: Some((first, bytes)),
-        }
+        Self { text, at: 0 }
     }
 
     /// The text not yet read.
@@ -40,18 +24,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Reads a descriptor: `3`, `3</tmp/x>`, `3</tmp/x>(deleted)`, `-1`.
-    #[inline]
     pub(crate) fn descriptor(&mut self) -> Result<Descriptor<'a>, SkipReason> {
-        match self.first {
-            Some((first, bytes)) if self.at == 0 => {
-                self.at = bytes;
-                Ok(first)
-            }
-            _ => self.read_descriptor(),
-        }
-    }
-
-    fn read_descriptor(&mut self) -> Result<Descriptor<'a>, SkipReason> {
         let negative = self.eat(b"-");
         let (number, digits) = leading(self.rest())?;
         let number = i32::try_from(number).map_err(|_| SkipReason::Overflow)?;

@@ -4,7 +4,7 @@ use memchr::memrchr;
 
 use crate::call::arguments::Arguments;
 use crate::counts::SkipReason;
-use crate::text::numbers::{fraction_ns, leading, leading_any, six_digits, trailing_short_number};
+use crate::text::numbers::{fraction_ns, leading, leading_any};
 
 /// Longest duration between `<` and `>`, in bytes: any seconds that fit 64 bits of ns, a point, nine digits.
 const MAX_DURATION_BYTES: usize = 24;
@@ -29,36 +29,13 @@ pub(crate) struct Tail {
     pub(crate) end: usize,
     /// Duration (`-T`), in ns.
     pub(crate) took_ns: Option<u64>,
-    /// The result, if it is a number of up to seven digits and nothing else.
-    pub(crate) value: Option<u64>,
 }
 
 impl Tail {
     /// Reads the tail of a call; `None` if it has no result.
-    #[inline]
-    pub(crate) fn of(call: &[u8]) -> Option<Self> {
-        let duration = short_duration(call).or_else(|| duration(call));
-        Self::with_number(call, duration).or_else(|| Self::with_any(call, duration))
-    }
-
-    #[inline]
-    fn with_number(call: &[u8], duration: Option<(usize, u64)>) -> Option<Self> {
-        let (end, took_ns) = end_and_time(call, duration);
-        // In most lines only a number follows the equals sign.
-        let (value, digits) = trailing_short_number(&call[..end])?;
-        let [_, _, _, .., b' ', b'=', b' '] = call[..end - digits] else {
-            return None;
-        };
-        Some(Self {
-            equals: end - digits - 2,
-            end,
-            took_ns,
-            value: Some(value),
-        })
-    }
-
-    fn with_any(call: &[u8], duration: Option<(usize, u64)>) -> Option<Self> {
-        let (end, took_ns) = end_and_time(call, duration);
+    pub(crate) fn read(call: &[u8]) -> Option<Self> {
+        let (end, took_ns) = duration(call).unzip();
+        let end = end.unwrap_or(call.len());
         let mut before = end;
         loop {
             let equals = memrchr(b'=', &call[..before])?;
@@ -71,20 +48,10 @@ impl Tail {
                     equals,
                     end,
                     took_ns,
-                    value: None,
                 });
             }
             before = equals;
         }
-    }
-}
-
-/// The end of the result, and the duration.
-#[inline]
-fn end_and_time(call: &[u8], duration: Option<(usize, u64)>) -> (usize, Option<u64>) {
-    match duration {
-        Some((start, took_ns)) => (start, Some(took_ns)),
-        None => (call.len(), None),
     }
 }
 
@@ -127,24 +94,6 @@ fn error_name(text: &[u8]) -> &[u8] {
     }
 }
 
-/// A faster [`duration`] for times below ten seconds with microseconds.
-#[inline]
-fn short_duration(call: &[u8]) -> Option<(usize, u64)> {
-    let (_, last) = call.split_last_chunk::<11>()?;
-    let [b' ', b'<', second, b'.', a, b, c, d, e, f, b'>'] = *last else {
-        return None;
-    };
-    let second = second.wrapping_sub(b'0');
-    if second > 9 {
-        return None;
-    }
-    let micros = six_digits([a, b, c, d, e, f])?;
-    Some((
-        call.len() - last.len(),
-        u64::from(second) * SECOND_NS + micros * 1000,
-    ))
-}
-
 /// The position of the blank before the duration at the end of a call, and the duration in ns.
 fn duration(call: &[u8]) -> Option<(usize, u64)> {
     let inner = call.strip_suffix(b">")?;
@@ -174,7 +123,7 @@ mod tests {
 
     #[track_caller]
     fn check(call: &str, result: &str, took_ns: Option<u64>) {
-        let tail = Tail::of(call.as_bytes()).unwrap();
+        let tail = Tail::read(call.as_bytes()).unwrap();
         assert_eq!(&call[tail.equals + 2..tail.end], result);
         assert_eq!(tail.took_ns, took_ns);
     }
@@ -200,7 +149,7 @@ mod tests {
     fn a_call_without_a_result_has_no_tail() {
         for call in ["", "=", "f() =", "close(9)", "f(a=b)", "f() = 5>"] {
             let expected = call.ends_with("5>");
-            assert_eq!(Tail::of(call.as_bytes()).is_some(), expected, "{call}");
+            assert_eq!(Tail::read(call.as_bytes()).is_some(), expected, "{call}");
         }
     }
 

@@ -6,13 +6,12 @@ use memchr::memmem::{self, Finder};
 
 use crate::call::arguments::Arguments;
 use crate::call::body::Body;
-use crate::call::call_prefix::FirstArgument;
 use crate::call::call_result::{Outcome, is_success, outcome, thread};
 use crate::call::descriptors;
 use crate::call::names::Syscall;
 use crate::call::transfers::{Segments, is_cut, transfer};
 use crate::counts::SkipReason;
-use crate::event::{Action, Ask, Descriptor, Named};
+use crate::event::{Action, Ask, Named};
 use crate::text::numbers::{leading, leading_any};
 
 /// The action of a call, and the reason if part of the call could not be read.
@@ -22,18 +21,9 @@ pub(crate) struct ReadCall<'a> {
     pub(crate) missing: Option<SkipReason>,
 }
 
-impl<'a> ReadCall<'a> {
-    fn complete(action: Action<'a>) -> Self {
-        Self {
-            action,
-            missing: None,
-        }
-    }
-}
-
 /// Reads a call. If its arguments cannot be read, the action is [`Action::Unread`].
 pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'a> {
-    let action = match body.prefix.name {
+    let action = match body.call {
         Syscall::Transfer(shape, direction) => {
             return match transfer(shape, direction, body, segments) {
                 Ok(transfer) => ReadCall {
@@ -47,15 +37,15 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
         name => action(name, body),
     };
     match action {
-        Ok(None | Some(Action::Ask(_)))
-            if body.prefix.name.needs_result() && body.result() == b"?" =>
-        {
+        Ok(None | Some(Action::Ask(_))) if body.call.needs_result() && body.result() == b"?" => {
             unread(body, SkipReason::Unreadable)
         }
-        Ok(Some(action)) => ReadCall::complete(action),
-        Ok(None) => ReadCall::complete(Action::Other {
-            descriptor: first_descriptor(body),
-        }),
+        Ok(action) => ReadCall {
+            action: action.unwrap_or(Action::Other {
+                descriptor: body.first_descriptor(),
+            }),
+            missing: None,
+        },
         Err(reason) => unread(body, reason),
     }
 }
@@ -64,7 +54,7 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
 fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
     ReadCall {
         action: Action::Unread {
-            descriptor: first_descriptor(body),
+            descriptor: body.first_descriptor(),
         },
         // Of a call that never returned, strace does not write the arguments that the kernel fills in.
         missing: (!body.result().starts_with(b"?")).then_some(reason),
@@ -73,8 +63,7 @@ fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
 
 /// The thread that a call created, if any.
 pub(crate) fn child(body: Body) -> Option<u32> {
-    (body.prefix.name.makes_threads() && is_success(body.result()))
-        .then(|| thread(body.result()).ok())?
+    (body.call.makes_threads() && is_success(body.result())).then(|| thread(body.result()).ok())?
 }
 
 /// The action of a call that moves no bytes; `None` if it is [`Action::Other`].
@@ -372,14 +361,4 @@ fn fork<'a>(name: Syscall, body: Body) -> Result<Option<Action<'a>>, SkipReason>
         same_process: has(0x1_0000, b"CLONE_THREAD"),
         shares_descriptors: has(0x400, b"CLONE_FILES"),
     }))
-}
-
-/// The first argument of a call, if that may be a descriptor.
-fn first_descriptor(body: Body<'_>) -> Option<Descriptor<'_>> {
-    match body.prefix.first {
-        FirstArgument::Other => None,
-        FirstArgument::Unread | FirstArgument::Descriptor { .. } => {
-            body.arguments().descriptor().ok()
-        }
-    }
 }

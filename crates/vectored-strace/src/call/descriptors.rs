@@ -197,9 +197,9 @@ pub(crate) fn device_control<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     let close_on_exec = match arguments.any()? {
         b"FIOCLEX" => true,
         b"FIONCLEX" => false,
-        b"TIOCGWINSZ" | b"0x5413" | b"TCGETS2" | b"0x5401" => return Ok(Some(Action::Query)),
-        // Older versions of strace: `SNDCTL_TMR_TIMEBASE or TCGETS`.
-        command if command.ends_with(b"TCGETS") => return Ok(Some(Action::Query)),
+        b"TIOCGWINSZ" | b"0x5413" | b"TCGETS" | b"TCGETS2" | b"0x5401" => {
+            return Ok(Some(Action::Query));
+        }
         _ => return Ok(None),
     };
     Ok(succeeded(arguments)?.then_some(Action::SetCloseOnExec {
@@ -320,10 +320,8 @@ fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), SkipR
             SocketKind::Datagram
         }
         _ if !has(flags, b"SOCK_STREAM", 0) => SocketKind::Other,
-        b"AF_UNIX" | b"AF_LOCAL" | b"PF_UNIX" | b"PF_LOCAL" => SocketKind::UnixStream,
-        b"AF_INET" | b"AF_INET6" | b"PF_INET" | b"PF_INET6"
-            if matches!(protocol, b"0" | b"IPPROTO_IP" | b"IPPROTO_TCP") =>
-        {
+        b"AF_UNIX" => SocketKind::UnixStream,
+        b"AF_INET" | b"AF_INET6" if matches!(protocol, b"0" | b"IPPROTO_IP" | b"IPPROTO_TCP") => {
             SocketKind::Tcp
         }
         _ => SocketKind::Other,

@@ -2,7 +2,6 @@
 
 pub(crate) mod arguments;
 pub(crate) mod body;
-pub(crate) mod call_prefix;
 pub(crate) mod call_result;
 pub(crate) mod calls;
 pub(crate) mod descriptors;

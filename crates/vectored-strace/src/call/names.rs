@@ -87,14 +87,26 @@ impl Syscall {
     }
 }
 
-/// The call at the beginning of `text`, and the length of its name; `None` if no name with a `(` after it is there.
-#[inline]
-pub(crate) fn name(text: &[u8]) -> Option<(Syscall, usize)> {
-    let length = name_bytes(text);
-    if length == 0 || text.get(length) != Some(&b'(') {
-        return None;
+/// The name of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CallName {
+    /// The call.
+    pub(crate) call: Syscall,
+    /// Length of its name in the text.
+    pub(crate) bytes: usize,
+}
+
+impl CallName {
+    /// The name at the beginning of `text`; `None` if no name with a `(` after it is there.
+    #[inline]
+    pub(crate) fn read(text: &[u8]) -> Option<Self> {
+        let bytes = name_bytes(text);
+        if bytes == 0 || text.get(bytes) != Some(&b'(') {
+            return None;
+        }
+        let call = syscall(&text[..bytes]);
+        Some(Self { call, bytes })
     }
-    Some((syscall(&text[..length]), length))
 }
 
 /// Length of the name at the beginning of `text`: lower-case letters, digits, `_`, and `?`, as strace writes `???` for a

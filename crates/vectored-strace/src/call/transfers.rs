@@ -19,12 +19,9 @@ pub(crate) fn transfer<'a>(
     segments: &'a mut Segments,
 ) -> Result<Transfer<'a>, SkipReason> {
     segments.clear();
-    let result = match body.value {
-        Some(value) => Ok(value),
-        None => match outcome(body.result())? {
-            Outcome::Value(value) => Ok(value),
-            Outcome::Error(name) => Err(name),
-        },
+    let result = match outcome(body.result())? {
+        Outcome::Value(value) => Ok(value),
+        Outcome::Error(name) => Err(name),
     };
     let mut arguments = body.arguments();
     let descriptor = arguments.descriptor()?;
@@ -68,21 +65,8 @@ fn plain(
     body: Body,
     segments: &mut Segments,
 ) -> Result<(), SkipReason> {
-    let asked;
-    (asked, transfer.offset) = asked_and_offset(body, positional)?;
-    one_segment(transfer, asked, segments);
-    Ok(())
-}
-
-/// The number of bytes that a plain call asked for, and its offset. They are read from the end, since the string before
-/// them may be long.
-#[inline]
-pub(crate) fn asked_and_offset(
-    body: Body,
-    positional: bool,
-) -> Result<(u64, Option<u64>), SkipReason> {
+    // From the end, since the string may be long.
     let mut rest = body.arguments_text()?;
-    let mut offset = None;
     if positional {
         let (number, start) = trailing(rest)?;
         let before = &rest[..start];
@@ -90,7 +74,7 @@ pub(crate) fn asked_and_offset(
         let before = match before.strip_suffix(b"-") {
             Some(before) => before,
             None => {
-                offset = Some(number);
+                transfer.offset = Some(number);
                 before
             }
         };
@@ -108,7 +92,8 @@ pub(crate) fn asked_and_offset(
     if !rest[..start].ends_with(b", ") {
         return Err(SkipReason::Unreadable);
     }
-    Ok((asked, offset))
+    one_segment(transfer, asked, segments);
+    Ok(())
 }
 
 /// `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`, and `send`, which has no address.
@@ -177,18 +162,11 @@ fn message_list(
         } else if arguments.eat(b"msg_iovlen=") {
             count = arguments.number()?;
         } else {
-            // Before strace 4.14, `msg_iov(2)=[…]` had both the count and the list.
-            if arguments.eat(b"msg_iov(") {
-                count = arguments.number()?;
-                arguments.expect(b")=")?;
-                whole = read_list(&mut arguments, segments)?;
-            } else {
-                let field = arguments.any()?;
-                let named = field.strip_prefix(b"msg_name=");
-                let controls = field.strip_prefix(b"msg_controllen=");
-                transfer.addressed |= named.is_some_and(|name| name != b"NULL")
-                    || controls.is_some_and(|length| length != b"0");
-            }
+            let field = arguments.any()?;
+            let named = field.strip_prefix(b"msg_name=");
+            let controls = field.strip_prefix(b"msg_controllen=");
+            transfer.addressed |= named.is_some_and(|name| name != b"NULL")
+                || controls.is_some_and(|length| length != b"0");
         }
         if arguments.eat(b"}") {
             break;
@@ -297,7 +275,7 @@ pub(crate) fn is_cut(transfer: &Transfer, body: &[u8]) -> bool {
         && memchr::memmem::find(body, b", ...]").is_some()
 }
 
-/// Reads `[{iov_base="abc"..., iov_len=100}, …]` or, before strace 4.14, `[{"abc"..., 100}, …]`.
+/// Reads `[{iov_base="abc"..., iov_len=100}, …]`.
 fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Listed, SkipReason> {
     segments.clear();
     if !arguments.eat(b"[") {
@@ -318,14 +296,13 @@ fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Liste
             arguments.expect(b"]")?;
             return Ok(Listed::Unknown);
         }
-        arguments.eat(b"iov_base=");
+        arguments.expect(b"iov_base=")?;
         if arguments.rest().starts_with(b"\"") {
             arguments.string()?;
         } else {
             arguments.any()?;
         }
-        arguments.expect(b", ")?;
-        arguments.eat(b"iov_len=");
+        arguments.expect(b", iov_len=")?;
         segments.push(arguments.number()?);
         arguments.expect(b"}")?;
         if arguments.eat(b"]") {

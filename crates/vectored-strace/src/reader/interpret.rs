@@ -7,12 +7,11 @@ use memchr::memmem;
 
 use super::{Line, Reader};
 use crate::call::body::Body;
-use crate::call::call_prefix::CallPrefix;
 use crate::call::call_result::Tail;
 use crate::call::calls;
-use crate::call::names::{Syscall, name_bytes};
+use crate::call::names::{CallName, name_bytes};
 use crate::counts::SkipReason;
-use crate::reader::parsed_line::{LineKind, ParsedLine, PlainTransfer};
+use crate::reader::parsed_line::{LineKind, ParsedLine};
 use crate::reader::pending_calls::UnfinishedCall;
 use crate::reader::strace_messages::attached_thread;
 use crate::text::numbers::leading;
@@ -48,40 +47,26 @@ impl<R: Read> Reader<R> {
     #[inline]
     fn call(&mut self) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
-        let prefix = self.prefixes.read(text).ok_or(SkipReason::NotALine)?;
-        let CallPrefix {
-            name, name_bytes, ..
-        } = prefix;
+        let name = CallName::read(text).ok_or(SkipReason::NotALine)?;
         if let Some(head) = text.strip_suffix(UNFINISHED) {
             let bytes = head.strip_suffix(b" ").unwrap_or(head).len();
-            return self.begin(name, name_bytes, bytes);
+            return self.begin(name, bytes);
         }
-        let Some(tail) = tail(text, name_bytes) else {
-            return self.read_interrupted(name, name_bytes);
+        let Some(tail) = tail(text, name) else {
+            return self.read_interrupted(name);
         };
-        if name.makes_threads()
-            && let Some(child) = calls::child(Body::of(text, prefix, tail))
-        {
+        if let Some(child) = calls::child(Body::new(text, name, tail)) {
             self.threads.created(child);
         }
-        self.set_parsed(match PlainTransfer::of(text, prefix, tail) {
-            Some(plain) => LineKind::Plain(plain),
-            None => LineKind::Call(prefix, tail),
-        });
+        self.set_parsed(LineKind::Call(name, tail));
         self.counts.durations |= tail.took_ns.is_some();
         Ok(true)
     }
 
     /// The beginning of a call, of `bytes` bytes: `write(1, "a", 1 <unfinished ...>`.
-    fn begin(
-        &mut self,
-        name: Syscall,
-        name_bytes: usize,
-        bytes: usize,
-    ) -> Result<bool, SkipReason> {
+    fn begin(&mut self, name: CallName, bytes: usize) -> Result<bool, SkipReason> {
         let head = self.lines.text(self.line.start, self.line.start + bytes);
         let call = UnfinishedCall {
-            name_bytes,
             began_ns: self.line.began_ns,
             clock_ns: self.line.clock_ns,
             line: self.lines.count,
@@ -110,14 +95,13 @@ impl<R: Read> Reader<R> {
         self.joined.clear();
         self.joined.extend_from_slice(&call.text);
         self.joined.extend_from_slice(b") = ?");
-        let prefix = CallPrefix::of_name(call.name, call.name_bytes);
         self.parsed = ParsedLine {
             number: call.line,
             thread,
             began_ns: call.began_ns,
             clock_ns: call.clock_ns,
-            kind: match tail(&self.joined, call.name_bytes) {
-                Some(tail) => LineKind::Call(prefix, tail),
+            kind: match tail(&self.joined, call.name) {
+                Some(tail) => LineKind::Call(call.name, tail),
                 None => LineKind::Unread,
             },
         };
@@ -131,24 +115,22 @@ impl<R: Read> Reader<R> {
     /// The beginning of a call, interrupted by a message of strace: `clone(flags=SIGCHLDstrace: Process 12 attached`. The
     /// call continues in the next line.
     #[cold]
-    fn read_interrupted(&mut self, name: Syscall, name_bytes: usize) -> Result<bool, SkipReason> {
+    fn read_interrupted(&mut self, name: CallName) -> Result<bool, SkipReason> {
         let text = self.lines.text(self.line.start, self.line.end);
-        let at =
-            memmem::rfind(text, b"strace: Process ").or_else(|| memmem::rfind(text, b"Process "));
-        let attached = at
-            .filter(|at| *at > name_bytes)
+        let attached = memmem::rfind(text, b"strace: Process ")
+            .filter(|at| *at > name.bytes)
             .and_then(|at| Some((at, attached_thread(&text[at..])?)));
         if let Some((at, thread)) = attached {
             self.threads.attached(thread);
             self.broken_off = Some(self.line.thread);
-            return self.begin(name, name_bytes, at);
+            return self.begin(name, at);
         }
         // Text of the program in the line, or the end of the log of this thread.
         let (bytes, reason) = match text.strip_suffix(DETACHED) {
             Some(call) => (call.trim_ascii_end().len(), None),
             None => (text.len(), Some(SkipReason::NotALine)),
         };
-        self.begin(name, name_bytes, bytes)?;
+        self.begin(name, bytes)?;
         Ok(self.lose(self.line.thread, reason))
     }
 
@@ -191,7 +173,7 @@ impl<R: Read> Reader<R> {
         let thread = self.line.thread;
         let call = self.unfinished.get(thread);
         let call = call.ok_or(SkipReason::NeverBegun)?;
-        if call.text[..call.name_bytes] != *name {
+        if call.text[..call.name.bytes] != *name {
             self.deferred = Some(self.line);
             return Ok(self.lose(thread, Some(SkipReason::NeverResumed)));
         }
@@ -202,7 +184,6 @@ impl<R: Read> Reader<R> {
     /// Joins an unfinished call and its rest, which is in the current line after `skipped` bytes.
     fn join(&mut self, call: UnfinishedCall, skipped: usize) -> Result<bool, SkipReason> {
         let rest = self.lines.text(self.line.start + skipped, self.line.end);
-        let name_bytes = call.name_bytes;
         self.joined.clear();
         self.joined.extend_from_slice(&call.text);
         self.joined.extend_from_slice(rest);
@@ -210,13 +191,12 @@ impl<R: Read> Reader<R> {
         self.line.clock_ns = call.clock_ns;
         let (name, announced) = (call.name, call.announced);
         self.unfinished.reuse(call);
-        let tail = tail(&self.joined, name_bytes).ok_or(SkipReason::NotALine)?;
-        let prefix = CallPrefix::of_name(name, name_bytes);
-        if let Some(child) = calls::child(Body::of(&self.joined, prefix, tail)) {
+        let tail = tail(&self.joined, name).ok_or(SkipReason::NotALine)?;
+        if let Some(child) = calls::child(Body::new(&self.joined, name, tail)) {
             self.threads.created(child);
         }
         self.counts.durations |= tail.took_ns.is_some();
-        self.set_parsed(LineKind::Call(prefix, tail));
+        self.set_parsed(LineKind::Call(name, tail));
         self.in_joined = true;
         Ok(!announced)
     }
@@ -268,8 +248,8 @@ impl<R: Read> Reader<R> {
 }
 
 /// The tail of a call; `None` if it lies within the name.
-fn tail(call: &[u8], name_bytes: usize) -> Option<Tail> {
-    Tail::of(call).filter(|tail| tail.equals > name_bytes + 1)
+fn tail(call: &[u8], name: CallName) -> Option<Tail> {
+    Tail::read(call).filter(|tail| tail.equals > name.bytes + 1)
 }
 
 /// Length of the first word.

@@ -12,7 +12,6 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::call::call_prefix::{CallPrefix, PrefixCache};
 use crate::call::call_result::Tail;
 use crate::call::transfers::Segments;
 use crate::counts::{Counts, SkipReason};
@@ -67,9 +66,6 @@ pub struct Reader<R> {
     /// The call site of the current event.
     site: Vec<u8>,
     segments: Segments,
-    prefixes: PrefixCache,
-    /// Whether any line had hexadecimal escapes (`-xx`).
-    has_hex: bool,
     /// The name that `-Y` shows beside each thread.
     names: HashMap<u32, Vec<u8>>,
     /// A line that waits until an event before it was returned: the creation or the name of its thread.
@@ -112,8 +108,8 @@ struct Line {
     clock_ns: u64,
 }
 
-/// Whether a line goes on with a call that a message of strace interrupted: before an argument, or, as strace 4 wrote it,
-/// before the first one.
+/// Whether a line goes on with a call that a message of strace interrupted: before an argument, or before
+/// the first one.
 fn continues_call(line: &[u8]) -> bool {
     line.first().is_some_and(|byte| b",) ".contains(byte))
         || [&b"child_stack="[..], b"flags=", b"{flags="]
@@ -141,8 +137,6 @@ impl<R: Read> Reader<R> {
             joined: Vec::new(),
             site: Vec::new(),
             segments: Segments::new(),
-            prefixes: PrefixCache::new(options.buffer_bytes),
-            has_hex: false,
             names: HashMap::new(),
             deferred: None,
             line: Line::default(),
@@ -278,9 +272,7 @@ impl<R: Read> Reader<R> {
         if ESCAPE.find(self.lines.text(start, end)).is_none() {
             return end;
         }
-        let length = hex::decode(self.lines.text_mut(start, end));
-        self.has_hex |= length < end - start;
-        start + length
+        start + hex::decode(self.lines.text_mut(start, end))
     }
 
     /// Parses a line; returns whether it completes an event.
@@ -296,7 +288,7 @@ impl<R: Read> Reader<R> {
             return Ok(false);
         }
         let text = self.lines.text(start, end);
-        let prefix = Prefix::of(text)?;
+        let prefix = Prefix::read(text)?;
         let (began_ns, clock_ns) = match prefix.stamp {
             Some(stamp) => {
                 let now_ns = self.clock.read(stamp);
@@ -384,7 +376,7 @@ impl<R: Read> Reader<R> {
         self.joined.extend_from_slice(&call.text);
         self.joined.extend_from_slice(b") = ");
         self.joined.extend_from_slice(thread.to_string().as_bytes());
-        let Some(tail) = Tail::of(&self.joined) else {
+        let Some(tail) = Tail::read(&self.joined) else {
             return false;
         };
         self.parsed = ParsedLine {
@@ -392,7 +384,7 @@ impl<R: Read> Reader<R> {
             thread: parent,
             began_ns: call.began_ns,
             clock_ns: call.clock_ns,
-            kind: LineKind::Call(CallPrefix::of_name(call.name, call.name_bytes), tail),
+            kind: LineKind::Call(call.name, tail),
         };
         self.in_joined = true;
         self.has_site = false;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::call::names::Syscall;
+use crate::call::names::CallName;
 use crate::reader::threads::ThreadSet;
 
 /// Most calls that may be unfinished at once, one of each thread.
@@ -16,16 +16,14 @@ const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 pub(crate) struct UnfinishedCall {
     /// The text from its name to where the line breaks off.
     pub(crate) text: Vec<u8>,
-    /// Length of its name.
-    pub(crate) name_bytes: usize,
     /// When it began, in ns.
     pub(crate) began_ns: Option<u64>,
     /// Resolution of that time, in ns.
     pub(crate) clock_ns: u64,
     /// Number of the line where it began.
     pub(crate) line: u64,
-    /// The call.
-    pub(crate) name: Syscall,
+    /// Its name.
+    pub(crate) name: CallName,
     /// Whether its [`Action::Fork`](crate::event::Action::Fork) was reported already, since its child had a line.
     pub(crate) announced: bool,
 }
@@ -54,7 +52,7 @@ impl UnfinishedCalls {
         kept.clear();
         kept.extend_from_slice(text);
         self.bytes += text.len();
-        if call.name.makes_threads() {
+        if call.name.call.makes_threads() {
             self.forking.push(thread);
         }
         self.threads.insert(thread);
@@ -71,7 +69,7 @@ impl UnfinishedCalls {
         let call = self.by_thread.remove(&thread)?;
         self.threads.remove(thread);
         self.bytes -= call.text.len();
-        if call.name.makes_threads() {
+        if call.name.call.makes_threads() {
             self.forking.retain(|forking| *forking != thread);
         }
         Some(call)
@@ -130,11 +128,10 @@ mod tests {
     fn call() -> UnfinishedCall {
         UnfinishedCall {
             text: Vec::new(),
-            name_bytes: 1,
             began_ns: None,
             clock_ns: 0,
             line: 0,
-            name: Syscall::Other,
+            name: CallName::read(b"f(").unwrap(),
             announced: false,
         }
     }

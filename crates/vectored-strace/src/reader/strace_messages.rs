@@ -5,7 +5,6 @@ pub(crate) fn is_other_output(text: &[u8]) -> bool {
     match text.first() {
         Some(b' ') => text.starts_with(b" >") || text.starts_with(b" | "),
         Some(b's') => text.starts_with(b"strace: "),
-        Some(b'P') => text.starts_with(b"Process "),
         Some(b'[') => text.starts_with(b"[ Process PID="),
         _ => false,
     }
@@ -13,8 +12,8 @@ pub(crate) fn is_other_output(text: &[u8]) -> bool {
 
 /// The thread in `strace: Process 12 attached`.
 pub(crate) fn attached_thread(text: &[u8]) -> Option<u32> {
-    let text = text.strip_prefix(b"strace: ").unwrap_or(text);
-    let thread = text.strip_prefix(b"Process ")?.strip_suffix(b" attached")?;
+    let thread = text.strip_prefix(b"strace: Process ")?;
+    let thread = thread.strip_suffix(b" attached")?;
     str::from_utf8(thread).ok()?.parse().ok()
 }
 

@@ -257,9 +257,14 @@ fn parts(call: &Call, style: &Style) -> (&'static str, String, String, String) {
     let path = call.path.filter(|_| style.paths).map(|path| PATHS[path]);
     let annotation = path.map_or(String::new(), |path| format!("<{path}>"));
     let descriptor = format!("{}{annotation}", call.descriptor);
+    let leads_to = format!("{path:?}");
+    let shown = format!(
+        "Descriptor {{ number: {}, leads_to: {leads_to} }}",
+        call.descriptor
+    );
     let outcome = match call.result {
         Ok(value) => format!("Ok({value})"),
-        Err(error) => format!("Err({})", ERRORS[error].split(' ').next().unwrap()),
+        Err(error) => format!("Err({:?})", ERRORS[error].split(' ').next().unwrap()),
     };
     let list = |segments: &[u64]| {
         let one = |bytes: &u64| format!("{{iov_base=\"x\\\"]\"..., iov_len={bytes}}}");
@@ -274,7 +279,7 @@ fn parts(call: &Call, style: &Style) -> (&'static str, String, String, String) {
         let asked: u64 = segments.iter().sum();
         let count = segments.len();
         format!(
-            "{direction} {form} {descriptor} {segments:?} of {count}, asked Some({asked}), {outcome}, at {offset:?}{more}"
+            "{direction} {form} {shown} Some({segments:?}) of {count}, asked Some({asked}), {outcome}, at {offset:?}{more}"
         )
     };
     match &call.kind {
@@ -328,14 +333,17 @@ fn parts(call: &Call, style: &Style) -> (&'static str, String, String, String) {
             (name, format!("{descriptor}, "), rest, event)
         }
         Kind::Close => {
-            let leads_to = path.unwrap_or("-");
-            let event = format!("close {0}..={0} {leads_to}", call.descriptor);
+            let number = call.descriptor;
+            let event =
+                format!("Close {{ first: {number}, last: {number}, leads_to: {leads_to} }}");
             ("close", descriptor, String::new(), event)
         }
         Kind::Seek { position } => {
             let event = match call.result {
-                Ok(value) => format!("seek {descriptor} to {value} false"),
-                Err(_) => format!("other {descriptor}"),
+                Ok(value) => format!(
+                    "Seek {{ descriptor: {shown}, position: {value}, only_asked: false, relative: false, asks_size: false }}"
+                ),
+                Err(_) => format!("Other {{ descriptor: Some({shown}) }}"),
             };
             (
                 "lseek",
@@ -347,8 +355,8 @@ fn parts(call: &Call, style: &Style) -> (&'static str, String, String, String) {
         Kind::Poll => {
             let rest = format!("[{{fd={descriptor}, events=POLLIN}}], 1, -1");
             let event = match call.result {
-                Ok(ready) => format!("poll {ready}"),
-                Err(_) => "other -".to_owned(),
+                Ok(ready) => format!("Poll {{ ready: {ready} }}"),
+                Err(_) => "Other { descriptor: None }".to_owned(),
             };
             ("poll", String::new(), rest, event)
         }

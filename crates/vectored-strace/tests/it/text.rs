@@ -5,7 +5,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use vectored_strace::event::{Action, Descriptor, Named, OpenFlags, Transfer};
+use vectored_strace::event::{Action, Transfer};
 use vectored_strace::{Counts, Event, Item, Reader, read_logs};
 
 pub(crate) fn events_of<R: Read>(reader: &mut Reader<R>) -> (Vec<String>, Counts) {
@@ -68,142 +68,31 @@ fn text_of_event(event: &Event) -> String {
 fn text_of_action(action: &Action) -> String {
     match action {
         Action::Transfer(transfer) => text_of_transfer(transfer),
-        Action::Open {
-            descriptor,
-            path,
-            flags,
-            ..
-        } => {
-            format!("open {} {}{}", to(descriptor), lossy(path), flags_up(flags))
-        }
-        Action::Pipe {
-            read,
-            write,
-            packets,
-            close_on_exec,
-        } => {
-            format!(
-                "pipe {} {} packets {packets} {close_on_exec}",
-                to(read),
-                to(write)
-            )
-        }
-        Action::Socket {
-            descriptor,
-            kind,
-            from,
-            close_on_exec,
-        } => {
-            let from = from.as_ref().map(to);
-            format!(
-                "socket {} {kind:?} from {from:?} {close_on_exec}",
-                to(descriptor)
-            )
-        }
-        Action::SocketPair {
-            descriptors: [one, other],
-            kind,
-            close_on_exec,
-        } => {
-            format!("pair {} {} {kind:?} {close_on_exec}", to(one), to(other))
-        }
-        Action::Duplicate {
-            from,
-            to: other,
-            close_on_exec,
-        } => {
-            format!("duplicate {} {} {close_on_exec}", to(from), to(other))
-        }
-        Action::Close {
-            first,
-            last,
-            leads_to,
-        } => {
-            format!(
-                "close {first}..={last} {}",
-                leads_to.map_or("-".into(), lossy)
-            )
-        }
-        Action::SetFlags { descriptor, flags } => {
-            format!("flags {}{}", to(descriptor), flags_up(flags))
-        }
-        Action::SetCloseOnExec {
-            descriptor,
-            close_on_exec,
-        } => {
-            format!("close on exec {} {close_on_exec}", to(descriptor))
-        }
-        Action::Fork {
-            child,
-            same_process,
-            shares_descriptors,
-        } => {
-            format!("fork {child} {same_process} {shares_descriptors}")
-        }
-        Action::Execute { program } => format!("execute {}", lossy(program)),
-        Action::Query => "query".to_owned(),
-        Action::Seek {
-            descriptor,
-            position,
-            only_asked,
-            asks_size,
-            ..
-        } => {
-            let size = if *asks_size { " of the size" } else { "" };
-            format!("seek {} to {position} {only_asked}{size}", to(descriptor))
-        }
-        Action::Ask(ask) => {
-            let words = [
-                (ask.sees_size, " size"),
-                (ask.failed, " failed"),
-                (ask.is_regular, " regular"),
-            ];
-            let words = words
-                .into_iter()
-                .filter_map(|(up, word)| up.then_some(word));
-            let inode = ask
-                .inode
-                .map_or(String::new(), |inode| format!(" {inode:?}"));
-            let folder = ask
-                .folder
-                .map_or(String::new(), |folder| format!(" in {}", lossy(folder)));
-            let words: String = words.collect();
-            format!("ask {}{folder}{words}{inode}", named(&ask.file))
-        }
-        Action::MakeFolder { path } => format!("make {}", lossy(path)),
-        Action::Truncate { path } => format!("truncate {}", lossy(path)),
-        Action::ChangeFolder(to) => format!("change folder to {}", named(to)),
-        Action::Link { from, to, .. } => format!("link {} to {}", lossy(from), lossy(to)),
-        Action::Watch { path } => format!("watch {}", lossy(path)),
-        Action::SetTcpOption {
-            descriptor,
-            option,
-            on,
-        } => format!("{option:?} of {} {on}", to(descriptor)),
-        Action::Connect { descriptor } => format!("connect {}", to(descriptor)),
-        Action::Poll { ready } => format!("poll {ready}"),
-        Action::Wait { child } => format!("wait for {child}"),
-        Action::Submit { unseen } => format!("submit {unseen}"),
-        Action::Sync(descriptor) => format!("sync {}", descriptor.as_ref().map_or("-".into(), to)),
-        Action::Map {
-            descriptor,
-            writes_through,
-        } => format!("map {}, writes through {writes_through}", to(descriptor)),
-        Action::Fifo(file) => format!("fifo {}", named(file)),
-        Action::Other { descriptor } => {
-            format!("other {}", descriptor.as_ref().map_or("-".into(), to))
-        }
-        Action::Unread { descriptor } => {
-            format!("unread {}", descriptor.as_ref().map_or("-".into(), to))
-        }
-        Action::Name { program } => format!("name {}", lossy(program)),
-        Action::Signal => "signal".to_owned(),
-        Action::Exit { process_ended } => format!("exit {process_ended}"),
-        other => panic!("no text for {other:?}"),
+        other => with_text(&format!("{other:?}")),
     }
 }
 
+/// Lists of bytes as text: `[47, 116]` as `"/t"`. Only transfers have lists of other numbers.
+fn with_text(debug: &str) -> String {
+    let mut text = String::new();
+    let mut rest = debug;
+    while let Some((before, after)) = rest.split_once('[') {
+        let (list, after) = after.split_once(']').unwrap();
+        let bytes = list.split(", ").filter(|byte| !byte.is_empty());
+        let bytes: Result<Vec<u8>, _> = bytes.map(str::parse).collect();
+        text += before;
+        text += &match bytes {
+            Ok(bytes) => format!("{:?}", lossy(&bytes)),
+            // The two ends of a socket pair.
+            Err(_) => format!("[{list}]"),
+        };
+        rest = after;
+    }
+    text + rest
+}
+
 fn text_of_transfer(transfer: &Transfer) -> String {
+    let with_text = |value: &dyn std::fmt::Debug| with_text(&format!("{value:?}"));
     let Transfer {
         direction,
         form,
@@ -212,20 +101,14 @@ fn text_of_transfer(transfer: &Transfer) -> String {
         offset,
         ..
     } = transfer;
-    let descriptor = to(&transfer.descriptor);
-    let segments = match transfer.segment_bytes {
-        Some(segments) => format!("{segments:?}"),
-        None => "?".to_owned(),
-    };
-    let result = match transfer.result {
-        Ok(bytes) => format!("Ok({bytes})"),
-        Err(error) => format!("Err({})", lossy(error)),
-    };
     let mut text = format!(
-        "{direction:?} {form:?} {descriptor} {segments} of {segment_count}, asked {asked_bytes:?}, {result}, at {offset:?}"
+        "{direction:?} {form:?} {} {:?} of {segment_count}, asked {asked_bytes:?}, {}, at {offset:?}",
+        with_text(&transfer.descriptor),
+        transfer.segment_bytes,
+        with_text(&transfer.result)
     );
     if let Some(from) = &transfer.from {
-        text.push_str(&format!(" from {}", to(from)));
+        text += &format!(" from {}", with_text(from));
     }
     for (set, word) in [
         (transfer.special, " special"),
@@ -240,35 +123,6 @@ fn text_of_transfer(transfer: &Transfer) -> String {
     text
 }
 
-fn named(file: &Named) -> String {
-    match file {
-        Named::Descriptor(descriptor) => to(descriptor),
-        Named::Path(path) => lossy(path),
-    }
-}
-
-fn to(descriptor: &Descriptor) -> String {
-    match descriptor.leads_to {
-        Some(leads_to) => format!("{}<{}>", descriptor.number, lossy(leads_to)),
-        None => descriptor.number.to_string(),
-    }
-}
-
-fn flags_up(flags: &OpenFlags) -> String {
-    [
-        (flags.append, " append"),
-        (flags.sync, " sync"),
-        (flags.direct, " direct"),
-        (flags.nonblocking, " nonblocking"),
-        (flags.close_on_exec, " close-on-exec"),
-        (flags.path_only, " path-only"),
-        (flags.directory, " directory"),
-    ]
-    .into_iter()
-    .filter_map(|(up, word)| up.then_some(word))
-    .collect()
-}
-
-fn lossy(bytes: &[u8]) -> String {
+pub(crate) fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

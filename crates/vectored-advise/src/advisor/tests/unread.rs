@@ -81,7 +81,7 @@ fn a_clone_is_one_call_whenever_its_child_begins() {
             "<... clone resumed>, child_tidptr=0x7f) = 2",
         ],
         vec![
-            "clone(Process 2 attached\nchild_stack=0, flags=SIGCHLD) = 2",
+            "clone(strace: Process 2 attached\nchild_stack=0, flags=SIGCHLD) = 2",
             "getpid() = 1",
         ],
     ] {

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json as literal};
 
-use super::{advise, bench, costs, records, strace_is_missing, text};
-use crate::support::{json, said_by, skip, stdout_of};
+use super::{advise, bench, costs, records, text};
+use crate::support::{json, needs_strace, said_by, stdout_of};
 
 #[test]
 fn findings_without_a_cost_are_listed_but_not_counted() {
@@ -19,22 +19,12 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
         stderr.contains("'costs.json' has no costs for writing to a file"),
         "{stderr}"
     );
-    assert!(
-        stdout.contains("\n\nNo known saving: of 2000 calls"),
-        "{stdout}"
-    );
-    assert!(
-        stdout.contains("write 8 B + write 4 KiB: what such a call costs is not known"),
-        "{stdout}"
-    );
-    let saved = bench.only_result();
+    let told = "\n\nNo known saving: of 2000 calls";
+    assert!(stdout.contains(told), "{stdout}");
     let history = stdout_of(bench.vectored().arg("history"));
-    assert!(
-        history.contains("'log': no significant saving"),
-        "{history}"
-    );
-    assert_eq!(saved["findings"], literal!([]));
-    assert_eq!(saved["uncounted"][0]["calls"], 2000);
+    let told = "'log': no significant saving";
+    assert!(history.contains(told), "{history}");
+    assert_eq!(bench.only_result()["uncounted"][0]["calls"], 2000);
     // Merged with a result that has the cost, it is counted.
     let listed = bench.saved().remove(0);
     fs::write(bench.work().join("costs.json"), costs()).unwrap();
@@ -49,7 +39,7 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
 
 #[test]
 fn costs_are_measured_in_tmp_if_the_working_directory_is_unusable() {
-    needs_strace!("costs_are_measured_in_tmp_if_the_working_directory_is_unusable");
+    needs_strace!();
     let bench = bench();
     let out = bench.work().join("out");
     let script = "for n in 1 2 3 4; do echo $n; done > \"$0\"";
@@ -73,7 +63,7 @@ fn costs_are_measured_in_tmp_if_the_working_directory_is_unusable() {
 
 #[test]
 fn a_command_that_removes_the_directory_for_costs_loses_no_findings() {
-    needs_strace!("a_command_that_removes_the_directory_for_costs_loses_no_findings");
+    needs_strace!();
     let bench = bench();
     let script = "rmdir measured; for n in 1 2 3 4; do echo $n; done > out";
     for (temporary, is_counted) in [(bench.work(), true), ("/proc".into(), false)] {

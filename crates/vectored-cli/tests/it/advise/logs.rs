@@ -53,7 +53,6 @@ fn merged_results_are_those_of_all_logs() {
 
 #[test]
 fn logs_are_read_compressed() {
-    let test = "logs_are_read_compressed";
     let bench = bench();
     fs::write(bench.work().join("log"), records()).unwrap();
     let plain = json(&stdout_of(advise(&bench).args(["log", "--format", "json"])));
@@ -70,7 +69,7 @@ fn logs_are_read_compressed() {
         let packed = match packed {
             Ok(output) if output.status.success() => output.stdout,
             other => {
-                skip(test, &format!("{program} does not work: {other:?}"));
+                skip(&format!("{program} does not work: {other:?}"));
                 continue;
             }
         };
@@ -78,17 +77,7 @@ fn logs_are_read_compressed() {
         fs::write(bench.work().join(&name), &packed).unwrap();
         let read = json(&stdout_of(advise(&bench).args([&name, "--format", "json"])));
         assert_eq!(read["findings"], plain["findings"], "{name}");
-        let mut piped = advise(&bench);
-        piped
-            .args(["-", "--format", "json"])
-            .write_stdin(packed.clone());
-        let read = json(&stdout_of(&mut piped));
-        assert_eq!(
-            (&read["calls"], &read["sources"][0]),
-            (&plain["calls"], &"-".into())
-        );
-        // A log that is cut is read as far as it goes; one that is spoilt is refused.
-        let mut spoilt = packed.clone();
+        let mut spoilt = packed;
         let middle = spoilt.len() / 2;
         spoilt[middle..middle + 64].fill(0);
         fs::write(bench.work().join("spoilt"), spoilt).unwrap();
@@ -109,31 +98,13 @@ fn logs_are_read_compressed() {
 #[test]
 fn output_of_other_tracers_is_recognised() {
     let bench = bench();
-    let summary = "% time     seconds  usecs/call     calls    errors syscall\n\
-                   ------ ----------- ----------- --------- --------- ----------------\n\
-                   40.18    0.000317           9        34        13 openat\n";
     let perf = "     1.791 ( 0.023 ms): ls/14521 brk()          = 0x558e5ef8d000\n";
-    for (wrote, words) in [(summary, "`strace -c`"), (perf, "`perf trace`")] {
-        fs::write(bench.work().join("wrote"), wrote).unwrap();
-        let from_file = stderr_of(advise(&bench).arg("wrote"), 1);
-        let piped = stderr_of(advise(&bench).arg("-").write_stdin(wrote), 1);
-        for stderr in [from_file, piped] {
-            assert!(stderr.contains(words), "{stderr}");
-            assert!(
-                stderr.contains("strace -f -s1 -v -yy -ttt -T -o FILE COMMAND"),
-                "{stderr}"
-            );
-            assert!(bench.saved().is_empty());
-        }
+    let stderr = stderr_of(advise(&bench).arg("-").write_stdin(perf), 1);
+    for words in [
+        "`perf trace`",
+        "strace -f -s1 -v -yy -ttt -T -o FILE COMMAND",
+    ] {
+        assert!(stderr.contains(words), "{stderr}");
     }
-}
-
-#[test]
-fn lines_that_could_not_be_used_name_their_file_if_several_logs_are_read() {
-    let bench = bench();
-    fs::write(bench.work().join("log"), records()).unwrap();
-    fs::write(bench.work().join("notes"), "one\ntwo\n").unwrap();
-    let stdout = stdout_of(advise(&bench).args(["log", "notes"]));
-    let expected = "Skipped 2 lines, the first is 1 of 'notes': not a line of strace.";
-    assert!(stdout.contains(expected), "{stdout}");
+    assert!(bench.saved().is_empty());
 }

@@ -9,15 +9,6 @@ use serde_json::json as literal;
 
 use crate::support::Bench;
 
-macro_rules! needs_strace {
-    ($test:expr) => {
-        if let Some(reason) = strace_is_missing() {
-            return skip($test, &reason);
-        }
-    };
-}
-
-// Below the macro, which they use.
 mod commands;
 mod comparisons;
 mod costs;
@@ -98,21 +89,6 @@ pub fn records() -> String {
         }
     }
     log + "7 1795315726.102100 exit_group(0) = ?\n7 1795315726.102200 +++ exited with 0 +++\n"
-}
-
-/// Why no command can be traced here, if so.
-pub fn strace_is_missing() -> Option<String> {
-    let tried = Command::new("strace")
-        .args(["-o", "/dev/stdout", "-e", "trace=exit_group", "true"])
-        .output();
-    match tried {
-        Err(error) => Some(format!("cannot run strace: {error}")),
-        Ok(output) if String::from_utf8_lossy(&output.stdout).contains("+++ exited with 0") => None,
-        Ok(output) => Some(format!(
-            "strace cannot trace: {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
-    }
 }
 
 fn text(bytes: &[u8]) -> String {

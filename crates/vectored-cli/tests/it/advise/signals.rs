@@ -7,8 +7,8 @@ use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::{bench, lines_of, std_advise, strace_is_missing, text, until};
-use crate::support::{Bench, VECTORED, skip};
+use super::{bench, lines_of, std_advise, until};
+use crate::support::{Bench, needs_strace, stdout_of};
 
 /// A command that says when it is ready, and then waits.
 fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
@@ -26,7 +26,7 @@ fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::Child
 
 #[test]
 fn ctrl_c_reaches_the_command() {
-    needs_strace!("ctrl_c_reaches_the_command");
+    needs_strace!();
     let bench = bench();
     let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
     let (mut child, mut stdout) = waiting(&bench, script);
@@ -41,7 +41,7 @@ fn ctrl_c_reaches_the_command() {
 
 #[test]
 fn waiting_for_remaining_processes_is_announced() {
-    needs_strace!("waiting_for_remaining_processes_is_announced");
+    needs_strace!();
     let bench = bench();
     // At most for half a minute or so.
     let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
@@ -77,7 +77,7 @@ fn processes_with(word: &str) -> Vec<String> {
 
 #[test]
 fn a_command_that_outlives_vectored_gets_no_errors_from_strace() {
-    needs_strace!("a_command_that_outlives_vectored_gets_no_errors_from_strace");
+    needs_strace!();
     let bench = bench();
     let go = bench.work().join("go");
     // Named so that its processes are known.
@@ -113,15 +113,12 @@ fn mask_of(line: &str) -> u64 {
 
 #[test]
 fn ignored_signals_stay_ignored() {
-    needs_strace!("ignored_signals_stay_ignored");
+    needs_strace!();
     let bench = bench();
     // As nohup does, and a shell for a job in the background.
     let ignored = |trap: &str| {
-        let mut outer = bench.program("sh");
         let advise = "exec \"$0\" advise --costs costs.json -- grep SigIgn /proc/self/status";
-        outer.args(["-c", &format!("{trap} {advise}"), VECTORED]);
-        let printed = text(&outer.output().unwrap().stdout);
-        mask_of(&printed)
+        mask_of(&stdout_of(&mut bench.script(&format!("{trap} {advise}"))))
     };
     // The tests themselves may run under nohup.
     let hangup = ignored("");
@@ -133,7 +130,7 @@ fn ignored_signals_stay_ignored() {
 
 #[test]
 fn sigterm_is_passed_on_to_the_command() {
-    needs_strace!("sigterm_is_passed_on_to_the_command");
+    needs_strace!();
     let bench = bench();
     let script = "trap 'exit 6' TERM; echo ready; while :; do sleep 0.05; done";
     let (mut child, _stdout) = waiting(&bench, script);
