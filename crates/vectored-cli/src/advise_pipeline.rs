@@ -88,7 +88,7 @@ pub struct Observed {
 }
 
 impl Observed {
-    fn of(analysis: Analysis, counts: &Counts, has_started: bool) -> Self {
+    fn new(analysis: Analysis, counts: &Counts, has_started: bool) -> Self {
         Observed {
             has_started,
             tallies: analysis.finish(),
@@ -142,10 +142,10 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             anyhow::anyhow!("no system calls in '{names}'{unread}: {strace}{to_run}").into(),
         );
     }
-    Ok(Observed::of(analysis, &counts, true))
+    Ok(Observed::new(analysis, &counts, true))
 }
 
-/// The begin of a line of a file, if it can be read again and is text: that of a compressed log is not.
+/// The begin of a line of a file, if the file is text and can be read again. A compressed log is no text.
 fn line_of(file: &Path, number: u64) -> Option<String> {
     let lines = BufReader::new(File::open(file).ok()?).split(b'\n');
     let line = lines
@@ -203,7 +203,7 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
         }
         analysis.follow(&event);
     }
-    Ok(Observed::of(
+    Ok(Observed::new(
         analysis,
         &reader.counts(),
         !programs.is_empty(),

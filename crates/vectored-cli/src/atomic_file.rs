@@ -8,7 +8,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 /// Creates the file, or replaces it by one with its owner and mode. After a crash or a failure of the storage the file has
-/// these contents or those of before.
+/// these contents or the contents of before.
 ///
 /// # Errors
 ///

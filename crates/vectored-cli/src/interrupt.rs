@@ -49,13 +49,13 @@ impl Interrupt {
             if is_ignored(number).context("cannot ask which signals are ignored")? {
                 continue;
             }
-            let of = |flag: &Arc<AtomicBool>| Arc::clone(flag);
+            let [arrived, stop] = [&watch.arrived, &watch.stop];
             let signal = Arc::clone(&watch.signal);
             // The order matters: the first signal must find the flag unset, and then sets it.
-            flag::register_conditional_shutdown(number, code(number).into(), of(&watch.arrived))
+            flag::register_conditional_shutdown(number, code(number).into(), Arc::clone(arrived))
                 .and_then(|_| flag::register_usize(number, signal, number as usize))
-                .and_then(|_| flag::register(number, of(&watch.arrived)))
-                .and_then(|_| flag::register(number, of(&watch.stop)))
+                .and_then(|_| flag::register(number, Arc::clone(arrived)))
+                .and_then(|_| flag::register(number, Arc::clone(stop)))
                 .context("cannot watch for signals")?;
         }
         // Without a handler, a file-size limit would kill the program. With one, the write fails with

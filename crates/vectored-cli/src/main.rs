@@ -63,7 +63,7 @@ fn mend_tip(error: &mut clap::Error) {
         if owners.is_none() || similar.starts_with(&word) || word.starts_with(similar.as_str()) {
             return;
         }
-        // The usage shows it, too.
+        // The usage shows it.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
     }

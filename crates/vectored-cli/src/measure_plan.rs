@@ -105,7 +105,7 @@ impl MeasurePlan {
         Ok(MeasurePlan {
             experiment: Experiment {
                 cells: product.cells,
-                // The sizes between those of the grid are not whole pages.
+                // Sizes that refinement adds to the grid are not whole pages.
                 refine: !rivals.contains(&TechniqueName::new("write-file-gather")),
                 rivals,
                 unranked,
@@ -131,7 +131,7 @@ impl MeasurePlan {
         let cells = self.experiment.cells.iter();
         let with_sources = cells.flat_map(|cell| {
             let source = cell.conditions.source();
-            // The state of the page cache is that of the source.
+            // The source has the state of the page cache.
             let is_source = source.is_some();
             let target = Conditions {
                 page_cache: cell.conditions.page_cache.filter(|_| !is_source),

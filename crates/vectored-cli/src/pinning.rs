@@ -4,7 +4,7 @@ use vectored_machine::host::{Pinning, pin_measuring_thread};
 
 use crate::failure::Failure;
 
-/// Pins the measuring thread, and returns its CPU and that of readers, if they have one each.
+/// Pins the measuring thread. Returns its CPU and the CPU of readers, if each has one.
 pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(

@@ -93,7 +93,7 @@ impl FromStr for Counts {
 }
 
 impl Counts {
-    /// Numbers of which none is below `min`.
+    /// Numbers, none below `min`.
     pub fn from(min: usize, text: &str) -> Result<Self, String> {
         let number = |item: &str| match item {
             "0" if min == 0 => Ok(0),

@@ -33,7 +33,7 @@ const STRACE: &str = "strace";
 /// Calls that are not traced, because they cannot matter: they move no bytes of files, pipes or sockets,
 /// change no descriptor, cannot observe when bytes arrive, and no program waits by repeating them. All other calls are traced, known or not,
 /// so that none between two writes is missed. `brk` cannot matter either, but is
-/// traced: it marks a log that contains waits, too.
+/// traced: it marks a log that contains waits.
 const NOT_TRACED: [&str; 39] = [
     // Memory.
     "munmap",
@@ -117,7 +117,7 @@ fn into_pipe(log: &PipeWriter) -> [String; 3] {
     ["-o".to_owned(), name, "--".to_owned()]
 }
 
-/// Words that, before those of a command, log all of its calls into a pipe.
+/// Words before a command that log all of its calls into a pipe.
 #[cfg(target_os = "linux")]
 pub fn tracer_of_all_calls(log: &PipeWriter) -> Vec<String> {
     let options = [STRACE].into_iter().chain(OPTIONS).map(str::to_owned);

@@ -285,7 +285,7 @@ fn wrapped(text: &str, width: usize) -> String {
 
 /// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
 /// as UTF-8, as in systemd: containers and services rarely have one, and their output is usually shown as
-/// UTF-8. The Linux console supports UTF-8, too, but its built-in font lacks `×` and `…`.
+/// UTF-8. The Linux console supports UTF-8, but its built-in font lacks `×` and `…`.
 fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, destination: Destination) -> bool {
     if matches!(destination, Destination::Terminal { .. })
         && variable("TERM").as_deref() == Some("linux")

@@ -5,7 +5,7 @@
 
 /// A system call, a signal, or the end of a thread.
 ///
-/// Events of a log come in the order in which calls returned; those of a log in parts (`-ff`) with absolute times, in the
+/// Events of a log come in the order in which calls returned; events of a log in parts (`-ff`) with absolute times, in the
 /// order in which calls began. A call whose effect is unknown is an [`Action::Unread`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -155,7 +155,7 @@ pub enum Action<'a> {
     },
     /// No call: `-Y` shows a new name beside the thread.
     Name {
-        /// The name of the thread: that of its program, unless the thread has set another.
+        /// The name of the thread: the name of its program, unless the thread has set another.
         program: &'a [u8],
     },
     /// A call that asks for the flags of a descriptor or the settings of a terminal, with any result: `fcntl(F_GETFD)`,
@@ -318,7 +318,7 @@ pub struct Transfer<'a> {
     /// `RWF_ATOMIC`, any unknown flag; but not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE` and others without such an
     /// effect.
     pub special: bool,
-    /// Whether `MSG_MORE` was set, by which the kernel joins the bytes with those of the next call.
+    /// Whether `MSG_MORE` was set: the kernel joins the bytes with the bytes of the next call.
     pub more: bool,
     /// Whether `RWF_DSYNC` or `RWF_SYNC` was set.
     pub sync: bool,

@@ -148,7 +148,7 @@ fn is_interpreter(path: &[u8]) -> bool {
 
 impl Calls {
     /// The counts of several runs of one command; `None` without a run.
-    pub fn of(runs: &[Counter]) -> Option<Calls> {
+    pub fn of_runs(runs: &[Counter]) -> Option<Calls> {
         let range = |of: &dyn Fn(&Counter) -> u64| {
             let counts = runs.iter().map(of);
             Some(Range {
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn calls_are_counted_once_and_waits_apart() {
-        let calls = Calls::of(&[counted(RUN)]).unwrap();
+        let calls = Calls::of_runs(&[counted(RUN)]).unwrap();
         let one = |count| Range {
             low: count,
             high: count,
@@ -230,10 +230,10 @@ mod tests {
     #[test]
     fn a_count_that_differs_between_runs_is_a_range() {
         let shorter = RUN.replace("1 futex(0x1, FUTEX_WAKE_PRIVATE, 1) = 0\n", "");
-        let calls = Calls::of(&[counted(RUN), counted(&shorter)]).unwrap();
+        let calls = Calls::of_runs(&[counted(RUN), counted(&shorter)]).unwrap();
         assert_eq!(calls.kinds["futex"], Range { low: 0, high: 1 });
         assert_eq!(calls.calls, Range { low: 10, high: 10 });
-        assert_eq!(Calls::of(&[]), None);
+        assert_eq!(Calls::of_runs(&[]), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ const HEAD_BYTES: usize = 1 << 20;
 /// Characters of a line that are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
-/// Characters before a difference that are shown, if those of its whole line are too many.
+/// Characters that are shown before a difference in a long line.
 const SHOWN_BEFORE: usize = 20;
 
 /// An output.
@@ -37,7 +37,7 @@ pub fn capture(from: impl Read) -> io::Result<Captured> {
     })
 }
 
-/// SHA-256 of all bytes to the end, each part of which is shown to `see`.
+/// SHA-256 of all bytes to the end. `see` gets each part.
 pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
@@ -264,7 +264,7 @@ mod tests {
                 "\u{7}",
                 "line 1 is '\\u{7}' instead of '\\u{1b}[1m'",
             ),
-            // The bytes of a character, of which the last one differs.
+            // Characters that differ in their last byte.
             ("é", "è", "line 1 is 'è' instead of 'é'"),
         ] {
             let [old, new] = [old, new].map(|text| capture(text.as_bytes()).unwrap());

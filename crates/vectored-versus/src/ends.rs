@@ -45,8 +45,8 @@ impl RunEnd {
 }
 
 impl End {
-    /// Whether no command ends so that did its work, however often it does: by a signal, or with a status by which shells and
-    /// programs that start others say that a command could not be started (126, 127) or was ended by a signal (128 + signal).
+    /// Whether no command that did its work ends so: by a signal, or with a status that says, of shells and of programs that
+    /// start others, that a command could not be started (126, 127) or was ended by a signal (128 + signal).
     fn is_failure(self) -> bool {
         match self {
             End::Status(status) => matches!(status, 126 | 127 | 129..=159),
@@ -79,7 +79,7 @@ pub fn failed(runs: &[RunEnd]) -> Vec<FailedRun> {
     failed.collect()
 }
 
-/// What the ends of all runs of the old command, those of old again among them, and of a new one mean.
+/// What the ends of all runs of an old command, its second runs in each round included, and of a new one mean.
 pub fn verdict(old: &[RunEnd], new: &[RunEnd]) -> EndsVerdict {
     let [old_usual, new_usual] = [old, new].map(|runs| usual(runs).map(|run| run.end));
     if !failed(old).is_empty() || !failed(new).is_empty() {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn every_place_and_every_end_has_its_verdict() {
         for (usual, other, alone, both) in [
-            // The end of all other runs, that of one run; the verdict if all runs of new alone, and if all of both, end so.
+            // The end of all runs but one; the end of that one; the verdict if all runs of new end so; the verdict if all of both do.
             ("0", "1", Different, Same),
             ("0", "2", Different, Same),
             ("1", "2", Different, Same),

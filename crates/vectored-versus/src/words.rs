@@ -30,8 +30,8 @@ impl fmt::Display for SplitError {
 
 impl std::error::Error for SplitError {}
 
-/// Splits a command as a shell does: at blanks outside of quotation marks, of which `'` takes all characters as they are,
-/// and `"` all but a backslash before `"`, `\`, `$` or a backquote.
+/// Splits a command as a shell does: at blanks outside of quotation marks. `'` takes all characters as they are, and `"`
+/// all but a backslash before `"`, `\`, `$` or a backquote.
 ///
 /// # Errors
 ///

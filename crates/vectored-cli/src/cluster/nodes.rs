@@ -47,7 +47,7 @@ impl Nodes {
         }
     }
 
-    /// The CPU for the reader threads of this rank, beside those of the ranks themselves, if there are as many.
+    /// The CPU for the reader threads of this rank, if there are CPUs beside the CPUs of the ranks.
     pub fn reader_cpu(
         &self,
         pins: (Option<usize>, Option<usize>),

@@ -30,10 +30,10 @@ impl Team {
     /// runs.
     pub fn join() -> Result<Option<Team>, Failure> {
         let launch = Launch::from_environment().filter(|launch| launch.size > 1);
-        launch.map(|launch| Team::of(joined(launch)?)).transpose()
+        launch.map(|launch| Team::new(joined(launch)?)).transpose()
     }
 
-    fn of(group: Box<dyn Group>) -> Result<Self, Failure> {
+    fn new(group: Box<dyn Group>) -> Result<Self, Failure> {
         if group.size() > MAX_RANKS {
             return Err(Failure::usage(format!(
                 "cannot run on {} ranks: use at most {MAX_RANKS}",

@@ -204,11 +204,11 @@ fn by_reference(runs: &[Results]) -> Vec<&Results> {
 
 /// The exit code by these limits. `is_read`: whether the answer, which has them, is read with the message.
 pub fn ruled(limits: &[(Ruling, String)], is_read: bool) -> Result<ExitCode, Failure> {
-    let of = |wanted: Ruling| -> Vec<&str> {
+    let with = |wanted: Ruling| -> Vec<&str> {
         let found = limits.iter().filter(|(ruling, _)| *ruling == wanted);
         found.map(|(_, text)| text.as_str()).collect()
     };
-    let (beyond, undecided) = (of(Ruling::Beyond), of(Ruling::Undecided));
+    let (beyond, undecided) = (with(Ruling::Beyond), with(Ruling::Undecided));
     // If the answer and the message are read together, the message is short: the answer names each limit.
     let (messages, in_short, code) = match (&beyond[..], &undecided[..]) {
         ([], []) => return Ok(ExitCode::SUCCESS),

@@ -97,7 +97,7 @@ impl Outputs {
         }
     }
 
-    /// Whether the answer of a document is printed where messages are printed, too.
+    /// Whether the answer of a document is printed where messages are printed.
     pub fn is_read_with_messages(&self) -> bool {
         let has_answer = matches!(self.format, Format::Table | Format::Document(_));
         has_answer && self.file.is_none() && are_read_together()

@@ -133,7 +133,7 @@ fn listed() -> String {
     text + "\nvectored reproduce apue-14.28 runs one.\nvectored reproduce all --quick runs all, at a reduced size.\n"
 }
 
-/// The published experiments are those of one process.
+/// The published experiments ran in one process.
 fn refuse_ranks(launch: Option<Launch>) -> Result<(), Failure> {
     match launch.filter(|launch| launch.size > 1) {
         None => Ok(()),

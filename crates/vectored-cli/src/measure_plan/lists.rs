@@ -13,7 +13,7 @@ pub const USUAL_CALL_BYTES: usize = 4 << 20;
 /// Maximum bytes of a call.
 pub const MAX_CALL_BYTES: usize = 64 << 20;
 
-/// Maximum segments of a list, since `iovec`s and buffers need memory, too.
+/// Maximum segments of a list: `iovec`s and buffers need memory.
 const MAX_SEGMENTS: usize = 1 << 20;
 
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];

@@ -26,7 +26,7 @@ impl ResultKind {
         ResultKind::Versus,
     ];
 
-    /// The name of the subcommand, which is that of its newest result, and begins the names of its files.
+    /// The name of the subcommand. It names its newest result, and begins the names of its files.
     pub fn command(self) -> &'static str {
         match self {
             ResultKind::Measure => "measure",

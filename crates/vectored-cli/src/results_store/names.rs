@@ -62,7 +62,7 @@ impl FromStr for ResultName {
 pub struct SavedFile {
     pub kind: ResultKind,
     pub path: PathBuf,
-    /// The time in the name, by which results are ordered, and that of the last change.
+    /// The time in the name, then the time of the last change: results are ordered by them.
     age: (Reverse<String>, Reverse<SystemTime>),
 }
 

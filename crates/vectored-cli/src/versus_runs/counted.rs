@@ -5,9 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, PipeReader, Read as _, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use vectored_machine::platform::command_run::{LEFT_BEHIND_LIMIT, RunError, run};
@@ -75,137 +75,102 @@ pub struct Counting<'a> {
     pub stop: &'a AtomicBool,
 }
 
+/// Why an output of a run is unknown.
+const UNREAD: &str = "its output cannot be read";
+
+fn failed(what: &str) -> impl FnOnce(io::Error) -> RunError + use<> {
+    let what = what.to_owned();
+    |error| RunError::Io(what, error)
+}
+
 /// Runs a command under strace, and keeps its outputs.
 pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, RunError> {
-    let failed = |what: &str| {
-        let what = what.to_owned();
-        |error| RunError::Io(what, error)
-    };
-    let no_pipe = "its output cannot be read";
-    let log = if counting.is_traced {
-        Some(log_pipe().map_err(failed(no_pipe))?)
-    } else {
-        None
-    };
+    let log = counting.is_traced.then(log_pipe).transpose();
+    let log = log.map_err(failed(UNREAD))?;
     let mut words = log
         .as_ref()
         .map_or_else(Vec::new, |(_, writer)| tracer_of_all_calls(writer));
     words.extend(program.words.iter().cloned());
-    let input = "its standard input cannot be opened";
-    let mut command = counting
-        .surroundings
-        .command(&words)
-        .map_err(failed(input))?;
-    let (stderr, stderr_writer) = io::pipe().map_err(failed(no_pipe))?;
-    let stdout = match counting.stdout {
-        Stdout::File => {
-            let file = tempfile::tempfile().map_err(failed("no temporary file can be made"))?;
-            command.stdout(file.try_clone().map_err(failed(no_pipe))?);
-            Output::File(file)
-        }
-        Stdout::Null | Stdout::Pipe => {
-            let (reader, writer) = io::pipe().map_err(failed(no_pipe))?;
-            command.stdout(Stdio::from(writer));
-            Output::Pipe(reader)
-        }
+    let command = counting.surroundings.command(&words);
+    let mut command = command.map_err(failed("its standard input cannot be opened"))?;
+    let (stderr, writer) = io::pipe().map_err(failed(UNREAD))?;
+    command.stderr(writer);
+    let (stdout, file) = if let Stdout::File = counting.stdout {
+        let file = tempfile::tempfile().map_err(failed("no temporary file can be made"))?;
+        command.stdout(file.try_clone().map_err(failed(UNREAD))?);
+        (None, Some(file))
+    } else {
+        let (reader, writer) = io::pipe().map_err(failed(UNREAD))?;
+        command.stdout(writer);
+        (Some(reader), None)
     };
-    command.stderr(Stdio::from(stderr_writer));
     let named = counting.surroundings.named(program);
-    let before: Vec<_> = counting
-        .same
-        .iter()
-        .map(|path| (identity(path), held(path)))
-        .collect();
-    let (ended, stdout, stderr, counter) = thread::scope(|scope| {
-        let no_thread = "no thread can be started";
-        let stderr = Builder::new().spawn_scoped(scope, || capture(stderr));
-        let stderr = stderr.map_err(failed(no_thread))?;
-        let stdout = Builder::new().spawn_scoped(scope, || stdout.capture_pipe());
-        let stdout = stdout.map_err(failed(no_thread))?;
-        let (reader, writer) = log.map_or((None, None), |(reader, writer)| {
-            (Some(reader), Some(writer))
-        });
-        let counter = reader
-            .map(|reader| Builder::new().spawn_scoped(scope, || count(reader, &named)))
-            .transpose()
-            .map_err(failed(no_thread))?;
+    let same = counting.same.iter();
+    let before: Vec<_> = same.map(|path| (identity(path), held(path))).collect();
+    let read = thread::scope(|scope| {
+        let stderr = started(scope, || capture(stderr))?;
+        let stdout = started(scope, || stdout.map(capture).transpose())?;
+        let (reader, writer) = log.unzip();
+        let counter = started(scope, || reader.map(|log| count(log, &named)).transpose())?;
         let is_stopped = || counting.stop.load(Ordering::Relaxed);
         let ended = run(command, counting.limit, LEFT_BEHIND_LIMIT, is_stopped);
         // strace has opened the pipe, and has ended.
         drop(writer);
-        let join = "the threads that read do not panic";
-        let counter = counter.map(|thread| thread.join().expect(join));
-        Ok::<_, RunError>((
-            ended,
-            stdout.join().expect(join),
-            stderr.join().expect(join),
-            counter,
-        ))
-    })?;
-    let ended = ended?;
-    let stdout = stdout.and_then(Output::whole).map_err(failed(no_pipe))?;
+        Ok((ended, joined(stdout), joined(stderr), joined(counter)))
+    });
+    let (ended, stdout, stderr, counter) = read?;
+    let status = ended?.status;
+    let written = |output: io::Result<Captured>| output.map(State::Written).map_err(failed(UNREAD));
+    let stdout = match file {
+        Some(mut file) => file.rewind().and_then(|()| capture(file)),
+        None => stdout.map(|piped| piped.expect("it is a pipe or a file")),
+    };
     let mut outputs = vec![
-        ("standard output".to_owned(), State::Written(stdout)),
-        (
-            "standard error".to_owned(),
-            State::Written(stderr.map_err(failed(no_pipe))?),
-        ),
+        ("standard output".to_owned(), written(stdout)?),
+        ("standard error".to_owned(), written(stderr)?),
     ];
     for (path, (before, held)) in counting.same.iter().zip(before) {
-        // To open a FIFO would wait for a writer.
-        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            let what = format!("'{}' cannot be compared", path.display());
-            return Err(RunError::Io(
-                what,
-                io::Error::other("it is no regular file"),
-            ));
-        }
-        let state = match identity(path) {
-            None => State::Missing,
-            now if now == before => State::Untouched,
-            _ => {
-                let what = format!("'{}' cannot be read", path.display());
-                State::Written(written(path, held).map_err(failed(&what))?)
-            }
-        };
-        outputs.push((name_of(path), state));
+        outputs.push((name_of(path), state(path, before, held)?));
     }
+    let counter = counter.map_err(failed("the log of strace cannot be read"))?;
     Ok(Observed {
-        status: ended.status,
+        status,
         outputs,
-        counter: counter
-            .transpose()
-            .map_err(failed("the log of strace cannot be read"))?,
+        counter,
     })
 }
 
-/// Where standard output of a counted run goes.
-enum Output {
-    File(File),
-    Pipe(PipeReader),
-    Read(Captured),
+fn started<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    read: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, RunError> {
+    let thread = Builder::new().spawn_scoped(scope, read);
+    thread.map_err(failed("no thread can be started"))
 }
 
-impl Output {
-    /// Reads a pipe to its end, while the command runs.
-    fn capture_pipe(self) -> io::Result<Output> {
-        Ok(match self {
-            Output::Pipe(reader) => Output::Read(capture(reader)?),
-            other => other,
-        })
-    }
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().expect("the threads that read do not panic")
+}
 
-    /// All of it, after the end of the command.
-    fn whole(self) -> io::Result<Captured> {
-        match self {
-            Output::File(mut file) => {
-                file.rewind()?;
-                capture(file)
-            }
-            Output::Pipe(reader) => capture(reader),
-            Output::Read(captured) => Ok(captured),
-        }
+/// The file of a path after a run, by what it was before.
+fn state(
+    path: &Path,
+    before: Option<Identity>,
+    held: Option<(u64, String)>,
+) -> Result<State, RunError> {
+    // To open a FIFO would wait for a writer.
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let what = format!("'{}' cannot be compared", path.display());
+        return Err(failed(&what)(io::Error::other("it is no regular file")));
     }
+    Ok(match identity(path) {
+        None => State::Missing,
+        now if now == before => State::Untouched,
+        _ => {
+            let what = format!("'{}' cannot be read", path.display());
+            State::Written(written(path, held).map_err(failed(&what))?)
+        }
+    })
 }
 
 fn count(log: PipeReader, named: &[PathBuf]) -> io::Result<Counter> {

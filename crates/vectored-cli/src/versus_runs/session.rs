@@ -99,7 +99,7 @@ enum Halt {
 }
 
 impl Halt {
-    fn of(what: impl Display, error: RunError) -> Self {
+    fn new(what: impl Display, error: RunError) -> Self {
         match error {
             RunError::Stopped => Halt::Stopped,
             error => {
@@ -193,7 +193,7 @@ impl Session<'_> {
         let is_stopped = || option != "--cleanup" && self.is_stopped();
         let what = format!("the command of {option} ('{typed}') failed");
         let ended = run(command, None, LEFT_BEHIND_LIMIT, is_stopped)
-            .map_err(|error| Halt::of(&what, error))?;
+            .map_err(|error| Halt::new(&what, error))?;
         if ended.status.success() {
             return Ok(());
         }
@@ -208,12 +208,12 @@ impl Session<'_> {
             .map_or(Ok(()), |typed| self.helper("--prepare", typed))
     }
 
-    /// One untraced run, with this number among those of its phase.
+    /// One untraced run, with this number within its phase.
     fn run(&mut self, index: usize, phase: Phase, number: u64) -> Result<Ended, Halt> {
         let program = &self.plan.programs[index];
         self.prepare()?;
         let place = if phase == Phase::Timed { "round" } else { "warm-up run" };
-        let failed = |error| Halt::of(format!("{}, {place} {number}", in_words(program)), error);
+        let failed = |error| Halt::new(format!("{}, {place} {number}", in_words(program)), error);
         let io = |what: &str| {
             let what = what.to_owned();
             move |error| failed(RunError::Io(what, error))
@@ -298,7 +298,7 @@ impl Session<'_> {
         self.prepare()?;
         let what = in_words(program);
         let observed = observe(program, &counting);
-        observed.map_err(|error| Halt::of(format!("{what}, under strace"), error))
+        observed.map_err(|error| Halt::new(format!("{what}, under strace"), error))
     }
 
     /// Fills in the calls and files of each command.
@@ -307,7 +307,7 @@ impl Session<'_> {
         for (side, runs) in self.sides().zip(observed) {
             let counters: Vec<Counter> =
                 runs.iter().filter_map(|run| run.counter.clone()).collect();
-            side.calls = Calls::of(&counters);
+            side.calls = Calls::of_runs(&counters);
             side.files = counters
                 .first()
                 .map_or_else(Vec::new, |counter| files(counter, directory));
@@ -397,16 +397,15 @@ impl Session<'_> {
             ends.retain(|run| run.phase != Phase::Timed || run.number <= whole);
         }
         let last = plan.programs.len();
-        let of = |slot: usize| rounds.iter().map(|round| round[slot]).collect::<Vec<Run>>();
-        self.result.old_again_runs = of(last);
+        self.result.old_again_runs = runs_in(&rounds, last);
         for (index, side) in self.sides().enumerate() {
-            side.runs = of(index);
+            side.runs = runs_in(&rounds, index);
         }
         outcome
     }
 
-    /// The memory from which on that of a command is known; that of none is if this is not known itself. The kernel counts for a
-    /// command what this process had when it forked: a run of this program that does nothing shows how much that is.
+    /// The peak memory of a command is known if it is above this. The kernel counts for a command what this process had when it
+    /// forked: a run of this program that does nothing shows how much that is. If it fails, no peak is known.
     fn memory_floor(&self) -> u64 {
         let is_stopped = || self.is_stopped();
         let ended = run(does_nothing(), self.limit(), LEFT_BEHIND_LIMIT, is_stopped);
@@ -417,11 +416,11 @@ impl Session<'_> {
         if let Some(all) = self.plan.rounds {
             return rounds.len() as u64 >= all;
         }
-        let of = |slot: usize| rounds.iter().map(|round| round[slot]).collect::<Vec<Run>>();
         let commands = self.plan.programs.len();
-        let new: Vec<Vec<Run>> = (1..commands).map(of).collect();
+        let [old, again] = [0, commands].map(|slot| runs_in(rounds, slot));
+        let new: Vec<Vec<Run>> = (1..commands).map(|slot| runs_in(rounds, slot)).collect();
         let is_spent = self.began.elapsed() + longest_round > budget && !rounds.is_empty();
-        is_spent || judge::is_enough(&of(0), &of(commands), new.iter().map(|runs| &**runs))
+        is_spent || judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
     }
 
     fn judge(&mut self) {
@@ -493,4 +492,9 @@ fn same_files(old: &Side, new: &Side) -> bool {
         sums.filter(|sums| !sums.is_empty())
     };
     sums(old).is_some_and(|old| Some(old) == sums(new))
+}
+
+/// The runs in this slot of each round.
+fn runs_in(rounds: &[Vec<Run>], slot: usize) -> Vec<Run> {
+    rounds.iter().map(|round| round[slot]).collect()
 }

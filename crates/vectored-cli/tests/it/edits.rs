@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{Bench, json, needs_strace, said_by, skip, stdout_of};
 
 /// The project and the number of its issue or pull request; the program; what `advise` finds before the edit, counted or
-/// listed; the file that the program writes, `-` for standard output; calls of which the edit saves some, and how many.
+/// listed; the file that the program writes, `-` for standard output; the calls that the edit saves, and how many.
 const EDITS: &str = "\
 exfatprogs/exfatprogs#174 exfatprogs.c seek-then-transfer image lseek 1000
 BabbleSim/base#12 babblesim.c adjacent-writes - writes 1000

@@ -141,7 +141,8 @@ fn a_file_whose_replacement_the_storage_refuses_stays() {
     }
     let filled = run("cat /dev/zero > filler");
     let kept = storage.path().join("place/kept.csv");
-    let mut command = Bench::new().synthetic_with("--format json --output");
+    let bench = Bench::new();
+    let mut command = bench.synthetic_with("--format json --output");
     let refused = stderr_of(command.arg(&kept), 1);
     let after = fs::read_to_string(&kept);
     run("umount place");

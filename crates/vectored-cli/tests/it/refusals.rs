@@ -75,8 +75,8 @@ fn an_unwritable_state_directory_is_reported_before_measuring() {
     let stderr = stderr_of(command.timeout(Duration::from_secs(600)), 1);
     let state = bench.state_home().display().to_string();
     for word in [
-        "error: cannot save results",
         &state,
+        "error: cannot save results",
         "XDG_STATE_HOME",
         "--no-save",
     ] {
@@ -133,18 +133,14 @@ fn measuring_works_without_a_home_directory() {
         ] {
             assert!(note.contains(word), "{home:?} lacks {word}: {notes}");
         }
-        let (table, notes) = run(
-            "measure --synthetic call=200 --no-save --output out.json",
-            0,
-        );
-        assert!(table.is_empty() && !notes.contains("not saved"), "{notes}");
+        let (_, notes) = run("measure --synthetic call=200 --no-save", 0);
+        assert!(!notes.contains("not saved"), "{notes}");
         run("host", 0);
         let (list, _) = run("history", 0);
         assert!(list.starts_with("no saved results"), "{list}");
-        assert_eq!(run("history --format json", 0).0, "[]\n");
         let (_, none) = run("report", 2);
         assert!(none.contains("no saved result 'latest'"), "{none}");
-        assert!(entries(&bench.work()).len() == 1, "{home:?}");
+        assert!(entries(&bench.work()).is_empty(), "{home:?}");
     }
 }
 

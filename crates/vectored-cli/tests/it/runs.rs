@@ -59,6 +59,10 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
             "--writers 3 --segments 16 --sizes 64 --target unix",
             "unix, 3 writers",
         ),
+        (
+            "--join 4 --sizes 4KiB --cache cold --target unix",
+            "unix, cache cold",
+        ),
     ] {
         let bench = Bench::new();
         let lacks = if words.contains("direct") {

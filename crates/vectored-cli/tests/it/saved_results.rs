@@ -108,16 +108,9 @@ fn no_output_replaces_a_saved_result_or_an_input() {
     let (saved, input) = ("it is a saved result", "would be overwritten");
     for (words, told) in [
         // Also where it is not read here, and under another name.
-        ("report latest --html KEPT", saved),
         ("report own.json --csv link", saved),
         ("host --output KEPT", saved),
-        ("compare latest --against latest --output KEPT", saved),
-        ("report own.json --html ./own.json", input),
         ("report link.json --csv own.json", input),
-        (
-            "compare own.json --against own.json --output own.json",
-            input,
-        ),
         ("compare --machines own.json --html link.json", input),
         (
             "report own.json --html one --csv ./one",
@@ -193,9 +186,7 @@ fn a_run_counts_once_on_a_side() {
             "compare latest~1 latest copy.json --against latest",
             "are the same run",
         ),
-        ("compare latest --against latest", itself),
         ("compare latest~1 --against copy.json", itself),
-        ("compare copy.json --against latest~1", itself),
     ] {
         let refused = stderr(&bench, words, 2);
         assert!(refused.contains(told), "{refused}");

@@ -222,7 +222,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     command.args(["--technique", "stdio,writev", "--iovec-setup", "once"]);
     assert!(command.output().unwrap().status.success());
     let log = fs::read_to_string(log).unwrap();
-    // The result is synced, too, when it is saved.
+    // After that the saved result is synced.
     let lines = log
         .lines()
         .take_while(|line| !line.contains("vectored-results"));
@@ -238,7 +238,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     }
     // The floor's write, writev, and the write of the stream.
     assert!(writers.len() >= 3, "{writers:?}");
-    // All lists are synced but those of proofs, which are not timed.
+    // All lists are synced but the lists of proofs, which are not timed.
     let is_list = |line: &str| line.ends_with(" = 128");
     let pairs = lines.windows(2).filter(|pair| is_list(pair[0]));
     let unsynced = pairs.filter(|pair| !pair[1].contains(" fsync(")).count();

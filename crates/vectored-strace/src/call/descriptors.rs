@@ -75,7 +75,7 @@ pub(crate) fn pipe<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     Ok(succeeded(arguments)?.then_some(Action::Pipe {
         read,
         write,
-        // The number of O_DIRECT differs between machines: any but those of O_CLOEXEC and O_NONBLOCK may be it.
+        // The number of O_DIRECT differs between machines: any but the numbers of O_CLOEXEC and O_NONBLOCK may be it.
         packets: has(flags, b"O_DIRECT", !0x8_0800),
         close_on_exec: has(flags, b"O_CLOEXEC", 0x8_0000),
     }))

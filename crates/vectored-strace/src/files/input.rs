@@ -8,13 +8,13 @@ use std::thread::{Builder, JoinHandle};
 
 use flate2::read::MultiGzDecoder;
 
-/// Bytes at the beginning of a file by which its format is recognised.
+/// Bytes at the beginning of a file that tell its format.
 const FORMAT_BYTES: u64 = 4096;
 
 /// The byte order mark with which some editors begin text in UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Characters by which text in UTF-16 is recognised.
+/// Characters that are looked at to recognise UTF-16.
 const FIRST_CHARACTERS: usize = 8;
 
 /// Characters of a line that an error quotes.
@@ -53,7 +53,7 @@ impl Input {
         if first_bytes.starts_with(UTF8_MARK) {
             first_bytes.drain(..UTF8_MARK.len());
         }
-        let compressor = Compressor::of(&first_bytes);
+        let compressor = Compressor::recognise(&first_bytes);
         // RFC 1952, section 2.3.1.
         let is_gzip = first_bytes.starts_with(&[0x1f, 0x8b]);
         let input = Cursor::new(first_bytes).chain(input);
@@ -97,7 +97,7 @@ impl Read for Input {
 
 /// A compression format that is read through its own program.
 ///
-/// Logs are rarely in these formats, too rarely for three more dependencies, one of them in C.
+/// Too few logs have these formats for three more dependencies, one of them in C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Compressor {
     program: &'static str,
@@ -131,7 +131,7 @@ const COMPRESSORS: [Compressor; 3] = [
 ];
 
 impl Compressor {
-    fn of(first_bytes: &[u8]) -> Option<Compressor> {
+    fn recognise(first_bytes: &[u8]) -> Option<Compressor> {
         COMPRESSORS
             .into_iter()
             .find(|compressor| first_bytes.starts_with(compressor.magic))
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn a_missing_program_is_reported_with_its_package() {
         for compressor in COMPRESSORS {
-            assert_eq!(Compressor::of(compressor.magic), Some(compressor));
+            assert_eq!(Compressor::recognise(compressor.magic), Some(compressor));
             let Err(error) =
                 Decompressor::start(compressor, "/no/such/program", opened(compressor.magic))
             else {
@@ -350,7 +350,7 @@ mod tests {
             );
             assert!(error.to_string().contains(&expected), "{error}");
         }
-        assert_eq!(Compressor::of(b"7 write(1"), None);
+        assert_eq!(Compressor::recognise(b"7 write(1"), None);
     }
 
     #[test]

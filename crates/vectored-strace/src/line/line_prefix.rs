@@ -11,7 +11,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Width to which strace pads thread numbers, before a blank.
 const THREAD_DIGITS: usize = 5;
 
-/// Width to which strace pads the seconds of `-r`. It does not pad those of `-ttt`.
+/// Width to which strace pads the seconds of `-r`. It does not pad the seconds of `-ttt`.
 const RELATIVE_DIGITS: usize = 6;
 
 /// The kernel's `PID_MAX_LIMIT`: greater numbers are no threads. It also bounds the memory for the set of threads.

@@ -88,7 +88,7 @@ impl<R: Read> LineReader<R> {
         self.buffer[self.start..self.filled].starts_with(b" >")
     }
 
-    /// The length of the next line, of which `searched` bytes are known to have no line feed. `None` if there is no line
+    /// The length of the next line, whose first `searched` bytes have no line feed. `None` if there is no line
     /// feed before the end of the input, or within `MAX_LINE_BYTES`.
     #[inline]
     fn find_end(&mut self, mut searched: usize) -> io::Result<Option<usize>> {

@@ -32,13 +32,25 @@ mod tests {
 
     #[test]
     fn frames_of_the_c_library_are_recognised() {
-        let of = |line: &str| frame(line.as_bytes()).map(is_of_c_library);
+        let is_library = |line: &str| frame(line.as_bytes()).map(is_of_c_library);
         let libc = " > /usr/lib/x86_64-linux-gnu/libc.so.6(write+0x14) [0xf7aa4]";
-        assert_eq!(of(libc), Some(true));
-        assert_eq!(of(" > /lib/ld-linux-x86-64.so.2() [0x1ab70]"), Some(true));
-        assert_eq!(of(" > /usr/bin/cat(main+0x10) [0x2345]"), Some(false));
-        assert_eq!(of(" > /usr/lib/libcurl.so.4() [0x2345]"), Some(false));
-        assert_eq!(of(" > unexpected_backtracing_error [0x1]"), Some(false));
-        assert_eq!(of(" >"), None);
+        assert_eq!(is_library(libc), Some(true));
+        assert_eq!(
+            is_library(" > /lib/ld-linux-x86-64.so.2() [0x1ab70]"),
+            Some(true)
+        );
+        assert_eq!(
+            is_library(" > /usr/bin/cat(main+0x10) [0x2345]"),
+            Some(false)
+        );
+        assert_eq!(
+            is_library(" > /usr/lib/libcurl.so.4() [0x2345]"),
+            Some(false)
+        );
+        assert_eq!(
+            is_library(" > unexpected_backtracing_error [0x1]"),
+            Some(false)
+        );
+        assert_eq!(is_library(" >"), None);
     }
 }

@@ -224,7 +224,7 @@ impl<R: Read> Reader<R> {
         let name_bytes = first_word(ending);
         let process_ended = ending.starts_with(b"killed");
         if let Some(thread) = ending.strip_prefix(b"superseded by execve in pid ") {
-            // The line is that of the first thread. The thread that called execve takes over its number.
+            // The line has the number of the first thread, which the thread that called execve takes over.
             let thread = leading(thread)?.0;
             let thread = u32::try_from(thread).map_err(|_| SkipReason::Overflow)?;
             let thread = self.threads.in_events(thread);

@@ -297,7 +297,7 @@ impl<R: Read> Reader<R> {
             }
             None => (None, 0),
         };
-        let thread = self.threads.of(&prefix, |first| Hints {
+        let thread = self.threads.thread_of(&prefix, |first| Hints {
             resumes: text[prefix.end..].starts_with(b"<... "),
             first_is_busy: self.unfinished.has(first),
         });

@@ -47,7 +47,7 @@ impl ThreadTracker {
     }
 
     /// The thread of a line with this prefix.
-    pub(crate) fn of(&mut self, prefix: &Prefix, hints: impl FnOnce(u32) -> Hints) -> u32 {
+    pub(crate) fn thread_of(&mut self, prefix: &Prefix, hints: impl FnOnce(u32) -> Hints) -> u32 {
         match prefix.thread {
             None => self.lone,
             Some(thread) if !prefix.bracketed => thread,

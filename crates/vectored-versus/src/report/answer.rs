@@ -11,7 +11,7 @@ use crate::model::{
 /// Rounds in which a command failed and that are named.
 const SHOWN_ROUNDS: usize = 5;
 
-/// The largest share by which times that are called equal may differ.
+/// The largest difference of times that are called equal, as a share.
 const EQUAL_WITHIN: f64 = 0.1;
 
 /// The remedy for a wide interval.

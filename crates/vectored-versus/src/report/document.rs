@@ -85,7 +85,7 @@ pub fn document(versus: &Versus) -> Document {
     }
 }
 
-/// The runs of a command that failed, of which each round has so many.
+/// The failed runs of a command that runs `a_round` times in each round.
 fn failures_of(side: &Side, a_round: usize) -> Option<Block> {
     let text = failures(side, side.runs.len() * a_round)?;
     Some(sentence(Tone::Warning, capital(&text)))

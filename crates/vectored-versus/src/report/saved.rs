@@ -92,7 +92,7 @@ fn unknown(name: Option<&str>) -> Value {
     row.into()
 }
 
-/// The figures of a new command, each with its limit. A limit of a figure that is not known has a row, too, and so has a command
+/// The figures of a new command, each with its limit. A limit of a figure that is not known has a row, and so has a command
 /// without figures.
 pub(super) fn limited(name: &str, figures: &[Compared], limits: &[RuledLimit]) -> Vec<Value> {
     let own = || limits.iter().filter(|limit| limit.new == name);

@@ -269,117 +269,101 @@ fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
 #[test]
 fn a_sentence_says_what_its_interval_supports() {
     let (narrow, wide) = ([0.99, 1.012], [0.002, 173.0]);
-    let (less, same) = (Change::Less, Change::NotFound);
-    for (wall, cpu, noise, words) in [
+    let shape = |word: &str| match word {
+        "narrow" => (narrow, Change::NotFound),
+        "wide" => (wide, Change::NotFound),
+        "above" => ([1.02, 1.3], Change::NotFound),
+        _ => (narrow, Change::Less),
+    };
+    // The time, the CPU time, and old against itself, which may differ by more.
+    for (figures, words) in [
         (
-            (narrow, same),
-            (narrow, same),
-            narrow,
+            "narrow narrow narrow",
             "takes as long as old within 2 % (1.000 [0.990, 1.012]), and makes 120 writes",
         ),
         (
-            (wide, same),
-            (narrow, same),
-            narrow,
+            "wide narrow narrow",
             "makes 120 writes instead of 40,025; no difference in time was shown: the interval of the ratio, 0.588 [0.00200, 173], contains 1; use more rounds",
         ),
-        // Old against itself differs by more.
         (
-            (narrow, same),
-            (narrow, same),
-            wide,
+            "narrow narrow wide",
             "40,025; no difference in time was shown: the interval of the ratio, 1.000 [0.990, 1.012], contains 1; use more rounds",
         ),
         // The difference is not larger than the noise.
         (
-            ([1.02, 1.3], same),
-            (wide, same),
-            wide,
+            "above wide wide",
             "40,025; no difference in time was shown: the ratio, 1.000 [1.020, 1.300], differs from 1 no more than the one of old",
         ),
         (
-            (wide, same),
-            (narrow, less),
-            narrow,
+            "wide less narrow",
             "takes 1.000 [0.990, 1.012] of the CPU time of old, and makes 120 writes instead of 40,025; no difference in time was shown",
         ),
         (
-            (narrow, same),
-            (narrow, less),
-            narrow,
+            "narrow less narrow",
             "of the CPU time of old, and as long within 2 % (1.000 [0.990, 1.012]), and makes",
         ),
         (
-            (narrow, less),
-            (narrow, same),
-            narrow,
+            "less narrow narrow",
             "of the time of old, round by round and 1.000 [0.990, 1.012] of its CPU time, and makes",
         ),
         (
-            (narrow, less),
-            (wide, same),
-            narrow,
+            "less wide narrow",
             "of the time of old, round by round, and makes 120 writes instead of 40,025; no difference in CPU time was shown: the interval of the ratio, 0.588",
         ),
     ] {
         let mut result = result();
-        let set =
-            |figures: &mut [Compared], name: &str, ([low, high], change): ([f64; 2], Change)| {
-                let one = figures.iter_mut().find(|one| one.figure == name).unwrap();
-                (one.low, one.high, one.ratio, one.change) = (
-                    Some(low),
-                    Some(high),
-                    Some((low * high).sqrt().min(1.0)),
-                    change,
-                );
-            };
-        set(&mut result.noise, "wall_ns", (noise, same));
-        set(&mut result.new[0].figures, "wall_ns", wall);
-        set(&mut result.new[0].figures, "cpu_ns", cpu);
+        let mut shapes = figures.split(' ').map(shape);
+        let mut set = |figures: &mut [Compared], name: &str| {
+            let ([low, high], change) = shapes.next().unwrap();
+            let one = figures.iter_mut().find(|one| one.figure == name).unwrap();
+            (one.low, one.high, one.change) = (Some(low), Some(high), change);
+            one.ratio = Some((low * high).sqrt().min(1.0));
+        };
+        set(&mut result.new[0].figures, "wall_ns");
+        set(&mut result.new[0].figures, "cpu_ns");
+        set(&mut result.noise, "wall_ns");
         let said = answer(&result, &result.new[0]);
         assert!(said.contains(words), "{said}");
         let later = compare_versus(&result, &result);
         let compared = screen(&versus_comparison_document(&later), false);
         let is_open = compared.contains("no change in time was shown: the intervals overlap");
-        assert_eq!(is_open, wall.0[1] > 1.1, "{compared}");
+        let is_apart = figures.starts_with("wide") || figures.starts_with("above");
+        assert_eq!(is_open, is_apart, "{compared}");
     }
 }
 
 #[test]
 fn calls_that_vary_are_ranges() {
     for (old, new, words) in [
-        ((49, 49), (49, 49), "makes as many system calls as old"),
+        ([49, 49], [49, 49], "makes as many system calls as old"),
         (
-            (49, 52),
-            (50, 51),
+            [49, 52],
+            [50, 51],
             "makes 50 to 51 system calls instead of 49 to 52",
         ),
         (
-            (49, 52),
-            (49, 52),
+            [49, 52],
+            [49, 52],
             "makes 49 to 52 system calls instead of 49 to 52",
         ),
         (
-            (49, 52),
-            (9, 12),
+            [49, 52],
+            [9, 12],
             "makes 9 to 12 system calls instead of 49 to 52",
         ),
     ] {
         let mut result = result();
-        result.new[0]
-            .figures
-            .retain(|one| judge::is_count(&one.figure));
-        let ranges = [old, new].map(|(low, high)| Range { low, high });
-        for (side, calls) in std::iter::zip([&mut result.old, &mut result.new[0].side], ranges) {
+        let figures = &mut result.new[0].figures;
+        figures.retain(|one| judge::is_count(&one.figure));
+        let sides = [(&mut result.old, old), (&mut result.new[0].side, new)];
+        for (side, [low, high]) in sides {
             side.calls = Some(Calls {
-                calls,
+                calls: Range { low, high },
                 ..Calls::default()
             });
         }
-        assert_eq!(
-            answer(&result, &result.new[0]),
-            format!("new {words}; it was not timed")
-        );
+        let said = answer(&result, &result.new[0]);
+        assert_eq!(said, format!("new {words}; it was not timed"));
     }
 }
 
@@ -403,55 +387,51 @@ fn an_undecided_limit_has_its_own_reason() {
         new[0].side.calls = None;
         result
     };
-    let wide = |result: &mut Versus, name: &str| {
+    let wide = |mut result: Versus, name: &str| {
         let mut figures = result.new[0].figures.iter_mut();
         let one = figures.find(|one| one.figure == name).unwrap();
         (one.low, one.high) = (Some(0.5), Some(2.0));
+        result
     };
-    let mut of_time = with(40, None);
-    wide(&mut of_time, "wall_ns");
-    let mut of_memory = with(40, Some(9 << 20));
-    wide(&mut of_memory, "peak_bytes");
+    let (time, memory) = ((Some(0.1), None, None), (None, None, Some(0.1)));
+    let more = "[0.500, 2.000] times the time; use more rounds, by --rounds or --budget";
     for (result, limits, words) in [
         (
             with(2, None),
-            [Some(0.1), None, None],
+            time,
             "beyond it: 2 rounds, and an interval needs 6: raise --budget, or give --rounds 6",
         ),
         (
             with(2, None),
-            [None, None, Some(0.1)],
+            memory,
             "beyond it: 2 rounds, and an interval needs 6",
         ),
         (
             with(40, None),
-            [None, None, Some(0.1)],
+            memory,
             "beyond it: the peak memory is not known, because it is hardly above",
         ),
         (
             with(40, None),
-            [None, Some(0.1), None],
+            (None, Some(0.1), None),
             "beyond it: the calls were not counted",
         ),
+        (wide(with(40, None), "wall_ns"), time, more),
         (
-            of_time,
-            [Some(0.1), None, None],
-            "[0.500, 2.000] times the time; use more rounds, by --rounds or --budget",
-        ),
-        (
-            of_memory,
-            [None, None, Some(0.1)],
+            wide(with(40, Some(9 << 20)), "peak_bytes"),
+            memory,
             "[0.500, 2.000] times the peak memory; use more rounds",
         ),
     ] {
-        let [time, calls, memory] = limits;
-        let limits = judge::rulings([ruled(&result, &result.new[0])], (time, calls, memory));
-        let said = limits_in_words(&limits, "old");
-        assert_eq!((said.len(), said[0].0), (1, Ruling::Undecided));
-        assert!(said[0].1.contains(words), "{said:?}");
+        let limits = judge::rulings([ruled(&result, &result.new[0])], limits);
+        let [(ruling, said)] = &limits_in_words(&limits, "old")[..] else {
+            panic!("{limits:?}");
+        };
+        assert_eq!(*ruling, Ruling::Undecided);
+        assert!(said.contains(words), "{said}");
         assert!(
-            !words.contains("not counted") || !said[0].1.contains("rounds"),
-            "{said:?}"
+            !words.contains("not counted") || !said.contains("rounds"),
+            "{said}"
         );
     }
 }
@@ -466,21 +446,20 @@ fn the_rows_have_limits_and_failures() {
     };
     let mut limited = spoiled();
     limited.new.truncate(1);
-    let of_calls = limited
+    for limit in limited
         .limits
-        .iter()
-        .position(|limit| limit.figure == "calls")
-        .unwrap();
-    limited.limits[of_calls].compared = None;
+        .iter_mut()
+        .filter(|limit| limit.figure == "calls")
+    {
+        limit.compared = None;
+    }
     limited.new[0].figures.retain(|one| one.figure != "calls");
     limited.old.failed = limited.new[0].side.failed.clone();
     let all = rows(&limited);
     let column = |name: &str| all[0].iter().position(|head| head == name).unwrap();
     let ruling = |figure: &str| {
-        let row = all
-            .iter()
-            .find(|row| row[column("figure")] == figure)
-            .unwrap();
+        let mut all = all.iter();
+        let row = all.find(|row| row[column("figure")] == figure).unwrap();
         [&*row[column("limit")], &*row[column("ruling")]].map(str::to_owned)
     };
     assert_eq!(ruling("wall_ns"), ["-0.5", "beyond"]);
@@ -503,11 +482,8 @@ fn the_rows_have_limits_and_failures() {
         limits: limited.limits.clone(),
         ..compared
     };
-    assert!(
-        compared.csv().contains(",-0.5,beyond\n"),
-        "{}",
-        compared.csv()
-    );
+    let csv = compared.csv();
+    assert!(csv.contains(",-0.5,beyond\n"), "{csv}");
 }
 
 #[test]

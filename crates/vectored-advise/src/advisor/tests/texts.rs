@@ -65,7 +65,6 @@ fn a_question_about_a_descriptor_sees_no_data() {
         "fcntl(3</tmp/f>, F_GETFL) = 0x8001 (flags O_WRONLY|O_LARGEFILE)",
         "fcntl(3</tmp/f>, F_GETFD) = 0",
         "ioctl(3</tmp/f>, TCGETS, 0x7ffe) = -1 ENOTTY (Inappropriate ioctl for device)",
-        "ioctl(3</tmp/f>, TCGETS, 0x7ffe) = -1 ENOTTY (Inappropriate ioctl for device)",
         "ioctl(1</dev/pts/0<char 136:0>>, TIOCGWINSZ, {ws_row=24, ws_col=80, ws_xpixel=0, ws_ypixel=0}) = 0",
         "ioctl(3</tmp/f>, 0x5401, 0x7ffe) = -1 ENOTTY (Inappropriate ioctl for device)",
     ] {

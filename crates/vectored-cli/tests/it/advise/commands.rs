@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use serde_json::Value;
+
 use super::{advise, bench, text};
 use crate::support::{entries, json, make_fifo, needs_strace, said_by, stderr_of, stdout_of};
 
@@ -73,10 +75,11 @@ fn a_fifo_of_a_command_is_a_pipe() {
     ];
     let mut command = advise(&bench);
     let found = json(&stdout_of(command.args(options).args(["sh", "-c", script])));
-    let finding = &found["findings"][0];
-    assert_eq!(finding["target"], "pipe", "{found}");
-    assert_eq!(finding["calls"], 5);
-    assert!(finding["path"].as_str().unwrap().ends_with("/fifo"));
+    let listed = ["findings", "uncounted"].map(|list| found[list].as_array().unwrap());
+    let is_of_fifo = |one: &&Value| one["path"].to_string().ends_with("/fifo\"");
+    let of_fifo: Vec<_> = listed.into_iter().flatten().filter(is_of_fifo).collect();
+    assert_eq!(of_fifo.len(), 1, "{found}");
+    assert_eq!(of_fifo[0]["target"], "pipe");
     drop(both);
 }
 
