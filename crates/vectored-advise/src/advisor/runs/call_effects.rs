@@ -25,10 +25,10 @@ pub(crate) struct CallClass {
     pub(crate) evidence: FilterEvidence,
 }
 
-/// Evidence that a log was not filtered: the set of kinds of calls that it holds. strace filters by names and by its
-/// classes (`-e trace=%process`), and a log of one class lacks the waits of the others.
+/// Evidence that a log was not filtered: the set of kinds of calls that it holds, and whether it is whole. strace filters by
+/// names and by its classes (`-e trace=%process`), and a log of one class lacks the waits of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FilterEvidence(u8);
+pub(crate) struct FilterEvidence(u16);
 
 impl FilterEvidence {
     /// No evidence: calls that a filter for transfers, descriptors and files leaves in.
@@ -51,11 +51,20 @@ impl FilterEvidence {
     const SETUP: FilterEvidence = FilterEvidence(128);
     /// In no class of strace, and in nobody's filter, since only the C library makes them.
     pub(crate) const ALL: FilterEvidence = FilterEvidence(255);
+    /// The first call is `execve`, which is in `%process` and `%file`.
+    pub(crate) const BEGIN: FilterEvidence = FilterEvidence(256);
+    /// A program ended by `exit_group`, which is in `%process` only, or by a signal.
+    pub(crate) const END: FilterEvidence = FilterEvidence(512);
+    /// A descriptor was used that no call opened, or a library was opened, which needs a loader.
+    pub(crate) const MISSING: FilterEvidence = FilterEvidence(1024);
 
-    /// Whether the evidence is enough: calls of three kinds, which few filters combine. No evidence can rule out
-    /// `-e trace='!fsync'`.
+    /// Whether the evidence is enough: calls of three kinds, which few filters combine, or those of a whole program
+    /// without a C library. No evidence can rule out `-e trace='!fsync'`.
     pub(crate) fn is_enough(self) -> bool {
-        self.0.count_ones() >= 3
+        let whole = Self::BEGIN.0 | Self::END.0;
+        // A C library that sets up a thread also makes the calls of all kinds.
+        let needs_more = Self::MISSING.0 | Self::SETUP.0;
+        (self.0 & Self::ALL.0).count_ones() >= 3 || self.0 & (whole | needs_more) == whole
     }
 }
 

@@ -222,6 +222,9 @@ impl Tracker {
 
     /// Another program runs in the process of the caller.
     fn execute(&mut self, program: &[u8], caller: Caller) {
+        if self.event == 1 {
+            self.evidence |= FilterEvidence::BEGIN;
+        }
         // What is in a buffer is lost.
         self.mark_wait(caller, Barrier::Process);
         let name = program.rsplit(|&byte| byte == b'/').next();

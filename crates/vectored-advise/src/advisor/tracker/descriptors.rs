@@ -4,6 +4,7 @@ use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::options::Seen;
 use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::call_effects::FilterEvidence;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use crate::languages::last_part;
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
@@ -30,6 +31,10 @@ impl Tracker {
             _ => kind_of_path(path),
         };
         let name = descriptor.leads_to.unwrap_or(path);
+        let mut parts = last_part(name).split(|&byte| byte == b'.');
+        if parts.any(|part| part == b"so") {
+            self.evidence |= FilterEvidence::MISSING;
+        }
         let is_file = kind == FdKind::File;
         let seen = self
             .look
@@ -207,6 +212,9 @@ impl Tracker {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.since = self.event;
         open_file.is_inherited = true;
+        if descriptor.number > 2 {
+            self.evidence |= FilterEvidence::MISSING;
+        }
         let standard = usize::try_from(descriptor.number).ok();
         let is_own = standard.and_then(|number| self.own_standard.get(number).copied());
         open_file.has_other_writers = match kind {

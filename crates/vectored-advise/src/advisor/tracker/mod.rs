@@ -213,8 +213,12 @@ impl Tracker {
         self.calls += u64::from(is_call);
         self.note_time(event);
         if let Action::Exit { process_ended } = event.action {
-            if event.name == b"killed" {
+            let is_killed = event.name == b"killed";
+            if is_killed {
                 self.kernel.note_kill(event.thread);
+            }
+            if is_call || is_killed {
+                self.evidence |= FilterEvidence::END;
             }
             self.note_last_barriers(event.thread);
             self.kernel
