@@ -1,7 +1,7 @@
 //! The languages of programs: how each is known, and its remedies, by way of moving bytes and by what the remedy does. A language is a
 //! [`Runtime`], one block of the table below, and a program in
-//! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "in place of" is in the program before
-//! the change. The text before a colon is what the program has. What a buffer still has is written by the code after `=>`, at
+//! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "not" is that of the program before the
+//! change, if it is there. The text before a colon is what the program has. What a buffer still has is written by the code after `=>`, at
 //! the places that the action names: a row of a buffer without that code does not compile.
 
 use serde::{Deserialize, Serialize};
@@ -222,10 +222,11 @@ macro_rules! languages {
 languages! {
     Python "Python" files [".py"] programs ["python", "pypy"]
         ends "os._exit, exec, multiprocessing workers and signals flush nothing" {
-        Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, in place of `buffering=1`" => "file.flush()"
-        Writes WriteBuffer "print: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
-        Writes WriteBuffer "logging.FileHandler or StreamHandler of a process that never forks, in parts of 8 KiB: `handler.flush = lambda: None`" => "handler.stream.flush()"
-        Writes WriteBuffer "binary file: `buffering=65536` in open, in place of `buffering=0`" => "file.flush()"
+        Writes WriteBuffer "text file, also of csv and json: `buffering=65536` in open, not `buffering=1`" => "file.flush()"
+        Writes WriteBuffer "print, in parts of 8 KiB: no `flush=True`, python3 -u or PYTHONUNBUFFERED" => "sys.stdout.flush()"
+        Writes WriteBuffer "logging, in parts of 8 KiB: LogFile of docs/python.md#logs-of-a-service, or LogStream to a pipe that no other program writes to" => "handler.write_out()"
+        Writes WriteBuffer "binary file: `buffering=65536` in open, not `buffering=0`" => "file.flush()"
+        Writes WriteBuffer "with the package vectored: `file = vectored.GatherWriter(fd)`, and `file.write(data)`" => "file.flush()"
         Writes Join "file object: `file.write(a + b)`, then `file.flush()`"
         Writes Join "os.write: `os.writev(fd, [a, b])`"
         Writes Join "with the package vectored: `gather.write_all(fd, [a, b])` of a `vectored.Gather()`"
@@ -240,7 +241,7 @@ languages! {
         WritesAt Join "with the package vectored: `gather.write_all(fd, [a, b], offset)` of a `vectored.Gather()`"
         ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays"
         Seeks EachCall "`os.pwrite(fd, data, offset)`, `os.pread(fd, count, offset)`"
-        Tiny EachCall "`b\"\".join(parts)`, and one write, in place of `os.writev`"
+        Tiny EachCall "`b\"\".join(parts)`, and one write, not `os.writev`"
         Many Join "`os.sysconf(\"SC_IOV_MAX\")` buffers an os.writev"
         Syncs EachCall "`os.fdatasync(fd)` once for several records"
         Datagrams EachCall "the standard library has no sendmmsg: call it through ctypes, or send fewer, larger datagrams"
@@ -255,12 +256,12 @@ languages! {
         SocketWrites Join "SocketChannel: `channel.write(new ByteBuffer[] {header, body})`"
         SocketWrites WriteBuffer "`out = new BufferedOutputStream(socket.getOutputStream(), 65536)`" => "out.flush()"
         Reads ReadAhead "`new BufferedInputStream(in, 65536)` below DataInputStream or InputStreamReader"
-        Reads ReadAhead "FileChannel: `channel.read(buffer = ByteBuffer.allocate(65536))`, in place of `RandomAccessFile`"
+        Reads ReadAhead "FileChannel: `channel.read(buffer = ByteBuffer.allocate(65536))`, not `RandomAccessFile`"
         StreamReads ReadAhead "`new BufferedInputStream(socket.getInputStream(), 65536)`, one for the whole connection"
         WritesAt Join "`channel.write(buffer, offset)` with all pieces in one ByteBuffer"
         ReadsAt ReadRun "`channel.read(buffer, offset)` into one large ByteBuffer"
         Seeks EachCall "FileChannel: `channel.write(buffer, position)`, `channel.read(buffer, position)`"
-        Tiny EachCall "`joined.put(part)` into one ByteBuffer, and write that in place of `ByteBuffer[]`"
+        Tiny EachCall "`joined.put(part)` into one ByteBuffer, and write that, not `ByteBuffer[]`"
         Syncs EachCall "`channel.force(false)` of a FileChannel once for several records"
         NoDelay EachCall "`socket.setTcpNoDelay(true)`"
         QuickAck EachCall "`socket.setOption(jdk.net.ExtendedSocketOptions.TCP_QUICKACK, true)` after each read"
@@ -268,12 +269,12 @@ languages! {
 
     Node "Node.js" files [".js", ".mjs", ".cjs"] programs ["node", "nodejs", "deno", "bun"]
         ends "process.exit, process.abort, an uncaught exception and signals drop what was not written" {
-        Writes WriteBuffer "file descriptor: `lines.push(text)`, in place of `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
-        Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch" => "stream.uncork()"
+        Writes WriteBuffer "file descriptor: `lines.push(text)`, not `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
+        Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch, of which 1,024 go in a call" => "stream.uncork()"
         Writes WriteBuffer "standard output and console.log, where cork does nothing: `lines.push(text)`" => "process.stdout.write(lines.splice(0).join(\"\"))"
-        Writes Join "file descriptor: `fs.writevSync(fd, [a, b])` of Buffers, or one string, in place of `fs.writeSync` or appendFileSync"
+        Writes Join "file descriptor: `fs.writevSync(fd, [a, b])` of Buffers, or one string, not `fs.writeSync` or appendFileSync"
         SocketWrites Join "one `Buffer.concat([header, body])`"
-        SocketWrites WriteBuffer "`socket.cork()` before the writes" => "process.nextTick(() => socket.uncork())"
+        SocketWrites WriteBuffer "`socket.cork()` before the writes, of which 1,024 go in a call" => "process.nextTick(() => socket.uncork())"
         Reads ReadAhead "`fs.createReadStream(path, {highWaterMark: 65536})`"
         Reads ReadAhead "`fs.readSync(fd, buffer)` into 64 KiB"
         StreamReads ReadAhead "`process.stdin.on(\"data\", take)`, or that of a socket: take whole chunks, and cut them in memory"
@@ -288,13 +289,13 @@ languages! {
 
     Ruby "Ruby" files [".rb"] programs ["ruby", "irb"]
         ends "exit!, exec and signals flush nothing" {
-        Writes WriteBuffer "`io.sync = false` ($stdout as well), `io.write(a)` in place of `io.syswrite`" => "io.flush"
-        Writes WriteBuffer "Logger: `Logger.new(io)` of such a file, in place of `Logger.new(path)`" => "io.flush"
+        Writes WriteBuffer "in parts of 8 KiB: `io.sync = false` ($stdout as well), `io.write(a)`, not `io.syswrite`" => "io.flush"
+        Writes WriteBuffer "Logger, in parts of 8 KiB: `Logger.new(io)` of such a file, not `Logger.new(path)`" => "io.flush"
         Writes Join "`io.write(a, b)` for one record"
         SocketWrites Join "`socket.write(header, body)` for one message"
-        SocketWrites WriteBuffer "`socket.sync = false`" => "socket.flush"
-        Reads ReadAhead "`io.read(65536)` or `io.each_line` in place of `io.sysread`"
-        StreamReads ReadAhead "`io.readpartial(65536)`, gets or read, in place of `io.sysread`"
+        SocketWrites WriteBuffer "in parts of 8 KiB: `socket.sync = false`" => "socket.flush"
+        Reads ReadAhead "`io.read(65536)` or `io.each_line`, not `io.sysread`"
+        StreamReads ReadAhead "`io.readpartial(65536)`, gets or read, not `io.sysread`"
         WritesAt Join "`io.pwrite(a + b, offset)`"
         ReadsAt ReadRun "`io.pread(length, offset)` of all pieces"
         Seeks EachCall "`io.pwrite(data, offset)`, `io.pread(length, offset)`"
@@ -308,7 +309,7 @@ languages! {
         ends "no way out writes a string; errors and exit write ob_start, signals do not" {
         Writes WriteBuffer "file: fwrite has no buffer: `$text .= $line` until it is long; ftell does not count that" => "fwrite($file, $text)"
         Writes WriteBuffer "echo: output_buffering=65536, or `ob_start(null, 65536)`, without fwrite(STDOUT)" => "ob_flush()"
-        SocketWrites Join "append to a string, and `fwrite($socket, $text)` before waiting"
+        SocketWrites WriteBuffer "`$text .= $part`" => "fwrite($socket, $text)"
         Reads ReadAhead "`fread($stream, 65536)`, no `stream_set_read_buffer($stream, 0)`"
         Syncs EachCall "`fdatasync($file)` (PHP 8.1) once for several records"
         NoDelay EachCall "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
@@ -317,9 +318,9 @@ languages! {
 
     Lua "Lua" files [".lua"] programs ["lua", "luajit"]
         ends "signals flush nothing" {
-        Writes WriteBuffer "`file:setvbuf(\"full\", 65536)`, in place of `file:setvbuf(\"no\")` or \"line\"" => "file:flush()"
+        Writes WriteBuffer "in parts of 4 KiB: `file:setvbuf(\"full\")`, not `file:setvbuf(\"no\")` or \"line\"" => "file:flush()"
         Writes Join "`file:write(header .. body)`, then `file:flush()`: several arguments may be several calls"
-        SocketWrites Join "`socket:send(table.concat(parts))` once, before waiting"
+        SocketWrites WriteBuffer "in parts of 8 KiB: `parts[#parts + 1] = part`" => "socket:send(table.concat(parts))"
         Reads ReadAhead "`file:read(65536)`, and take the pieces from that string"
         NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
@@ -327,11 +328,11 @@ languages! {
 
     Perl "Perl" files [".pl"] programs ["perl"]
         ends "POSIX::_exit, exec and signals flush nothing" {
-        Writes WriteBuffer "`$file->autoflush(0)` (`$| = 0` for standard output), `print $file` in place of `syswrite`" => "$file->flush"
+        Writes WriteBuffer "in parts of 8 KiB: `$file->autoflush(0)` (`$| = 0` for standard output), `print $file`, not `syswrite`" => "$file->flush"
         Writes Join "`print $file $header . $body`, then `$file->flush`"
         SocketWrites Join "`print $socket $header . $body`"
-        SocketWrites WriteBuffer "`$socket->autoflush(0)`, `print $socket`" => "$socket->flush"
-        Reads ReadAhead "`readline` or `read($file, $data, 65536)`, in place of `sysread` of a few bytes"
+        SocketWrites WriteBuffer "in parts of 8 KiB: `$socket->autoflush(0)`, `print $socket`" => "$socket->flush"
+        Reads ReadAhead "`readline` or `read($file, $data, 65536)`, not `sysread` of a few bytes"
         Syncs EachCall "`$file->sync` (IO::Handle) once for several records"
         NoDelay EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`"
         QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
@@ -339,31 +340,31 @@ languages! {
 
     Shell "Shell" files [".sh"] programs ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "yash"]
         ends "signals flush nothing of awk" {
-        Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in place of the loop. Do not collect them in a variable, which is copied each time" => "fflush()"
+        Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in parts of 4 KiB. Do not collect them in a variable, which is copied each time" => "fflush()"
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
-        Reads ReadAhead "`awk`, sed or another program that reads all lines, in place of `while read`"
+        Reads ReadAhead "`awk`, sed or another program that reads all lines, not `while read`"
         Seeks EachCall "read seeks back to the end of each line: `mapfile -t lines < file` reads all at once (bash)"
         Seeks EachCall "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-        Reopened EachCall "`exec 3>>file` before the loop, and `>&3` in place of `>> file`"
+        Reopened EachCall "`exec 3>>file` before the loop, and `>&3`, not `>> file`"
     }
 
     Awk "awk" files [".awk"] programs ["awk", "gawk", "mawk", "nawk", "original-awk"]
         ends "signals flush nothing" {
-        Writes WriteBuffer "no `fflush()` or system(\"\") after each line, mawk without -W interactive" => "fflush()"
+        Writes WriteBuffer "in parts of 4 KiB: no `fflush()` or system(\"\") after each line, mawk without -W interactive" => "fflush()"
         Writes Join "`print header body`, then `fflush()`: one print for the pieces of a record"
         Reopened EachCall "no `close(file)` after each line"
     }
 
     Tcl "Tcl" files [".tcl"] programs ["tclsh", "wish"]
         ends "signals flush nothing" {
-        Writes WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`, in place of `-buffering none` or line" => "flush $file"
+        Writes WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`, not `-buffering none` or line" => "flush $file"
         Writes Join "`puts -nonewline $file $header$body`, then `flush $file`"
         SocketWrites Join "`puts -nonewline $file $header$body`, then `flush $file`"
         SocketWrites WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`" => "flush $file"
-        Reads ReadAhead "`fconfigure $file -buffersize 65536`, in place of `-buffersize 39`"
+        Reads ReadAhead "`fconfigure $file -buffersize 65536`"
     }
 
     Go "Go" files [] programs []
@@ -378,7 +379,7 @@ languages! {
         ReadsAt ReadRun "`file.ReadAt(large, offset)`"
         ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
         Seeks EachCall "`file.WriteAt(data, offset)`, `file.ReadAt(data, offset)`"
-        Tiny EachCall "`bytes.Join(parts, nil)` or a bufio.Writer, in place of `net.Buffers`"
+        Tiny EachCall "`bytes.Join(parts, nil)` or a bufio.Writer, not `net.Buffers`"
         Many Join "`b := net.Buffers(parts); b.WriteTo(conn)` of any length on a connection"
         Syncs EachCall "`file.Sync()` once for several records"
         Datagrams EachCall "`ipv4.NewPacketConn(conn).WriteBatch(messages, 0)` of golang.org/x/net/ipv4"
@@ -401,7 +402,7 @@ languages! {
     Nim "Nim" files [] programs []
         ends "no way out writes a string" {
         Writes WriteBuffer "append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
-        SocketWrites Join "`socket.send(header & body)` once, before waiting"
+        SocketWrites WriteBuffer "`text.add(part)`" => "socket.send(text)"
         Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
         StreamReads ReadAhead "no `buffered = false`, and recv or recvLine"
         NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
@@ -409,7 +410,7 @@ languages! {
 
     Lisp "Lisp" files [".lisp", ".scm"] programs ["sbcl", "guile", "ecl", "clisp", "racket"]
         ends "exit :abort, primitive-_exit and signals flush nothing" {
-        Writes WriteBuffer "SBCL: `:buffering :full`" => "(finish-output stream)"
+        Writes WriteBuffer "SBCL, in parts of 8 KiB: `:buffering :full`" => "(finish-output stream)"
         Writes WriteBuffer "Guile: `(setvbuf port 'block 65536)`" => "(force-output port)"
         SocketWrites Join "write all pieces to a string stream, and send that once, before waiting"
         Reads ReadAhead "SBCL: read-sequence into 64 KiB"
@@ -420,10 +421,10 @@ languages! {
     Rust "Rust" files [] programs []
         ends "process::exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
-        Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(file)`" => "file.flush()"
+        Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, file)`" => "file.flush()"
         Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
         SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
-        SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::new(stream)`" => "stream.flush()"
+        SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, stream)`" => "stream.flush()"
         SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, with feed in place of send; or one write_all_buf of all that waits"
         Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
         Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(file)`"
@@ -441,8 +442,8 @@ languages! {
 
     Cpp "C++" files [] programs []
         ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
-        Writes WriteBuffer "stream: `'\\n'` in place of `std::endl`, no `std::unitbuf`" => "file.flush()"
-        Writes WriteBuffer "cout: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
+        Writes WriteBuffer "stream, in parts of 8 KiB: `'\\n'`, not `std::endl`, no `std::unitbuf`" => "file.flush()"
+        Writes WriteBuffer "cout, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
         Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open" => "file.flush()"
         Writes Join "one record: writev(2), or join the pieces before one write"
         Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"

@@ -261,6 +261,9 @@ pub struct Tally {
     pub bytes: u64,
     /// Calls that would remain.
     pub merged_calls: u64,
+    /// The longest time that a written byte would wait in a buffer for later ones, in ns; 0 if `--max-delay` is not exceeded.
+    #[serde(default)]
+    pub late_ns: u64,
     /// Segments of the remaining calls that replace several; for [`FindingKind::TinySegments`] and
     /// [`FindingKind::ManySegments`] the segments of the lists.
     pub segments: u64,

@@ -14,7 +14,7 @@ local cases = {
     end,
     ["adjacent-writes/file 1"] = function()
         local file = io.open(path, "w")
-        file:setvbuf("full", 65536)
+        file:setvbuf("full")
         each(function(part) file:write(part) end)
         file:flush()
     end,
@@ -33,6 +33,8 @@ local cases = {
     end,
     ["adjacent-writes/unix 1"] = function()
         local socket = connect()
+        local all, parts = parts, {}
+        for _, part in ipairs(all) do parts[#parts + 1] = part end
         socket:send(table.concat(parts))
     end,
     ["no-delay/tcp 1"] = function()

@@ -31,9 +31,10 @@ of "adjacent-writes/unix 0":
   for i in 0 ..< count: socket.send("record "); socket.send(&"{i:031}\n")
 of "adjacent-writes/unix 1":
   let socket = newSocket().connected
+  var text = ""
   for i in 0 ..< count:
-    let (header, body) = ("record ", &"{i:031}\n")
-    socket.send(header & body)
+    for part in ["record ", &"{i:031}\n"]: text.add(part)
+  socket.send(text)
 of "no-delay/tcp 1":
   let socket = newSocket().connected
   socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)

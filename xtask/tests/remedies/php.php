@@ -40,7 +40,8 @@ switch ($case) {
         break;
     case "adjacent-writes/unix 1":
         $socket = stream_socket_client("tcp://127.0.0.1:$port");
-        $text = implode("", $parts);
+        $text = "";
+        foreach ($parts as $part) $text .= $part;
         fwrite($socket, $text);
         break;
     case "no-delay/tcp 1":

@@ -47,6 +47,12 @@ match case:
         file = open(path, "wb", buffering=65536)
         each(file.write)
         file.flush()
+    case "adjacent-writes/file 4":
+        fd = new()
+        file = vectored.GatherWriter(fd)
+        for data in (part for pair in records for part in pair):
+            file.write(data)
+        file.flush()
     case "adjacent-writes/file#text 0":
         file = open(path, "w", buffering=1)
         for a, b in records:
@@ -82,14 +88,16 @@ match case:
         for a, b in records:
             logging.info((a + b[:-1]).decode())
     case "adjacent-writes/file#logging 1":
-        handler = logging.FileHandler(path)
-        handler.flush = lambda: None
+        page = open(os.path.dirname(os.path.abspath(__file__)) + "/../../../docs/python.md").read()
+        exec(page.split("\n## Logs of a service\n")[1].split("```python\n")[1].split("```")[0])
+        handler = LogFile(path)
         logging.basicConfig(format="%(message)s", level=logging.INFO, handlers=[handler])
 
         def work():
+            handler.direct = False
             for a, b in records:
                 logging.info((a + b[:-1]).decode())
-            handler.stream.flush()
+            handler.write_out()
 
         in_worker(work)
     case "adjacent-writes/file#binary 0":

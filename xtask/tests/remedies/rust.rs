@@ -47,7 +47,7 @@ fn main() -> Result<()> {
         }
         "adjacent-writes/file 1" => {
             let file = new()?;
-            let mut file = vectored::GatherWriter::new(file);
+            let mut file = vectored::GatherWriter::with_capacity(65536, file);
             records
                 .iter()
                 .flatten()
@@ -92,7 +92,7 @@ fn main() -> Result<()> {
         }
         "adjacent-writes/unix 2" => {
             let stream = TcpStream::connect(peer)?;
-            let mut stream = vectored::GatherWriter::new(stream);
+            let mut stream = vectored::GatherWriter::with_capacity(65536, stream);
             records
                 .iter()
                 .flatten()

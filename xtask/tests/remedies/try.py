@@ -5,7 +5,8 @@ try.py [SOURCE…]: a program of this folder for each language. Its case "KIND/T
 have the code of the remedy, letter by letter, between this case and the next; "#NAME" before the number is another fault. A
 program is run as `PROGRAM CASE PATH PORT RECORDS`: it writes the records to a new file PATH, to TCP port PORT of this host,
 or as datagrams to the UDP port of the same number, or it reads them from there or from standard input, and prints them. The
-exit status is 1 unless the bytes are the same, and the calls fewer, with each remedy.
+exit status is 1 unless the bytes are the same, and the calls fewer, with each remedy. Writes are as few as `advise` promises:
+one for each record whose pieces are joined, or one for each 64 KiB ("in parts of 8 KiB": or as many; "1,024 go in a call").
 """
 
 import atexit, json, os, re, select, shutil, socket, subprocess, sys, tempfile, threading
@@ -15,7 +16,8 @@ LIST = "crates/vectored-advise/src/advisor/wording/snapshots/remedies.snap"
 TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,"
              "sendmmsg,lseek")
 # The calls of which there are fewer, and the number of records, if not all transfers and the default.
-COUNTED = {"reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
+WRITES = "write,writev,sendto,sendmsg"
+COUNTED = {"adjacent-writes": WRITES, "reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
 # Socket options that save waits.
 OPTIONS = {"no-delay": "TCP_NODELAY", "quick-ack": "TCP_QUICKACK"}
 RECORDS = {"sync-each": 50, "datagrams": 200}
@@ -24,6 +26,10 @@ MANY_RECORDS = 2000
 NOTHING = "nothing"
 # With a remedy, the calls of a program that are not those of its start are at most this part.
 AT_MOST = 0.55
+# Code of a remedy, after the word before that of the program before it.
+CODE = re.compile(r"(\bno |\bnot |)`([^`]*)`")
+# Bytes of a record, and calls besides those that are promised: a file that is truncated, or a buffer that is never quite full.
+RECORD_BYTES, MORE_CALLS = 39, 2
 # The longest that a program may take: it waits for ever if bytes are lost.
 LONGEST_S = 300
 
@@ -110,10 +116,29 @@ def check_code(remedies):
         for language in of:
             texts.setdefault(language, []).append(cases(source, needs))
     for language, key, text in remedies:
-        for before, code in re.findall(r"(\bno |\bin place of |)`([^`]*)`", text):
+        for before, code in CODE.findall(text):
             is_case = lambda name: re.split("[# ]", name)[0] == key and name.endswith(" 0") == bool(before)
             if not any(code in text for part in texts[language] for name, text in part.items() if is_case(name)):
                 failures.append(f"{language}: no case '{key}' has the code: {code}")
+
+
+def check_promises(source, of, texts, numbers, remedies):
+    """Each remedy of writes leaves as few calls as `advise` says, in one of the cases that have its code."""
+    for language, key, text in remedies:
+        codes = [code for before, code in CODE.findall(text) if not before]
+        if language not in of or not key.startswith("adjacent-writes/"):
+            continue
+        is_buffer = "; flush: `" in text
+        has_code = lambda name: (all if is_buffer else any)(code in texts[name] for code in codes)
+        is_case = lambda name: re.split("[# ]", name)[0] == key and not name.endswith(" 0")
+        made = [number for name, number in numbers.items() if is_case(name) and has_code(name)]
+        parts = re.search(r"in parts of (\d+) KiB", text)
+        bytes_of_call = (int(parts[1]) if parts else 64) << 10 if is_buffer else RECORD_BYTES
+        promised = -(-MANY_RECORDS * RECORD_BYTES // bytes_of_call)
+        if "1,024 go in a call" in text:
+            promised = 2 * MANY_RECORDS // 1024
+        if made and min(made) > promised + MORE_CALLS:
+            failures.append(f"{source}: {promised} calls are promised, not {made}: {text}")
 
 
 def serve(listener, sends, received):
@@ -142,8 +167,8 @@ def sockets():
             datagrams.close()
 
 
-def calls(words, case):
-    """Runs a program with a case, compares the bytes, and counts its calls."""
+def calls(words, case, counted=None):
+    """Runs a program with a case, compares the bytes, and counts its calls: all transfers, or those that matter."""
     kind = case.split("/")[0]
     count = RECORDS.get(kind, MANY_RECORDS)
     is_read, path, received = "read" in case or "/" not in case, f"{scratch}/file", []
@@ -158,7 +183,7 @@ def calls(words, case):
         server = threading.Thread(target=serve, daemon=True,
                                   args=(listener, "/pipe" in case and "#" not in case, received))
         server.start()
-        counted = COUNTED.get(kind, TRANSFERS)
+        counted = counted or COUNTED.get(kind, TRANSFERS)
         trace = ["strace", "-f", "--seccomp-bpf", "-y", "-s0", "-o", f"{scratch}/log", "-e", f"trace={counted}"]
         with open(f"{scratch}/printed", "wb") as printed:
             ended = subprocess.run(trace + words + [case, path, str(port), str(count)], input=records(count), stdout=printed,
@@ -180,8 +205,9 @@ def calls(words, case):
                         + ended.stderr.decode(errors="replace")[-2000:])
     with open(f"{scratch}/log") as log:
         descriptors = re.findall(r"^\d+ +\w+\((\w+)<(.*?)>", log.read(), re.MULTILINE)
-    # Threads of a runtime wake each other by pipes and counters.
-    return sum(number in "012" or not name.startswith(("pipe:", "anon_inode:")) for number, name in descriptors)
+    # Threads of a runtime wake each other by pipes and counters, and shells get text from their children by pipes.
+    standard = "" if counted == WRITES else "0 1 2"
+    return sum(number in standard.split() or not name.startswith(("pipe:", "anon_inode:")) for number, name in descriptors)
 
 
 def main():
@@ -200,10 +226,11 @@ def main():
             continue
         if compilation:
             subprocess.run(compilation, check=True)
-        at_start, numbers = calls(run, NOTHING), {}
-        for case in cases(source, needs):
-            is_special = case.split("/")[0] in COUNTED
-            numbers[case] = number = calls(run, case) - (0 if is_special else at_start)
+        at_start = {counted: calls(run, NOTHING, counted) for counted in [TRANSFERS, WRITES]}
+        numbers, texts = {}, cases(source, needs)
+        for case in texts:
+            counted = COUNTED.get(case.split("/")[0], TRANSFERS)
+            numbers[case] = number = calls(run, case) - at_start.get(counted, 0)
             option = OPTIONS.get(case.split("/")[0])
             if option:
                 # It saves time and no calls.
@@ -217,6 +244,7 @@ def main():
                 # A program without the fault has no use for a remedy.
                 if before < 10 or number > before * AT_MOST:
                     failures.append(f"{source}: {case}: {before} calls, {number} with the remedy")
+        check_promises(source, of, texts, numbers, remedies)
     for failure in failures:
         print(f"error: {failure}", file=sys.stderr)
     sys.exit(bool(failures))

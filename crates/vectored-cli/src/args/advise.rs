@@ -82,7 +82,7 @@ pub struct AdviseArgs {
     /// Longest gap between two calls that may be merged, for example 10ms
     ///
     /// Merging calls across a longer gap would delay data that another program may be waiting for. Such
-    /// calls are listed, but not counted.
+    /// calls are listed, but not counted. If bytes would stay in a buffer for longer, the finding says so.
     #[arg(
         long,
         value_name = "TIME",

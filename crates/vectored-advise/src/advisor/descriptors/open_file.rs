@@ -152,12 +152,13 @@ impl OpenFile {
         if self.renamed_use.is_empty() { self.name() } else { &self.renamed_use }
     }
 
-    /// Most bytes of a merged call: those that Linux writes to a pipe at once, if others may write there.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        if self.has_other_writers && self.kind != FdKind::File {
-            PIPE_BUF_BYTES
-        } else {
-            u64::MAX
+    /// Most bytes of a merged call. If others may write there, it has whole records: as many as fit into the buffer, or as
+    /// Linux writes to a pipe at once.
+    pub(crate) fn most_bytes(&self, buffer_bytes: u64) -> u64 {
+        match self.kind {
+            _ if !self.has_other_writers => u64::MAX,
+            FdKind::File => buffer_bytes,
+            _ => PIPE_BUF_BYTES.min(buffer_bytes),
         }
     }
 

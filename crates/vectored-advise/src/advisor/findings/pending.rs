@@ -43,6 +43,7 @@ impl Pending {
         tally.calls += found.calls;
         tally.bytes += run.bytes;
         tally.merged_calls += found.merged_calls;
+        tally.late_ns = tally.late_ns.max(run.late_ns);
         if let Some(moved) = found.moved {
             tally.gathered_calls += run.gathered_calls;
             tally.segments += moved.segments;
@@ -171,6 +172,7 @@ mod tests {
             buffer_bytes: 100,
             most_bytes: u64::MAX,
             max_delay_ns: None,
+            is_cut_by_time: false,
         };
         let mode = TransferMode {
             is_read: false,

@@ -40,7 +40,7 @@ impl FilterEvidence {
     /// `%signal`.
     const SIGNALS: FilterEvidence = FilterEvidence(4);
     /// `%clock`, `%creds`, `%pure`: calls that never wait.
-    const ASKS: FilterEvidence = FilterEvidence(8);
+    pub(crate) const ASKS: FilterEvidence = FilterEvidence(8);
     /// `poll` and the like, which are in `%desc`.
     const POLLS: FilterEvidence = FilterEvidence(16);
     /// In no class of strace: waits, such as `futex` and `nanosleep`.

@@ -8,11 +8,13 @@ use crate::advisor::runs::pattern::{
 };
 
 impl MergeLimits {
-    /// The limits for reads of a file, or other calls: no byte of a file waits, since the file had them before.
-    pub(crate) fn of(self, reads_file: bool, most_bytes: u64) -> MergeLimits {
+    /// The limits for reads or writes, of a file or of something else.
+    pub(crate) fn of(self, is_read: bool, is_file: bool, most_bytes: u64) -> MergeLimits {
+        let reads_file = is_read && is_file;
         MergeLimits {
             most_bytes: if reads_file { u64::MAX } else { most_bytes },
             max_delay_ns: self.max_delay_ns.filter(|_| !reads_file),
+            is_cut_by_time: is_read,
             ..self
         }
     }
@@ -132,6 +134,9 @@ pub(crate) struct MergeLimits {
     /// Longest time that its first byte may wait, in ns. `None` for reads of a file, whose bytes wait
     /// for no call, and for chains, which are not counted.
     pub(crate) max_delay_ns: Option<u64>,
+    /// Whether it is complete then: the bytes of a stream that come later cannot be read at once. A buffer of written bytes
+    /// knows no time; the longest is noted.
+    pub(crate) is_cut_by_time: bool,
 }
 
 /// A run, or a chain of calls that is not counted.
@@ -147,6 +152,8 @@ pub(crate) struct Run {
     pub(crate) gathered: MovedSegments,
     /// Lists of the calls that are merged with no other.
     pub(crate) alone: MovedSegments,
+    /// See [`Tally::late_ns`](crate::model::Tally::late_ns).
+    pub(crate) late_ns: u64,
     /// Number of `lseek` calls between them.
     pub(crate) seeks: u64,
     /// Whether any other call lies between them.
@@ -200,6 +207,7 @@ impl Run {
             gathered_calls: 0,
             gathered: MovedSegments::default(),
             alone: MovedSegments::default(),
+            late_ns: 0,
             seeks: 0,
             has_between: false,
             order_between: Vec::new(),
@@ -222,6 +230,7 @@ impl Run {
         self.gathered_calls = 0;
         self.gathered.clear();
         self.alone.clear();
+        self.late_ns = 0;
         self.seeks = 0;
         #[cfg(test)]
         self.members.clear();
@@ -249,12 +258,16 @@ impl Run {
         }
         self.finder.push(call.step, call.bytes);
         let delay_ns = call.began_ns.saturating_sub(self.merged.since_ns);
+        let is_late = limits.max_delay_ns.is_some_and(|max| delay_ns > max);
         if self.merged.calls > 0
             && (self.merged.segments + self.merged.segments_of(call) > SEGMENTS_MAX
                 || self.merged.bytes.saturating_add(call.bytes) > limits.most_bytes
-                || limits.max_delay_ns.is_some_and(|max| delay_ns > max))
+                || is_late && limits.is_cut_by_time)
         {
             self.close_merged();
+        }
+        if self.merged.calls > 0 && is_late {
+            self.late_ns = self.late_ns.max(delay_ns);
         }
         let merged = &mut self.merged;
         match merged.calls {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
@@ -68,13 +69,36 @@ fn what_strace_adds_to_the_calls_between_is_no_delay() {
     assert_eq!(sums(&tallies(&paused, true)), (0, 0, 3));
 }
 
+/// The printed buffer knows no clock: the figures are its own, and the text has the time that a byte waits in it.
 #[test]
-fn a_merged_call_is_not_cut_by_what_strace_adds() {
+fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
     // 1,000 calls that take 100 ms under strace, and 20 ms at most without.
-    let text = log(1000, 0, 0);
-    assert_eq!(sums(&tallies(&text, false)), (1000, 10, 0));
-    let (counted, merged, _) = sums(&tallies(&text, true));
-    assert_eq!((counted, merged), (1000, 2));
+    for (writes, bytes, deflates, merged, late_ns) in [
+        (1000, 8, false, 1, 99_860_000),
+        (1000, 8, true, 1, 19_940_000),
+        (100, 8, false, 1, 0),
+        // A buffer takes 32 calls and then 3 ms.
+        (1000, 2048, false, 32, 0),
+        (2000, 64, false, 2, 102_260_000),
+    ] {
+        let text = log(writes, 0, 0).replace(", 8) = 8", &format!(", {bytes}) = {bytes}"));
+        let tallies = tallies(&text, deflates);
+        let (key, tally) = tallies.findings.iter().next().unwrap();
+        assert_eq!(
+            (tally.merged_calls, tally.late_ns),
+            (merged, late_ns),
+            "{writes} × {bytes}"
+        );
+        let text = action(key, tally);
+        assert_eq!(
+            text.contains("Bytes stay in the buffer for up to "),
+            late_ns > 0,
+            "{text}"
+        );
+    }
+    // A gap ends the run: the buffer is flushed before it.
+    let text = log(3, 0, 20_000);
+    assert_eq!(sums(&tallies(&text, false)), (0, 0, 3));
 }
 
 #[test]

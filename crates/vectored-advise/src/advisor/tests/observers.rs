@@ -365,3 +365,63 @@ fn a_file_that_is_asked_for_again_or_in_vain_may_be_an_answer() {
     check(&[PIPE, OPEN, SEND, end, end, SEND], &[polled]);
     check(&[PIPE, folder, SEND, list, SEND], &[polled]);
 }
+
+#[test]
+fn where_others_may_write_each_call_writes_whole_records() {
+    let append = OPEN.replace("O_CREAT", "O_CREAT|O_APPEND");
+    let file = "Others may append to the file: collect whole records in one buffer, and flush that before a record that \
+                does not fit, and on every way out: 1 call with such a buffer, instead of 2.";
+    assert_eq!(actions(&log_of(&[&append, WRITE, WRITE])), [file]);
+    assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
+    let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");
+    let alone = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
+                 1 call with such a buffer, instead of 2.";
+    assert_eq!(actions(&log_of(&[&new, WRITE, WRITE])), [alone]);
+    // A pipe from before the log began.
+    let pipe = "write(1<pipe:[7]>, \"x\"..., 2000) = 2000";
+    let piped = "Others may write to the pipe: collect whole records in one buffer, and flush that before it has more than \
+                 4 KiB, and on every way out: 2 calls with such a buffer, instead of 4.";
+    assert_eq!(actions(&log_of(&[pipe; 4])), [piped]);
+    // No record is cut in two: 21 records of 3,000 B fit.
+    let record = "write(3</tmp/f>, \"x\"..., 3000) = 3000";
+    let found = found_in(&log_of(&[&[&append[..]][..], &[record; 43]].concat()), true);
+    assert_eq!(found, ["adjacent-writes file 43→3: write 12 [adjacent]"]);
+}
+
+#[test]
+fn a_message_on_standard_error_after_the_writes_comes_before_what_is_in_a_buffer() {
+    let message = r#"write(2</tmp/err>, "x"..., 9) = 9"#;
+    let [close, exit] = ["close(3</tmp/f>) = 0", "exit_group(1) = ?"];
+    let warned = |calls: &[&str]| {
+        let texts = actions(&log_of(&[&[OPEN][..], calls].concat()));
+        let text = texts.concat();
+        assert_eq!(texts.len(), 1, "{calls:?}");
+        text.contains("The program writes f and err in turn")
+    };
+    for end in [&[exit][..], &[close, exit], &[]] {
+        let late = [&[WRITE, WRITE, message][..], end].concat();
+        assert!(warned(&late), "{end:?}");
+    }
+    assert!(warned(&[WRITE, message, WRITE]));
+    assert!(!warned(&[message, WRITE, WRITE, exit]));
+    assert!(!warned(&[WRITE, WRITE, close, message, exit]));
+    // Another file is no place where people look, and the program closes both.
+    let other = message.replace("2<", "4<");
+    assert!(!warned(&[WRITE, WRITE, &other, exit]));
+    // A terminal, a pipe and the same file are barriers.
+    for (leads_to, before) in [
+        (
+            "/dev/pts/0<char 136:0>",
+            "a read or write of a terminal, a device or another special descriptor",
+        ),
+        ("pipe:[7]", "a write to another pipe or socket"),
+        (
+            "/tmp/f",
+            "a use of the same file through another descriptor",
+        ),
+    ] {
+        let message = message.replace("/tmp/err", leads_to);
+        let text = actions(&log_of(&[OPEN, WRITE, WRITE, &message, exit])).concat();
+        assert!(text.contains(&format!("before {before} (once)")), "{text}");
+    }
+}

@@ -182,68 +182,6 @@ fn a_fifo_is_no_file() {
 }
 
 #[test]
-fn a_log_of_some_classes_of_calls_is_not_believed() {
-    let filtered = "adjacent-writes file 2→1: write 5 (the log has few kinds of calls: -e hides waits, and -p what came before: trace again without -e, from the start of the program)";
-    let writes = [OPEN, WRITE, WRITE];
-    let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
-    let wait = "wait4(-1, NULL, 0, NULL) = 7";
-    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 7";
-    let futex = "futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0";
-    let setup = "prctl(PR_SET_NAME, \"x\") = 0";
-    let some: [&[&str]; 7] = [
-        &[],
-        &[futex, futex, "nanosleep({tv_sec=0, tv_nsec=1}, NULL) = 0"],
-        &[setup, futex],
-        &[poll],
-        &[wait, fork],
-        &[poll, wait],
-        &["brk(NULL) = 0x7"],
-    ];
-    for some in some {
-        let log = log_of(&[&writes[..], some].concat());
-        assert_eq!(found_in(&log, false), [filtered], "{some:?}");
-    }
-    let all: [&[&str]; 3] = [
-        &["set_robust_list(0x7f, 24) = 0"],
-        &[setup, futex, "getrandom(\"x\", 8, 0) = 8"],
-        &[poll, wait, "rt_sigprocmask(SIG_BLOCK, NULL, [], 8) = 0"],
-    ];
-    for all in all {
-        let log = log_of(&[&writes[..], all].concat());
-        assert_eq!(found_in(&log, false), [WRITES], "{all:?}");
-    }
-    // A program without a C library, such as one of Free Pascal: its log is whole, unless it proves the contrary.
-    let [execute, exit] = [r#"execve("./p", ["./p"], 0x7ffe) = 0"#, "exit_group(0) = ?"];
-    let whole = |some: &[&str]| {
-        let log = log_of(&[&[execute][..], some, &writes, &[exit]].concat());
-        found_in(&log, false)
-    };
-    let ioctl = "ioctl(1</dev/pts/0>, TCGETS, 0x7ffe) = 0";
-    assert_eq!(whole(&[]), [WRITES]);
-    assert_eq!(
-        whole(&[
-            "mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0) = 0x7f",
-            ioctl
-        ]),
-        [WRITES]
-    );
-    for lacks in [
-        r#"openat(AT_FDCWD</>, "/lib/libc.so.6", O_RDONLY) = 4</lib/libc.so.6>"#,
-        r#"openat(AT_FDCWD</>, "/etc/ld.so.cache", O_RDONLY) = 4</etc/ld.so.cache>"#,
-        r#"read(7</tmp/g>, "x"..., 20) = 20"#,
-        "arch_prctl(ARCH_SET_FS, 0x7f) = 0",
-    ] {
-        assert_eq!(whole(&[lacks]), [filtered], "{lacks}");
-    }
-    for part in [
-        &[&[execute], &writes[..]].concat(),
-        &[&writes[..], &[exit]].concat(),
-    ] {
-        assert_eq!(found_in(&log_of(part), false), [filtered], "{part:?}");
-    }
-}
-
-#[test]
 fn closing_what_was_locked_lets_others_go_on() {
     let lock = r#"openat(AT_FDCWD</>, "/tmp/lock", O_RDWR) = 4</tmp/lock>"#;
     let flock = "flock(4</tmp/lock>, LOCK_EX) = 0";
@@ -499,7 +437,7 @@ fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
 }
 
 /// The actions of the findings that are counted.
-fn actions(log: &str) -> Vec<String> {
+pub(super) fn actions(log: &str) -> Vec<String> {
     let tallies = tallies_of(log, true);
     let findings = tallies.findings.iter();
     findings.map(|(key, tally)| action(key, tally)).collect()
@@ -693,24 +631,6 @@ fn a_remedy_reaches_no_further_than_what_lies_between_the_calls() {
     let log = log_of(&[&[OPEN][..], &record].concat());
     let joined = "Write the 2 pieces in one call, before fsync (3 times): 3 calls instead of 6.";
     assert_eq!(actions(&log), [joined]);
-}
-
-#[test]
-fn where_others_may_write_each_call_writes_whole_records() {
-    let append = OPEN.replace("O_CREAT", "O_CREAT|O_APPEND");
-    let file = "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file; \
-                write them on every way out: 1 call instead of 2.";
-    assert_eq!(actions(&log_of(&[&append, WRITE, WRITE])), [file]);
-    assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
-    let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");
-    let alone = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
-                 1 call with such a buffer, instead of 2.";
-    assert_eq!(actions(&log_of(&[&new, WRITE, WRITE])), [alone]);
-    // A pipe from before the log began.
-    let pipe = "write(1<pipe:[7]>, \"x\"..., 2000) = 2000";
-    let piped = "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe; \
-                 write them on every way out: 2 calls instead of 4.";
-    assert_eq!(actions(&log_of(&[pipe; 4])), [piped]);
 }
 
 #[test]

@@ -117,3 +117,65 @@ fn flags_as_numbers_may_be_any() {
     let mapped = format!("small-reads file 2→1: read 5 {MAPPED}");
     check(&[OPEN, map, READ, READ], &[&mapped]);
 }
+
+#[test]
+fn a_log_of_some_classes_of_calls_is_not_believed() {
+    let filtered = "adjacent-writes file 2→1: write 5 (the log has few kinds of calls: -e hides waits, and -p what came before: trace again without -e, from the start of the program)";
+    let writes = [OPEN, WRITE, WRITE];
+    let poll = "poll([{fd=9, events=POLLIN}], 1, 0) = 0 (Timeout)";
+    let wait = "wait4(-1, NULL, 0, NULL) = 7";
+    let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 7";
+    let futex = "futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0";
+    let setup = "prctl(PR_SET_NAME, \"x\") = 0";
+    let some: [&[&str]; 7] = [
+        &[],
+        &[futex, futex, "nanosleep({tv_sec=0, tv_nsec=1}, NULL) = 0"],
+        &[setup, futex],
+        &[poll],
+        &[wait, fork],
+        &[poll, wait],
+        &["brk(NULL) = 0x7"],
+    ];
+    for some in some {
+        let log = log_of(&[&writes[..], some].concat());
+        assert_eq!(found_in(&log, false), [filtered], "{some:?}");
+    }
+    let all: [&[&str]; 3] = [
+        &["set_robust_list(0x7f, 24) = 0"],
+        &[setup, futex, "getrandom(\"x\", 8, 0) = 8"],
+        &[poll, wait, "rt_sigprocmask(SIG_BLOCK, NULL, [], 8) = 0"],
+    ];
+    for all in all {
+        let log = log_of(&[&writes[..], all].concat());
+        assert_eq!(found_in(&log, false), [WRITES], "{all:?}");
+    }
+    // A program without a C library, such as one of Free Pascal: its log is whole, unless it proves the contrary.
+    let [execute, exit] = [r#"execve("./p", ["./p"], 0x7ffe) = 0"#, "exit_group(0) = ?"];
+    let whole = |some: &[&str]| {
+        let log = log_of(&[&[execute][..], some, &writes, &[exit]].concat());
+        found_in(&log, false)
+    };
+    let ioctl = "ioctl(1</dev/pts/0>, TCGETS, 0x7ffe) = 0";
+    assert_eq!(whole(&[]), [WRITES]);
+    assert_eq!(
+        whole(&[
+            "mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0) = 0x7f",
+            ioctl
+        ]),
+        [WRITES]
+    );
+    for lacks in [
+        r#"openat(AT_FDCWD</>, "/lib/libc.so.6", O_RDONLY) = 4</lib/libc.so.6>"#,
+        r#"openat(AT_FDCWD</>, "/etc/ld.so.cache", O_RDONLY) = 4</etc/ld.so.cache>"#,
+        r#"read(7</tmp/g>, "x"..., 20) = 20"#,
+        "arch_prctl(ARCH_SET_FS, 0x7f) = 0",
+    ] {
+        assert_eq!(whole(&[lacks]), [filtered], "{lacks}");
+    }
+    for part in [
+        &[&[execute], &writes[..]].concat(),
+        &[&writes[..], &[exit]].concat(),
+    ] {
+        assert_eq!(found_in(&log_of(part), false), [filtered], "{part:?}");
+    }
+}

@@ -92,6 +92,7 @@ impl Tracker {
                 buffer_bytes: options.buffer_bytes.max(1),
                 most_bytes: u64::MAX,
                 max_delay_ns: Some(options.max_delay_ns),
+                is_cut_by_time: false,
             },
             max_delay_ns: options.max_delay_ns,
             event: 0,
@@ -243,6 +244,8 @@ impl Tracker {
         }
         let caller = Caller { thread, process };
         self.note_clock(event, caller);
+        // A logger asks for its process and the time between any two writes.
+        let mut is_question = false;
         match &event.action {
             Action::Transfer(transfer) => self.transfer(event, transfer, caller),
             Action::Unread { descriptor } => self.unread(event.name, *descriptor, caller),
@@ -254,6 +257,7 @@ impl Tracker {
                 if let Some(descriptor) = judged_by_name(action) {
                     let class = classes.classify(event.name);
                     self.evidence |= class.evidence;
+                    is_question = class.evidence == FilterEvidence::ASKS;
                     self.other(class.effect, descriptor, caller);
                 }
                 match action {
@@ -268,7 +272,9 @@ impl Tracker {
             }
         }
         if let Some(thread) = self.kernel.at(thread) {
-            thread.last = self.event;
+            if !is_question {
+                thread.last = self.event;
+            }
             if self.deflates {
                 thread.delayed_ns += self.strace_overhead.of_call_ns();
             }

@@ -27,6 +27,9 @@ impl Tracker {
 
     /// Notes the barriers before the next transfer, or before the end of an open file description.
     fn note_ends(&mut self, key: usize, direction: usize, link: Link) {
+        if direction == WRITES && link == Link::Broken {
+            self.note_late_message(key);
+        }
         let Some(open_file) = self.kernel.open_files.get(key) else {
             return;
         };
@@ -53,6 +56,22 @@ impl Tracker {
             open_file.pending[direction].note_ends(&ends);
         }
         self.ends = ends;
+    }
+
+    /// Notes a message to a file as standard error after the last write of a run: what is in a buffer then comes later.
+    fn note_late_message(&mut self, key: usize) {
+        let Some(open_file) = self.kernel.open_files.get(key) else {
+            return;
+        };
+        let runs = &open_file.runs[WRITES];
+        let Some(thread) = self.kernel.thread_at(runs.last_caller.key) else {
+            return;
+        };
+        let (event, other) = thread.filed_out.of_others(key);
+        let is_late = runs.last != 0 && event > runs.last;
+        if is_late && self.kernel.open_file_of(runs.last_caller.process, 2) == Some(other) {
+            self.note_order(key, other);
+        }
     }
 
     /// Notes the barriers since the transfers of a thread that ends, which may be the last through what its process has open.
@@ -121,14 +140,16 @@ impl Tracker {
             is_stream: open_file.kind.has_peer(),
             is_datagram: open_file.kind == FdKind::Datagram,
         };
-        let most_bytes = open_file.most_bytes();
+        let most_bytes = open_file.most_bytes(self.limits.buffer_bytes);
+        let limits = self
+            .limits
+            .of(mode.is_read, open_file.kind == FdKind::File, most_bytes);
         let pending = &mut open_file.pending[direction];
         let mut on_end = |run: &mut Run, kind: RunKind| pending.add(run, kind, mode);
         act(
             &mut open_file.runs[direction],
             &self.call,
-            self.limits
-                .of(mode.is_read && open_file.kind == FdKind::File, most_bytes),
+            limits,
             &mut on_end,
         );
     }

@@ -188,10 +188,10 @@ impl Tracker {
         let last = open_file.runs[direction].last;
         let in_turn = !is_read && last != 0 && between > last;
         let (has_peer, serial) = (open_file.kind.has_peer(), thread.serial);
-        let limits = self.limits.of(
-            is_read && open_file.kind == FdKind::File,
-            open_file.most_bytes(),
-        );
+        let most_bytes = open_file.most_bytes(self.limits.buffer_bytes);
+        let limits = self
+            .limits
+            .of(is_read, open_file.kind == FdKind::File, most_bytes);
         let runs = &mut open_file.runs[direction];
         if !is_read && runs.is_positional != transfer.offset.is_some() {
             runs.cross(self.event, Barrier::OtherForm);
@@ -324,7 +324,7 @@ impl Tracker {
     }
 
     /// Notes that another file was written between two writes of a run.
-    fn note_order(&mut self, key: usize, other: usize) {
+    pub(super) fn note_order(&mut self, key: usize, other: usize) {
         let Some(other) = self.kernel.open_files.get(other) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use vectored_machine::model::DescriptorKind;
 
-use crate::advisor::wording::remedy_kind::{is_record, remedy_kinds};
+use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::languages::{
     FLUSH, Language, Remedy, RemedyKind, Way, language_of, remedies_of, runtime_of_program,
 };
@@ -96,28 +96,10 @@ pub fn remedies(key: &FindingKey, tally: &Tally) -> Vec<&'static str> {
     let runtime = runtime_of(key, tally);
     let kinds = remedy_kinds(key, tally);
     let mut texts = remedies_for(way_of(key.kind, key.target), &kinds[..], runtime);
-    if runtime == Some(Runtime::Python) && !is_record(key.steps.len(), tally) {
-        texts.extend(shared_log(key, tally));
-    }
     if key.kind == FindingKind::Stall {
         texts.extend(remedies_for(Way::NoDelay, &[RemedyKind::EachCall], runtime));
     }
     texts
-}
-
-/// The handler of Python's `logging` that may write where others do: the buffers of other remedies do not end at ends of
-/// records.
-fn shared_log(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
-    match (key.kind, key.target) {
-        (FindingKind::AdjacentWrites, DescriptorKind::File) if tally.others_write => Some(
-            "logging: LogFile of docs/python.md#logs-of-a-service writes whole records; flush: `handler.write_out()`",
-        ),
-        (FindingKind::AdjacentWrites, DescriptorKind::Pipe) if tally.others_write => Some(
-            "logging, if no other program writes to the pipe: LogStream of docs/python.md#logs-of-a-service; flush: \
-             `handler.write_out()`",
-        ),
-        _ => None,
-    }
 }
 
 /// The change in a program that opens a file for each write.
@@ -196,40 +178,6 @@ mod tests {
                     let wrong = others.find(|one| one.way == way && texts.contains(&one.text));
                     assert_eq!(wrong, None);
                 }
-            }
-        }
-    }
-
-    /// The page that a row names has the section, and the classes.
-    #[test]
-    fn a_log_that_others_may_write_to_gets_a_handler_of_whole_records() {
-        let page = include_str!("../../../../../docs/python.md");
-        assert!(page.contains("\n## Logs of a service\n") && page.contains("def write_out("));
-        for (target, class) in [
-            (DescriptorKind::File, Some("LogFile")),
-            (DescriptorKind::Pipe, Some("LogStream")),
-            (DescriptorKind::Unix, None),
-        ] {
-            for (others_write, is_python) in [(true, true), (true, false), (false, true)] {
-                let key = FindingKey {
-                    kind: FindingKind::AdjacentWrites,
-                    grade: crate::model::Grade::Adjacent,
-                    program: if is_python { "python3" } else { "ruby" }.to_owned(),
-                    target,
-                    file: None,
-                    site: None,
-                    steps: Vec::new(),
-                };
-                let tally = Tally {
-                    others_write,
-                    ..Tally::default()
-                };
-                let class = class.filter(|_| others_write && is_python);
-                let texts = remedies(&key, &tally).join("\n");
-                assert_eq!(texts.contains("#logs-of-a-service"), class.is_some());
-                assert!(class.is_none_or(|class| {
-                    texts.contains(class) && page.contains(&format!("class {class}("))
-                }));
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKi
     match kind {
         // Of a record no byte may wait for the next one.
         FindingKind::AdjacentWrites if is_record => &[Join],
-        FindingKind::AdjacentWrites => &[WriteBuffer, Join],
+        FindingKind::AdjacentWrites => &[WriteBuffer],
         FindingKind::Stall => &[Join, WriteBuffer],
         FindingKind::PositionalWrites | FindingKind::ManySegments => &[Join],
         FindingKind::SmallReads => &[ReadAhead, ReadRun],
@@ -54,11 +54,7 @@ pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKi
 pub fn remedy_kinds(key: &FindingKey, tally: &Tally) -> Vec<RemedyKind> {
     let is_record = is_record(key.steps.len(), tally);
     let kinds = kinds_of(key.kind, is_record).iter().copied();
-    let may_have = |kind: &RemedyKind| match kind {
-        RemedyKind::ReadAhead => tally.ends.is_empty(),
-        RemedyKind::WriteBuffer => !tally.others_write,
-        _ => true,
-    };
+    let may_have = |kind: &RemedyKind| *kind != RemedyKind::ReadAhead || tally.ends.is_empty();
     kinds.filter(may_have).collect()
 }
 

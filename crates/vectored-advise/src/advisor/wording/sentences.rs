@@ -192,7 +192,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     };
     let order = match key.grade {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),
-        _ => order_in_words(tally) + if tally.killed { KILLED } else { "" },
+        _ => late_in_words(tally) + &order_in_words(tally) + if tally.killed { KILLED } else { "" },
     };
     let is_worker = tally.forked && what.contains(EVERY_END);
     let order = order + if is_worker { FORKED } else { "" };
@@ -212,43 +212,29 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
 
 /// What to do with writes in a row. The barriers, and the ends of a program, stand in each form that keeps bytes.
 fn writes(key: &FindingKey, tally: &Tally) -> String {
-    let is_record = is_record(key.steps.len(), tally);
-    let (what, joint) = match (is_record, has_large_step(tally), key.target) {
-        (true, true, _) => {
-            let what = "Write the small pieces and the large one in one call, with a list";
-            return what.to_owned() + &before(tally, ", ");
-        }
-        (true, false, _) => {
-            let pieces = key.steps.len();
-            return format!("Write the {pieces} pieces in one call") + &before(tally, ", ");
-        }
-        (false, _, DescriptorKind::File) if tally.others_write => (
-            "Collect whole records, and write up to 64 KiB of them in one call, since others may append to the file",
-            "; write them",
-        ),
-        (false, ..) if tally.others_write => (
-            "Collect whole records, and write up to 4 KiB of them in one call, since others may write to the pipe",
-            "; write them",
-        ),
-        (false, true, _) => (
-            "Collect the pieces of several records in a list, and write that when it has 64 KiB",
-            ",",
-        ),
-        (false, false, DescriptorKind::File) => (
-            "Collect all writes to the descriptor in one buffer, and flush that when it is full",
-            ",",
-        ),
-        (false, false, _) => (
-            "Collect all writes to the descriptor in one buffer, and flush that when it is full, before waiting",
-            ",",
-        ),
-    };
-    let before = before(tally, "");
-    match (before.is_empty(), joint) {
-        (true, ",") => format!("{what}, and {EVERY_END}"),
-        (true, _) => format!("{what}{joint} {EVERY_END}"),
-        (false, _) => format!("{what}{joint} {before}, and {EVERY_END}"),
+    if is_record(key.steps.len(), tally) {
+        let what = if has_large_step(tally) {
+            "Write the small pieces and the large one in one call, with a list".to_owned()
+        } else {
+            format!("Write the {} pieces in one call", key.steps.len())
+        };
+        return what + &before(tally, ", ");
     }
+    let what = match (key.target, tally.others_write) {
+        (DescriptorKind::File, true) => {
+            "Others may append to the file: collect whole records in one buffer, and flush that before a record that does not fit"
+        }
+        (_, true) => {
+            "Others may write to the pipe: collect whole records in one buffer, and flush that before it has more than 4 KiB"
+        }
+        (DescriptorKind::File, false) => {
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full"
+        }
+        (_, false) => {
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, before waiting"
+        }
+    };
+    format!("{what}{}, and {EVERY_END}", before(tally, ", "))
 }
 
 /// Where a buffer is flushed besides the calls that are named.
@@ -297,6 +283,17 @@ const FORKED: &str = " A forked process wrote it: it flushes its own buffer befo
 
 const KILLED: &str =
     " A signal killed a process that wrote it: it would lose the bytes that are in a buffer then.";
+
+/// How long bytes stay in a buffer, if that is longer than they may wait.
+fn late_in_words(tally: &Tally) -> String {
+    match tally.late_ns {
+        0 => String::new(),
+        late_ns => format!(
+            " Bytes stay in the buffer for up to {} here: a reader sees them so much later, and a kill loses them.",
+            words::time(late_ns as f64)
+        ),
+    }
+}
 
 /// The effect of merging on the order of writes; empty if none is known.
 fn order_in_words(tally: &Tally) -> String {
@@ -452,7 +449,7 @@ mod tests {
         tally.ends = vec![("fsync".to_owned(), 3)];
         assert_eq!(
             action(&key, &tally),
-            "Collect the pieces of several records in a list, and write that when it has 64 KiB, \
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, \
              before fsync (3 times), and on every way out: 1280 calls with such a buffer, instead of 20,466."
         );
         tally.ends.clear();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::kernel::{Kernel, Object};
 use super::program::{Op, Step};
-use super::run::{Outcome, PIPE_BUF, Turn, User};
+use super::run::{Outcome, Turn, User};
 use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::wording::remedy_kind::remedy_kinds;
@@ -71,8 +71,11 @@ impl Fix {
             };
             for (run, begins) in std::iter::zip(&runs, &tally.members.0) {
                 if matches!(how, RemedyKind::Join | RemedyKind::ReadRun) {
-                    let waits = key.target != DescriptorKind::File || *how == RemedyKind::Join;
-                    fix.group(run, begins, waits, &|step| bytes_of(program, before, step));
+                    let waits = key.target != DescriptorKind::File && *how == RemedyKind::ReadRun;
+                    let most = if tally.others_write { BUFFER_BYTES } else { usize::MAX };
+                    fix.group(run, begins, (waits, most), &|step| {
+                        bytes_of(program, before, step)
+                    });
                 } else if key.kind == FindingKind::SeekThenTransfer {
                     fix.drop_seeks(run, program, before);
                 }
@@ -87,10 +90,9 @@ impl Fix {
         &mut self,
         run: &[usize],
         begins: &[u64],
-        waits: bool,
+        (waits, most): (bool, usize),
         bytes_of: &dyn Fn(usize) -> usize,
     ) {
-        let most = if self.text.contains("up to 4 KiB of them") { PIPE_BUF } else { usize::MAX };
         let (mut size, mut since) = (BUFFER_BYTES, 0);
         for (&step, begin) in std::iter::zip(run, begins) {
             let is_late = waits && begin - since > Options::default().max_delay_ns;
@@ -145,6 +147,11 @@ impl Fix {
     /// A way out of a program may write nothing of a buffer.
     pub(super) fn flushes_at_ends(&self) -> bool {
         self.text.contains(EVERY_END)
+    }
+
+    /// Whether the text has each call write whole records.
+    pub(super) fn keeps_records(&self) -> bool {
+        self.text.contains("whole records")
     }
 
     pub(super) fn tells_of_kills(&self) -> bool {

@@ -371,7 +371,15 @@ impl Runner<'_> {
                 self.kernel.write(key, &parts, at);
             }
         } else if at.is_none() && self.is_buffered(RemedyKind::WriteBuffer, turn) {
-            let buffer = self.buffers.entry((turn.process, turn.fd)).or_default();
+            let place = (turn.process, turn.fd);
+            let used = self
+                .buffers
+                .get(&place)
+                .map_or(0, |buffer| buffer.out.len());
+            if self.fix.is_some_and(Fix::keeps_records) && used + cells.len() > BUFFER_BYTES {
+                self.flush(turn.process, |fd| fd == turn.fd);
+            }
+            let buffer = self.buffers.entry(place).or_default();
             buffer.out.extend(cells);
             while buffer.out.len() >= BUFFER_BYTES {
                 let full: Vec<Cell> = buffer.out.drain(..BUFFER_BYTES).collect();
