@@ -64,7 +64,7 @@ fn sections(report: &HostReport) -> [Vec<Line>; 4] {
             ("operations", operations(report)),
         ],
         directory(report),
-        buffers(report),
+        buffers(&report.host),
     ]
 }
 
@@ -99,7 +99,6 @@ fn machine(report: &HostReport) -> Vec<Line> {
         None => missing(report, field),
     };
     let timer = &report.timer;
-    let pages = &report.huge_pages;
     let mut lines = vec![
         ("system", system(host)),
         (
@@ -126,15 +125,6 @@ fn machine(report: &HostReport) -> Vec<Line> {
                 or_missing(&host.clock_source, "clock_source"),
                 words::time(timer.reading_ns),
                 timer.step_ns,
-            ),
-        ),
-        (
-            "huge pages",
-            format!(
-                "transparent: {}; reserved: {} of {}",
-                shown(&pages.transparent, |mode| visible(mode)),
-                shown(&pages.reserved, u64::to_string),
-                bytes(&pages.page_bytes),
             ),
         ),
     ];
@@ -261,53 +251,21 @@ fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> 
     texts.collect::<Vec<_>>().join("; ")
 }
 
-fn buffers(report: &HostReport) -> Vec<Line> {
-    let host = &report.host;
-    let limits = &report.buffers;
+fn buffers(host: &Host) -> Vec<Line> {
     let made = |size: Option<u64>| match size {
         Some(size) => words::bytes(size),
         None => unknown("none could be created"),
     };
-    let three = |sizes: &Known<[u64; 3]>| {
-        shown(sizes, |sizes| {
-            let [least, usual, most] = sizes.map(words::bytes);
-            format!("{usual} ({least} to {most})")
-        })
-    };
+    let socket = |sends, receives| format!("sends {}, receives {}", made(sends), made(receives));
     vec![
-        (
-            "pipe",
-            format!(
-                "{}; without privilege at most {}",
-                made(host.pipe_bytes),
-                bytes(&limits.pipe_max_bytes)
-            ),
-        ),
+        ("pipe", made(host.pipe_bytes)),
         (
             "unix socket",
-            format!(
-                "sends {}, receives {}",
-                made(host.unix_send_buffer_bytes),
-                made(host.unix_receive_buffer_bytes)
-            ),
+            socket(host.unix_send_buffer_bytes, host.unix_receive_buffer_bytes),
         ),
         (
             "tcp socket",
-            format!(
-                "sends {}, receives {}",
-                three(&limits.tcp_wmem_bytes),
-                three(&limits.tcp_rmem_bytes)
-            ),
-        ),
-        (
-            "net.core",
-            format!(
-                "wmem {}, at most {}; rmem {}, at most {}",
-                bytes(&limits.wmem_default_bytes),
-                bytes(&limits.wmem_max_bytes),
-                bytes(&limits.rmem_default_bytes),
-                bytes(&limits.rmem_max_bytes)
-            ),
+            socket(host.tcp_send_buffer_bytes, host.tcp_receive_buffer_bytes),
         ),
     ]
 }

@@ -29,7 +29,7 @@ fn the_json_has_what_was_promised() {
         bench.command("host --format json --dir").arg(&other),
     ));
     assert_eq!(report["schema"], "vectored-host/1");
-    let fields = "host unknown timer io_uring write_flags read_flags direct_io buffers huge_pages";
+    let fields = "host unknown timer io_uring write_flags read_flags direct_io";
     for field in fields.split(' ') {
         assert!(!report[field].is_null(), "{field}");
     }

@@ -14,8 +14,8 @@ use crate::host::directory::{DirectoryError, check_room};
 use crate::host::environment::describe_directory;
 use crate::host::environment::{allowed_cpus, describe_host};
 use crate::model::{
-    BufferLimits, DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport, HugePages,
-    IoUringOffer, Known, Timer,
+    DirectOffer, DirectoryInfo, FlagAnswer, HOST_SCHEMA, Host, HostReport, IoUringOffer, Known,
+    Timer,
 };
 use crate::platform::calls::{preadv2, pwritev2};
 use crate::platform::fd::{AsFd as _, FileDescriptor};
@@ -116,10 +116,6 @@ impl Kernel for ThisKernel {
 ///
 /// If no file can be created, the answers that need one are empty and
 /// [`HostReport::unknown`] has the reason.
-///
-/// # Errors
-///
-/// If `directory` does not exist.
 pub fn probe_host(
     directory: &Path,
     timer: Timer,
@@ -169,8 +165,6 @@ pub fn probe_host(
         write_flags,
         read_flags,
         direct_io,
-        buffers: buffer_limits(kernel),
-        huge_pages: huge_pages(kernel),
     })
 }
 
@@ -214,7 +208,7 @@ fn reasons(kernel: &dyn Kernel, host: &Host) -> BTreeMap<String, String> {
     };
     let mut reasons = BTreeMap::new();
     for (field, path) in SOURCES.iter().filter(|(field, _)| is_null(field)) {
-        if let Known::Unknown(why) = text(kernel, path) {
+        if let Known::Unknown(why) = read(kernel, path, |_| Some(())) {
             reasons.insert((*field).to_owned(), why);
         }
     }
@@ -222,7 +216,9 @@ fn reasons(kernel: &dyn Kernel, host: &Host) -> BTreeMap<String, String> {
 }
 
 fn io_uring_offer(kernel: &dyn Kernel) -> IoUringOffer {
-    let disabled_sysctl = number(kernel, "/proc/sys/kernel/io_uring_disabled");
+    let disabled_sysctl = read(kernel, "/proc/sys/kernel/io_uring_disabled", |text| {
+        text.parse().ok()
+    });
     let (ring, operations) = match kernel.ring() {
         Ok(operations) => (Known::Value(true), operations),
         Err(error) => {
@@ -365,59 +361,7 @@ impl Files {
     }
 }
 
-fn buffer_limits(kernel: &dyn Kernel) -> BufferLimits {
-    let three = |path: &str| {
-        parsed(kernel, path, |text| {
-            let numbers: Result<Vec<u64>, _> = text.split_whitespace().map(str::parse).collect();
-            numbers.ok()?.try_into().ok()
-        })
-    };
-    BufferLimits {
-        pipe_max_bytes: number(kernel, "/proc/sys/fs/pipe-max-size"),
-        wmem_default_bytes: number(kernel, "/proc/sys/net/core/wmem_default"),
-        wmem_max_bytes: number(kernel, "/proc/sys/net/core/wmem_max"),
-        rmem_default_bytes: number(kernel, "/proc/sys/net/core/rmem_default"),
-        rmem_max_bytes: number(kernel, "/proc/sys/net/core/rmem_max"),
-        tcp_wmem_bytes: three("/proc/sys/net/ipv4/tcp_wmem"),
-        tcp_rmem_bytes: three("/proc/sys/net/ipv4/tcp_rmem"),
-    }
-}
-
-fn huge_pages(kernel: &dyn Kernel) -> HugePages {
-    let meminfo = |field: &str| {
-        parsed(kernel, "/proc/meminfo", |text| {
-            let line = text.lines().find_map(|line| line.strip_prefix(field))?;
-            line.trim_start_matches(':')
-                .split_whitespace()
-                .next()?
-                .parse()
-                .ok()
-        })
-    };
-    HugePages {
-        // The active setting is the one in brackets.
-        transparent: parsed(
-            kernel,
-            "/sys/kernel/mm/transparent_hugepage/enabled",
-            |text| {
-                let (chosen, _) = text.split_once('[')?.1.split_once(']')?;
-                Some(chosen.to_owned())
-            },
-        ),
-        page_bytes: meminfo("Hugepagesize").map(|kib: u64| kib * 1024),
-        reserved: meminfo("HugePages_Total"),
-    }
-}
-
-fn number(kernel: &dyn Kernel, path: &str) -> Known<u64> {
-    parsed(kernel, path, |text| text.parse().ok())
-}
-
-fn text(kernel: &dyn Kernel, path: &str) -> Known<String> {
-    parsed(kernel, path, |text| Some(text.to_owned()))
-}
-
-fn parsed<T>(kernel: &dyn Kernel, path: &str, parse: impl Fn(&str) -> Option<T>) -> Known<T> {
+fn read<T>(kernel: &dyn Kernel, path: &str, parse: impl Fn(&str) -> Option<T>) -> Known<T> {
     match kernel.read(path) {
         Ok(text) => match parse(&text) {
             Some(value) => Known::Value(value),

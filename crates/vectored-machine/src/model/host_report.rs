@@ -33,10 +33,6 @@ pub struct HostReport {
     pub read_flags: Vec<FlagAnswer>,
     /// Requirements of direct I/O in the directory.
     pub direct_io: DirectOffer,
-    /// Limits and defaults of pipes and sockets.
-    pub buffers: BufferLimits,
-    /// Huge pages.
-    pub huge_pages: HugePages,
 }
 
 /// A value, or the reason why it is unknown.
@@ -55,14 +51,6 @@ impl<T> Known<T> {
         match self {
             Known::Value(value) => Some(value),
             Known::Unknown(_) => None,
-        }
-    }
-
-    /// Converts the value, if there is one.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Known<U> {
-        match self {
-            Known::Value(value) => Known::Value(change(value)),
-            Known::Unknown(why) => Known::Unknown(why),
         }
     }
 }
@@ -104,34 +92,4 @@ pub struct DirectOffer {
     pub memory_bytes: Known<u64>,
     /// Alignment of offsets and lengths, from `STATX_DIOALIGN`.
     pub offset_bytes: Known<u64>,
-}
-
-/// Limits and defaults of pipes and sockets, in addition to those in [`Host`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BufferLimits {
-    /// Largest pipe without privilege: `fs.pipe-max-size`.
-    pub pipe_max_bytes: Known<u64>,
-    /// `net.core.wmem_default` and `wmem_max`.
-    pub wmem_default_bytes: Known<u64>,
-    /// See [`BufferLimits::wmem_default_bytes`].
-    pub wmem_max_bytes: Known<u64>,
-    /// `net.core.rmem_default` and `rmem_max`.
-    pub rmem_default_bytes: Known<u64>,
-    /// See [`BufferLimits::rmem_default_bytes`].
-    pub rmem_max_bytes: Known<u64>,
-    /// `net.ipv4.tcp_wmem`: minimum, default, maximum.
-    pub tcp_wmem_bytes: Known<[u64; 3]>,
-    /// `net.ipv4.tcp_rmem`: minimum, default, maximum.
-    pub tcp_rmem_bytes: Known<[u64; 3]>,
-}
-
-/// Huge pages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HugePages {
-    /// `always`, `madvise` or `never`.
-    pub transparent: Known<String>,
-    /// Size of a reserved huge page.
-    pub page_bytes: Known<u64>,
-    /// Number of reserved huge pages.
-    pub reserved: Known<u64>,
 }

@@ -6,6 +6,6 @@ mod price;
 
 pub use crate::model::host::{CpuInfo, DirectoryInfo, Host, Timer};
 pub use crate::model::host_report::{
-    BufferLimits, DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, HugePages, IoUringOffer, Known,
+    DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, IoUringOffer, Known,
 };
 pub use crate::model::price::{DescriptorKind, FAST_IOVECS, Operation, Price};

@@ -41,10 +41,6 @@ pub(crate) fn preadv2(
 }
 
 /// `MSG_MORE` of send(2).
-///
-/// # Errors
-///
-/// If this system does not have it.
 #[inline]
 pub fn send_more() -> io::Result<SendFlags> {
     #[cfg(target_os = "linux")]

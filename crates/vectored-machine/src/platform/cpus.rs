@@ -31,10 +31,6 @@ pub(crate) fn current() -> usize {
 }
 
 /// Pins this thread to a CPU.
-///
-/// # Errors
-///
-/// If it may not run there, or if this system pins no threads.
 pub fn pin(cpu: usize) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     {

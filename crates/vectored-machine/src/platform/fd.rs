@@ -9,10 +9,6 @@ pub type ByteStream = std::fs::File;
 pub(crate) type FileDescriptor = OwnedFd;
 
 /// A duplicate of a descriptor.
-///
-/// # Errors
-///
-/// The kernel's error.
 pub fn duplicate(fd: BorrowedFd<'_>) -> std::io::Result<OwnedFd> {
     fd.try_clone_to_owned()
 }

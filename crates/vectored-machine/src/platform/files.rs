@@ -80,10 +80,6 @@ pub fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
 }
 
 /// Asks the kernel to evict the pages of a file from its cache; it may keep some.
-///
-/// # Errors
-///
-/// If this system cannot be asked to.
 pub fn evict(file: &File) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     return Ok(rustix::fs::fadvise(
@@ -101,10 +97,6 @@ pub fn evict(file: &File) -> io::Result<()> {
 
 /// Bytes that this thread has fetched from storage devices: `read_bytes` in `proc_pid_io(5)`. Reading a page that is in
 /// memory adds nothing.
-///
-/// # Errors
-///
-/// If this system does not count them.
 pub fn fetched_bytes() -> io::Result<u64> {
     if !cfg!(target_os = "linux") {
         return Err(super::lacks(

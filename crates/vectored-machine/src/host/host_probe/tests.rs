@@ -51,7 +51,6 @@ fn features_of_every_linux_host_are_found() {
     assert!(report.host.memory_bytes > 1 << 20);
     assert!(report.host.pipe_bytes.unwrap() >= 4096);
     assert_eq!(report.host.steal_share, None);
-    assert!(report.buffers.pipe_max_bytes.value().unwrap() >= &4096);
     let names: Vec<&str> = report.write_flags.iter().map(|a| a.flag.as_str()).collect();
     assert_eq!(names.len(), WRITE_FLAGS.len());
     for flag in ["DSYNC", "SYNC", "APPEND"] {
@@ -125,17 +124,25 @@ fn files_are_opened_without_the_flags_to_try() {
 
 #[test]
 fn a_refused_probe_has_its_reason() {
-    let limits = buffer_limits(&REFUSAL);
-    let path = "/proc/sys/net/core/wmem_max";
+    let path = "/proc/sys/kernel/io_uring_disabled";
     let why = format!("permission denied reading {path}");
-    assert_eq!(limits.wmem_max_bytes, Known::Unknown(why));
+    assert_eq!(
+        io_uring_offer(&REFUSAL).disabled_sysctl,
+        Known::Unknown(why)
+    );
     let absent = Refusal {
         read: io::ErrorKind::NotFound,
         ..REFUSAL
     };
-    let why = "/sys/kernel/mm/transparent_hugepage/enabled does not exist";
-    let pages = huge_pages(&absent);
-    assert_eq!(pages.transparent, Known::Unknown(why.to_owned()));
+    let why = format!("{path} does not exist");
+    assert_eq!(io_uring_offer(&absent).disabled_sysctl, Known::Unknown(why));
+    let odd = Refusal {
+        disabled: Some("odd"),
+        ..REFUSAL
+    };
+    let why = format!("{path} has no such value");
+    assert_eq!(io_uring_offer(&odd).disabled_sysctl, Known::Unknown(why));
+    assert_eq!(answer(Ok(1)), "short (1 bytes)");
     let why = reasons(&REFUSAL, &Host::default());
     assert_eq!(why.len(), SOURCES.len());
     assert!(why["clock_source"].starts_with("permission denied reading /sys/"));
@@ -171,44 +178,4 @@ fn the_sysctl_that_forbids_a_ring_is_named() {
     check(Some("0"), Errno::PERM, "EPERM: a sandbox");
     check(None, Errno::NOSYS, "ENOSYS: this kernel has no io_uring");
     check(None, Errno::NOMEM, "ulimit -l");
-}
-
-#[test]
-fn values_are_parsed_from_proc_and_sys() {
-    struct Texts;
-    impl Kernel for Texts {
-        fn read(&self, path: &str) -> io::Result<String> {
-            Ok(match path {
-                "/proc/meminfo" => {
-                    "MemTotal: 1 kB\nHugePages_Total:     3\nHugepagesize:    2048 kB"
-                }
-                "/sys/kernel/mm/transparent_hugepage/enabled" => "always [madvise] never",
-                "/proc/sys/net/ipv4/tcp_wmem" => "4096\t16384\t4194304",
-                _ => "nonsense",
-            }
-            .to_owned())
-        }
-        fn ring(&self) -> io::Result<io::Result<Vec<(String, bool)>>> {
-            Ok(Err(Errno::INVAL.into()))
-        }
-        fn write(&self, _: &FileDescriptor, _: &[u8], _: u32) -> Result<usize, Errno> {
-            Ok(1)
-        }
-        fn read_page(&self, _: &FileDescriptor, _: &mut [u8], _: u32) -> Result<usize, Errno> {
-            Ok(TRIAL_BYTES)
-        }
-    }
-    let pages = huge_pages(&Texts);
-    assert_eq!(pages.page_bytes, Known::Value(2 << 20));
-    assert_eq!(pages.reserved, Known::Value(3));
-    assert_eq!(pages.transparent, Known::Value("madvise".to_owned()));
-    let limits = buffer_limits(&Texts);
-    assert_eq!(limits.tcp_wmem_bytes, Known::Value([4096, 16384, 4194304]));
-    let why = "/proc/sys/net/ipv4/tcp_rmem has no such value".to_owned();
-    assert_eq!(limits.tcp_rmem_bytes, Known::Unknown(why));
-    let offer = io_uring_offer(&Texts);
-    assert_eq!(offer.ring, Known::Value(true));
-    let why = "EINVAL from IORING_REGISTER_PROBE".to_owned();
-    assert_eq!(offer.operations_unknown, Some(why));
-    assert_eq!(files().write_flags(&Texts)[0].buffered, "short (1 bytes)");
 }

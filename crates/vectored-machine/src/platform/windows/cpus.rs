@@ -18,10 +18,6 @@ pub(crate) fn current() -> usize {
 }
 
 /// Pins this thread to a CPU.
-///
-/// # Errors
-///
-/// If it may not run there.
 pub fn pin(cpu: usize) -> io::Result<()> {
     windows::pin(cpu)
 }
