@@ -3,9 +3,9 @@
 #[cfg(target_os = "linux")]
 mod copies;
 
-use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
 #[cfg(unix)]
-use vectored_measure::reproduce::{ElementPlan, RecordPlan};
+use vectored_measure::reproduce::ListPlan;
+use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
 use vectored_report::words;
 #[cfg(not(target_os = "linux"))]
 use vectored_results::model::ExperimentName;
@@ -59,19 +59,19 @@ fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Planned {
 
 #[cfg(unix)]
 fn records(args: &ReproduceArgs) -> Planned {
-    let mut plan = RecordPlan::published();
-    if args.quick {
-        plan.records /= QUICK_RECORDS;
-        plan.reduced = true;
-    }
-    Ok(Box::new(plan))
+    reduced(ListPlan::records(), QUICK_RECORDS, args)
 }
 
 #[cfg(unix)]
 fn elements(args: &ReproduceArgs) -> Planned {
-    let mut plan = ElementPlan::published();
+    reduced(ListPlan::elements(), QUICK_CALLS, args)
+}
+
+/// The plan, with fewer calls if `--quick` was given.
+#[cfg(unix)]
+fn reduced(mut plan: ListPlan, by: u32, args: &ReproduceArgs) -> Planned {
     if args.quick {
-        plan.calls /= QUICK_CALLS;
+        plan.calls /= by;
         plan.reduced = true;
     }
     Ok(Box::new(plan))

@@ -18,10 +18,6 @@ pub trait SavedResult: Serialize + DeserializeOwned {
     const ROWS: &'static [&'static str];
 
     /// Checks what renderings and statistics rely on, as files may come from anywhere.
-    ///
-    /// # Errors
-    ///
-    /// A description of the first violation.
     fn check(&self) -> Result<(), String>;
 
     /// The host, its kernel, and when the result was begun.

@@ -8,9 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail, ensure};
 use vectored_machine::MonotonicClock;
-use vectored_measure::reproduce::{
-    Bench, ElementPlan, EtaTracker, Plan, REPEATS, RecordPlan, run as reproduce,
-};
+use vectored_measure::reproduce::{Bench, EtaTracker, ListPlan, Plan, REPEATS, run as reproduce};
 use vectored_results::model::{Measure, Ratio};
 use vectored_results::stats::median;
 
@@ -74,20 +72,16 @@ impl Experiment {
     }
 
     fn plan(&self, repeats: usize) -> Box<dyn Plan> {
-        let reduced = false;
-        match *self {
-            Experiment::Records(records) => Box::new(RecordPlan {
-                records,
-                repeats,
-                reduced,
-            }),
-            Experiment::Elements(bytes) => Box::new(ElementPlan {
-                element_bytes: vec![bytes],
-                calls: CALLS,
-                repeats,
-                reduced,
-            }),
-        }
+        let (element_bytes, calls) = match *self {
+            Experiment::Records(records) => (None, records),
+            Experiment::Elements(bytes) => (Some(vec![bytes]), CALLS),
+        };
+        Box::new(ListPlan {
+            element_bytes,
+            calls,
+            repeats,
+            reduced: false,
+        })
     }
 
     /// Ratios of the C program.

@@ -42,8 +42,6 @@ pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use output::{Format, OutputArgs};
 pub use report::ReportArgs;
-#[cfg(target_os = "linux")]
-pub use reproduce::CopyTo;
 pub use reproduce::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
 #[cfg(target_os = "linux")]
 pub use versus::StdoutTo;

@@ -1,10 +1,10 @@
 //! Options of `vectored reproduce`.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use vectored_machine::host::Pinning;
+use vectored_measure::reproduce::CopyTarget;
 use vectored_results::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
 use super::output::{OutputArgs, SavingArgs};
@@ -149,8 +149,8 @@ pub struct CopiesArgs {
     /// null: /dev/null. file: an unnamed file in --dir. pipe: a pipe that a thread reads. DIRECTORY: an
     /// unnamed file in that directory. Existing files are refused, so that nothing of yours is
     /// overwritten.
-    #[arg(long, value_name = "null|file|pipe|DIRECTORY")]
-    pub to: Option<CopyTo>,
+    #[arg(long, value_name = "null|file|pipe|DIRECTORY", value_parser = copy_target)]
+    pub to: Option<CopyTarget>,
 
     /// A program of yours, timed at each size beside ours and the book's (Linux)
     ///
@@ -188,44 +188,22 @@ pub struct PassesArgs {
     pub iovec_setup: Vec<IovecSetup>,
 }
 
-/// Destination of the copies of `apue-3.5`, as typed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CopyTo {
-    /// `/dev/null`.
-    Null,
-    /// An unnamed file in `--dir`.
-    File,
-    /// A pipe.
-    Pipe,
-    /// An unnamed file in this directory.
-    Directory(PathBuf),
-}
-
-impl FromStr for CopyTo {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "null" | "/dev/null" => return Ok(CopyTo::Null),
-            "file" => return Ok(CopyTo::File),
-            "pipe" => return Ok(CopyTo::Pipe),
-            _ => {}
-        }
-        let path = PathBuf::from(text);
-        if path.is_dir() {
-            Ok(CopyTo::Directory(path))
-        } else if path.exists() {
-            Err(
-                "it exists and is not a directory, and vectored overwrites no file; name its \
-                 directory, for an unnamed file in it"
-                    .to_owned(),
-            )
-        } else {
-            Err(
-                "no such directory; choose null, file or pipe, or name an existing directory, \
-                 for an unnamed file in it"
-                    .to_owned(),
-            )
-        }
+/// The destination of the copies of `apue-3.5`.
+fn copy_target(text: &str) -> Result<CopyTarget, String> {
+    match text {
+        "null" | "/dev/null" => return Ok(CopyTarget::Null),
+        "file" => return Ok(CopyTarget::File(None)),
+        "pipe" => return Ok(CopyTarget::Pipe),
+        _ => {}
     }
+    let path = PathBuf::from(text);
+    if path.is_dir() {
+        return Ok(CopyTarget::File(Some(path)));
+    }
+    Err(if path.exists() {
+        "it exists and is not a directory, and vectored overwrites no file; name its directory, for an unnamed file in it"
+    } else {
+        "no such directory; choose null, file or pipe, or name an existing directory, for an unnamed file in it"
+    }
+    .to_owned())
 }

@@ -5,7 +5,7 @@ use vectored_report::words;
 use vectored_results::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_versus::{SplitError, split};
 
-use crate::args::{CopiesArgs, CopyTo, MAX_BUFFER_BYTES};
+use crate::args::{CopiesArgs, MAX_BUFFER_BYTES};
 use crate::failure::Failure;
 use crate::strace;
 
@@ -17,12 +17,7 @@ const SYNCED_MIN_BYTES: u64 = 4096;
 
 /// The plan from its options.
 pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
-    let to = match &of.to {
-        None | Some(CopyTo::Null) => CopyTarget::Null,
-        Some(CopyTo::File) => CopyTarget::File(None),
-        Some(CopyTo::Directory(path)) => CopyTarget::File(Some(path.clone())),
-        Some(CopyTo::Pipe) => CopyTarget::Pipe,
-    };
+    let to = of.to.clone().unwrap_or(CopyTarget::Null);
     let sync = of.sync.unwrap_or(SyncMode::None);
     if sync != SyncMode::None && !matches!(to, CopyTarget::File(_)) {
         return Err(Failure::usage(

@@ -202,33 +202,6 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     }
 }
 
-/// A copy process that is killed on its own makes the run fail.
-#[test]
-fn a_copy_that_is_ended_alone_fails_the_run() {
-    let bench = Bench::new();
-    let mut command = bench.std_vectored();
-    command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let children = format!("/proc/{0}/task/{0}/children", child.id());
-    while child.try_wait().unwrap().is_none() {
-        let list = fs::read_to_string(&children).unwrap_or_default();
-        for copy in list.split_whitespace() {
-            let copy = Pid::from_raw(copy.parse().unwrap()).unwrap();
-            // Until one is hit that was still at work.
-            let _ = kill_process(copy, Signal::TERM);
-        }
-        sleep(Duration::from_millis(1));
-    }
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    // Once it catches the signal, it ends by itself.
-    let ends = ["SIGTERM", "exit status 143"];
-    assert!(ends.iter().any(|end| stderr.contains(end)), "{stderr}");
-    assert!(entries(&bench.work()).is_empty());
-}
-
 #[test]
 fn one_of_several_processes_is_refused_and_the_first_says_so() {
     let bench = Bench::new();

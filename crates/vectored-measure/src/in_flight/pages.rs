@@ -88,10 +88,6 @@ impl PageQueue {
     }
 
     /// Fills the buffers of one list from `offset` on.
-    ///
-    /// # Errors
-    ///
-    /// The error of the transfer.
     pub fn read(&mut self, offset: u64) -> Result<(), ListError> {
         self.transfer(Direction::Read, offset, 1, &mut |_| ())
     }

@@ -48,9 +48,10 @@ pub use crate::measure::sampler::timer::measure_timer;
 pub(crate) use crate::measure::sources::read_source::PatternFile;
 pub use crate::measure::sources::read_source::check_eviction;
 pub use crate::measure::synthetic::{Noise, SyntheticMachine};
-pub(crate) use crate::measure::targets::Mismatch;
+pub(crate) use crate::measure::targets::comparison::ByteComparison;
 #[cfg(target_os = "linux")]
 pub(crate) use crate::measure::targets::sync_flags;
+pub(crate) use crate::measure::targets::{Batch, Mismatch};
 pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory, check_fifo};
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;

@@ -20,10 +20,6 @@ const FILE_BUDGET: Duration = Duration::from_millis(75);
 /// directory at `path` if the target has one, else in `directory`.
 ///
 /// Returns `None` for a target that the library cannot calibrate.
-///
-/// # Errors
-///
-/// The errors of [`CostModel::calibrate`].
 pub fn calibrate(
     target: Target,
     path: Option<&str>,

@@ -1,97 +1,32 @@
-//! Comparison of what arrived with what was sent.
+//! Comparison of a file with what was written to it.
+
+use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::pread;
 
 #[cfg(target_os = "linux")]
 use crate::measure::Pattern;
-use crate::measure::{MeasureError, Mismatch};
+use crate::measure::{Batch, ByteComparison, MeasureError, Mismatch};
 
 const PIECE_BYTES: usize = 1 << 16;
 
-/// The bytes that are expected.
-pub enum Expected<'a> {
-    /// An image, again and again.
-    Repeated(&'a [u8]),
-    #[cfg(target_os = "linux")]
-    Pattern(Pattern),
-}
-
-impl Expected<'_> {
-    fn fill(&self, position: u64, bytes: &mut [u8]) {
-        match self {
-            Expected::Repeated(image) => {
-                let mut from = (position % image.len() as u64) as usize;
-                let mut rest = bytes;
-                while !rest.is_empty() {
-                    let length = rest.len().min(image.len() - from);
-                    let (head, tail) = rest.split_at_mut(length);
-                    head.copy_from_slice(&image[from..from + length]);
-                    (rest, from) = (tail, 0);
-                }
+/// Reads a whole file in pieces.
+fn read_all<E: From<io::Error>>(
+    fd: BorrowedFd<'_>,
+    mut take: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<u64, E> {
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut position = 0;
+    loop {
+        // A read that fills nothing must not pass with the bytes of the previous piece.
+        piece.fill(0xa5);
+        match pread(fd, &mut piece, position).map_err(io::Error::from)? {
+            0 => return Ok(position),
+            count => {
+                take(position, &piece[..count])?;
+                position += count as u64;
             }
-            #[cfg(target_os = "linux")]
-            Expected::Pattern(pattern) => pattern.fill(position, bytes),
-        }
-    }
-}
-
-/// Compares a stream, in pieces of any length.
-pub struct ContentCheck<'a> {
-    expected: Expected<'a>,
-    piece: Vec<u8>,
-    position: u64,
-    difference: Option<u64>,
-}
-
-impl<'a> ContentCheck<'a> {
-    /// A comparison from the first byte on.
-    pub fn new(expected: Expected<'a>) -> Self {
-        ContentCheck {
-            expected,
-            piece: Vec::new(),
-            position: 0,
-            difference: None,
-        }
-    }
-
-    /// Compares a whole file.
-    pub fn of_file(expected: Expected<'a>, fd: BorrowedFd<'_>) -> Result<Self, Mismatch> {
-        let mut check = ContentCheck::new(expected);
-        let mut piece = vec![0; PIECE_BYTES];
-        loop {
-            // A read that fills nothing must not pass with the bytes of the previous piece.
-            piece.fill(0xa5);
-            match pread(fd, &mut piece, check.position)? {
-                0 => return Ok(check),
-                count => check.take(&piece[..count]),
-            }
-        }
-    }
-
-    /// Compares the next piece.
-    pub fn take(&mut self, piece: &[u8]) {
-        self.piece.resize(piece.len(), 0);
-        self.expected.fill(self.position, &mut self.piece);
-        if self.difference.is_none() && self.piece != piece {
-            let equal = std::iter::zip(&self.piece, piece).take_while(|(a, b)| a == b);
-            self.difference = Some(self.position + equal.count() as u64);
-        }
-        self.position += piece.len() as u64;
-    }
-
-    /// Number of bytes that came.
-    #[cfg(target_os = "linux")]
-    pub fn arrived_bytes(&self) -> u64 {
-        self.position
-    }
-
-    /// Checks that exactly `bytes` bytes came and were right.
-    pub fn end(&self, bytes: u64) -> Result<(), Mismatch> {
-        match self.difference.filter(|at| *at < bytes) {
-            Some(at) => Err(Mismatch::Bytes(format!("byte {at} differs"))),
-            None if self.position != bytes => Err(Mismatch::wrong_count(self.position, bytes)),
-            None => Ok(()),
         }
     }
 }
@@ -103,9 +38,31 @@ pub fn check_repeated(
     calls: u32,
     (technique, experiment): (&str, &str),
 ) -> Result<(), MeasureError> {
-    let check = ContentCheck::of_file(Expected::Repeated(image), fd);
-    let outcome = check.and_then(|check| check.end(image.len() as u64 * u64::from(calls)));
+    let mut comparison = ByteComparison::new(Some(image), Batch::new(calls, image.len() as u64));
+    let outcome = read_all(fd, |_, piece| comparison.take(piece));
+    let outcome = outcome.and_then(|_| comparison.end());
     outcome.map_err(|mismatch| wrong(mismatch, technique, experiment))
+}
+
+/// What arrived of a copy: the number of bytes, and the first that differs.
+#[cfg(target_os = "linux")]
+pub struct Arrived {
+    pub bytes: u64,
+    pub difference: Option<u64>,
+}
+
+/// Compares a file with a pattern.
+#[cfg(target_os = "linux")]
+pub fn arrived(fd: BorrowedFd<'_>, pattern: Pattern) -> io::Result<Arrived> {
+    let (mut difference, mut expected) = (None, vec![0; PIECE_BYTES]);
+    let bytes = read_all(fd, |position, piece| {
+        let expected = &mut expected[..piece.len()];
+        pattern.fill(position, expected);
+        let differs = std::iter::zip(piece, &*expected).position(|(there, sent)| there != sent);
+        difference = difference.or(differs.map(|at| position + at as u64));
+        io::Result::Ok(())
+    })?;
+    Ok(Arrived { bytes, difference })
 }
 
 /// Converts a mismatch to an error.
@@ -122,32 +79,5 @@ pub fn wrong(mismatch: Mismatch, technique: &str, experiment: &str) -> MeasureEr
         contender: technique.to_owned(),
         cell: experiment.to_owned(),
         difference,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_is_compared_to_its_last_byte_in_any_pieces() {
-        let check = |content: &[u8], cut: usize| {
-            let mut check = ContentCheck::new(Expected::Repeated(b"abc"));
-            check.take(&content[..cut]);
-            check.take(&content[cut..]);
-            check.end(6).map_err(|mismatch| format!("{mismatch:?}"))
-        };
-        for cut in 0..6 {
-            assert_eq!(check(b"abcabc", cut), Ok(()));
-        }
-        for (content, told) in [
-            (&b"abcabd"[..], "byte 5 differs"),
-            (b"abxabd", "byte 2 differs"),
-            (b"abcab", "5 bytes arrived, but 6 were sent"),
-            (b"abcabca", "7 bytes arrived, but 6 were sent"),
-            (b"abcabcx", "7 bytes arrived, but 6 were sent"),
-        ] {
-            assert!(check(content, 4).unwrap_err().contains(told), "{told}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use vectored_machine::host::{DirectoryError, check_room};
@@ -15,9 +15,9 @@ use vectored_results::model::{
 };
 
 use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
-use crate::reproduce::content::{ContentCheck, Expected, wrong};
+use crate::reproduce::content::{arrived, wrong};
 use crate::reproduce::copy_program::{BUFFER, Copied, CopyOrder, CopyOutput, CopyProgram, OUTPUT};
-use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step, times};
+use crate::reproduce::{Bench, CopyTarget, Plan, REPEATS, Sampler, Step, times};
 
 /// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long as all others together and vary little.
 const FEW_REPEATS_BELOW_BYTES: u64 = 64;
@@ -45,29 +45,6 @@ const PROOF_BYTES: u64 = (1 << 20) + 1234;
 
 /// Share of the pages that may remain after an eviction: the kernel keeps pages that are in use.
 const MAX_LEFT_SHARE: f64 = 0.01;
-
-/// The destination of copies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum CopyTarget {
-    /// `/dev/null`, as in the book.
-    #[default]
-    Null,
-    /// An unnamed file in this directory, or in the directory of the input files if `None`.
-    File(Option<PathBuf>),
-    /// A pipe that a thread reads.
-    Pipe,
-}
-
-impl CopyTarget {
-    /// The name in JSON and tables.
-    fn name(&self) -> &'static str {
-        match self {
-            CopyTarget::Null => "null",
-            CopyTarget::File(_) => "file",
-            CopyTarget::Pipe => "pipe",
-        }
-    }
-}
 
 /// The file, the buffers and the destination of the copies.
 #[derive(Clone, Debug, PartialEq)]
@@ -236,7 +213,12 @@ impl Plan for CopyPlan {
         result.cache = self.page_cache;
         let setting = &mut result.setting;
         setting.file_bytes = Some(self.file_bytes);
-        setting.to = Some(self.to.name().to_owned());
+        let to = match self.to {
+            CopyTarget::Null => "null",
+            CopyTarget::File(_) => "file",
+            CopyTarget::Pipe => "pipe",
+        };
+        setting.to = Some(to.to_owned());
         setting.sync = Some(self.sync);
         setting.program = self.program.as_ref().map(|program| program.typed.clone());
         setting.st_blksize = Some(described.st_blksize);
@@ -423,8 +405,8 @@ fn check(
     pattern: Pattern,
     bytes: u64,
 ) -> Result<(), MeasureError> {
-    let arrived = ContentCheck::of_file(Expected::Pattern(pattern), written.as_fd());
-    let arrived = arrived.map_err(|mismatch| wrong(mismatch, planned.technique, "apue-3.5"))?;
+    let arrived = arrived(written.as_fd(), pattern)
+        .map_err(|error| wrong(error.into(), planned.technique, "apue-3.5"))?;
     planned.by.check(planned.buffer_bytes, &arrived, bytes)
 }
 

@@ -6,14 +6,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use vectored_machine::platform::command_run::{RunError, run};
+use vectored_machine::platform::command_run::{Ended, RunError, run};
 use vectored_machine::platform::cpus;
 use vectored_machine::platform::processes::Usage;
 use vectored_report::words;
 
-use crate::measure::{MeasureError, Mismatch};
+use crate::measure::MeasureError;
 use crate::reproduce::Bench;
-use crate::reproduce::content::{ContentCheck, wrong};
+use crate::reproduce::content::Arrived;
 
 /// Stands for the size of the buffer in a command.
 pub const BUFFER: &str = "{buffer}";
@@ -118,27 +118,26 @@ impl CopyProgram {
     pub fn check(
         &self,
         buffer_bytes: Option<u64>,
-        arrived: &ContentCheck<'_>,
+        arrived: &Arrived,
         bytes: u64,
     ) -> Result<(), MeasureError> {
-        let difference = match arrived.end(bytes) {
-            Ok(()) => return Ok(()),
-            Err(Mismatch::Bytes(difference)) => difference,
-            Err(other) => return Err(wrong(other, "the program", "apue-3.5")),
-        };
         let count = words::grouped(bytes);
-        let wrote = words::grouped(arrived.arrived_bytes());
-        let why = match arrived.arrived_bytes() {
-            0 => format!(
+        let wrote = words::grouped(arrived.bytes);
+        let why = match (arrived.bytes, arrived.difference) {
+            (all, None) if all == bytes => return Ok(()),
+            (0, _) => format!(
                 "wrote nothing, of {count} bytes: does it write to its standard output, or to {OUTPUT}?"
             ),
-            more if more > bytes => format!(
+            (more, _) if more > bytes => format!(
                 "wrote {wrote} bytes, of {count} bytes: a write must be as long as the read before it"
             ),
-            fewer if fewer < bytes => format!(
+            (fewer, _) if fewer < bytes => format!(
                 "wrote {wrote} bytes, of {count} bytes: it must read until read returns 0, and write all of it"
             ),
-            _ => format!("wrote wrong bytes: of {count}, {difference}"),
+            (_, at) => format!(
+                "wrote wrong bytes: of {count}, byte {} differs",
+                at.unwrap_or(0)
+            ),
         };
         Err(self.wrong(buffer_bytes, why))
     }
@@ -192,8 +191,8 @@ impl CopyProgram {
         let mut command = self.command(bench, places);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         let cpu = bench.reader_cpu;
-        let drained = reader.map(|reader| std::thread::spawn(move || drain(reader, cpu)));
-        let said = std::thread::spawn(move || last_line(said));
+        let drained = reader.map(|reader| std::thread::spawn(move || last_line(reader, cpu, 0)));
+        let said = std::thread::spawn(move || last_line(said, None, SAID_BYTES));
         let began = Instant::now();
         let mut is_stopped = || {
             bench.eta.within(began.elapsed().as_secs_f64());
@@ -210,6 +209,17 @@ impl CopyProgram {
                 "cannot read what a program wrote to a pipe",
             ))?;
         }
+        self.outcome(buffer_bytes, input_bytes, ended, said)
+    }
+
+    /// The result of a run, or in words what the program did wrong; `None` if the run was stopped.
+    fn outcome(
+        &self,
+        buffer_bytes: Option<u64>,
+        input_bytes: u64,
+        ended: Result<Ended, RunError>,
+        said: String,
+    ) -> Result<Option<Copied>, MeasureError> {
         let given = format!("given {} bytes", words::grouped(input_bytes));
         let ended = match ended {
             Ok(ended) => ended,
@@ -255,55 +265,44 @@ impl CopyProgram {
     }
 }
 
-/// Reads a pipe to its end, on `cpu` if it is `Some`.
-fn drain(mut reader: PipeReader, cpu: Option<usize>) -> io::Result<()> {
+/// Reads a pipe to its end, on `cpu` if it is `Some`; returns the last line, of at most `limit` bytes: the last line of a
+/// traceback says what was wrong.
+fn last_line(mut from: PipeReader, cpu: Option<usize>, limit: usize) -> io::Result<String> {
     if let Some(cpu) = cpu {
         cpus::pin(cpu)?;
     }
-    let mut buffer = vec![0; 1 << 16];
-    while read_piece(&mut reader, &mut buffer)? > 0 {}
-    Ok(())
-}
-
-/// Reads a pipe to its end; returns the last line: the last line of a traceback says what was wrong.
-fn last_line(mut from: PipeReader) -> io::Result<String> {
-    let mut kept = Vec::new();
-    let mut piece = [0; 4096];
+    let (mut kept, mut piece) = (Vec::new(), vec![0; 1 << 16]);
     loop {
-        let count = read_piece(&mut from, &mut piece)?;
+        let count = match from.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
         if count == 0 {
             break;
         }
-        kept.extend_from_slice(&piece[..count]);
-        let surplus = kept.len().saturating_sub(SAID_BYTES);
-        kept.drain(..surplus);
+        kept.extend_from_slice(&piece[count.saturating_sub(limit)..count]);
+        kept.drain(..kept.len().saturating_sub(limit));
     }
     let text = String::from_utf8_lossy(&kept);
     let last = text.lines().rev().find(|line| !line.trim().is_empty());
     Ok(last.unwrap_or_default().trim().to_owned())
 }
 
-fn read_piece(from: &mut PipeReader, piece: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match from.read(piece) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
-}
-
 /// Parses a report such as `103316352 bytes, 25224 reads`, or only the bytes.
 fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
-    let mut parts = said.split(", ");
-    let bytes = parts.next()?.strip_suffix(" bytes")?.parse().ok()?;
-    let reads = match parts.next() {
-        None => None,
-        Some(part) => Some(
-            part.trim_end_matches('s')
+    let (bytes, reads) = match said.split_once(", ") {
+        Some((bytes, reads)) => (bytes, Some(reads)),
+        None => (said, None),
+    };
+    let reads = match reads {
+        Some(reads) => Some(
+            reads
+                .trim_end_matches('s')
                 .strip_suffix(" read")?
                 .parse()
                 .ok()?,
         ),
+        None => None,
     };
-    parts.next().is_none().then_some((bytes, reads))
+    Some((bytes.strip_suffix(" bytes")?.parse().ok()?, reads))
 }

@@ -7,21 +7,16 @@
 //! `docs/experiments.md` describes each experiment and how to read its figures.
 
 pub(crate) mod bench;
-pub(crate) mod conclude;
 pub(crate) mod content;
 #[cfg(target_os = "linux")]
 pub(crate) mod copies;
 #[cfg(target_os = "linux")]
 pub(crate) mod copy_program;
-pub(crate) mod crossover;
 #[cfg(unix)]
-pub(crate) mod elements;
+pub(crate) mod lists;
 pub(crate) mod passes;
-pub(crate) mod published;
-#[cfg(unix)]
-pub(crate) mod records;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
 use vectored_machine::host::check_room;
@@ -33,26 +28,34 @@ use vectored_results::model::Times;
 use vectored_results::model::{
     ExperimentName, ExperimentRow, PageCache, Reproduction, Sample, Setting,
 };
+use vectored_results::report::experiments::{conclude, published};
 
 use crate::measure::{BalancedOrder, MeasureError};
 pub use crate::reproduce::bench::{Bench, EtaTracker, ReproduceProgress};
-pub use crate::reproduce::conclude::conclude;
 #[cfg(target_os = "linux")]
-pub use crate::reproduce::copies::{CopyPlan, CopyTarget};
+pub use crate::reproduce::copies::CopyPlan;
 #[cfg(target_os = "linux")]
 pub use crate::reproduce::copy_program::{BUFFER, CopyProgram, INPUT, OUTPUT};
 #[cfg(unix)]
-pub use crate::reproduce::elements::ElementPlan;
+pub use crate::reproduce::lists::ListPlan;
 pub use crate::reproduce::passes::{BufferList, PassPlan};
-pub use crate::reproduce::published::published;
-#[cfg(unix)]
-pub use crate::reproduce::records::RecordPlan;
 #[cfg(unix)]
 pub use crate::sys::stdio::copy_characters;
 
 /// Repeats of every row. The smallest and the largest of seven independent repeats enclose the median with a probability of
 /// 1 − 2 ÷ 2⁷, 98.4 %.
 pub const REPEATS: usize = 7;
+
+/// The destination of the copies of `apue-3.5`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CopyTarget {
+    /// `/dev/null`, as in the book.
+    Null,
+    /// An unnamed file in this directory, or in the directory of the input files if `None`.
+    File(Option<PathBuf>),
+    /// A pipe that a thread reads.
+    Pipe,
+}
 
 /// What is measured at once: one row, or several in turn.
 pub struct Step {
@@ -87,10 +90,6 @@ pub trait Plan {
 
     /// Proves what cannot be proven in the samples, and makes the files that are read. `None` if the run was stopped. What
     /// is found is noted in the result.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be made, or a proof fails.
     fn begin<'a>(
         &'a self,
         bench: &mut Bench<'_>,
@@ -98,10 +97,6 @@ pub trait Plan {
     ) -> Result<Option<Sampler<'a>>, MeasureError>;
 
     /// Checks that its files can be created in `directory`, and describes it.
-    ///
-    /// # Errors
-    ///
-    /// If files cannot be created there, would not fit, or their pages must be evicted and cannot be.
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         Ok(check_room(directory, self.file_bytes())?)
     }
@@ -117,20 +112,20 @@ pub fn run(
     plans: &[Box<dyn Plan>],
     bench: &mut Bench<'_>,
 ) -> (Vec<Reproduction>, Option<MeasureError>) {
-    for plan in plans {
-        for (index, step) in plan.steps().into_iter().enumerate() {
-            let time = (step.repeats, step.guess_s);
-            bench.eta.enter((plan.name(), index), step.name, time);
-        }
+    let all: Vec<Vec<Step>> = plans.iter().map(|plan| plan.steps()).collect();
+    for (plan, steps) in std::iter::zip(plans, &all) {
+        steps
+            .iter()
+            .for_each(|step| bench.eta.enter(plan.name(), step));
     }
-    let mut done = Vec::new();
-    for plan in plans {
+    let (mut done, mut first_step) = (Vec::new(), 0);
+    for (plan, steps) in std::iter::zip(plans, &all) {
         if bench.is_stopped() {
             break;
         }
-        let steps = plan.steps();
-        let mut result = unmeasured(plan.as_ref(), &steps);
-        let outcome = measure(plan.as_ref(), &steps, bench, &mut result);
+        let mut result = unmeasured(plan.as_ref(), steps);
+        let outcome = measure(plan.as_ref(), (steps, first_step), bench, &mut result);
+        first_step += steps.len();
         conclude(&mut result);
         let is_complete = matches!(outcome, Ok(true));
         result.complete = is_complete && result.rows.iter().all(|row| row.repeats > 0);
@@ -173,7 +168,7 @@ fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
 /// Measures the samples, without anything that is computed from them. Returns whether it came to its end.
 fn measure(
     plan: &dyn Plan,
-    steps: &[Step],
+    (steps, first_step): (&[Step], usize),
     bench: &mut Bench<'_>,
     result: &mut Reproduction,
 ) -> Result<bool, MeasureError> {
@@ -196,7 +191,7 @@ fn measure(
             result.notes.push(note);
             return Ok(true);
         }
-        bench.eta.begin(plan.name(), step);
+        bench.eta.begin(first_step + step);
         let Some(samples) = sample(step, bench, &mut rng)? else {
             return Ok(false);
         };

@@ -6,12 +6,14 @@
 use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::FakeClock;
-use vectored_measure::measure::{Noise, SyntheticMachine};
-use vectored_results::model::{Cell, CellSpec, Experiment, Target, TechniqueName, Workload};
+use vectored_measure::measure::{Contender, Noise, SyntheticMachine};
+use vectored_results::model::{
+    Cell, CellSpec, DirectIo, Drain, Experiment, Results, Target, TechniqueName, Workload,
+};
 use vectored_results::stats::{crossovers, fitted_models};
 
 use crate::simulation::simulations;
-use crate::support::{WRITES, experiment, run_quietly};
+use crate::support::{Hooked, Step, WRITES, experiment, run_quietly};
 
 pub const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
@@ -21,7 +23,7 @@ const MAX_BYTES: usize = 4 << 20;
 
 /// The simulations of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them
 /// would reach [`MIN_COVERAGE`] with a probability of 3 % (binomial); more than 99 % are covered.
-const SIMULATIONS: u64 = 100;
+const SIMULATIONS: u64 = 40;
 const MIN_COVERAGE: f64 = 0.97;
 
 #[test]
@@ -93,7 +95,7 @@ fn check_coverage(name: &str, noise: Noise, median_width: f64) {
 
 #[test]
 fn the_constants_of_a_machine_are_found_within_a_tenth() {
-    for seed in 0..100 {
+    for seed in 0..30 {
         let machine = any_machine(&mut Rng::with_seed(seed));
         let cells = measure(
             machine,
@@ -180,17 +182,23 @@ fn true_crossovers(machine: &CostModel, count: usize) -> usize {
         .count()
 }
 
-fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
-    let all = (count * bytes) as u64;
+/// What a list of `bytes` bytes costs.
+pub fn cost_ns(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
     match technique {
-        TechniqueName::WRITE_EACH => count as f64 * machine.call_ns + all as f64 * machine.byte_ns,
-        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(count, all),
-        TechniqueName::WRITEV => machine.writev_ns(count, all),
+        TechniqueName::WRITE_EACH => {
+            count as f64 * machine.call_ns + bytes as f64 * machine.byte_ns
+        }
+        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(count, bytes as u64),
+        TechniqueName::WRITEV => machine.writev_ns(count, bytes as u64),
         other => panic!("{other} is no rival here"),
     }
 }
 
-/// All cells of a run on an invented machine. The cells between those of the grid come last.
+fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
+    cost_ns(machine, technique, count, count * bytes)
+}
+
+/// All cells of a run of the grid on an invented machine. The cells between those of the grid come last.
 pub fn measure(
     machine: CostModel,
     noise: Noise,
@@ -198,22 +206,130 @@ pub fn measure(
     counts: &[usize],
     refine: bool,
 ) -> Vec<Cell> {
-    let clock = FakeClock::default();
-    let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, seed, machine);
     let grid = counts
         .iter()
         .flat_map(|&count| SIZES.map(|bytes| (count, bytes)));
-    let cells = grid
+    let lists = grid
         .filter(|(count, bytes)| count * bytes <= MAX_BYTES)
-        .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)));
+        .map(|(count, bytes)| Workload::uniform(count, bytes));
     let budget_ns = counts.len() as u64 * 1_500_000_000;
     let experiment = Experiment {
         unranked: vec![],
         refine,
         seed,
-        ..experiment(cells.collect(), &WRITES, budget_ns)
+        ..experiment(of_lists(Target::Pipe, lists), &WRITES, budget_ns)
     };
-    let mut outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
+    let mut outcome = run_on(machine, noise, &experiment);
     outcome.cells.append(&mut outcome.refined_cells);
     outcome.cells
+}
+
+pub fn of_lists(target: Target, lists: impl Iterator<Item = Workload>) -> Vec<CellSpec> {
+    lists.map(|list| CellSpec::write(target, list)).collect()
+}
+
+/// A run on an invented machine, with what follows from it.
+pub fn run_on(machine: CostModel, noise: Noise, experiment: &Experiment) -> Results {
+    let clock = FakeClock::default();
+    let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, experiment.seed, machine);
+    let outcome = run_quietly(experiment, &mut sampler, &clock).unwrap();
+    let mut results = Results {
+        cells: outcome.cells,
+        refined_cells: outcome.refined_cells,
+        rivals: experiment.rivals.clone(),
+        ..Results::default()
+    };
+    results.find(Vec::new());
+    results
+}
+
+/// Copies of so many bytes on a machine on which `splice` pays for more calls and not for bytes.
+fn crossovers_at(spec: CellSpec, drain: Option<Drain>) -> Results {
+    let sizes = [4, 16, 64, 256].map(|kib| spec.workload.with_bytes(kib << 10).unwrap());
+    let cells = sizes.map(|workload| CellSpec {
+        workload,
+        ..spec.clone()
+    });
+    let clock = FakeClock::default();
+    let cost_ns = |cell: &CellSpec, contender| {
+        let bytes = cell.workload.total_bytes() as f64;
+        match contender {
+            Contender::Technique(name) if name == TechniqueName::new("splice") => 3000.0,
+            _ => 1000.0 + bytes / 10.0,
+        }
+    };
+    let inner = SyntheticMachine::new(clock.clone(), Noise::LogNormal { sigma: 0.01 }, 3, cost_ns);
+    let hook = |_: Step<'_>| Ok(drain);
+    let experiment = Experiment {
+        cells: cells.to_vec(),
+        rivals: vec![TechniqueName::READ_WRITE, TechniqueName::new("splice")],
+        refine: true,
+        ..experiment(vec![], &[], 10_000_000_000)
+    };
+    let outcome = run_quietly(&experiment, &mut Hooked { inner, hook }, &clock).unwrap();
+    let mut results = Results {
+        rivals: experiment.rivals,
+        cells: outcome.cells,
+        refined_cells: outcome.refined_cells,
+        ..Results::default()
+    };
+    results.find(Vec::new());
+    results
+}
+
+#[test]
+fn copies_have_a_crossover_with_and_without_threads_and_no_cost_model() {
+    for (to, drain) in [
+        (Target::File, None),
+        (Target::Null, None),
+        (Target::Pipe, Some(Drain::ReaderThread)),
+    ] {
+        let results = crossovers_at(CellSpec::copy(Target::File, to, 1), drain);
+        let [crossover] = &results.crossovers[..] else {
+            panic!("{to}: {:?}", results.crossovers);
+        };
+        let range = crossover.low_bytes..crossover.high_bytes;
+        assert!(range.contains(&20_000.0), "{to}: {crossover:?}");
+        assert_eq!(crossover.below, TechniqueName::READ_WRITE);
+        assert_eq!(crossover.conditions.from, Some(Target::File));
+        assert!(results.cost_models.is_empty());
+    }
+}
+
+#[test]
+fn sizes_between_the_requested_ones_are_aligned_too() {
+    let direct = DirectIo {
+        memory_bytes: 512,
+        offset_bytes: 512,
+    };
+    let clock = FakeClock::default();
+    let cells = [512, 16 << 10, 256 << 10].map(|bytes| CellSpec {
+        alignment: Some(direct),
+        ..CellSpec::write(Target::File, Workload::uniform(16, bytes))
+            .with(|asked| asked.direct = true)
+    });
+    let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
+    let experiment = Experiment {
+        unranked: vec![],
+        refine: true,
+        ..experiment(cells.to_vec(), &rivals, 60_000_000_000)
+    };
+    let noise = Noise::LogNormal { sigma: 0.01 };
+    // Copying is faster below 20,000 bytes a segment.
+    let mut machine = SyntheticMachine::new(clock.clone(), noise, 3, |cell, contender| {
+        let bytes = cell.workload.total_bytes() as f64 / 16.0;
+        match contender {
+            Contender::Technique(TechniqueName::COPY_THEN_WRITE) => 1000.0 + 2.0 * bytes,
+            Contender::Technique(_) => 21_000.0 + bytes,
+            Contender::Floor | Contender::FloorAgain => 900.0,
+        }
+    });
+    let outcome = run_quietly(&experiment, &mut machine, &clock).unwrap();
+    let sizes = outcome.refined_cells.iter().map(|cell| cell.segment_bytes);
+    let sizes: Vec<usize> = sizes.map(Option::unwrap).collect();
+    assert!(!sizes.is_empty());
+    assert!(
+        sizes.iter().all(|bytes| bytes.is_multiple_of(512)),
+        "{sizes:?}"
+    );
 }

@@ -4,23 +4,26 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use vectored::files::AlignedBuffer;
-use vectored_measure::measure::{MeasureError, Mover, Outcome, ReadMover, RunError};
+use vectored_measure::measure::{CopyMover, MeasureError, Mover, Outcome, ReadMover, RunError};
 use vectored_results::model::TechniqueName;
 
 /// The fault of a wrong technique.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fault {
-    /// A read reads one byte too many, and misses one.
+    /// A read takes one byte too many, and misses one. A copy takes all bytes, and hands over one less.
     ByteDropped,
-    /// A read reads one byte too few, and has one twice.
+    /// A read takes one byte too few, and has one twice.
     ByteDoubled,
+    /// A copy takes one byte less, and hands over those that it has.
+    ByteLeft,
+    /// A copy takes one byte too many, and hands over the right ones.
+    ByteTaken,
     ByteChanged,
-    /// A read swaps two bytes.
     BytesSwapped,
     SegmentsSwapped,
-    /// A read reads all bytes, but does not copy those of one segment to it.
+    /// A read takes all bytes, but does not copy those of one segment to it.
     SegmentDropped,
-    /// A read reads a segment too much.
+    /// A read takes a segment too much.
     SegmentDoubled,
     /// A read does not fill the last byte of the last segment.
     LastByteDropped,
@@ -28,9 +31,53 @@ pub enum Fault {
     Surplus,
     /// The first call, which is the proof, is right; all others are wrong.
     OnlyLater,
-    /// A write is wrong only after 100 calls.
+    /// A write is wrong only after 20 calls.
     OnlyMuchLater,
 }
+
+use Fault::*;
+
+pub const OF_WRITES: [Fault; 9] = [
+    ByteDropped,
+    ByteDoubled,
+    SegmentsSwapped,
+    ByteChanged,
+    SegmentDropped,
+    SegmentDoubled,
+    Surplus,
+    OnlyLater,
+    OnlyMuchLater,
+];
+
+pub const OF_READS: [Fault; 8] = [
+    ByteDropped,
+    ByteDoubled,
+    ByteChanged,
+    BytesSwapped,
+    SegmentsSwapped,
+    SegmentDropped,
+    LastByteDropped,
+    OnlyLater,
+];
+
+pub const OF_COPIES: [Fault; 7] = [
+    ByteChanged,
+    BytesSwapped,
+    ByteDropped,
+    ByteLeft,
+    ByteTaken,
+    ByteDoubled,
+    OnlyLater,
+];
+
+/// The faults whose transfers past the page cache are aligned all the same.
+pub const ALIGNED: [Fault; 5] = [
+    ByteChanged,
+    SegmentsSwapped,
+    SegmentDropped,
+    SegmentDoubled,
+    OnlyLater,
+];
 
 /// A technique with a fault.
 pub struct Faulty {
@@ -47,12 +94,33 @@ impl Faulty {
     fn is_late(&mut self) -> bool {
         self.calls += 1;
         match self.fault {
-            Fault::OnlyLater => self.calls > 1,
+            OnlyLater => self.calls > 1,
             // The count starts over at each visit of the engine, and on a slow machine a sample has few calls.
-            Fault::OnlyMuchLater => self.calls > 100,
+            OnlyMuchLater => self.calls > 20,
             _ => false,
         }
     }
+}
+
+fn fill(fd: BorrowedFd<'_>, bytes: &mut [u8]) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match rustix::io::read(fd, &mut bytes[filled..])? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => filled += count,
+        }
+    }
+    Ok(())
+}
+
+fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
+    let mut aligned = AlignedBuffer::zeroed(bytes.len(), 4096);
+    aligned.copy_from_slice(bytes);
+    let mut rest = &aligned[..];
+    while !rest.is_empty() {
+        rest = &rest[rustix::io::write(fd, rest)?..];
+    }
+    Ok(())
 }
 
 impl Mover for Faulty {
@@ -64,27 +132,20 @@ impl Mover for Faulty {
             list.swap(0, 2);
         }
         match self.fault {
-            Fault::ByteDropped => drop(list[1].pop()),
-            Fault::ByteDoubled => {
+            ByteDropped => drop(list[1].pop()),
+            ByteDoubled => {
                 let last = *list[1].last().unwrap();
                 list[1].push(last);
             }
-            Fault::SegmentsSwapped => list.swap(1, 2),
-            Fault::ByteChanged => list[2][9] ^= 1,
-            Fault::SegmentDropped => drop(list.remove(2)),
-            Fault::SegmentDoubled => list.insert(2, list[2].clone()),
-            Fault::Surplus => list.push(vec![7]),
-            Fault::OnlyLater | Fault::OnlyMuchLater => {}
-            other => panic!("{other:?} is a fault of reads"),
+            SegmentsSwapped => list.swap(1, 2),
+            ByteChanged => list[2][9] ^= 1,
+            SegmentDropped => drop(list.remove(2)),
+            SegmentDoubled => list.insert(2, list[2].clone()),
+            Surplus => list.push(vec![7]),
+            OnlyLater | OnlyMuchLater => {}
+            other => panic!("{other:?} is no fault of writes"),
         }
-        let bytes = list.concat();
-        let mut aligned = AlignedBuffer::zeroed(bytes.len(), 4096);
-        aligned.copy_from_slice(&bytes);
-        let mut rest = &aligned[..];
-        while !rest.is_empty() {
-            rest = &rest[rustix::io::write(fd, rest)?..];
-        }
-        Ok(())
+        write(fd, &list.concat())
     }
 }
 
@@ -94,29 +155,23 @@ impl ReadMover for Faulty {
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let total: usize = segments.iter().map(|segment| segment.len()).sum();
         let wanted = match self.fault {
-            Fault::ByteDropped => total + 1,
-            Fault::ByteDoubled => total - 1,
-            Fault::SegmentDoubled => total + segments[2].len(),
+            ByteDropped => total + 1,
+            ByteDoubled => total - 1,
+            SegmentDoubled => total + segments[2].len(),
             _ => total,
         };
         let mut bytes = AlignedBuffer::zeroed(total.max(wanted), 4096);
-        let mut filled = 0;
-        while filled < wanted {
-            match rustix::io::read(fd, &mut bytes[filled..wanted])? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => filled += count,
-            }
-        }
+        fill(fd, &mut bytes[..wanted])?;
         let first = segments[0].len();
         match self.fault {
-            Fault::ByteDropped => bytes.copy_within(first + 1.., first),
-            Fault::ByteDoubled => bytes.copy_within(first..total - 1, first + 1),
-            Fault::ByteChanged => bytes[first + 9] ^= 1,
+            ByteDropped => bytes.copy_within(first + 1.., first),
+            ByteDoubled => bytes.copy_within(first..total - 1, first + 1),
+            ByteChanged => bytes[first + 9] ^= 1,
             // Two random bytes may be equal, fifty are not.
-            Fault::BytesSwapped => bytes[first..first + 50].reverse(),
+            BytesSwapped => bytes[first..first + 50].reverse(),
             _ => {}
         }
-        if self.is_late() || self.fault == Fault::SegmentsSwapped {
+        if self.is_late() || self.fault == SegmentsSwapped {
             bytes[..2 * first].rotate_left(first);
         }
         let last = segments.len() - 1;
@@ -125,14 +180,41 @@ impl ReadMover for Faulty {
             let (head, tail) = rest.split_at(segment.len());
             rest = tail;
             let kept = match self.fault {
-                Fault::SegmentDropped if index == 2 => head.len(),
-                Fault::LastByteDropped if index == last => 1,
+                SegmentDropped if index == 2 => head.len(),
+                LastByteDropped if index == last => 1,
                 _ => 0,
             };
             let filled = head.len() - kept;
             segment[..filled].copy_from_slice(&head[..filled]);
         }
         Ok(())
+    }
+}
+
+impl CopyMover for Faulty {
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        let wanted = match self.fault {
+            ByteLeft => bytes - 1,
+            ByteTaken => bytes + 1,
+            _ => bytes,
+        };
+        let mut buffer = vec![0; wanted];
+        fill(from, &mut buffer)?;
+        match self.fault {
+            ByteChanged => buffer[bytes / 2] ^= 1,
+            BytesSwapped => buffer[..50].reverse(),
+            ByteDropped | ByteTaken => drop(buffer.pop()),
+            ByteDoubled => buffer.push(buffer[bytes - 1]),
+            _ => {}
+        }
+        if self.is_late() {
+            buffer[bytes / 2] ^= 1;
+        }
+        write(to, &buffer)
     }
 }
 

@@ -10,14 +10,12 @@ use vectored_measure::measure::{
     Contender, DescriptorSampler, DrainChoice, Group, MeasureError, Noise, Outcome, RankedSampler,
     RunError, Sampler, SyntheticMachine, Watch, agree, follow, run, run_rounds,
 };
-use vectored_report::{json, parse};
+use vectored_report::{TerminalOptions, terminal};
 use vectored_results::model::{
     Cell, CellSpec, Experiment, Rank, Results, Target, TechniqueName, Workload,
 };
+use vectored_results::report;
 
-use crate::shown::{csv, markdown, table};
-
-use crate::report::results;
 use crate::support::{self, Hooked, Step, WRITES, run_rounds_quietly, unwatched};
 use crate::thread_group::ThreadGroup;
 
@@ -180,7 +178,7 @@ fn ranked_results() -> Results {
             p99_ns: Some(45_600.0),
         }),
         left_out: Vec::new(),
-        ..results()
+        ..Results::default()
     };
     results.find(Vec::new());
     results
@@ -188,7 +186,12 @@ fn ranked_results() -> Results {
 
 #[test]
 fn the_table_of_several_ranks() {
-    insta::assert_snapshot!(table(&ranked_results()));
+    let options = TerminalOptions {
+        width: 100,
+        color: false,
+        details: true,
+    };
+    insta::assert_snapshot!(terminal(&report::measured(&ranked_results()), &options));
 }
 
 #[test]
@@ -209,7 +212,7 @@ fn ranks_give_no_cost_models() {
     let mut ranked = Results {
         cells: outcome.cells,
         ranks: vec![Rank::default()],
-        ..results()
+        ..Results::default()
     };
     let mut alone = ranked.clone();
     alone.ranks.clear();
@@ -224,45 +227,10 @@ fn ranks_give_no_cost_models() {
 }
 
 #[test]
-fn results_of_ranks_are_the_same_after_loading() {
-    let results = ranked_results();
-    let text = json(&results);
-    assert_eq!(parse::<Results>(&text).unwrap(), results);
-    assert_eq!(results.ranks[2].slowdown, Some(1.9048));
-    assert_eq!(
-        (results.ranks[2].straggles, results.ranks[2].figures),
-        (6, 6)
-    );
-    let line = csv(&results).lines().last().unwrap().to_owned();
-    assert!(line.ends_with(",[2]"), "{line}");
-    let document = markdown(&results);
-    assert!(document.contains("4 ranks"), "{document}");
-    // Another program may have written impossible figures.
-    let mut wrong = results.clone();
-    wrong.cells[2].techniques[0]
-        .ranks
-        .as_mut()
-        .unwrap()
-        .stragglers = vec![4];
-    assert!(
-        parse::<Results>(&json(&wrong))
-            .unwrap_err()
-            .to_string()
-            .contains("straggler")
-    );
-    let mut wrong = results.clone();
-    wrong.cells[2].techniques[0]
-        .ranks
-        .as_mut()
-        .unwrap()
-        .rank_median_ns
-        .pop();
-    assert!(
-        parse::<Results>(&json(&wrong))
-            .unwrap_err()
-            .to_string()
-            .contains("4 ranks")
-    );
+fn a_rank_that_is_slower_everywhere_straggles_in_every_figure() {
+    let slow = &ranked_results().ranks[2];
+    assert_eq!(slow.slowdown, Some(1.9048));
+    assert_eq!((slow.straggles, slow.figures), (6, 6));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The whole procedure against machines with known costs: selection of
 //! contenders and leader, looks, width stop, open cells, false discoveries.
 //!
-//! Each test simulates 250 runs without and 250 with true differences, of
+//! Each test simulates 60 runs without and 60 with true differences, of
 //! four cells each, under one kind of noise. It prints its figures, those of
 //! `docs/method.md` with more runs:
 //! `VECTORED_SIMULATIONS=1000 cargo test -p vectored-measure simulation -- --nocapture`.
@@ -13,7 +13,7 @@ use vectored_results::model::{Cell, Experiment, Operation, Role, TechniqueName, 
 use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 
 /// Runs of each scenario.
-const RUNS: u64 = 250;
+const RUNS: u64 = 60;
 
 /// The claims are 5 % and 95 %. The procedure errs by up to 2.2 %, and its intervals cover 94.3 % and more; the bounds leave room
 /// for chance.
@@ -89,7 +89,7 @@ fn level_shifts() {
 #[test]
 fn a_large_difference_is_found_in_every_run() {
     let scenario = [[3.0, 1.0, 1.4, 1.4]; 4];
-    for seed in 0..50 {
+    for seed in 0..15 {
         for cell in simulate(&scenario, LEVEL_SHIFTS, seed) {
             assert_eq!(cell.verdict, Verdict::Faster);
             assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));

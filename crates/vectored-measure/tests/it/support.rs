@@ -1,5 +1,7 @@
 //! Experiments, and runs of the engine that nobody watches.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -8,9 +10,11 @@ use vectored_measure::measure::{
     CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Outcome,
     Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
 };
+use vectored_report::Block;
 use vectored_results::model::{
-    CellSpec, Drain, Experiment, Operation, Target, TechniqueName, Workload,
+    CellSpec, Drain, Experiment, Operation, Results, Target, TechniqueName, Workload,
 };
+use vectored_results::report::measured;
 
 /// The techniques for writing that are ranked by default.
 pub const WRITES: [TechniqueName; 3] = [
@@ -133,5 +137,32 @@ impl<H: FnMut(Step<'_>) -> Result<Option<Drain>, MeasureError>> Sampler for Hook
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         (self.hook)(Step::End)?;
         self.inner.end_cell()
+    }
+}
+
+/// The sentences of a run that have a subject, each after its subject.
+pub fn sentences(results: &Results) -> Vec<String> {
+    let document = measured(results);
+    let sections = document.sections.iter().flat_map(|section| &section.blocks);
+    let blocks = document.answer.iter().chain(sections);
+    let said = blocks.filter_map(|block| match block {
+        Block::Sentence(one) if !one.subject.to_string().is_empty() => {
+            Some(format!("{}: {}", one.subject, one.text))
+        }
+        _ => None,
+    });
+    said.collect()
+}
+
+/// Appends to the file that `VECTORED_SKIPS` names that a test could not run here.
+pub fn skip(test: &str, reason: &str) {
+    eprintln!("skipped {test}: {reason}");
+    if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
+        let mut list = File::options()
+            .append(true)
+            .create(true)
+            .open(list)
+            .unwrap();
+        writeln!(list, "{test}: {reason}").unwrap();
     }
 }

@@ -10,15 +10,10 @@ use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
     Contender, DescriptorSampler, Mover, Outcome, RunError, WriterMovers, movers,
 };
-use vectored_report::{json, parse};
 use vectored_results::model::{
-    Cache, Cell, CellSpec, Drain, Experiment, Layout, Results, Target, TechniqueName, Workload,
-    WriterFigures, ZerocopyCounts,
+    CellSpec, Drain, Experiment, Layout, Target, TechniqueName, Workload,
 };
-use vectored_results::stats::WriterSamples;
 
-use crate::report::results;
-use crate::shown::{csv, html, markdown, table};
 use crate::support::{directory, experiment, run_rounds_quietly};
 
 const TECHNIQUES: [TechniqueName; 4] = [
@@ -209,77 +204,4 @@ fn each_writer_has_a_connection_to_another_program_whose_bytes_are_unknown() {
     for bytes in ended.iter().take(3) {
         assert!(bytes.unwrap() > 0);
     }
-}
-
-#[test]
-fn cells_that_cannot_have_writers_are_refused() {
-    let usual = with_writers(Target::File, Workload::uniform(2, 100), 2);
-    let check = |cell: CellSpec, words: &str| {
-        let message = message_of(cell, movers);
-        assert!(message.contains(words), "{message}");
-    };
-    let count = |count| usual.clone().with(|asked| asked.writers = Some(count));
-    check(count(0), "from 1 to 256");
-    check(count(257), "from 1 to 256");
-    let cold = usual.clone().with(|asked| asked.cache = Cache::Cold);
-    check(cold, "a pool of its own");
-    let null = with_writers(Target::Null, Workload::uniform(2, 100), 2);
-    check(null, "has one writer");
-}
-
-#[test]
-fn figures_of_writers_are_saved_and_impossible_ones_are_refused() {
-    let mut saved = results();
-    // Only results of several writers have these figures.
-    assert!(!json(&saved).contains("writers") && parse::<Results>(&json(&saved)).unwrap() == saved);
-    let samples = WriterSamples {
-        record_ns: vec![vec![100.0, 150.0]; 3],
-    };
-    let cell = &mut saved.cells[0];
-    cell.conditions.writers = Some(2);
-    cell.techniques[0].writers = samples.figures(64);
-    cell.techniques[1].zerocopy = Some(ZerocopyCounts {
-        sends: 9,
-        copied: 9,
-    });
-    let again = parse::<Results>(&json(&saved)).unwrap();
-    assert_eq!(again.cells[0], saved.cells[0]);
-    let lines = csv(&again);
-    assert!(lines.contains(",writers_writer_median_ns,"), "{lines}");
-    assert!(lines.contains(",\"[100.0,150.0]\","), "{lines}");
-    let shown = table(&again);
-    let page = html(&again);
-    for text in [shown, markdown(&saved), page] {
-        assert!(text.contains("Several writers: file"), "{text}");
-    }
-    let refused = |change: &dyn Fn(&mut Cell), words: &str| {
-        let mut wrong = saved.clone();
-        change(&mut wrong.cells[0]);
-        let error = parse::<Results>(&json(&wrong)).unwrap_err().to_string();
-        assert!(error.contains(words), "{error}");
-    };
-    let figures = |change: &'static dyn Fn(&mut WriterFigures)| {
-        move |cell: &mut Cell| change(cell.techniques[0].writers.as_mut().unwrap())
-    };
-    refused(&|cell| cell.conditions.writers = Some(0), "0 writers");
-    refused(&|cell| cell.conditions.writers = Some(257), "257 writers");
-    refused(
-        &|cell| cell.conditions.writers = None,
-        "each of the 0 writers",
-    );
-    refused(
-        &figures(&|one| one.writer_median_ns.truncate(1)),
-        "each of the 2 writers",
-    );
-    refused(
-        &figures(&|one| one.writer_median_ns[0] = 0.0),
-        "a positive time",
-    );
-    refused(
-        &figures(&|one| one.fairness = 1.5),
-        "fairness is not from 0 to 1",
-    );
-    refused(&figures(&|one| one.records_per_s = -1.0), "throughput");
-    let copied = |cell: &mut Cell| cell.techniques[1].zerocopy.as_mut().unwrap().copied = 10;
-    refused(&copied, "more copied sends");
 }

@@ -12,10 +12,6 @@ use crate::model::{
 const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
 
 /// Checks the results of a run.
-///
-/// # Errors
-///
-/// A description of the first violation.
 pub(crate) fn results(results: &Results) -> Result<(), String> {
     for cell in results.cells.iter().chain(&results.refined_cells) {
         self::cell(cell).map_err(|why| format!("a cell of {} {why}", cell.conditions.target))?;
@@ -196,10 +192,6 @@ fn latency(latency: &Latency) -> Result<(), String> {
 }
 
 /// Checks the results of `vectored reproduce`.
-///
-/// # Errors
-///
-/// A description of the first violation.
 pub(crate) fn experiments(experiments: &Experiments) -> Result<(), String> {
     for experiment in &experiments.experiments {
         let rows = experiment.rows.len();

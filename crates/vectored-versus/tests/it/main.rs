@@ -13,7 +13,7 @@ use vectored_versus::report::{
     VersusComparison, answer, compare_versus, document, limits_in_words, versus_comparison_document,
 };
 
-#[path = "../../../vectored-measure/tests/it/damage.rs"]
+#[path = "../../../vectored-results/tests/it/damage.rs"]
 mod damage;
 
 /// Runs of about this time, which scatter by 1 %.

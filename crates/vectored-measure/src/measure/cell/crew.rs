@@ -211,10 +211,6 @@ impl Drop for Crew {
 }
 
 /// Prepares the list, waits for the other writers at the gate, and writes.
-///
-/// # Errors
-///
-/// The errors of the technique; `Interrupted` if the gate was broken open, since another writer has failed.
 fn write(writing: &mut Writing, turn: &Turn, target: &OwnedFd, gate: &Gate) -> io::Result<Span> {
     writing.prepare(turn)?;
     let clock = SpanClock::default();

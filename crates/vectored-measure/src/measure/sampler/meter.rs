@@ -31,10 +31,6 @@ impl<'a> Meter<'a> {
 
     /// Makes the calls of a batch. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
     /// Returns no times if those of each call are measured.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `call`.
     #[inline(always)]
     pub fn time(
         self,

@@ -11,10 +11,6 @@ use crate::measure::targets::overwrite::overwritten_bytes;
 
 /// Checks that `directory` can hold the temporary files of a cell, and describes it.
 /// The cell writes to `target` with calls of up to `call_bytes` bytes.
-///
-/// # Errors
-///
-/// The errors of [`check_room`].
 pub fn check_directory(
     directory: &Path,
     target: Target,

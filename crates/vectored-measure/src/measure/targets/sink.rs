@@ -21,10 +21,6 @@ pub trait Sink {
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Makes room for a batch.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error.
     fn begin(&mut self, batch: Batch) -> io::Result<()>;
 
     /// Removes the batch and checks that as many bytes as it has have arrived. With
@@ -37,37 +33,21 @@ pub trait Sink {
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
     /// Discards all bytes that have arrived, whether a batch is complete or not.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error.
     fn discard(&mut self) -> io::Result<()>;
 
     /// Whether `bytes`, written since it was empty, can all be read: a batch of
     /// this size fits.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error.
     fn holds(&mut self, _bytes: u64) -> io::Result<bool> {
         Ok(true)
     }
 
     /// Overwrites the place of the next batch before a proof, so that old bytes
     /// cannot pass for bytes that arrived.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error.
     fn poison(&mut self, _batch: Batch) -> io::Result<()> {
         Ok(())
     }
 
     /// Begins a round on other kernel memory, if possible.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error.
     fn lay_out(&mut self, _rng: &mut Rng) -> io::Result<()> {
         Ok(())
     }

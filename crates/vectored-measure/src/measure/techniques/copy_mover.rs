@@ -16,10 +16,6 @@ use crate::measure::sampler::meter::{Meter, Timed};
 pub trait CopyMover {
     /// Allocates the working memory that `call` needs. A buffer starts `start_bytes` into its allocation, an offset that
     /// changes from round to round. Not timed.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error.
     fn prepare(&mut self, start_bytes: usize) -> io::Result<()>;
 
     /// Copies `bytes` bytes, at the position of each descriptor.
@@ -30,10 +26,6 @@ pub trait CopyMover {
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()>;
 
     /// Makes the copies of a batch, measured by `meter`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `call`.
     fn sample(
         &mut self,
         (from, to): (BorrowedFd<'_>, BorrowedFd<'_>),
@@ -48,10 +40,6 @@ pub trait CopyMover {
 }
 
 /// Moves all bytes by calls of `some`, which gets the number that is left and returns how many it has moved.
-///
-/// # Errors
-///
-/// The error of a call; `UnexpectedEof` if one moves nothing.
 pub(crate) fn move_all(
     bytes: usize,
     mut some: impl FnMut(usize) -> io::Result<usize>,

@@ -30,10 +30,6 @@ pub trait ReadMover {
 
     /// Makes the calls of a batch, measured by `meter`. There is a list for each transfer in flight; synchronous techniques
     /// fill the first one in every call. Returns the number of the last call, from 0 on, that filled each list.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `call`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -30,10 +30,6 @@ pub trait Mover {
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
     /// Makes the calls of a batch, which write the lists in turn, measured by `meter`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of `call`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -4,14 +4,17 @@
 //! built from it. Every figure is in the JSON.
 
 mod chart;
+mod conclude;
+mod crossover;
 mod document;
 mod figure;
 mod finding;
 mod layout;
 mod near_fastest;
 mod notes;
+mod published;
 mod table;
 
+pub use crate::report::experiments::conclude::conclude;
 pub use crate::report::experiments::document::document;
-pub use crate::report::experiments::finding::finding;
-pub use crate::report::experiments::near_fastest::other_buffer;
+pub use crate::report::experiments::published::published;

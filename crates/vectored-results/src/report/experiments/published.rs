@@ -1,6 +1,6 @@
 //! The published figures, as rows. `published/README.md` names their sources.
 
-use vectored_results::model::{ExperimentName, ExperimentRow, IovecSetup, Operation};
+use crate::model::{ExperimentName, ExperimentRow, IovecSetup, Operation};
 
 const VALID: &str = "the embedded CSV files are valid: a test reads all of them";
 

@@ -40,7 +40,7 @@ pub fn texts_stay_text(good: &str, show: impl Fn(&str) -> Option<(Document, Stri
     let mut texts = Vec::new();
     pointers(&value, String::new(), &mut texts);
     let mut replaced = 0;
-    let hostile = format!("{HOSTILE}{}", "x".repeat(100_000));
+    let hostile = format!("{HOSTILE}{}", "x".repeat(12_000));
     for place in texts {
         let mut changed = value.clone();
         *changed.pointer_mut(&place).unwrap() = hostile.clone().into();

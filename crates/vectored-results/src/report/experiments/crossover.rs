@@ -1,7 +1,7 @@
 //! Crossovers: the sizes at which the faster of two techniques changes.
 
+use crate::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio};
 use vectored_report::sort;
-use vectored_results::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio};
 
 /// The crossovers in `ratios`, which all are of one technique over another, for
 /// several sizes.
@@ -62,7 +62,7 @@ fn crossing(points: &[(f64, &Ratio)]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use vectored_results::model::RowKey;
+    use crate::model::RowKey;
 
     use super::*;
 

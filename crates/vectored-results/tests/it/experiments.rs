@@ -1,15 +1,14 @@
 //! Tables, charts and findings of experiments, from fixed samples.
 
 use vectored_machine::model::Host;
-use vectored_measure::reproduce::{conclude, published};
 use vectored_report::{Block, Chart, csv_of};
 use vectored_results::model::{
     EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, Operation,
     PUBLISHED_FILE_BYTES, PageCache, Reproduction, RowKey, Sample, Setting, SyncMode, Times,
 };
-use vectored_results::report::experiments::document;
+use vectored_results::report::experiments::{conclude, document, published};
 
-use crate::shown::text;
+use crate::samples::text;
 
 /// Factors by which repeats differ, in an order without a trend.
 const NOISE: [f64; 7] = [1.01, 0.99, 1.02, 0.98, 1.00, 1.03, 0.97];
@@ -423,6 +422,34 @@ fn a_title_says_that_an_experiment_is_reduced_and_a_note_what_was_left_out() {
         "fetched",
     ] {
         assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn only_common_repeats_count_and_few_have_no_interval() {
+    let whole = records(1.09);
+    assert_eq!(
+        (whole.ratios[1].repeats, whole.ratios[1].published.len()),
+        (7, 4)
+    );
+    assert!((whole.ratios[1].published[0].ratio - 3.42 / 3.01).abs() < 1e-9);
+    for (left_out, has_interval) in [(1, true), (2, false)] {
+        let mut few = records(1.09);
+        few.rows[2].samples[..left_out].fill(None);
+        conclude(&mut few);
+        let ratio = few.ratios.iter().find(|ratio| ratio.of == 2).unwrap();
+        assert_eq!(
+            (few.rows[2].repeats, ratio.repeats),
+            (7 - left_out, 7 - left_out)
+        );
+        assert_eq!(ratio.ratio_low.is_some(), has_interval);
+        assert_eq!(
+            few.finding
+                .contains("Copying beats writev at 300 B: not decided"),
+            !has_interval,
+            "{}",
+            few.finding
+        );
     }
 }
 

@@ -1,13 +1,14 @@
 //! What follows from the samples of an experiment: medians, rates, ratios, crossovers and the finding.
 
-use vectored_results::model::{
+use crate::model::{
     ExperimentName, ExperimentRow, Measure, PageCache, PublishedRatio, Ratio, Reproduction, RowKey,
     Times,
 };
-use vectored_results::report::experiments::{finding, other_buffer};
-use vectored_results::stats::median;
+use crate::report::experiments::finding::finding;
+use crate::report::experiments::near_fastest::other_buffer;
+use crate::stats::median;
 
-use crate::reproduce::crossover::crossovers;
+use crate::report::experiments::crossover::crossovers;
 
 /// The fewest repeats whose range encloses the median with a probability of 95 %.
 const MIN_REPEATS: usize = 6;
@@ -216,82 +217,4 @@ fn published_ratios(
         })
     };
     above.filter_map(ratio).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use vectored_results::model::Sample;
-
-    use super::*;
-    use crate::reproduce::published;
-
-    fn row(technique: &str, cpu_s: &[Option<f64>]) -> ExperimentRow {
-        let sample = |cpu_s: f64| Sample {
-            times: Times {
-                cpu_s: Some(cpu_s),
-                ..Times::default()
-            },
-            ..Sample::default()
-        };
-        ExperimentRow {
-            samples: cpu_s.iter().map(|cpu_s| cpu_s.map(sample)).collect(),
-            ..ExperimentRow::here(RowKey {
-                technique: technique.to_owned(),
-                segment_count: Some(2),
-                ..RowKey::default()
-            })
-        }
-    }
-
-    fn concluded(above: &[Option<f64>], below: &[Option<f64>]) -> Reproduction {
-        let mut made = Reproduction {
-            name: ExperimentName::Apue1428,
-            reduced: false,
-            complete: true,
-            cache: PageCache::Hot,
-            setting: Default::default(),
-            rows: vec![row("writev", above), row("copy-then-write", below)],
-            published: published(ExperimentName::Apue1428),
-            ratios: Vec::new(),
-            crossovers: Vec::new(),
-            missing: Vec::new(),
-            notes: Vec::new(),
-            finding: String::new(),
-        };
-        conclude(&mut made);
-        made
-    }
-
-    #[test]
-    fn the_interval_of_seven_repeats_is_their_range() {
-        // The order has no trend.
-        let above = [1.1, 1.4, 1.0, 1.3, 1.6, 1.2, 1.5].map(Some);
-        let made = concluded(&above, &[Some(1.0); 7]);
-        assert_eq!(made.ratios.len(), 1, "no wall time was measured");
-        let ratio = &made.ratios[0];
-        let is = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-12;
-        assert!(is(Some(ratio.ratio), 1.3) && is(made.rows[0].times.cpu_s, 1.3));
-        assert!(is(ratio.ratio_low, 1.0) && is(ratio.ratio_high, 1.6));
-        assert_eq!(ratio.published.len(), 4);
-        assert!(is(Some(ratio.published[0].ratio), 3.42 / 3.01));
-    }
-
-    #[test]
-    fn few_repeats_have_no_interval_and_only_common_repeats_count() {
-        let mut above = [Some(2.0); 7];
-        for repeat in [1, 2, 4, 5] {
-            above[repeat] = None;
-        }
-        let made = concluded(&above, &[Some(1.0); 7]);
-        let ratio = &made.ratios[0];
-        assert_eq!(
-            (ratio.repeats, ratio.ratio, ratio.ratio_low),
-            (3, 2.0, None)
-        );
-        assert_eq!(
-            (made.rows[0].repeats, made.rows[0].times.cpu_s),
-            (3, Some(2.0))
-        );
-        assert_eq!(made.rows[0].times.clock_s, None);
-    }
 }

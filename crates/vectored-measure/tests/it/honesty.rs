@@ -1,0 +1,624 @@
+//! Real descriptors: right techniques are measured in every cell that they suit, and a technique that moves wrong bytes is
+//! caught in every cell.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+use vectored::CostModel;
+use vectored_machine::MonotonicClock;
+use vectored_measure::measure::{
+    Contender, DescriptorSampler, Lists, Meter, Mover, Outcome, ReadMover, RunError, Timed, Timing,
+    check_available, check_direct, copy_movers, is_in_flight, movers, read_movers, refusal,
+    target_refusal, techniques,
+};
+use vectored_results::model::{
+    Cache, CellSpec, Conditions, DirectIo, Experiment, IovecSetup, Layout, Operation, PageCache,
+    Role, SyncMode, Target, TechniqueName, Workload,
+};
+
+use crate::faults::{ALIGNED, Fault, Faulty, OF_COPIES, OF_READS, OF_WRITES, assert_caught};
+use crate::support::{MINIMUM_NS, directory, experiment, measure_here, run_rounds_quietly, skip};
+
+/// The targets without a path on which every byte is compared.
+const PROVED: [Target; 5] = [
+    Target::File,
+    Target::FileOverwrite,
+    Target::Pipe,
+    Target::Unix,
+    Target::Tcp,
+];
+
+const SYNCED: [SyncMode; 3] = [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync];
+
+/// A pool smaller than the caches: these tests check bytes, not times.
+pub const SMALL_POOL_BYTES: u64 = 1 << 20;
+
+/// A FIFO that is removed when this value is dropped.
+pub struct Fifo(pub PathBuf);
+
+impl Fifo {
+    pub fn make(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("vectored-{name}-{}", std::process::id()));
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, 0o600.into(), 0).unwrap();
+        Fifo(path)
+    }
+
+    pub fn cell(&self, workload: Workload) -> CellSpec {
+        CellSpec::write(Target::Fifo, workload)
+            .with(|asked| asked.path = self.0.to_str().map(str::to_owned))
+    }
+}
+
+impl Drop for Fifo {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A cell in its state and, if it has a list, with cold or adjacent bytes and arrays that are filled once.
+pub fn states(usual: &CellSpec) -> Vec<CellSpec> {
+    let cold = |asked: &mut Conditions| asked.cache = Cache::Cold;
+    let adjacent = |asked: &mut Conditions| asked.layout = Layout::Adjacent;
+    let once = |asked: &mut Conditions| asked.iovec_setup = IovecSetup::Once;
+    let changed = |changes: &[&dyn Fn(&mut Conditions)]| {
+        let mut cell = usual.clone();
+        changes
+            .iter()
+            .for_each(|change| change(&mut cell.conditions));
+        cell
+    };
+    match usual.conditions.operation {
+        Operation::Write => vec![
+            changed(&[]),
+            changed(&[&cold]),
+            changed(&[&adjacent]),
+            changed(&[&once]),
+            changed(&[&cold, &adjacent, &once]),
+        ],
+        Operation::Read => vec![changed(&[]), changed(&[&adjacent, &once])],
+        Operation::Copy => vec![changed(&[])],
+    }
+}
+
+/// Cells past the page cache whose segments have these numbers of blocks; none, and reported, if files in the directory of
+/// the tests always have a page cache.
+pub fn direct_cells(test: &str, blocks: &[usize]) -> Vec<CellSpec> {
+    let direct: DirectIo = match check_direct(&directory()) {
+        Ok(direct) => direct,
+        Err(error) => {
+            skip(test, &error.to_string());
+            return Vec::new();
+        }
+    };
+    let sizes = blocks.iter().map(|count| count * direct.step_bytes());
+    let workload = Workload::from_sizes(sizes.collect());
+    let files = [
+        (Operation::Write, Target::File),
+        (Operation::Write, Target::FileOverwrite),
+        (Operation::Read, Target::File),
+    ];
+    let cell = |(operation, target)| CellSpec {
+        alignment: Some(direct),
+        ..CellSpec::new(
+            Conditions {
+                operation,
+                direct: true,
+                ..Conditions::write(target)
+            },
+            workload.clone(),
+        )
+    };
+    files.map(cell).into()
+}
+
+/// Every pair of a source and a named target.
+fn pairs() -> impl Iterator<Item = (Target, Target)> {
+    let sources = Target::READABLE.into_iter();
+    sources.flat_map(|from| Target::NAMED.map(|to| (from, to)))
+}
+
+fn small<'a>(sampler: DescriptorSampler<'a>) -> DescriptorSampler<'a> {
+    sampler
+        .cold_pool_bytes(SMALL_POOL_BYTES)
+        .read_file_bytes(4 << 20)
+}
+
+/// Measures a cell by all techniques of its operation, and expects that those that it suits are measured and proved.
+fn check_right(test: &str, spec: &CellSpec) {
+    let asked = &spec.conditions;
+    let mut rivals = [true, false]
+        .map(|usual| techniques(asked.operation, usual))
+        .concat();
+    rivals.retain(|rival| match check_available(*rival, 64) {
+        Ok(()) => asked.queue_depth == 1 || is_in_flight(*rival) || rival.role() == Role::Gather,
+        Err(unavailable) => {
+            skip(test, &unavailable.to_string());
+            false
+        }
+    });
+    let experiment = Experiment {
+        unranked: vec![],
+        ..experiment(vec![spec.clone()], &rivals, u64::MAX)
+    };
+    let sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
+    let outcome = run_rounds_quietly(&experiment, 2, &mut small(sampler), &MonotonicClock);
+    let outcome = outcome.unwrap_or_else(|error| panic!("{spec:?}: {error}"));
+    let cell = &outcome.cells[0];
+    assert_eq!(cell.conditions, *asked);
+    assert_eq!(cell.alignment, spec.alignment);
+    assert!(cell.rounds == 2 && cell.floor_ns > 0.0, "{spec:?}");
+    assert_eq!(
+        cell.proof_calls > 0,
+        asked.target != Target::Null,
+        "{spec:?}"
+    );
+    let has_file = asked.target.is_file() || asked.from == Some(Target::File);
+    assert_eq!(
+        (cell.span_bytes.is_some(), cell.file_system.is_some()),
+        (has_file, has_file),
+        "{spec:?}"
+    );
+    for rival in rivals {
+        let result = cell.technique(rival);
+        assert_eq!(
+            result.is_some(),
+            refusal(rival, asked).is_none(),
+            "{rival}: {spec:?}"
+        );
+        let Some(result) = result else { continue };
+        assert!(
+            result.median_ns > 0.0 && result.calls_per_sample.is_multiple_of(asked.queue_depth)
+        );
+        if asked.page_cache == Some(PageCache::Cold) {
+            assert_eq!(result.calls_per_sample, 1);
+        }
+        let latency = &result.latency;
+        let timed = (
+            latency.latency_transfers > Some(0),
+            latency.latency_p50_ns > Some(0.0),
+        );
+        let has_latency = is_in_flight(rival) || asked.queue_depth > 1;
+        assert!(
+            !has_latency || timed == (true, true),
+            "{rival}: {latency:?}"
+        );
+    }
+}
+
+#[test]
+fn right_writes_are_measured_on_every_target_in_every_state() {
+    let test = "right_writes_are_measured_on_every_target_in_every_state";
+    let fifo = Fifo::make("right");
+    // The last does not fit a pipe, so a thread reads.
+    for sizes in [
+        vec![100, 200],
+        vec![3, 5000, 1, 70_000, 9],
+        vec![8; 2500],
+        vec![1 << 14; 40],
+    ] {
+        let list = || Workload::from_sizes(sizes.clone());
+        let named = Target::NAMED.map(|target| CellSpec::write(target, list()));
+        for usual in named.into_iter().chain([fifo.cell(list())]) {
+            states(&usual)
+                .iter()
+                .for_each(|spec| check_right(test, spec));
+        }
+    }
+    let synced =
+        SYNCED.map(|sync| [Target::File, Target::FileOverwrite].map(|target| (sync, target)));
+    for (sync, target) in synced.into_iter().flatten() {
+        let cell = CellSpec::write(target, Workload::uniform(3, 64));
+        check_right(test, &cell.with(|asked| asked.sync = sync));
+    }
+}
+
+#[test]
+fn right_reads_are_measured_on_every_target() {
+    let test = "right_reads_are_measured_on_every_target";
+    for target in Target::READABLE {
+        for sizes in [
+            vec![100, 200],
+            vec![1; 40],
+            vec![3, 5000, 1, 70_000, 9],
+            vec![300; 2500],
+        ] {
+            let list = Workload::from_sizes(sizes);
+            let usual = CellSpec::read(target, list, PageCache::Hot);
+            states(&usual)
+                .iter()
+                .for_each(|spec| check_right(test, spec));
+        }
+    }
+}
+
+#[test]
+fn right_copies_are_measured_between_every_two_descriptors() {
+    for (from, to) in pairs() {
+        // The last has threads at the ends that are streams.
+        for bytes in [1, 5000, 1_000_000] {
+            check_right("copies", &CellSpec::copy(from, to, bytes));
+        }
+    }
+}
+
+#[test]
+fn right_transfers_are_measured_at_every_depth_and_past_the_page_cache() {
+    let test = "right_transfers_are_measured_at_every_depth_and_past_the_page_cache";
+    for (list, queue_depth) in [
+        (Workload::from_sizes(vec![100, 1, 4096, 77]), 40),
+        // More than one call of `IOV_MAX`.
+        (Workload::uniform(1100, 9), 2),
+        (Workload::uniform(3, 40_000), 3),
+    ] {
+        let files = [Target::File, Target::FileOverwrite, Target::Null];
+        let writes = files.map(|target| CellSpec::write(target, list.clone()));
+        let read = CellSpec::read(Target::File, list.clone(), PageCache::Hot);
+        for spec in writes.into_iter().chain([read]) {
+            check_right(test, &spec.with(|asked| asked.queue_depth = queue_depth));
+        }
+    }
+    for (blocks, queue_depth) in [(vec![1, 3, 2], 1), (vec![2; 20], 8), (vec![1; 1100], 2)] {
+        for spec in direct_cells(test, &blocks) {
+            check_right(test, &spec.with(|asked| asked.queue_depth = queue_depth));
+        }
+    }
+}
+
+/// The technique, beside one that is about as fast, for as long as it takes to find a fault, which ends the run.
+fn beside_another(spec: &CellSpec, technique: TechniqueName) -> Experiment {
+    let operation = spec.conditions.operation;
+    let other = techniques(operation, true)[usize::from(operation != Operation::Copy)];
+    Experiment {
+        unranked: vec![],
+        ..experiment(vec![spec.clone()], &[other, technique], 10_000_000_000)
+    }
+}
+
+/// Runs a cell in which the wrong mover stands in place of a technique, until that is found out.
+fn replaced(
+    spec: &CellSpec,
+    technique: TechniqueName,
+    wrong: impl Fn(Contender) -> Box<dyn Mover> + 'static,
+) -> Result<Outcome, RunError> {
+    let experiment = beside_another(spec, technique);
+    measure_here(&experiment, |sampler| {
+        small(sampler).with_movers(move |contender, model| {
+            let is_it = contender == Contender::Technique(technique);
+            if is_it { wrong(contender) } else { movers(contender, model) }
+        })
+    })
+}
+
+/// Expects that a technique with this fault is caught.
+fn caught(spec: &CellSpec, technique: TechniqueName, fault: Fault) {
+    let is_it = move |contender| contender == Contender::Technique(technique);
+    let experiment = beside_another(spec, technique);
+    let outcome = measure_here(&experiment, |sampler| {
+        small(sampler)
+            .with_movers(move |contender, model| {
+                if is_it(contender) {
+                    Box::new(Faulty::new(fault))
+                } else {
+                    movers(contender, model)
+                }
+            })
+            .with_read_movers(move |contender, model| {
+                if is_it(contender) {
+                    Box::new(Faulty::new(fault))
+                } else {
+                    read_movers(contender, model)
+                }
+            })
+            .with_copy_movers(move |contender, asked| {
+                if is_it(contender) {
+                    Box::new(Faulty::new(fault))
+                } else {
+                    copy_movers(contender, asked)
+                }
+            })
+    });
+    assert_caught(outcome, technique, &format!("{fault:?} {spec:?}"));
+}
+
+#[test]
+fn wrong_writes_are_caught_on_every_target_in_every_state() {
+    let fifo = Fifo::make("faults");
+    let list = || Workload::from_sizes(vec![100, 300, 100, 40, 7]);
+    let proved = PROVED.map(|target| CellSpec::write(target, list()));
+    for usual in proved.into_iter().chain([fifo.cell(list())]) {
+        for fault in OF_WRITES {
+            caught(&usual, TechniqueName::WRITEV, fault);
+        }
+        for spec in &states(&usual)[1..] {
+            for fault in [
+                Fault::ByteChanged,
+                Fault::SegmentDoubled,
+                Fault::OnlyMuchLater,
+            ] {
+                caught(spec, TechniqueName::WRITEV, fault);
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_writes_are_caught_if_each_call_is_synced_or_a_thread_reads() {
+    for fault in [Fault::ByteDropped, Fault::ByteChanged, Fault::OnlyLater] {
+        for sync in SYNCED {
+            for target in [Target::File, Target::FileOverwrite] {
+                let cell = CellSpec::write(target, Workload::uniform(5, 100));
+                caught(
+                    &cell.with(|asked| asked.sync = sync),
+                    TechniqueName::WRITEV,
+                    fault,
+                );
+            }
+        }
+    }
+    for fault in OF_WRITES {
+        // Larger than the target, so a thread reads. A surplus segment of the smaller size fits into the pipe; only the
+        // thread can remove one of the larger size.
+        for (target, bytes) in [
+            (Target::Pipe, 40_000),
+            (Target::Pipe, 100_000),
+            (Target::Tcp, 400_000),
+        ] {
+            caught(
+                &CellSpec::write(target, Workload::uniform(5, bytes)),
+                TechniqueName::WRITEV,
+                fault,
+            );
+        }
+    }
+    let pipe = CellSpec::write(Target::Pipe, Workload::uniform(5, 40_000));
+    for fault in [Fault::ByteChanged, Fault::SegmentDropped, Fault::Surplus] {
+        caught(
+            &pipe.clone().with(|asked| asked.cache = Cache::Cold),
+            TechniqueName::WRITEV,
+            fault,
+        );
+    }
+}
+
+#[test]
+fn wrong_writes_are_caught_in_place_of_each_opt_in_technique() {
+    for target in PROVED {
+        for technique in techniques(Operation::Write, false) {
+            for fault in [Fault::SegmentDoubled, Fault::OnlyLater] {
+                if target_refusal(technique, target).is_none() {
+                    caught(
+                        &CellSpec::write(target, Workload::uniform(5, 100)),
+                        technique,
+                        fault,
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn wrong_reads_are_caught_on_every_target() {
+    let mmap = TechniqueName::new("mmap");
+    // Larger than a pipe, so a thread writes. Faults that take too much or too little are found by a timeout, so all run at
+    // the same time.
+    std::thread::scope(|scope| {
+        for fault in OF_READS {
+            scope.spawn(move || {
+                for target in Target::READABLE {
+                    let usual = CellSpec::read(target, Workload::uniform(5, 100), PageCache::Hot);
+                    for spec in states(&usual) {
+                        caught(&spec, TechniqueName::READV, fault);
+                    }
+                    if target == Target::File {
+                        caught(&usual, mmap, fault);
+                    }
+                }
+            });
+            let large = CellSpec::read(Target::Pipe, Workload::uniform(5, 40_000), PageCache::Hot);
+            scope.spawn(move || caught(&large, TechniqueName::READV, fault));
+        }
+        let large = CellSpec::read(Target::Unix, Workload::uniform(5, 100_000), PageCache::Hot);
+        scope.spawn(move || caught(&large, TechniqueName::READV, Fault::ByteDropped));
+    });
+}
+
+#[test]
+fn wrong_copies_are_caught_from_and_to_every_descriptor() {
+    // The bytes of each end are compared alone: each source once, and each target. The null device keeps no bytes.
+    let ends = pairs().filter(|(from, to)| *to == Target::File || *from == Target::Pipe);
+    let ends: &Vec<_> = &ends.collect();
+    std::thread::scope(|scope| {
+        for fault in OF_COPIES {
+            for &(from, to) in ends {
+                let is_kept =
+                    to != Target::Null || [Fault::ByteLeft, Fault::ByteTaken].contains(&fault);
+                let spec = CellSpec::copy(from, to, 500);
+                is_kept
+                    .then(|| scope.spawn(move || caught(&spec, TechniqueName::READ_WRITE, fault)));
+            }
+            // With threads at both ends.
+            for (from, to) in [(Target::Pipe, Target::Unix), (Target::File, Target::Pipe)] {
+                let spec = CellSpec::copy(from, to, 50_000);
+                let is_read = fault != Fault::ByteTaken;
+                is_read
+                    .then(|| scope.spawn(move || caught(&spec, TechniqueName::READ_WRITE, fault)));
+            }
+        }
+    });
+}
+
+#[test]
+fn wrong_transfers_past_the_page_cache_are_caught() {
+    for spec in direct_cells("wrong_transfers_past_the_page_cache_are_caught", &[1; 4]) {
+        for fault in ALIGNED {
+            caught(
+                &spec,
+                TechniqueName::vectored_call(spec.conditions.operation),
+                fault,
+            );
+        }
+    }
+}
+
+/// Sends the bytes of the first call of a sample in all its calls.
+#[derive(Default)]
+struct SameAgain(Vec<u8>);
+
+impl Mover for SameAgain {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {
+        self.0.clear();
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        if self.0.is_empty() {
+            self.0 = segments.concat();
+        }
+        rustix::io::write(fd, &self.0)?;
+        Ok(())
+    }
+}
+
+/// Builds its lists in the first sample and sends them again in later ones.
+#[derive(Default)]
+struct SetUpOnceForAll(Vec<Vec<u8>>);
+
+impl Mover for SetUpOnceForAll {
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        rustix::io::write(fd, &segments.concat())?;
+        Ok(())
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        _meter: Meter<'_>,
+    ) -> io::Result<Timing> {
+        let calls = 0..batch.all_calls();
+        if self.0.is_empty() {
+            let mut turns = lists.in_turn();
+            self.0 = calls.clone().map(|_| turns.next().concat()).collect();
+        }
+        for (_, list) in std::iter::zip(calls, self.0.iter().cycle()) {
+            rustix::io::write(fd, list)?;
+        }
+        Ok(Timing {
+            elapsed_ns: 1000,
+            cpu_ns: 0,
+        })
+    }
+}
+
+#[test]
+fn segments_and_arrays_of_other_calls_are_caught() {
+    for target in PROVED {
+        let usual = CellSpec::write(target, Workload::uniform(5, 100));
+        let [_, cold, adjacent, once, all] = &states(&usual)[..] else {
+            panic!("five states")
+        };
+        let same = |spec| replaced(spec, TechniqueName::WRITEV, |_| Box::<SameAgain>::default());
+        assert_caught(same(cold), TechniqueName::WRITEV, "cold");
+        for spec in [once, all] {
+            let outcome = replaced(spec, TechniqueName::WRITEV, |_| {
+                Box::<SetUpOnceForAll>::default()
+            });
+            assert_caught(outcome, TechniqueName::WRITEV, &format!("{spec:?}"));
+        }
+        // If all calls send the same segments, the technique is right.
+        let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
+        let experiment = experiment(vec![adjacent.clone()], &rivals, MINIMUM_NS);
+        let make = |contender: Contender, model: &CostModel| -> Box<dyn Mover> {
+            match contender {
+                Contender::Technique(TechniqueName::WRITEV) => Box::<SameAgain>::default(),
+                _ => movers(contender, model),
+            }
+        };
+        measure_here(&experiment, |sampler| sampler.with_movers(make)).unwrap();
+    }
+}
+
+/// Leaves the last list of each sample out, or changes a byte of one of the lists that were filled.
+struct OneWrong<M: ?Sized>(Box<M>);
+
+impl Mover for OneWrong<dyn Mover> {
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        self.0.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        self.0.call(fd, segments)
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        meter: Meter<'_>,
+    ) -> io::Result<Timing> {
+        let calls = (batch.calls - 1).max(1);
+        self.0.sample(fd, lists, Timed { calls, ..batch }, meter)
+    }
+}
+
+impl ReadMover for OneWrong<dyn ReadMover> {
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
+        self.0.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        self.0.call(fd, segments)
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        meter: Meter<'_>,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        let outcome = self.0.sample(fd, lists, batch, meter)?;
+        if lists.len() > 2 {
+            lists[1][2][0] ^= 1;
+        }
+        Ok(outcome)
+    }
+}
+
+#[test]
+fn one_wrong_list_among_those_in_flight_is_caught() {
+    let uring = TechniqueName::new("io-uring");
+    if let Err(unavailable) = check_available(uring, 64) {
+        return skip(
+            "one_wrong_list_among_those_in_flight_is_caught",
+            &unavailable.to_string(),
+        );
+    }
+    let list = || Workload::uniform(5, 100);
+    for target in [Target::File, Target::FileOverwrite] {
+        let spec = CellSpec::write(target, list()).with(|asked| asked.queue_depth = 4);
+        let outcome = replaced(&spec, uring, |contender| {
+            Box::new(OneWrong(movers(contender, &CostModel::default())))
+        });
+        assert_caught(outcome, uring, "a list is missing");
+    }
+    let spec =
+        CellSpec::read(Target::File, list(), PageCache::Hot).with(|asked| asked.queue_depth = 4);
+    let rivals = [TechniqueName::READV, uring];
+    let experiment = experiment(vec![spec], &rivals, MINIMUM_NS);
+    let outcome = measure_here(&experiment, |sampler| {
+        sampler.with_read_movers(move |contender, model| match contender {
+            Contender::Technique(name) if name == uring => {
+                Box::new(OneWrong(read_movers(contender, model)))
+            }
+            _ => read_movers(contender, model),
+        })
+    });
+    assert_caught(outcome, uring, "a byte is wrong");
+}

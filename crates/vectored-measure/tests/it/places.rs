@@ -1,0 +1,295 @@
+//! What is at the other end: threads beside longer lists, other programs, files without a page cache, and what is refused.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use vectored_machine::MonotonicClock;
+use vectored_measure::measure::{
+    DescriptorSampler, MeasureError, Outcome, RunError, check_direct, check_eviction, check_fifo,
+    technique, techniques, unsuited,
+};
+use vectored_results::model::{
+    AXES, CellSpec, DirectIo, Drain, Experiment, PageCache, Target, Workload,
+};
+
+use crate::honesty::Fifo;
+use crate::support::{directory, experiment, run_rounds_quietly, skip};
+
+/// Measures cells by the usual techniques, with files in a directory.
+fn measure(cells: &[CellSpec], directory: &Path) -> Result<Outcome, RunError> {
+    let rivals = techniques(cells[0].conditions.operation, true);
+    let experiment = Experiment {
+        unranked: vec![],
+        ..experiment(cells.to_vec(), &rivals, u64::MAX)
+    };
+    let mut sampler = DescriptorSampler::new(&MonotonicClock, directory, 1);
+    run_rounds_quietly(&experiment, 2, &mut sampler, &MonotonicClock)
+}
+
+#[test]
+fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
+    use Drain::{BetweenSamples, BothThreads, ReaderThread, WriterThread};
+    let write = |target, count, bytes| CellSpec::write(target, Workload::uniform(count, bytes));
+    let read = |target, count, bytes| {
+        CellSpec::read(target, Workload::uniform(count, bytes), PageCache::Hot)
+    };
+    let copy = CellSpec::copy;
+    let (file, pipe, unix, tcp) = (Target::File, Target::Pipe, Target::Unix, Target::Tcp);
+    // The capacity of a TCP socket for small writes depends on how soon their packets are delivered: on a busy machine,
+    // small samples may need the thread. So only large ones are tested.
+    for (cell, drain) in [
+        (write(pipe, 3, 4096), Some(BetweenSamples)),
+        // Longer lists would fit a pipe, too.
+        (write(pipe, 1, 12_289), Some(ReaderThread)),
+        // One call fits, two do not.
+        (write(unix, 1, 120_000), Some(BetweenSamples)),
+        (write(unix, 2, 64), Some(BetweenSamples)),
+        // A socket buffer charges a small write with far more than its bytes, so a thousand separate ones do not fit
+        // although their bytes would.
+        (write(unix, 1000, 16), Some(ReaderThread)),
+        (write(tcp, 16, 65_536), Some(ReaderThread)),
+        (write(file, 2, 64), None),
+        (write(Target::FileOverwrite, 2, 64), None),
+        (read(pipe, 2, 64), Some(BetweenSamples)),
+        (read(pipe, 2, 20_000), Some(BetweenSamples)),
+        (read(pipe, 16, 16_384), Some(WriterThread)),
+        (read(unix, 2, 64), Some(BetweenSamples)),
+        (read(unix, 16, 65_536), Some(WriterThread)),
+        (read(tcp, 16, 65_536), Some(WriterThread)),
+        (read(file, 2, 64), None),
+        (copy(file, file, 300_000), None),
+        (copy(file, pipe, 10_000), Some(BetweenSamples)),
+        (
+            copy(file, pipe, 10_000).with(|asked| asked.pipe_bytes = Some(4096)),
+            Some(ReaderThread),
+        ),
+        // They would fit.
+        (copy(file, pipe, 20_000), Some(ReaderThread)),
+        (copy(unix, file, 20_000), Some(WriterThread)),
+        (copy(pipe, unix, 20_000), Some(BothThreads)),
+    ] {
+        let outcome = measure(std::slice::from_ref(&cell), &directory()).unwrap();
+        assert_eq!(outcome.cells[0].drain, drain, "{cell:?}");
+    }
+}
+
+#[test]
+fn a_fifo_is_refused_while_it_is_open_elsewhere() {
+    use rustix::fs::{Mode, OFlags, open};
+    let fifo = Fifo::make("open");
+    check_fifo(&fifo.0).unwrap();
+    // Open for reading, or for reading and writing: the check must not take its bytes.
+    for flags in [OFlags::RDONLY | OFlags::NONBLOCK, OFlags::RDWR] {
+        let elsewhere = open(&fifo.0, flags, Mode::empty()).unwrap();
+        let error = check_fifo(&fifo.0).unwrap_err().to_string();
+        assert!(error.contains("open for reading"), "{error}");
+        drop(elsewhere);
+    }
+    check_fifo(&fifo.0).unwrap();
+}
+
+/// A Unix socket with a thread that serves one connection; the thread returns the number of bytes it has read.
+fn listening(name: &str, serve: fn(UnixStream) -> u64) -> (PathBuf, JoinHandle<u64>) {
+    let path = std::env::temp_dir().join(format!("vectored-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    let thread = std::thread::spawn(move || serve(listener.accept().unwrap().0));
+    (path, thread)
+}
+
+#[test]
+fn a_socket_of_another_program_is_measured_over_one_connection_until_it_goes_away() {
+    // The program answers, and unread answers must not block it.
+    let (path, peer) = listening("socket", |mut stream| {
+        let mut buffer = vec![0; 1 << 16];
+        let mut read_bytes = 0;
+        loop {
+            match stream.read(&mut buffer).unwrap_or(0) {
+                0 => return read_bytes,
+                count => read_bytes += count as u64,
+            }
+            stream.write_all(b"answer").unwrap();
+        }
+    });
+    let cell = |path: &Path, count, bytes| {
+        CellSpec::write(Target::Socket, Workload::uniform(count, bytes))
+            .with(|asked| asked.path = path.to_str().map(str::to_owned))
+    };
+    // Several cells, visited more than once.
+    let cells = [cell(&path, 3, 64), cell(&path, 16, 4096)];
+    let outcome = measure(&cells, &directory()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(peer.join().unwrap() > 0);
+    for cell in &outcome.cells {
+        assert_eq!((cell.drain, cell.proof_calls), (Some(Drain::Peer), 0));
+        assert_eq!(cell.conditions.path.as_deref(), path.to_str());
+    }
+    let (path, peer) = listening("leaver", |mut stream| {
+        stream.read(&mut [0; 1 << 10]).unwrap() as u64
+    });
+    let error = measure(&[cell(&path, 3, 64)], &directory())
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("socket"), "{error}");
+    peer.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_directory_that_does_not_exist_is_refused() {
+    let missing = directory().join("is-not-there");
+    let cell = CellSpec::write(Target::File, Workload::uniform(2, 8));
+    let error = measure(&[cell], &missing).unwrap_err().to_string();
+    assert!(error.contains("--dir"), "{error}");
+    let error = check_direct(&missing).unwrap_err().to_string();
+    assert!(error.contains("it does not exist"), "{error}");
+}
+
+#[test]
+fn a_cold_file_is_read_and_copied_from_its_device_or_refused() {
+    let test = "a_cold_file_is_read_and_copied_from_its_device_or_refused";
+    let read = CellSpec::read(Target::File, Workload::uniform(4, 5000), PageCache::Cold);
+    let copy = CellSpec::copy(Target::File, Target::Pipe, 5000)
+        .with(|asked| asked.page_cache = Some(PageCache::Cold));
+    match check_eviction(&directory()) {
+        Ok(()) => {
+            for cell in [read.clone(), copy] {
+                let outcome = measure(&[cell], &directory()).unwrap();
+                let cell = &outcome.cells[0];
+                assert_eq!(cell.conditions.page_cache, Some(PageCache::Cold));
+                assert!(cell.techniques.iter().all(|one| one.calls_per_sample == 1));
+            }
+        }
+        Err(MeasureError::NotCold { file_system, .. })
+            if ["ext4", "xfs", "btrfs"].contains(&file_system.as_str()) =>
+        {
+            panic!("pages could not be evicted on {file_system}")
+        }
+        Err(error) => skip(test, &format!("on a device: {error}")),
+    }
+    let memory = Path::new("/dev/shm");
+    if !memory.is_dir() {
+        return skip(test, "in memory: /dev/shm does not exist");
+    }
+    for error in [
+        check_eviction(memory).unwrap_err(),
+        measure(&[read], memory).unwrap_err().error,
+    ] {
+        assert!(matches!(error, MeasureError::NotCold { .. }), "{error}");
+        for word in ["/dev/shm", "tmpfs", "--dir", "--page-cache hot"] {
+            assert!(error.to_string().contains(word), "{word}: {error}");
+        }
+    }
+    match check_direct(memory) {
+        Err(error @ MeasureError::NotDirect { .. }) => {
+            let text = error.to_string();
+            for words in ["'/dev/shm' (tmpfs)", "with --dir, or omit --direct"] {
+                assert!(text.contains(words), "{text}");
+            }
+        }
+        other => skip(test, &format!("/dev/shm is no tmpfs: {other:?}")),
+    }
+}
+
+/// Cells of files of 2 × 512 B (a copy: of 5000 B from a pipe) with changes, their techniques, and a part of the reason; none
+/// if they can be measured. The table of wrong command lines has the remedies.
+const TOGETHER: &str = "\
+write | writev |
+write direct=true | writev |
+write direct=true | mmap writev | omit mmap
+write direct=true target=pipe | writev | --direct applies only to files
+write direct=true cache=cold | writev | not the CPU
+write direct=true writers=2 | writev | lists are not aligned
+read direct=true | readv | the page cache is bypassed
+read target=null | readv | cannot read from null
+read cache=cold | readv | --cache applies only to writes
+read target=pipe | readv | --page-cache applies only to files that are read
+write iovec_setup=once | io-uring | io-uring fills the array of each transfer itself
+write iovec_setup=once | linux-aio | linux-aio fills the array of each transfer itself
+write queue_depth=8 | io-uring |
+write queue_depth=8 | writev | no effect on synchronous techniques
+write queue_depth=8 target=unix | io-uring | order
+write queue_depth=8 cache=cold | io-uring | --cache cold
+read queue_depth=8 page_cache=cold | io-uring | --page-cache cold
+write writers=256 | writev |
+write writers=2 cache=cold | writev | a pool of its own
+write writers=2 target=null | writev | has one writer
+write writers=2 ranks=2 | writev | several ranks
+write ranks=2 target=fifo | writev | several ranks
+copy | splice |
+copy direct=true | splice | --direct
+copy queue_depth=8 | splice | --queue-depth
+copy writers=2 | splice | --writers
+copy ranks=2 | splice | several ranks
+copy page_cache=cold | splice | --from file
+copy from=file pipe_bytes=4096 | splice |
+copy from=file pipe_bytes=4096 | sendfile | which meet no pipe
+";
+
+#[test]
+fn conditions_that_do_not_go_together_are_refused() {
+    let list = || Workload::uniform(2, 512);
+    let write = CellSpec::write(Target::File, list());
+    let read = CellSpec::read(Target::File, list(), PageCache::Hot);
+    let copy = CellSpec::copy(Target::Pipe, Target::File, 5000);
+    let why = |cell: &CellSpec, rivals: &str| {
+        let rivals = rivals.split_whitespace();
+        let rivals = rivals.map(|name| technique(name).unwrap().name);
+        unsuited(cell, &rivals.collect::<Vec<_>>()).unwrap_or_default()
+    };
+    for line in TOGETHER.lines() {
+        let [cell, rivals, words] = line.split('|').map(str::trim).collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let mut words_of_cell = cell.split(' ');
+        let mut cell = match words_of_cell.next() {
+            Some("write") => write.clone(),
+            Some("read") => read.clone(),
+            _ => copy.clone(),
+        };
+        for change in words_of_cell {
+            let (name, value) = change.split_once('=').unwrap();
+            match AXES.iter().find(|axis| axis.name == name) {
+                Some(axis) => (axis.set)(&mut cell.conditions, value).unwrap(),
+                None => {
+                    let mut targets = Target::ALL.into_iter();
+                    cell.conditions.target = targets.find(|one| one.name() == value).unwrap();
+                }
+            }
+        }
+        let why = why(&cell, rivals);
+        assert_eq!(why.is_empty(), words.is_empty(), "{why}: {line}");
+        assert!(why.contains(words), "{words}: {why}");
+    }
+    for count in [0, 257] {
+        let many = write.clone().with(|asked| asked.writers = Some(count));
+        assert!(why(&many, "writev").contains("from 1 to 256"));
+    }
+    for (sizes, words) in [
+        (vec![512, 1024], ""),
+        (vec![512, 700], "must be a multiple of 512 bytes"),
+    ] {
+        let cell = CellSpec {
+            alignment: Some(DirectIo {
+                memory_bytes: 512,
+                offset_bytes: 512,
+            }),
+            ..CellSpec::write(Target::File, Workload::from_sizes(sizes))
+                .with(|asked| asked.direct = true)
+        };
+        let why = why(&cell, "writev");
+        assert!(
+            why.contains(words) && why.is_empty() == words.is_empty(),
+            "{why}"
+        );
+    }
+    // A refused cell is an error of the run as well.
+    let failed = measure(&[copy.with(|asked| asked.from = None)], &directory()).unwrap_err();
+    assert!(
+        matches!(failed.error, MeasureError::Io { .. }),
+        "{failed:?}"
+    );
+    assert!(failed.to_string().contains("--from"), "{failed}");
+}

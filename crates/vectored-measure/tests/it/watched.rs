@@ -1,0 +1,282 @@
+//! What techniques are given: the layout and the marks of each sample, the flags of the descriptor, and the places of cold
+//! bytes.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::rc::Rc;
+
+use rustix::fs::{OFlags, fcntl_getfl};
+use vectored_machine::MonotonicClock;
+use vectored_measure::measure::{
+    Contender, DescriptorSampler, FILE_SPAN_BYTES, Mover, ReadMover, movers, read_movers,
+};
+use vectored_results::model::{
+    CellSpec, Layout, Operation, SyncMode, Target, TechniqueName, Workload,
+};
+
+use crate::honesty::{SMALL_POOL_BYTES, direct_cells, states};
+use crate::support::{MINIMUM_NS, WRITES, directory, experiment, measure_here, run_rounds_quietly};
+
+/// The samples and calls of one visit of the engine to a contender.
+#[derive(Default)]
+struct Visit {
+    start_bytes: Vec<usize>,
+    /// The first bytes of the first segment of each sample.
+    marks: Vec<Vec<u8>>,
+    /// The addresses and the lengths of the segments of each call.
+    calls: Vec<Vec<(usize, usize)>>,
+    flags: Vec<OFlags>,
+    longest_file: u64,
+}
+
+impl Visit {
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: impl Iterator<Item = (usize, usize)>) {
+        self.calls.push(segments.collect());
+        self.flags.push(fcntl_getfl(fd).unwrap());
+    }
+}
+
+type Visits = Rc<RefCell<Vec<Visit>>>;
+
+/// A technique that records what it is given in the last visit.
+struct Watched<M: ?Sized>(Box<M>, Visits);
+
+impl Mover for Watched<dyn Mover> {
+    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
+        let mut visits = self.1.borrow_mut();
+        let visit = visits.last_mut().unwrap();
+        visit.start_bytes.push(start_bytes);
+        visit.marks.push(segments[0][..8].to_vec());
+        self.0.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        let outcome = self.0.call(fd, segments);
+        let mut visits = self.1.borrow_mut();
+        let visit = visits.last_mut().unwrap();
+        visit.call(
+            fd,
+            segments.iter().map(|one| (one.as_ptr().addr(), one.len())),
+        );
+        visit.longest_file = visit
+            .longest_file
+            .max(rustix::fs::fstat(fd)?.st_size as u64);
+        outcome
+    }
+}
+
+impl ReadMover for Watched<dyn ReadMover> {
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
+        self.1
+            .borrow_mut()
+            .last_mut()
+            .unwrap()
+            .start_bytes
+            .push(start_bytes);
+        self.0.prepare(segments, start_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let parts = segments.iter().map(|one| (one.as_ptr().addr(), one.len()));
+        self.1.borrow_mut().last_mut().unwrap().call(fd, parts);
+        self.0.call(fd, segments)
+    }
+}
+
+/// What these contenders were given in a run with this budget, visit by visit, and the rounds of the run.
+fn watch(spec: &CellSpec, watched: &'static [Contender], budget_ns: u64) -> (u32, Vec<Visit>) {
+    let visits = Visits::default();
+    let (writes, reads) = (Rc::clone(&visits), Rc::clone(&visits));
+    let rivals = match spec.conditions.operation {
+        Operation::Write => WRITES.to_vec(),
+        _ => vec![TechniqueName::READV],
+    };
+    let experiment = experiment(vec![spec.clone()], &rivals, budget_ns);
+    let outcome = measure_here(&experiment, |sampler| {
+        let sampler = sampler
+            .cold_pool_bytes(SMALL_POOL_BYTES)
+            .read_file_bytes(4 << 20);
+        let sampler = sampler.with_movers(move |contender, model| {
+            let inner = movers(contender, model);
+            // Each visit makes the movers anew, of the floor first.
+            if contender == Contender::Floor {
+                writes.borrow_mut().push(Visit::default());
+            }
+            if watched.contains(&contender) {
+                Box::new(Watched(inner, Rc::clone(&writes)))
+            } else {
+                inner
+            }
+        });
+        sampler.with_read_movers(move |contender, model| {
+            let inner = read_movers(contender, model);
+            // Each visit makes the movers anew, of the floor first.
+            if contender == Contender::Floor {
+                reads.borrow_mut().push(Visit::default());
+            }
+            if watched.contains(&contender) {
+                Box::new(Watched(inner, Rc::clone(&reads)))
+            } else {
+                inner
+            }
+        })
+    });
+    (outcome.unwrap().cells[0].rounds, visits.take())
+}
+
+/// As [`watch`], with the budget that it takes here until there is enough.
+fn watch_until(
+    spec: &CellSpec,
+    watched: &'static [Contender],
+    is_enough: impl Fn(u32, &[Visit]) -> bool,
+) -> Vec<Visit> {
+    let mut budget_ns = 50_000_000;
+    loop {
+        let (rounds, visits) = watch(spec, watched, budget_ns);
+        if is_enough(rounds, &visits) {
+            return visits;
+        }
+        budget_ns *= 4;
+        assert!(budget_ns < 60_000_000_000, "too little in {rounds} rounds");
+    }
+}
+
+const WRITEV: &[Contender] = &[Contender::Technique(TechniqueName::WRITEV)];
+const READV: &[Contender] = &[Contender::Technique(TechniqueName::READV)];
+
+#[test]
+fn every_round_is_laid_out_anew_and_every_sample_marked() {
+    for target in [
+        Target::File,
+        Target::FileOverwrite,
+        Target::Pipe,
+        Target::Tcp,
+    ] {
+        let spec = CellSpec::write(target, Workload::uniform(4, 64));
+        let visits = watch_until(&spec, WRITEV, |rounds, _| rounds >= 3);
+        let samples: usize = visits.iter().map(|visit| visit.marks.len()).sum();
+        let calls = visits.iter().flat_map(|visit| &visit.calls);
+        let addresses: BTreeSet<usize> = calls.map(|call| call[0].0).collect();
+        let starts: BTreeSet<usize> = visits
+            .iter()
+            .flat_map(|visit| visit.start_bytes.clone())
+            .collect();
+        assert!(
+            addresses.len() > samples / 3,
+            "{} of {samples}",
+            addresses.len()
+        );
+        assert!(starts.len() > samples / 3, "{} of {samples}", starts.len());
+        for visit in visits {
+            let marks: BTreeSet<&Vec<u8>> = visit.marks.iter().collect();
+            // Calls that probe the capacity share one mark.
+            assert!(
+                marks.len() + 2 >= visit.marks.len(),
+                "{} of {}",
+                marks.len(),
+                visit.marks.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_never_grows_past_its_span() {
+    let spec = CellSpec::write(Target::File, Workload::uniform(64, (4 << 20) / 64));
+    let longest = |visits: &[Visit]| visits.iter().map(|visit| visit.longest_file).max();
+    // Longer than two calls.
+    let visits = watch_until(&spec, WRITEV, |_, visits| longest(visits) > Some(8 << 20));
+    assert!(
+        longest(&visits) <= Some(FILE_SPAN_BYTES),
+        "{:?}",
+        longest(&visits)
+    );
+}
+
+#[test]
+fn the_descriptor_has_the_flags_of_the_sync_mode() {
+    for (sync, flag) in [
+        (SyncMode::Dsync, OFlags::DSYNC),
+        (SyncMode::Sync, OFlags::SYNC),
+    ] {
+        for target in [Target::File, Target::FileOverwrite] {
+            let spec =
+                CellSpec::write(target, Workload::uniform(4, 64)).with(|asked| asked.sync = sync);
+            let (_, visits) = watch(&spec, WRITEV, MINIMUM_NS);
+            let mut flags = visits.iter().flat_map(|visit| &visit.flags);
+            assert!(
+                flags.all(|flags| flags.contains(flag)),
+                "{sync} on {target}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_call_past_the_page_cache_has_the_flag_and_aligned_segments_in_every_layout() {
+    let test = "every_call_past_the_page_cache_has_the_flag_and_aligned_segments_in_every_layout";
+    for spec in direct_cells(test, &[1, 2, 1]) {
+        let direct = spec.alignment.unwrap();
+        for layout in Layout::ALL {
+            let spec = spec.clone().with(|asked| asked.layout = layout);
+            let is_write = spec.conditions.operation == Operation::Write;
+            let (_, visits) = watch(&spec, if is_write { WRITEV } else { READV }, MINIMUM_NS);
+            for visit in &visits {
+                assert!(
+                    !visit.calls.is_empty()
+                        && visit
+                            .flags
+                            .iter()
+                            .all(|flags| flags.contains(OFlags::DIRECT))
+                );
+                let mut starts = visit.start_bytes.iter();
+                assert!(starts.all(|start| start.is_multiple_of(direct.memory_bytes)));
+                for (address, bytes) in visit.calls.iter().flatten() {
+                    assert!(address.is_multiple_of(direct.memory_bytes), "{spec:?}");
+                    assert!(bytes.is_multiple_of(direct.offset_bytes), "{spec:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cold_calls_reuse_a_slot_only_after_the_whole_pool() {
+    let slots = SMALL_POOL_BYTES as usize / (4 * 4096);
+    let usual = CellSpec::write(Target::File, Workload::uniform(4, 4096));
+    let spec = states(&usual).pop().unwrap();
+    // Both floors draw from one pool, and all techniques from another.
+    let techniques: &[Contender] = &[
+        Contender::Technique(TechniqueName::WRITE_EACH),
+        Contender::Technique(TechniqueName::COPY_THEN_WRITE),
+        Contender::Technique(TechniqueName::WRITEV),
+        Contender::Technique(TechniqueName::ADAPTIVE),
+    ];
+    for watched in [&[Contender::Floor, Contender::FloorAgain], techniques] {
+        let visits = watch_until(&spec, watched, |rounds, visits| {
+            rounds > 1 && visits.iter().any(|visit| visit.calls.len() > 2 * slots)
+        });
+        for visit in &visits {
+            // Rounds move all slots by less than a cache line.
+            let lines: Vec<usize> = visit.calls.iter().map(|call| call[0].0 / 64).collect();
+            for window in lines.windows(slots) {
+                let distinct: BTreeSet<&usize> = window.iter().collect();
+                assert_eq!(distinct.len(), slots, "{watched:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn each_technique_is_proved_once_however_often_a_cell_is_opened() {
+    for (target, bytes) in [(Target::Pipe, 64), (Target::Pipe, 4096), (Target::File, 64)] {
+        let cell = CellSpec::write(target, Workload::uniform(16, bytes));
+        let experiment = experiment(vec![cell], &WRITES, 0);
+        let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory(), 1);
+        let outcome = run_rounds_quietly(&experiment, 4, &mut sampler, &MonotonicClock).unwrap();
+        // Two floors, three techniques and `adaptive`, in four visits.
+        assert_eq!(outcome.cells[0].proof_calls, 6, "{target} {bytes}");
+    }
+}

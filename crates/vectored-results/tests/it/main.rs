@@ -1,0 +1,12 @@
+//! Tests of results: statistics, reports, and what is read back.
+
+mod asynchronous;
+mod compare;
+mod damage;
+mod direct;
+mod experiments;
+mod hostile;
+mod pages;
+mod report;
+mod samples;
+mod saved;

@@ -1,0 +1,100 @@
+//! Saved results are read back, or refused with the reason.
+
+use serde_json::Value;
+use vectored_report::{json, parse};
+use vectored_results::model::Results;
+
+use crate::samples::{results, with_every_field};
+
+#[test]
+fn results_are_read_back_as_they_were_written() {
+    for written in [results(), with_every_field()] {
+        let text = json(&written);
+        assert_eq!(parse::<Results>(&text).unwrap(), written);
+        // A later version may know more.
+        let extended = text.replacen('{', "{\"novelty\":[1,{}],", 1);
+        assert_eq!(parse::<Results>(&extended).unwrap(), written);
+    }
+    let (few, all) = (json(&results()), json(&with_every_field()));
+    for field in [
+        "\"writer_median_ns",
+        "\"stragglers",
+        "zerocopy",
+        "alignment",
+        "latency_",
+    ] {
+        assert_eq!(
+            (few.contains(field), all.contains(field)),
+            (false, true),
+            "{field}"
+        );
+    }
+    assert!(all.contains("\"swept_mix\":[[9,null],[1,4096]]"), "{all}");
+}
+
+/// Places of a saved result, values that no run has found there, and a part of the reason. MANY are 41 samples.
+const DAMAGED: &str = r#"
+/seed -1 => invalid value
+/cells 3 => invalid type
+/schema "vectored-results/2" => unknown schema "vectored-results/2"
+/cells/0/floor_samples_ns/0 -1.0 => time
+/cells/0/floor_ns -1.0 => time
+/cells/0/techniques/0/median_ns 0.0 => time
+/cells/0/rounds 0 => in 0 rounds
+/cells/0/floor_samples_ns MANY => in 40 rounds
+/cells/0/aa_samples_ns MANY => in 40 rounds
+/cells/0/techniques/1/samples_ns MANY => in 40 rounds
+/cells/0/leader "pwritev2" => names pwritev2 as leader or winner
+/cells/0/winner "pwritev2" => names pwritev2 as leader or winner
+/cells/0/segment_bytes 0 => segments of 0 bytes
+/cells/0/techniques/1/name "writev" => twice
+/crossovers/0/at_bytes 0 => crossover
+/cells/0/queue_depth 0 => a queue depth of 0
+/cells/0/queue_depth 4097 => a queue depth of 4097
+/cells/0/techniques/0/latency_p50_ns 0.0 => whose p50 is not a number
+/cells/0/techniques/0/latency_p99_ns 10.0 => less than a lower one
+/cells/0/techniques/0/latency_transfers 999 => p999 is of 999 transfers
+/cells/1/alignment/memory_bytes 0 => not both powers of two
+/cells/1/alignment/offset_bytes 24 => not both powers of two
+/cells/0/writers 0 => 0 writers
+/cells/0/writers 257 => 257 writers
+/cells/0/writers null => each of the 0 writers
+/cells/0/techniques/0/writers/writer_median_ns [1.0] => each of the 2 writers
+/cells/0/techniques/0/writers/writer_median_ns/0 0.0 => a positive time
+/cells/0/techniques/0/writers/fairness 1.5 => fairness is not from 0 to 1
+/cells/0/techniques/0/writers/records_per_s -1.0 => throughput
+/cells/0/techniques/1/zerocopy/copied 10 => more copied sends
+/cells/0/ranks 0 => 0 ranks
+/cells/0/ranks 3 => each of the 3 ranks
+/cells/0/techniques/0/ranks/rank_median_ns [1.0] => each of the 2 ranks
+/cells/0/techniques/0/ranks/rank_last_share/0 1.5 => a share from 0 to 1
+/cells/0/techniques/0/ranks/calls_per_s 0.0 => throughput
+/cells/0/techniques/0/ranks/stragglers/0 2 => a straggler
+/cells/4/segment_sizes [[9,16],[1,4095]] => is not a list of its swept mix
+/cells/4/segment_bytes 16 => is not a list of its swept mix
+/cells/4/swept_mix [[1,150]] => one run of a variable size
+"#;
+
+#[test]
+fn what_no_run_can_have_found_is_refused() {
+    let written: Value = serde_json::from_str(&json(&with_every_field())).unwrap();
+    let many = serde_json::to_string(&[1.0; 32])
+        .unwrap()
+        .replace(']', ",1,1,1,1,1,1,1,1,1]");
+    for line in DAMAGED.trim().lines() {
+        let (damage, words) = line.split_once(" => ").unwrap();
+        let (place, value) = damage.split_once(' ').unwrap();
+        let value = serde_json::from_str(&value.replace("MANY", &many)).unwrap();
+        let mut damaged = written.clone();
+        let (parent, field) = place.rsplit_once('/').unwrap();
+        match damaged.pointer_mut(parent).unwrap() {
+            Value::Array(list) => list[field.parse::<usize>().unwrap()] = value,
+            object => object[field] = value,
+        }
+        let refused = parse::<Results>(&damaged.to_string()).err();
+        let refused = refused
+            .unwrap_or_else(|| panic!("{line} is not refused"))
+            .to_string();
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+}
