@@ -57,14 +57,27 @@ impl FilterEvidence {
     pub(crate) const END: FilterEvidence = FilterEvidence(512);
     /// A descriptor was used that no call opened, or a library was opened, which needs a loader.
     pub(crate) const MISSING: FilterEvidence = FilterEvidence(1024);
+    /// The first thread ended by `exit`: those of C libraries end by `exit_group`.
+    pub(crate) const PLAIN_EXIT: FilterEvidence = FilterEvidence(2048);
 
-    /// Whether the evidence is enough: calls of three kinds, which few filters combine, or those of a whole program
+    /// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log is that of a whole program
     /// without a C library. No evidence can rule out `-e trace='!fsync'`.
     pub(crate) fn is_enough(self) -> bool {
         let whole = Self::BEGIN.0 | Self::END.0;
         // A C library that sets up a thread also makes the calls of all kinds.
-        let needs_more = Self::MISSING.0 | Self::SETUP.0;
-        (self.0 & Self::ALL.0).count_ones() >= 3 || self.0 & (whole | needs_more) == whole
+        let contrary = Self::MISSING.0 | Self::SETUP.0;
+        // In none of `%file`, `%desc` and `%process`.
+        let others = [
+            Self::MEMORY,
+            Self::SIGNALS,
+            Self::ASKS,
+            Self::WAITS,
+            Self::LIMITS,
+            Self::PLAIN_EXIT,
+        ];
+        let has_others = others.iter().any(|one| self.0 & one.0 != 0);
+        (self.0 & Self::ALL.0).count_ones() >= 3
+            || has_others && self.0 & (whole | contrary) == whole
     }
 }
 

@@ -149,32 +149,29 @@ fn a_log_of_some_classes_of_calls_is_not_believed() {
         let log = log_of(&[&writes[..], all].concat());
         assert_eq!(found_in(&log, false), [WRITES], "{all:?}");
     }
-    // A program without a C library, such as one of Free Pascal: its log is whole, unless it proves the contrary.
-    let [execute, exit] = [r#"execve("./p", ["./p"], 0x7ffe) = 0"#, "exit_group(0) = ?"];
-    let whole = |some: &[&str]| {
+    // A program without a C library, of Free Pascal or an assembler: its log is whole, unless it proves the contrary.
+    let execute = r#"execve("./p", ["./p"], 0x7ffe) = 0"#;
+    let [exit, plain_exit] = ["exit_group(0) = ?", "exit(0) = ?"];
+    let limit = "getrlimit(RLIMIT_STACK, {rlim_cur=8192*1024, rlim_max=RLIM64_INFINITY}) = 0";
+    let whole = |some: &[&str], exit| {
         let log = log_of(&[&[execute][..], some, &writes, &[exit]].concat());
         found_in(&log, false)
     };
-    let ioctl = "ioctl(1</dev/pts/0>, TCGETS, 0x7ffe) = 0";
-    assert_eq!(whole(&[]), [WRITES]);
-    assert_eq!(
-        whole(&[
-            "mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, -1, 0) = 0x7f",
-            ioctl
-        ]),
-        [WRITES]
-    );
+    assert_eq!(whole(&[limit], exit), [WRITES]);
+    assert_eq!(whole(&[], plain_exit), [WRITES]);
+    // The log of a static program with `-e trace=%file,%desc,%process`.
+    assert_eq!(whole(&[], exit), [filtered]);
     for lacks in [
         r#"openat(AT_FDCWD</>, "/lib/libc.so.6", O_RDONLY) = 4</lib/libc.so.6>"#,
         r#"openat(AT_FDCWD</>, "/etc/ld.so.cache", O_RDONLY) = 4</etc/ld.so.cache>"#,
         r#"read(7</tmp/g>, "x"..., 20) = 20"#,
         "arch_prctl(ARCH_SET_FS, 0x7f) = 0",
     ] {
-        assert_eq!(whole(&[lacks]), [filtered], "{lacks}");
+        assert_eq!(whole(&[lacks, limit], exit), [filtered], "{lacks}");
     }
     for part in [
-        &[&[execute], &writes[..]].concat(),
-        &[&writes[..], &[exit]].concat(),
+        &[&[execute, limit], &writes[..]].concat(),
+        &[&[limit], &writes[..], &[exit]].concat(),
     ] {
         assert_eq!(found_in(&log_of(part), false), [filtered], "{part:?}");
     }

@@ -39,6 +39,8 @@ pub(super) struct Tracker {
     max_delay_ns: u64,
     /// Number of events so far; the first event has the number 1.
     event: u64,
+    /// The thread of the first event.
+    first_thread: u32,
     kernel: KernelTables,
     groups: FileGroups,
     /// Ended processes that were waited for: the event of the wait, and the waiting process.
@@ -96,6 +98,7 @@ impl Tracker {
             },
             max_delay_ns: options.max_delay_ns,
             event: 0,
+            first_thread: 0,
             kernel: KernelTables::new(),
             groups: FileGroups::new(),
             awaited: FxHashMap::default(),
@@ -201,6 +204,9 @@ impl Tracker {
             return self.name(event.thread, program);
         }
         self.event += 1;
+        if self.event == 1 {
+            self.first_thread = event.thread;
+        }
         if matches!(event.action, Action::Unread { .. }) && event.name.is_empty() {
             self.lost = self.event;
             return;
@@ -220,6 +226,9 @@ impl Tracker {
             }
             if is_call || is_killed {
                 self.evidence |= FilterEvidence::END;
+            }
+            if event.name == b"exit" && event.thread == self.first_thread {
+                self.evidence |= FilterEvidence::PLAIN_EXIT;
             }
             self.note_last_barriers(event.thread);
             self.kernel
