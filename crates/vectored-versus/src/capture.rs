@@ -304,6 +304,9 @@ mod tests {
         let long = [b"1\n".repeat(HEAD_BYTES), b"2\n".repeat(HEAD_BYTES)];
         let [one, other] = long.map(|text| capture(&*text).unwrap());
         assert_eq!(varying(&one, &other), Some(Varying::All));
+        let mut lines = Varying::Lines(vec![1, 3]);
+        lines.join(&Varying::Lines(vec![2, 3]));
+        assert_eq!(lines, Varying::Lines(vec![1, 2, 3]));
         let [old, new, other] = ["at 1\nb\n", "at 2\nb\n", "at 2\nc\n"].map(|text| {
             capture(text.as_bytes())
                 .unwrap()
