@@ -230,7 +230,10 @@ mod tests {
     #[test]
     fn a_count_that_differs_between_runs_is_a_range() {
         let shorter = RUN.replace("1 futex(0x1, FUTEX_WAKE_PRIVATE, 1) = 0\n", "");
-        let calls = Calls::of_runs(&[counted(RUN), counted(&shorter)]).unwrap();
+        let mut other = counted(&shorter);
+        (other.skipped_lines, other.submits) = (3, true);
+        let calls = Calls::of_runs(&[counted(RUN), other]).unwrap();
+        assert_eq!((calls.skipped_lines, calls.submits), (3, true));
         assert_eq!(calls.kinds["futex"], Range { low: 0, high: 1 });
         assert_eq!(calls.calls, Range { low: 10, high: 10 });
         assert_eq!(Calls::of_runs(&[]), None);

@@ -301,7 +301,8 @@ mod tests {
             assert_eq!(varying(&one, &other), expected);
             assert_eq!(varying(&one, &one), None);
         }
-        let long = [b"1\n".repeat(HEAD_BYTES), b"2\n".repeat(HEAD_BYTES)];
+        let long =
+            ["1\n", "2\n"].map(|first| [first.as_bytes(), &b"a\n".repeat(HEAD_BYTES)].concat());
         let [one, other] = long.map(|text| capture(&*text).unwrap());
         assert_eq!(varying(&one, &other), Some(Varying::All));
         let mut lines = Varying::Lines(vec![1, 3]);
@@ -315,6 +316,12 @@ mod tests {
         assert_eq!(difference(&old, &new), None);
         let words = difference(&old, &other);
         assert_eq!(words.as_deref(), Some("line 2 is 'c' instead of 'b'"));
+    }
+
+    #[test]
+    fn the_last_line_is_the_last_one_with_text() {
+        assert_eq!(last_line(b"a\nb\n \n"), "b");
+        assert_eq!(last_line("x".repeat(61).as_bytes()), "x".repeat(60) + "…");
     }
 
     #[test]

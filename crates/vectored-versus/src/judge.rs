@@ -428,6 +428,11 @@ mod tests {
             let ruled = ruling_of_calls("writes", &old, &new, 0.01);
             assert_eq!(ruled, Some(ruling), "{:?} {:?}", old.writes, new.writes);
         }
+        let less = writes(&calls(100, 110), &calls(10, 11));
+        assert_eq!(
+            [less.low, less.high],
+            [10.0 / 110.0, 11.0 / 100.0].map(Some)
+        );
         assert_eq!(
             ruling_of_calls("wall_ns", &calls(1, 1), &calls(1, 1), 0.01),
             None
