@@ -240,7 +240,8 @@ fn wrong_script(script: &str) -> Result<Option<String>> {
 fn gone(text: &str) -> Option<String> {
     let words = text.split(|c: char| c.is_whitespace() || "'\"`=:".contains(c));
     let paths = words.map(|word| {
-        word.trim_start_matches("./")
+        word.trim_start_matches("../")
+            .trim_start_matches("./")
             .trim_start_matches("vectored/")
     });
     let folders = ["crates/", "benchmarks/", "docs/", "xtask/"];
@@ -371,7 +372,7 @@ mod tests {
         let gone = fault("pip install ./crates/vectored-python");
         assert_eq!(gone.unwrap(), "'crates/vectored-python' is not there");
         let (_, lines) =
-            parts("```toml\nvectored = { path = \"vectored/crates/vectorred\" }\n```\n");
+            parts("```toml\nvectored = { path = \"../vectored/crates/vectorred\" }\n```\n");
         let gone = uncovered("README.md", &lines[0], &[]).unwrap();
         assert_eq!(gone.unwrap(), "'crates/vectorred' is not there");
     }

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+import types
 import unittest
 
 import vectored
@@ -71,6 +72,9 @@ class Claims(unittest.TestCase):
                 if language == "pycon":
                     for command, expected in re.findall(r">>> (.*)\n((?:(?!>>>).*\n)*)", block):
                         self.assertEqual(self.said(command, names), expected, command)
+                elif "dictConfig" in block:
+                    sys.modules["collecting"] = types.SimpleNamespace(**names)
+                    exec(block, names)
                 elif "select" in block:
                     reader = Reader(names["source"])
                     exec(block, names)
@@ -104,6 +108,12 @@ class Claims(unittest.TestCase):
             log.close()
             self.assertEqual(os.path.getsize("service.log"), 4 * len("a record\n"))
             self.check_logs_of_processes(names)
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                full = names["LogFile"]("/dev/full")
+                full.handle(logging.makeLogRecord({"levelno": logging.ERROR, "msg": "a record"}))
+            self.assertIn("No space left on device", said.getvalue())
+            with contextlib.suppress(OSError):
+                full.close()
 
     def check_logs_of_processes(self, names):
         """No way of a process loses a record or writes it twice, and every call ends at the end of a record."""

@@ -229,6 +229,9 @@ pub struct Comparison {
     pub figures: Vec<Compared>,
 }
 
+/// What a [`Difference`] of exit statuses is of.
+pub const EXIT_STATUS: &str = "exit status";
+
 /// Something in which two commands should be equal, and are not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
@@ -266,6 +269,16 @@ impl Versus {
 }
 
 impl Comparison {
+    /// Whether a difference decides. An exit status that differs is ignored only with both options: a new command that fails
+    /// at its start makes few calls.
+    pub fn differs(&self, ignore_output: bool, ignore_failure: bool) -> bool {
+        let decides = |one: &Difference| match &*one.of {
+            EXIT_STATUS => !(ignore_output && ignore_failure),
+            _ => !ignore_output,
+        };
+        self.differences.iter().any(decides)
+    }
+
     /// A figure by its name.
     pub fn figure(&self, name: &str) -> Option<&Compared> {
         self.figures.iter().find(|one| one.figure == name)

@@ -5,14 +5,16 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::ops::ControlFlow::{Break, Continue};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use vectored::copy::Options;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use vectored::copy::{Options, Side};
 
 fn main() -> io::Result<()> {
     let stop = Arc::new(AtomicBool::new(false)); // any thread may set it
@@ -26,17 +28,41 @@ fn main() -> io::Result<()> {
 /// Copies to a new file, and returns the number of bytes. Setting `stop` ends the copy within 0.1 s.
 pub fn copy(from: impl AsFd, path: &Path, stop: &AtomicBool) -> io::Result<u64> {
     let to = File::create_new(path)?;
-    let mut next = 0;
-    let mut progress = |bytes: u64| {
-        if bytes >= next {
-            eprintln!("{} MB", bytes / 1_000_000);
-            next = bytes + 10_000_000;
-        }
-        if stop.load(Ordering::Relaxed) { Break(()) } else { Continue(()) }
-    };
-    let copied = Options::new().progress(&mut progress).copy(from, &to);
+    let copied = copy_all(&from, &to, stop);
     if copied.is_err() {
         fs::remove_file(path)?; // the library leaves the part
     }
-    Ok(copied?.bytes)
+    copied
+}
+
+fn copy_all(from: &impl AsFd, to: &File, stop: &AtomicBool) -> io::Result<u64> {
+    let (mut before, mut next) = (0, 0);
+    loop {
+        let mut progress = |bytes: u64| {
+            if before + bytes >= next {
+                eprintln!("{} MB", (before + bytes) / 1_000_000);
+                next = before + bytes + 10_000_000;
+            }
+            if stop.load(Ordering::Relaxed) { Break(()) } else { Continue(()) }
+        };
+        let copied = Options::new().progress(&mut progress).copy(from, to);
+        let error = match copied {
+            Ok(copied) => return Ok(before + copied.bytes),
+            Err(error) => error,
+        };
+        // A non-blocking input that has no bytes now is waited for.
+        let is_silent = error.kind() == ErrorKind::WouldBlock && error.side() == Some(Side::Input);
+        if !is_silent {
+            return Err(error.into());
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        before += error.written();
+        let tenth = Timespec {
+            tv_sec: 0,
+            tv_nsec: 100_000_000,
+        };
+        retry_on_intr(|| poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&tenth)))?;
+    }
 }

@@ -21,7 +21,8 @@ are counted by name, with the bytes that it reads and writes. Its standard outpu
 error, exit status and the files of --same (what a run appends to a file, or all of it) are \
 compared with those of the old command. Lines that \
 differ between runs of the old command are not compared. If anything else differs, the \
-commands are not timed, unless --ignore-output is given. If a run fails, no times are compared, \
+commands are not timed, unless --ignore-output is given, and for other exit statuses also \
+--ignore-failure. If a run fails, no times are compared, \
 unless --ignore-failure is given. The files that were executed, mapped or \
 read as scripts are listed with their SHA-256 sums.
 
@@ -122,7 +123,7 @@ pub struct VersusArgs {
     #[arg(long, value_name = "FILE")]
     pub same: Vec<PathBuf>,
 
-    /// Time the commands even if their outputs differ
+    /// Time the commands even if their outputs differ; their exit statuses must be equal
     #[arg(long)]
     pub ignore_output: bool,
 

@@ -217,7 +217,8 @@ fn has_failed(result: &Versus) -> bool {
 }
 
 fn differ(args: &VersusArgs, result: &Versus) -> bool {
-    !args.ignore_output && result.new.iter().any(|one| !one.differences.is_empty())
+    let mut new = result.new.iter();
+    new.any(|one| one.differs(args.ignore_output, args.ignore_failure))
 }
 
 /// The exit code. `is_read`: whether the answer, which says more, is read with the message.
@@ -232,9 +233,11 @@ fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode
     }
     if differ(args, result) {
         return Err(Failure {
-            error: anyhow::anyhow!(
+            error: anyhow::anyhow!(if args.ignore_output {
+                "the exit statuses differ: give also --ignore-failure if that is meant"
+            } else {
                 "the commands do different things: give --ignore-output if that is meant"
-            ),
+            }),
             code: DIFFERENT,
         });
     }

@@ -10,7 +10,9 @@ use rustix::io::Errno;
 use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
 use vectored_report::sort::sort;
 use vectored_versus::ends::{RunEnd, failed, usual};
-use vectored_versus::model::{Calls, Comparison, Difference, Phase, Run, Side, Stdout, Versus};
+use vectored_versus::model::{
+    Calls, Comparison, Difference, EXIT_STATUS, Phase, Run, Side, Stdout, Versus,
+};
 use vectored_versus::{Counter, judge};
 
 use super::command::{Program, Surroundings, discarded, does_nothing};
@@ -143,12 +145,9 @@ impl Session<'_> {
             return Ok(());
         }
         self.compare(&observed, longest)?;
-        let differ = self
-            .result
-            .new
-            .iter()
-            .any(|one| !one.differences.is_empty());
-        if differ && !self.plan.ignore_output {
+        let ignored = (self.plan.ignore_output, self.plan.ignore_failure);
+        let mut new = self.result.new.iter();
+        if new.any(|one| one.differs(ignored.0, ignored.1)) {
             self.result.complete = false;
             return Ok(());
         }
@@ -332,7 +331,7 @@ impl Session<'_> {
             one.differences = differences;
             if old.ended != one.side.ended {
                 let how = format!("{} instead of {}", one.side.ended, old.ended);
-                let of = "exit status".to_owned();
+                let of = EXIT_STATUS.to_owned();
                 one.differences.insert(0, Difference { of, how });
             }
             one.same_files = same_files(old, &one.side);

@@ -82,10 +82,14 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
     }
     assert!(stderr.contains("--ignore-output"), "{stderr}");
     fs::remove_file(bench.work().join("runs")).unwrap();
-    let ignored = stdout_of(&mut in_shell(
-        &bench,
-        &[&all[..], &["--ignore-output"]].concat(),
-    ));
+    let options = ["--ignore-output", "--ignore-failure"];
+    let (_, stderr) = said_by(
+        &mut in_shell(&bench, &[&all[..], &options[..1]].concat()),
+        5,
+    );
+    assert!(stderr.contains("the exit statuses differ"), "{stderr}");
+    fs::remove_file(bench.work().join("runs")).unwrap();
+    let ignored = stdout_of(&mut in_shell(&bench, &[&all[..], &options].concat()));
     assert!(ignored.contains("no times are"), "{ignored}");
 }
 
