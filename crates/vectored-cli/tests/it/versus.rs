@@ -133,6 +133,8 @@ fn a_run_that_fails_is_named_and_no_times_are_compared() {
         let result = bench.only_result();
         assert_eq!(result["limits"], serde_json::json!([]));
         assert_eq!(result["old"]["failed"][0]["said"], "failing");
+        let is_timed = result["old"]["runs"] != serde_json::json!([]);
+        assert_eq!(is_timed, !options.starts_with("--warmup"));
     }
 }
 
