@@ -332,6 +332,10 @@ fn a_copy_of_a_prefix_is_scaled_without_the_start() {
     let whole_s = PUBLISHED_FILE_BYTES as f64 * 4e-6 + 0.02 + 0.015;
     let scaled_s = row.times.cpu_s.unwrap();
     assert!((scaled_s / whole_s - 1.0).abs() < 1e-9, "{scaled_s}");
+    // A time of less than twice the start is scaled noise.
+    let slow = changed(beside.clone(), ExperimentRow::is_start, |_, s| s + 0.15);
+    let scaled = [0, 20].map(|row| slow.rows[row].times.cpu_s.is_some());
+    assert_eq!(scaled, [false, true]);
     // A second conclusion changes nothing.
     let mut again = beside.clone();
     conclude(&mut again);

@@ -17,10 +17,16 @@ use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
 
+/// `O_DSYNC`. The constant of rustix 1.1 is `O_SYNC` on Linux.
+#[cfg(unix)]
+const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
+#[cfg(windows)]
+const DSYNC: OFlags = OFlags::DSYNC;
+
 /// The flags with which a file is opened for a sync mode.
 pub(crate) fn sync_flags(sync: SyncMode) -> OFlags {
     match sync {
-        SyncMode::Dsync => OFlags::DSYNC,
+        SyncMode::Dsync => DSYNC,
         SyncMode::Sync => OFlags::SYNC,
         // An fsync is a call of its own.
         SyncMode::None | SyncMode::Fsync => OFlags::empty(),
