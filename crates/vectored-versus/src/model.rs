@@ -55,8 +55,8 @@ pub struct RunOptions {
     pub working_dir: Option<String>,
     /// Untimed runs of each command before the others.
     pub warmup: u64,
-    /// The command that ran before each run.
-    pub prepare: Option<String>,
+    /// The command that ran before each run, or several, one for each command.
+    pub prepare: Vec<String>,
     /// The budget of the whole run.
     pub budget_s: f64,
     /// Whether runs that failed are used like others.

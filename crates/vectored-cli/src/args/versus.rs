@@ -67,9 +67,9 @@ pub struct VersusArgs {
     #[arg(long, value_name = "COMMAND")]
     pub setup: Option<String>,
 
-    /// Run this by a shell before each run
+    /// Run this by a shell before each run; given several times, each is for one command, OLD first
     #[arg(long, value_name = "COMMAND")]
-    pub prepare: Option<String>,
+    pub prepare: Vec<String>,
 
     /// Run this by a shell once, after everything else
     #[arg(long, value_name = "COMMAND")]

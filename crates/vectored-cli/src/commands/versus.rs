@@ -92,10 +92,17 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         check_input(input)?;
     }
     let shell = args.shell.clone().unwrap_or_else(|| "sh".to_owned());
+    if args.prepare.len() > 1 && args.prepare.len() != args.new.len() + 1 {
+        return Err(Failure::usage(format!(
+            "--prepare is given {} times for {} commands: give it once for all, or once for each",
+            args.prepare.len(),
+            args.new.len() + 1
+        )));
+    }
     for (option, typed) in [
-        ("--setup", &args.setup),
-        ("--prepare", &args.prepare),
-        ("--cleanup", &args.cleanup),
+        ("--setup", args.setup.as_ref()),
+        ("--prepare", args.prepare.first()),
+        ("--cleanup", args.cleanup.as_ref()),
     ] {
         if let (Some(typed), Err(failure)) = (typed, strace::find(OsStr::new(&shell))) {
             return Err(Failure {

@@ -54,7 +54,8 @@ pub struct Surroundings {
     pub directory: Option<PathBuf>,
     /// The shell of `--setup`, `--prepare` and `--cleanup`.
     pub shell: String,
-    pub prepare: Option<String>,
+    /// The command before each run: one for all commands, or one for each.
+    pub prepare: Vec<String>,
 }
 
 impl Surroundings {

@@ -36,17 +36,23 @@ enum State {
     Missing,
     /// The run has not changed it.
     Untouched,
-    Written(Captured),
+    Written(Written),
+}
+
+struct Written {
+    whole: Captured,
+    /// What follows the bytes that it had before, if they are still there: the run may have appended it, or written all anew.
+    appended: Option<Captured>,
 }
 
 impl Observed {
     /// The last line of standard error.
     pub fn last_error(&self) -> String {
         let output = self.written("standard error");
-        output.map_or_else(String::new, Captured::last_line)
+        output.map_or_else(String::new, |output| output.whole.last_line())
     }
 
-    fn written(&self, name: &str) -> Option<&Captured> {
+    fn written(&self, name: &str) -> Option<&Written> {
         let found = self.outputs.iter().find(|(known, _)| known == name);
         match found {
             Some((_, State::Written(output))) => Some(output),
@@ -120,7 +126,11 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
     });
     let (ended, stdout, stderr, counter) = read?;
     let status = ended?.status;
-    let written = |output: io::Result<Captured>| output.map(State::Written).map_err(failed(UNREAD));
+    let written = |output: io::Result<Captured>| {
+        let whole = output.map_err(failed(UNREAD))?;
+        let appended = None;
+        Ok::<_, RunError>(State::Written(Written { whole, appended }))
+    };
     let stdout = match file {
         Some(mut file) => file.rewind().and_then(|()| capture(file)),
         None => stdout.map(|piped| piped.expect("it is a pipe or a file")),
@@ -213,18 +223,27 @@ fn held(path: &Path) -> Option<(u64, String)> {
     Some((bytes, sum))
 }
 
-/// What a run appended to a file that held these bytes before; all of the file if it does not begin with them any more, or is
-/// not longer.
-fn written(path: &Path, held: Option<(u64, String)>) -> io::Result<Captured> {
+/// What a run wrote to a file that held these bytes before.
+fn written(path: &Path, held: Option<(u64, String)>) -> io::Result<Written> {
     let mut file = File::open(path)?;
-    if let Some((bytes, before)) = held
-        && file.metadata()?.len() > bytes
-        && sum((&mut file).take(bytes), |_| ())? == before
-    {
-        return capture(file);
-    }
+    let (bytes, before) = held.unwrap_or_default();
+    let is_longer = bytes > 0 && file.metadata()?.len() > bytes;
+    let begins_so = is_longer && sum((&mut file).take(bytes), |_| ())? == before;
+    let appended = if begins_so { Some(capture(&file)?) } else { None };
     file.rewind()?;
-    capture(file)
+    let whole = capture(file)?;
+    let appended = if bytes == 0 { Some(whole.clone()) } else { appended };
+    Ok(Written { whole, appended })
+}
+
+impl Written {
+    /// What is compared of two runs: what both appended, unless all of both is equal.
+    fn beside<'a>(&'a self, other: &'a Written) -> (&'a Captured, &'a Captured) {
+        match (&self.appended, &other.appended) {
+            (Some(one), Some(another)) if self.whole != other.whole => (one, another),
+            _ => (&self.whole, &other.whole),
+        }
+    }
 }
 
 /// What differs between runs of the old command, by the name of the output, and is not compared.
@@ -236,7 +255,10 @@ pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observe
     for other in others {
         for Difference { of, .. } in differences(old, other, &Unstable::new()) {
             let outputs = old.written(&of).zip(other.written(&of));
-            let varies = outputs.and_then(|(old, other)| varying(old, other));
+            let varies = outputs.and_then(|(old, other)| {
+                let (old, other) = old.beside(other);
+                varying(old, other)
+            });
             let varies = varies.unwrap_or(Varying::All);
             all.entry(of)
                 .and_modify(|known| known.join(&varies))
@@ -268,16 +290,17 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
     let mut found = Vec::new();
     for ((name, old), (_, new)) in old.outputs.iter().zip(&new.outputs) {
         let how = match (old, new) {
-            (State::Written(old), State::Written(new)) => match unstable.get(name) {
-                Some(varying) => {
-                    difference(&old.without(varying), &new.without(varying)).map(|how| {
+            (State::Written(old), State::Written(new)) => {
+                let (old, new) = old.beside(new);
+                match unstable.get(name) {
+                    Some(varying) => difference(&old.without(varying), &new.without(varying)).map(|how| {
                         let sorted =
                             if *varying == Varying::Order { ", of the sorted lines" } else { "" };
                         how + sorted
-                    })
+                    }),
+                    None => difference(old, new),
                 }
-                None => difference(old, new),
-            },
+            }
             (State::Missing, State::Missing) | (State::Untouched, State::Untouched) => None,
             (_, State::Missing) => Some("it does not exist".to_owned()),
             (State::Missing, _) => Some("it exists, and does not after a run of old".to_owned()),

@@ -200,17 +200,17 @@ impl Session<'_> {
         Err(Halt::Failed(anyhow::anyhow!("{what} with {end}").into()))
     }
 
-    fn prepare(&self) -> Result<(), Halt> {
+    /// Runs what is to run before the command with this index.
+    fn prepare(&self, index: usize) -> Result<(), Halt> {
         let prepare = &self.plan.surroundings.prepare;
-        prepare
-            .as_ref()
-            .map_or(Ok(()), |typed| self.helper("--prepare", typed))
+        let typed = prepare.get(index).or(prepare.first());
+        typed.map_or(Ok(()), |typed| self.helper("--prepare", typed))
     }
 
     /// One untraced run, with this number within its phase.
     fn run(&mut self, index: usize, phase: Phase, number: u64) -> Result<Ended, Halt> {
         let program = &self.plan.programs[index];
-        self.prepare()?;
+        self.prepare(index)?;
         let place = if phase == Phase::Timed { "round" } else { "warm-up run" };
         let failed = |error| Halt::new(format!("{}, {place} {number}", in_words(program)), error);
         let io = |what: &str| {
@@ -254,7 +254,10 @@ impl Session<'_> {
         let mut order: Vec<usize> = (0..programs.len()).collect();
         for number in 1..=COUNTED_RUNS {
             for &index in &order {
-                let observed = self.observe(&programs[index], longest)?;
+                let observed = self.observe(index, longest)?;
+                if number == 1 {
+                    self.note_files(index, &observed);
+                }
                 let said = observed.last_error();
                 self.ends[index].push(run_end(observed.status, Phase::Counted, number, said));
                 runs[index].push(observed);
@@ -282,8 +285,9 @@ impl Session<'_> {
     }
 
     /// A counted run.
-    fn observe(&self, program: &Program, longest: Duration) -> Result<Observed, Halt> {
+    fn observe(&self, index: usize, longest: Duration) -> Result<Observed, Halt> {
         let plan = self.plan;
+        let program = &plan.programs[index];
         let counting = Counting {
             surroundings: &plan.surroundings,
             stdout: plan.stdout,
@@ -294,22 +298,26 @@ impl Session<'_> {
         };
         self.bar
             .show_waiting(&format!("counting the calls of {}", program.name));
-        self.prepare()?;
+        self.prepare(index)?;
         let what = in_words(program);
         let observed = observe(program, &counting);
         observed.map_err(|error| Halt::new(format!("{what}, under strace"), error))
     }
 
-    /// Fills in the calls and files of each command.
-    fn describe(&mut self, observed: &[Vec<Observed>]) {
+    /// Fills in the files of a command, which may be others before the next run.
+    fn note_files(&mut self, index: usize, observed: &Observed) {
         let directory = self.plan.surroundings.directory.as_deref();
+        if let (Some(counter), Some(side)) = (&observed.counter, self.sides().nth(index)) {
+            side.files = files(counter, directory);
+        }
+    }
+
+    /// Fills in the calls of each command.
+    fn describe(&mut self, observed: &[Vec<Observed>]) {
         for (side, runs) in self.sides().zip(observed) {
             let counters: Vec<Counter> =
                 runs.iter().filter_map(|run| run.counter.clone()).collect();
             side.calls = Calls::of_runs(&counters);
-            side.files = counters
-                .first()
-                .map_or_else(Vec::new, |counter| files(counter, directory));
         }
     }
 
@@ -321,7 +329,7 @@ impl Session<'_> {
         let mut of_new = differences_of_new(observed, &varies);
         if of_new.iter().any(|found| !found.is_empty()) {
             // A time of day may be the same in the first two runs of old, and another one later.
-            let again = self.observe(&self.plan.programs[0], longest)?;
+            let again = self.observe(0, longest)?;
             varies = unstable(&old[0], [&old[1], &again]);
             of_new = differences_of_new(observed, &varies);
         }
