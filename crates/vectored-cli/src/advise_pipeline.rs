@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::env;
 use std::error::Error;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    About, Analysis, Options, Seen, Tallies, advise, interprets_others, merge, operation_of,
-    runtime_of_executable,
+    About, Analysis, Options, RunFiles, Seen, Tallies, advise, interprets_others, merge,
+    operation_of, runtime_of_executable, unescaped,
 };
 use vectored_advise::model::{Advisory, Runtime, Skipped};
 use vectored_machine::MonotonicClock;
@@ -83,18 +83,26 @@ pub struct Observed {
     skipped: Vec<Skipped>,
     /// Whether every log was read to its end.
     complete: bool,
-    /// Whether the log shows that a program started.
-    pub has_started: bool,
+    /// The programs that the log shows, by the paths that `execve` got.
+    pub programs: HashSet<Vec<u8>>,
+    /// The least number of a thread, and the first above all.
+    pub numbers: Range<u32>,
 }
 
 impl Observed {
-    fn new(analysis: Analysis, counts: &Counts, has_started: bool) -> Self {
+    fn new(analysis: Analysis, counts: &Counts) -> Self {
         Observed {
-            has_started,
+            programs: HashSet::new(),
+            numbers: 0..0,
             tallies: analysis.finish(),
             skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
             complete: !counts.truncated,
         }
+    }
+
+    /// The files that the programs read and wrote.
+    pub fn files(&self) -> RunFiles {
+        self.tallies.run_files()
     }
 }
 
@@ -142,7 +150,7 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             anyhow::anyhow!("no system calls in '{names}'{unread}: {strace}{to_run}").into(),
         );
     }
-    Ok(Observed::new(analysis, &counts, true))
+    Ok(Observed::new(analysis, &counts))
 }
 
 /// The begin of a line of a file, if the file is text and can be read again. A compressed log is no text.
@@ -192,22 +200,26 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
     }
     let cannot = "cannot read the log of strace";
     let mut programs = HashSet::new();
+    let mut numbers: Option<Range<u32>> = None;
     while let Some(event) = reader.next().context(cannot)? {
+        let thread = event.thread;
+        let known = numbers.get_or_insert(thread..thread);
+        *known = thread.min(known.start)..known.end.max(thread.saturating_add(1));
         if let Action::Execute { program } = event.action
             && !programs.contains(program)
         {
             programs.insert(program.to_vec());
-            if let Some(runtime) = runtime_of(Path::new(OsStr::from_bytes(program))) {
+            if let Some(runtime) = runtime_of(&unescaped(program)) {
                 analysis.name_runtime(program, runtime);
             }
         }
         analysis.follow(&event);
     }
-    Ok(Observed::new(
-        analysis,
-        &reader.counts(),
-        !programs.is_empty(),
-    ))
+    Ok(Observed {
+        programs,
+        numbers: numbers.unwrap_or_default(),
+        ..Observed::new(analysis, &reader.counts())
+    })
 }
 
 /// The runtime of an executable file, as far as the file tells.
@@ -226,7 +238,7 @@ const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
 /// The file that a path leads to on this machine: strace shows neither whether it is a FIFO nor its other names.
 pub fn look(path: &[u8]) -> Option<Seen> {
-    let metadata = fs::metadata(OsStr::from_bytes(path)).ok()?;
+    let metadata = fs::metadata(unescaped(path)).ok()?;
     Some(Seen {
         inode: (metadata.dev(), metadata.ino()),
         is_fifo: metadata.file_type().is_fifo(),

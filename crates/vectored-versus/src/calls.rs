@@ -37,10 +37,16 @@ const WAITS: [&str; 24] = [
 ];
 
 /// Ends of names of files that interpreters read as programs.
-const SCRIPTS: [&str; 16] = [
-    "awk", "class", "jar", "js", "lua", "mjs", "php", "pl", "pm", "py", "pyc", "R", "rb", "sh",
-    "tcl", "ts",
+const SCRIPTS: [&str; 22] = [
+    "awk", "bash", "cjs", "class", "erl", "exs", "jar", "java", "js", "lisp", "lua", "mjs", "php",
+    "pl", "pm", "py", "pyc", "R", "rb", "sh", "tcl", "ts",
 ];
+
+/// Whether the end of a name is that of a file that interpreters read as a program.
+pub fn is_script_name(path: &str) -> bool {
+    let (_, end) = path.rsplit_once('.').unwrap_or_default();
+    SCRIPTS.contains(&end)
+}
 
 /// Programs that read another one from a file, without the digits of a version.
 const INTERPRETERS: [&str; 24] = [
@@ -101,10 +107,9 @@ impl Counter {
             } if !flags.directory && !flags.creates => {
                 let path = descriptor.leads_to.unwrap_or(path);
                 let text = String::from_utf8_lossy(path);
-                let end = text.rsplit_once('.').map_or("", |(_, end)| end);
                 let is_named = named.iter().any(|name| name.as_os_str() == &*text);
                 let is_script = is_named && self.interpreters.remove(&event.thread);
-                if SCRIPTS.contains(&end) || is_script {
+                if is_script_name(&text) || is_script {
                     run(path, FileUse::Script);
                 }
             }

@@ -12,6 +12,6 @@ pub mod model;
 pub mod report;
 mod words;
 
-pub use crate::calls::Counter;
+pub use crate::calls::{Counter, is_script_name};
 pub use crate::capture::{Captured, Varying, capture, difference, last_line, sum, varying};
 pub use crate::words::{SplitError, split};

@@ -55,7 +55,7 @@ pub struct RunOptions {
     pub working_dir: Option<String>,
     /// Untimed runs of each command before the others.
     pub warmup: u64,
-    /// The command that ran before each run, or several, one for each command.
+    /// What ran before each run: one command, or one for each.
     pub prepare: Vec<String>,
     /// The budget of the whole run.
     pub budget_s: f64,

@@ -19,7 +19,7 @@ use crate::advise_pipeline::{
 use crate::args::AdviseArgs;
 use crate::command_signals::{CommandSignals, Stage, end_in_words};
 use crate::commands::outputs::Outputs;
-use crate::commands::proof::{Input, proof};
+use crate::commands::proof::{Input, Ran, proof};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
@@ -53,10 +53,10 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let baseline = baseline.transpose()?;
     let store = Store::open(args.saving.no_save)?;
     let started_at = time_of(SystemTime::now())?;
-    let (advisory, code) = if !args.merge.is_empty() {
+    let (advisory, ran, code) = if !args.merge.is_empty() {
         let loaded = args.merge.iter().map(ResultName::load_advisory);
         let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;
-        (merged(loaded, &costs, started_at), 0)
+        (merged(loaded, &costs, started_at), None, 0)
     } else if args.command.is_empty() {
         let observed = follow_logs(&args.trace, options(args))?;
         let sources = args.trace.iter().map(|path| path.display().to_string());
@@ -67,7 +67,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
             was_left: false,
             failed: None,
         };
-        (conclude(observed, &costs, facts, &notes), 0)
+        (conclude(observed, &costs, facts, &notes), None, 0)
     } else {
         let ran = run_command(args, &notes)?;
         let facts = RunFacts {
@@ -77,12 +77,23 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
             was_left: ran.was_left,
             failed: ran.failed,
         };
-        (conclude(ran.observed, &costs, facts, &notes), ran.code)
+        let seen = Ran::here(&ran.observed);
+        (
+            conclude(ran.observed, &costs, facts, &notes),
+            Some(seen),
+            ran.code,
+        )
     };
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = show(&outputs, args, &advisory, baseline.as_ref(), &json);
+    let shown = show(
+        &outputs,
+        args,
+        (&advisory, ran.as_ref()),
+        baseline.as_ref(),
+        &json,
+    );
     notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
@@ -137,7 +148,7 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
         notes.note("stopped waiting for processes that the command left running");
     }
     signals.enter(Stage::After, 0);
-    if !observed.has_started {
+    if observed.programs.is_empty() {
         return Err(Failure {
             error: anyhow::anyhow!(
                 "cannot run '{}': the kernel refuses it, as it does a script whose interpreter is missing, an empty file \
@@ -170,7 +181,7 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
 fn show(
     outputs: &Outputs,
     args: &AdviseArgs,
-    advisory: &Advisory,
+    (advisory, ran): (&Advisory, Option<&Ran>),
     baseline: Option<&Advisory>,
     json: &str,
 ) -> anyhow::Result<()> {
@@ -178,8 +189,8 @@ fn show(
     let page = [Some(document(advisory, PAGE_TOP)), compared.clone()];
     outputs.write_page(&page.into_iter().flatten().collect::<Vec<_>>())?;
     let mut advice = document(advisory, args.top);
-    if is_worth_an_edit(advisory) && !args.command.is_empty() {
-        let proof = proof(&args.command, &Input::of_this_process(), advisory);
+    if let Some(ran) = ran.filter(|_| is_worth_an_edit(advisory)) {
+        let proof = proof(&args.command, &Input::of_this_process(), advisory, ran);
         let proof = proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text)));
         advice.answer.extend(proof);
     }

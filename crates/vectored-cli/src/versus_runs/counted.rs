@@ -293,11 +293,16 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
             (State::Written(old), State::Written(new)) => {
                 let (old, new) = old.beside(new);
                 match unstable.get(name) {
-                    Some(varying) => difference(&old.without(varying), &new.without(varying)).map(|how| {
-                        let sorted =
-                            if *varying == Varying::Order { ", of the sorted lines" } else { "" };
-                        how + sorted
-                    }),
+                    Some(varying) => {
+                        difference(&old.without(varying), &new.without(varying)).map(|how| {
+                            let sorted = if *varying == Varying::Order {
+                                ", of the sorted lines"
+                            } else {
+                                ""
+                            };
+                            how + sorted
+                        })
+                    }
                     None => difference(old, new),
                 }
             }

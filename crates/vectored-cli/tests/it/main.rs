@@ -19,6 +19,8 @@ mod golden;
 mod host;
 mod locked_memory;
 mod outputs;
+#[cfg(target_os = "linux")]
+mod proofs;
 mod refusals;
 mod reproduce;
 mod runs;

@@ -358,6 +358,24 @@ fn helpers_run_when_they_should_and_temporary_files_are_gone() {
 }
 
 #[test]
+fn each_command_may_have_a_preparation_of_its_own() {
+    needs_strace!();
+    let bench = bench();
+    // A run of old finds the file of a run of new: the same without the last line.
+    let own = ["echo a; echo b", "echo a"]
+        .map(|lines| format!("--prepare=echo '({lines}) > out' > x.sh"));
+    let both = ["--same=out", "sh x.sh", "sh x.sh"];
+    let (stdout, _) = said_by(versus(&bench, "1", &both).args(&own), 5);
+    let told = "File 'out' of new differs: line 2 is missing instead of 'b'";
+    assert!(one_line(&stdout).contains(told), "{stdout}");
+    assert_eq!(bench.only_result()["new"][0]["same_files"], false);
+    let mut more = versus(&bench, "1", &both);
+    let (_, stderr) = said_by(more.args(&own).args(["--prepare", "true"]), 2);
+    let told = "--prepare is given 3 times for 2 commands";
+    assert!(stderr.contains(told), "{stderr}");
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_measured() {
     needs_strace!();
     let bench = bench();

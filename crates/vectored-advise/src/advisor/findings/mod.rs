@@ -8,6 +8,7 @@ pub(crate) mod counts;
 pub(crate) mod held;
 pub mod merge;
 pub(crate) mod name_table;
+pub mod named_files;
 pub(crate) mod pattern_counts;
 pub(crate) mod pending;
 pub mod price;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use vectored_machine::model::DescriptorKind;
 
+use crate::advisor::findings::named_files::{NamedFiles, RunFiles};
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use};
 use crate::model::{FindingKey, Tally};
@@ -17,6 +18,8 @@ pub struct Tallies {
     pub uncounted: BTreeMap<(FindingKey, String), Tally>,
     /// All calls by program and file.
     pub(crate) uses: UsesByName,
+    /// Files that calls without a descriptor made, changed or renamed.
+    pub(crate) files: NamedFiles,
     /// Uses of saved advisories that were cut from their tables.
     pub(crate) more_uses: u64,
     /// System calls.
@@ -33,6 +36,11 @@ pub struct Tallies {
 pub(crate) const FILES_APART: u32 = 8;
 
 impl Tallies {
+    /// The files that were read and written.
+    pub fn run_files(&self) -> RunFiles {
+        RunFiles::of(&self.uses, &self.files)
+    }
+
     /// Adds the tallies of another log.
     pub(crate) fn add(&mut self, other: Tallies) {
         for (key, tally) in other.findings {
@@ -44,6 +52,7 @@ impl Tallies {
         for one in other.uses.into_values() {
             join_use(&mut self.uses, one);
         }
+        self.files.add(other.files);
         self.more_uses = self.more_uses.saturating_add(other.more_uses);
         self.calls = self.calls.saturating_add(other.calls);
         self.transfers = self.transfers.saturating_add(other.transfers);

@@ -2,6 +2,7 @@
 
 mod delays;
 mod events;
+mod files;
 mod histories;
 mod merging;
 mod model;

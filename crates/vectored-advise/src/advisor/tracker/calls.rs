@@ -95,7 +95,7 @@ impl Tracker {
             Action::Ask(ask) => self.ask(&ask, caller),
             Action::Truncate { path } => self.truncate(path, caller),
             Action::ChangeFolder(to) => self.change_folder(to, caller),
-            Action::MakeFolder { path } => self.note_made(path, caller),
+            Action::MakeFolder { path } => self.make_folder(path, caller),
             Action::Link { from, to, renames } => self.link(from, to, renames, caller),
             Action::Watch { path } => self.watch(path, caller),
             Action::SetTcpOption {
@@ -121,6 +121,9 @@ impl Tracker {
         let key = self.resolve(descriptor, caller);
         let open_file = self.kernel.open_files.get(key);
         let group = open_file.map_or(0, |open_file| open_file.group);
+        if let Some(open_file) = open_file.filter(|_| writes_through) {
+            self.files.change(open_file.name());
+        }
         self.groups.map(group, writes_through);
         self.note_regular(key);
     }
@@ -128,12 +131,20 @@ impl Tracker {
     /// A second name of a file, or its new one.
     fn link(&mut self, from: &[u8], to: &[u8], renames: bool, caller: Caller) {
         self.note_made(to, caller);
+        let [old, new] = [from, to].map(|path| self.full_path(path, None, caller).0.into_owned());
+        self.files.link(old, new);
         if renames {
             self.rename(from, to, caller);
         }
         if !renames || self.groups.is_unnamed(from) {
             self.groups.link(from, to);
         }
+    }
+
+    fn make_folder(&mut self, path: &[u8], caller: Caller) {
+        self.note_made(path, caller);
+        let (path, _) = self.full_path(path, None, caller);
+        self.files.make(&path);
     }
 
     /// A new socket, of a known kind or accepted by another one.
@@ -256,11 +267,11 @@ impl Tracker {
         *last = event.max(*last);
         if is_first {
             for open_file in self.kernel.open_files_of(caller.process) {
-                let group = self
-                    .kernel
-                    .open_files
-                    .get(open_file)
-                    .map(|known| known.group);
+                let known = self.kernel.open_files.get(open_file);
+                if let Some(known) = known.filter(|known| known.flags.creates) {
+                    self.files.change(known.name());
+                }
+                let group = known.map(|known| known.group);
                 self.groups.submit(group.unwrap_or(0), caller.process);
             }
         }

@@ -69,6 +69,9 @@ impl Tracker {
         if !flags.creates && !flags.append {
             self.note_poll(Named::Path(path), false, caller);
         }
+        if flags.exclusive {
+            self.files.make(name);
+        }
         if flags.creates {
             self.note_made(path, caller);
             // Another process may wait for the file to exist.
@@ -100,6 +103,9 @@ impl Tracker {
                 self.groups.note(group, self.event, key, serial, false);
             }
             if self.submitted.contains_key(&caller.process) {
+                if flags.creates {
+                    self.files.change(name);
+                }
                 self.groups.submit(group, caller.process);
             }
         }

@@ -17,6 +17,7 @@ use crate::advisor::descriptors::name_set::NameSet;
 use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::buffers::Buffers;
+use crate::advisor::findings::named_files::NamedFiles;
 use crate::advisor::findings::pattern_counts::PatternCounts;
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
@@ -70,6 +71,7 @@ pub(super) struct Tracker {
     pattern_counts: PatternCounts,
     buffers: Buffers,
     uses: DescriptorUses,
+    files: NamedFiles,
     stalls: StallCounts,
     /// Open file descriptions of TCP connections, by the text that the log shows.
     tcp_ends: FxHashMap<Vec<u8>, usize>,
@@ -116,6 +118,7 @@ impl Tracker {
             pattern_counts: PatternCounts::default(),
             buffers: Buffers::default(),
             uses: DescriptorUses::default(),
+            files: NamedFiles::default(),
             stalls: StallCounts::default(),
             tcp_ends: FxHashMap::default(),
             call: RunCall::default(),
@@ -163,6 +166,7 @@ impl Tracker {
             },
         );
         self.pattern_counts.close(lack, options.max_delay_ns, into);
+        into.files.add(self.files);
         into.calls += self.calls;
         into.transfers += self.transfers;
         into.bytes = into.bytes.saturating_add(self.bytes);

@@ -91,7 +91,9 @@ fn a_baseline_is_compared_with_what_a_command_does_now() {
         "{stderr}"
     );
     assert!(
-        stderr.contains("cp x.sh x.sh.old. After it: vectored versus 'sh x.sh.old' 'sh x.sh'"),
+        stderr.contains(
+            "cp x.sh x.sh.old. After it: vectored versus --same out 'sh x.sh.old' 'sh x.sh'"
+        ),
         "{stderr}"
     );
 }

@@ -1,0 +1,165 @@
+//! The files of a run: those that were read, and those that were written, by the names that they have at the end.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use vectored_machine::model::Operation;
+
+use crate::advisor::findings::uses::UsesByName;
+
+/// Names of each kind that are kept.
+const NAMES_MAX: usize = 4096;
+
+/// Names of one file that are kept.
+const NAMES_OF_A_FILE_MAX: usize = 16;
+
+/// Files that a log shows by calls without a transfer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct NamedFiles {
+    /// Folders, and files that may not have existed (`O_EXCL`).
+    made: BTreeSet<Vec<u8>>,
+    /// Files that were changed by shared memory, or may have been by calls that the log does not show.
+    changed: BTreeSet<Vec<u8>>,
+    /// Names that were given to a file or folder that had another one, in order.
+    links: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl NamedFiles {
+    pub(crate) fn make(&mut self, path: &[u8]) {
+        insert(&mut self.made, path);
+    }
+
+    pub(crate) fn change(&mut self, path: &[u8]) {
+        insert(&mut self.changed, path);
+    }
+
+    pub(crate) fn link(&mut self, from: Vec<u8>, to: Vec<u8>) {
+        if self.links.len() < NAMES_MAX {
+            self.links.push((from, to));
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: NamedFiles) {
+        self.made.extend(other.made);
+        self.changed.extend(other.changed);
+        self.links.extend(other.links);
+    }
+}
+
+fn insert(names: &mut BTreeSet<Vec<u8>>, path: &[u8]) {
+    if names.len() < NAMES_MAX && path.starts_with(b"/") {
+        names.insert(path.to_vec());
+    }
+}
+
+/// The regular files of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunFiles {
+    /// The name of a program, and a file that it read.
+    pub read: Vec<(String, PathBuf)>,
+    /// Files that were written.
+    pub written: Vec<WrittenFile>,
+    /// Folders that the run made, and files that did not exist before.
+    pub made: BTreeSet<PathBuf>,
+}
+
+/// A file that a run wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrittenFile {
+    /// Its path, as findings have it.
+    pub path: String,
+    /// The names that it had: that path, and those that it got later.
+    pub names: Vec<PathBuf>,
+}
+
+impl RunFiles {
+    /// The files of uses and of calls without a transfer.
+    pub(crate) fn of(uses: &UsesByName, files: &NamedFiles) -> RunFiles {
+        let NamedFiles {
+            made,
+            changed,
+            links,
+        } = files;
+        let links: Vec<_> = links
+            .iter()
+            .map(|(from, to)| (unescaped(from), unescaped(to)))
+            .collect();
+        let mut files = RunFiles {
+            made: made.iter().map(|name| unescaped(name)).collect(),
+            ..RunFiles::default()
+        };
+        let mut written: BTreeSet<String> = changed.iter().map(|name| lossy(name)).collect();
+        for used in uses.values().filter(|used| used.kind == "file") {
+            match (used.operation, &used.path) {
+                (Operation::Read, Some(name)) => {
+                    files
+                        .read
+                        .push((used.program.clone(), unescaped(name.as_bytes())));
+                }
+                (Operation::Write, Some(name)) if used.bytes > 0 => {
+                    written.insert(name.clone());
+                }
+                _ => {}
+            }
+        }
+        let named = |name: String| WrittenFile {
+            names: names(unescaped(name.as_bytes()), &links),
+            path: name,
+        };
+        files.written = written.into_iter().map(named).collect();
+        files
+    }
+}
+
+/// A name and those that the file got later, also by a folder that was renamed.
+fn names(first: PathBuf, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
+    let mut names = vec![first];
+    for (from, to) in links {
+        let moved = |name: &PathBuf| {
+            let rest = name.strip_prefix(from).ok()?;
+            Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
+        };
+        if let Some(new) = names.iter().rev().find_map(moved)
+            && !names.contains(&new)
+            && names.len() < NAMES_OF_A_FILE_MAX
+        {
+            names.push(new);
+        }
+    }
+    names
+}
+
+/// A path of a log, without the escapes of strace.
+pub fn unescaped(text: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let (byte, length) = match (first, after) {
+            (b'\\', [b'0'..=b'7', ..]) => {
+                let digits = after
+                    .iter()
+                    .take(3)
+                    .take_while(|digit| matches!(digit, b'0'..=b'7'));
+                let value = |sum: u8, digit: &u8| sum.wrapping_mul(8).wrapping_add(digit - b'0');
+                (digits.clone().fold(0, value), digits.count())
+            }
+            (b'\\', [escape, ..]) => match escape {
+                b'n' => (b'\n', 1),
+                b't' => (b'\t', 1),
+                b'r' => (b'\r', 1),
+                b'v' => (0x0b, 1),
+                b'f' => (0x0c, 1),
+                other => (*other, 1),
+            },
+            _ => (*first, 0),
+        };
+        bytes.push(byte);
+        rest = &rest[length..];
+    }
+    PathBuf::from(lossy(&bytes))
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
