@@ -216,6 +216,67 @@ fn remaining(mut lengths: impl Iterator<Item = usize>, offset: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::IoSlice;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn the_end_of_a_segment_is_the_start_of_the_next() {
+        let segments = [&b"abc"[..], b"", b"de"].map(IoSlice::new);
+        for (segment, offset) in [(0, 3), (1, 0), (2, 0)] {
+            let mut cursor = SegmentCursor::at(segment, offset);
+            assert_eq!(cursor.remaining_bytes(&segments), 2);
+            let mut scratch = Vec::new();
+            let batch = cursor.batch(&segments, Limits::default(), &mut scratch);
+            assert_eq!(*batch[0], *b"de");
+            cursor.advance(&segments, 0);
+            assert_eq!(cursor, SegmentCursor::at(2, 0));
+        }
+    }
+
+    #[test]
+    fn what_no_list_has_is_a_panic_that_leaves_the_cursor_alone() {
+        type Call = fn(&mut SegmentCursor, &[IoSlice<'_>]);
+        let cases: [(usize, usize, Call, &str); 4] = [
+            (
+                0,
+                1,
+                |cursor, list| cursor.advance(list, 5),
+                "by 5 bytes: only 4 remain",
+            ),
+            (
+                0,
+                4,
+                |cursor, list| _ = cursor.remaining_bytes(list),
+                "outside of the list",
+            ),
+            (
+                3,
+                0,
+                |cursor, list| _ = cursor.is_at_end(list),
+                "outside of the list",
+            ),
+            (
+                0,
+                0,
+                |cursor, list| {
+                    let (segments, bytes) = (0, 1);
+                    cursor.batch(list, Limits { segments, bytes }, &mut Vec::new());
+                },
+                "must not be zero",
+            ),
+        ];
+        let segments = [IoSlice::new(b"abc"), IoSlice::new(b"de")];
+        for (segment, offset, call, words) in cases {
+            let mut cursor = SegmentCursor::at(segment, offset);
+            let panic = catch_unwind(AssertUnwindSafe(|| call(&mut cursor, &segments)));
+            let panic = panic.unwrap_err();
+            let message = panic.downcast_ref::<String>().map(String::as_str);
+            let message = message.or(panic.downcast_ref::<&str>().copied()).unwrap();
+            assert!(message.contains(words), "{message}");
+            assert_eq!(cursor, SegmentCursor::at(segment, offset));
+        }
+    }
+
     #[test]
     fn what_remains_of_more_than_a_number_holds_is_the_largest_number() {
         let most = isize::MAX as usize;

@@ -267,20 +267,4 @@ mod tests {
             assert_eq!(scratch.capacity(), 0);
         }
     }
-
-    #[test]
-    fn a_segment_is_cut_where_it_alone_exceeds_the_byte_cap() {
-        let data = payload(&[250, 7]);
-        let segments = list(&data);
-        let mut cursor = SegmentCursor::new();
-        let mut lengths = Vec::new();
-        while !cursor.is_at_end(&segments) {
-            let mut scratch = Vec::new();
-            let batch = cursor.batch(&segments, LIMITS, &mut scratch);
-            lengths.push(batch.iter().map(|s| s.len()).collect::<Vec<_>>());
-            let bytes = batch.iter().map(|s| s.len()).sum();
-            cursor.advance(&segments, bytes);
-        }
-        assert_eq!(lengths, [vec![100], vec![100], vec![50, 7]]);
-    }
 }

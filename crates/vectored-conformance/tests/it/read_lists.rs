@@ -13,6 +13,7 @@ use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;
 use vectored_conformance::read_ways::{AtEof, BROKEN_READ_WAY, READ_WAYS, ReadWay};
+use vectored_conformance::rings::ring_read_ways;
 use vectored_conformance::source::{self, Feed, Source};
 
 use crate::support::{
@@ -227,6 +228,47 @@ fn a_file_that_grows_is_read_on_from_where_it_ended() {
         assert!(after.error.is_none(), "{way:?}: {:?}", after.error);
         assert_eq!(after.transferred, 3000 - 1234, "{way:?}");
         assert!(landing == whole, "{way:?}");
+    }
+}
+
+/// The end of a message longer than the list would be lost, shorter messages would be joined, and an empty one would look
+/// like the end of the file. A `ScatterReader` does not know its descriptor.
+#[test]
+fn functions_for_streams_read_nothing_from_sockets_that_keep_messages_apart() {
+    use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+    let streams = |way: &&ReadWay| way.takes == Takes::All && !way.name.contains("ScatterReader");
+    for (kind, name) in [
+        (SocketType::DGRAM, "SOCK_DGRAM"),
+        (SocketType::SEQPACKET, "SOCK_SEQPACKET"),
+    ] {
+        for way in READ_WAYS.iter().chain(ring_read_ways()).filter(streams) {
+            for message in [&b"longer than the list"[..], b"123456", b"ab", b""] {
+                let flags = SocketFlags::empty();
+                let pair = rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None);
+                let (sender, receiver) = pair.unwrap();
+                rustix::net::send(&sender, message, SendFlags::empty()).unwrap();
+                let (mut head, mut body) = ([0; 2], [0; 4]);
+                let mut list = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
+                let mut cursor = SegmentCursor::new();
+                let outcome = (way.make)()(receiver.as_fd(), &mut list, &mut cursor);
+                let error = outcome.error.expect(way.name);
+                assert_eq!(
+                    (error.kind(), outcome.transferred),
+                    (io::ErrorKind::InvalidInput, 0)
+                );
+                let text = error.to_string();
+                assert!(
+                    text.contains(name) && text.contains("recvmsg"),
+                    "{way:?}: {text}"
+                );
+                // The whole message is still in the socket.
+                let mut left = [0; 100];
+                let (bytes, _) =
+                    rustix::net::recv(&receiver, &mut left, RecvFlags::DONTWAIT).unwrap();
+                assert_eq!(&left[..bytes], message, "{way:?}");
+            }
+        }
     }
 }
 

@@ -120,6 +120,14 @@ const OF_FILES: Plan = Plan {
     limit: u64::MAX,
 };
 
+/// A copy of a pipe to a pipe by `splice`.
+const OF_PIPES: Plan = Plan {
+    technique: Technique::Splice,
+    is_zero_the_end: true,
+    is_short_the_last: false,
+    ..OF_FILES
+};
+
 fn run(kernel: &mut Kernel, plan: Plan) -> Result<Copied, CopyError> {
     Run::new(kernel, plan, None).finish(plan)
 }
@@ -145,20 +153,12 @@ fn what_a_system_refuses_is_read_and_written() {
     let refusals = [codes::EINVAL, codes::ENOSYS, codes::EIO];
     for code in refusals {
         // At once, and after a part.
-        for (script, calls, bytes) in [
-            (vec![Answer::Fail(code)], "trwrwrwr", 250),
-            (
-                vec![Answer::Take(usize::MAX), Answer::Fail(code)],
-                "ttrwr",
-                CALL_BYTES as usize + 50,
-            ),
-        ] {
-            let mut kernel = Kernel::new(bytes, &script);
+        let script = [Answer::Take(usize::MAX), Answer::Fail(code)];
+        let long = CALL_BYTES as usize + 50;
+        for (script, calls, bytes) in [(&script[1..], "trwrwrwr", 250), (&script, "ttrwr", long)] {
+            let mut kernel = Kernel::new(bytes, script);
             let copied = run(&mut kernel, OF_FILES).unwrap();
-            assert_eq!(
-                (copied.bytes, copied.technique),
-                (bytes as u64, Technique::ReadWrite)
-            );
+            assert_eq!(copied.technique, Technique::ReadWrite);
             assert!(kernel.output == kernel.input);
             assert_eq!(kernel.calls, calls, "{code}");
         }
@@ -228,32 +228,20 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
         assert_eq!(kernel.calls, calls, "{file_bytes}");
     }
     // A pipe may get another writer after its end.
-    let of_pipes = Plan {
-        technique: Technique::Splice,
-        is_zero_the_end: true,
-        is_short_the_last: false,
-        ..OF_FILES
-    };
     let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
-    assert_eq!(run(&mut kernel, of_pipes).unwrap().calls, 2);
+    assert_eq!(run(&mut kernel, OF_PIPES).unwrap().calls, 2);
     assert_eq!(kernel.calls, "ttt");
 }
 
 #[test]
 fn a_transfer_that_would_block_asks_which_side_it_was() {
-    let of_pipes = Plan {
-        technique: Technique::Splice,
-        is_zero_the_end: true,
-        is_short_the_last: false,
-        ..OF_FILES
-    };
     let script = [Answer::Take(70), Answer::Fail(codes::EAGAIN)];
     // The output is full and does not wait: nothing is taken from the input.
     let mut kernel = Kernel {
         is_full: true,
         ..Kernel::new(250, &script)
     };
-    let error = run(&mut kernel, of_pipes).unwrap_err();
+    let error = run(&mut kernel, OF_PIPES).unwrap_err();
     assert_eq!(
         (error.kind(), error.side()),
         (ErrorKind::WouldBlock, Some(Side::Output))
@@ -265,11 +253,11 @@ fn a_transfer_that_would_block_asks_which_side_it_was() {
             signals,
             ..Kernel::new(250, &script)
         };
-        assert_eq!(run(&mut kernel, of_pipes).unwrap().bytes, 250);
+        assert_eq!(run(&mut kernel, OF_PIPES).unwrap().bytes, 250);
         assert_eq!((&*kernel.calls, kernel.signals), ("ttrwtt", 0));
     }
     let mut kernel = Kernel::new(250, &[script[1], script[1]]);
-    let error = run(&mut kernel, of_pipes).unwrap_err();
+    let error = run(&mut kernel, OF_PIPES).unwrap_err();
     assert_eq!(
         (error.kind(), error.side()),
         (ErrorKind::WouldBlock, Some(Side::Input))
@@ -530,63 +518,45 @@ fn what_is_refused_for_the_kinds_the_kernel_refuses_too() {
 #[test]
 fn the_buffer_follows_from_the_model_and_the_size() {
     let usual = Options::new().wishes;
-    let file = end(FileKind::Regular, 0);
-    let of = |bytes, wishes: Wishes| {
-        let output = Answers(None, false);
-        choice::plan(
-            &end(FileKind::Regular, bytes),
-            &file,
-            false,
-            &output,
-            &wishes,
-        )
-        .most_bytes
+    let most_bytes = |from_bytes, to: FileKind, pipe_bytes, wishes: &Wishes| {
+        let (from, output) = (
+            end(FileKind::Regular, from_bytes),
+            Answers(pipe_bytes, false),
+        );
+        choice::plan(&from, &end(to, 0), false, &output, wishes).most_bytes
     };
-    for (bytes, buffer_bytes) in [
-        (0, 512 << 10),
-        (1, 16 << 10),
-        (64 << 10, 16 << 10),
-        (4 << 20, 128 << 10),
-        (16 << 20, 256 << 10),
-        (1 << 40, 512 << 10),
-    ] {
-        assert_eq!(of(bytes, usual), buffer_bytes, "{bytes}");
-    }
+    let to_file = |bytes, wishes: Wishes| most_bytes(bytes, FileKind::Regular, None, &wishes);
+    let sizes = [0, 1, 64 << 10, 4 << 20, 16 << 20, 1 << 40];
+    let expected = [512, 16, 16, 128, 256, 512].map(|kib| kib << 10);
+    assert_eq!(sizes.map(|bytes| to_file(bytes, usual)), expected);
+    let buffer_bytes = Some(0);
     assert_eq!(
-        of(
+        to_file(
             1,
             Wishes {
-                buffer_bytes: Some(0),
+                buffer_bytes,
                 ..usual
             }
         ),
         1
     );
-    assert_eq!(of(0, Wishes { limit: 10, ..usual }), 16 << 10);
+    assert_eq!(to_file(0, Wishes { limit: 10, ..usual }), 16 << 10);
     let pipes = [None, Some(4096), Some(65_536), Some(1 << 20), Some(1 << 30)];
-    let to_pipes = pipes.map(|bytes| {
-        let output = Answers(bytes, false);
-        choice::plan(&file, &end(FileKind::Fifo, 0), false, &output, &usual).most_bytes
-    });
+    let expected = [32, 16, 32, 512, 512].map(|kib| kib << 10);
     assert_eq!(
-        to_pipes,
-        [32 << 10, 16 << 10, 32 << 10, 512 << 10, 512 << 10]
+        pipes.map(|bytes| most_bytes(0, FileKind::Fifo, bytes, &usual)),
+        expected
     );
-    let with = |change: fn(&mut CostModel)| Wishes {
-        model: Some(CostModel::default().with(change)),
-        ..usual
-    };
-    for (change, bytes) in [
-        (
-            (|costs| costs.call_ns = 3.0) as fn(&mut CostModel),
-            512 << 10,
-        ),
+    let changes: [(fn(&mut CostModel), usize); 6] = [
+        (|costs| costs.call_ns = 3.0, 512 << 10),
         (|costs| costs.call_ns = 0.0, 16 << 10),
         (|costs| costs.call_ns = -1.0, 16 << 10),
         (|costs| costs.call_ns = f64::NAN, 16 << 10),
         (|costs| costs.staging_bytes = 0, 16 << 10),
         (|costs| costs.staging_bytes = usize::MAX, 1 << 30),
-    ] {
-        assert_eq!(of(0, with(change)), bytes);
+    ];
+    for (change, bytes) in changes {
+        let model = Some(CostModel::default().with(change));
+        assert_eq!(to_file(0, Wishes { model, ..usual }), bytes);
     }
 }

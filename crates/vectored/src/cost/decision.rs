@@ -159,22 +159,18 @@ mod tests {
     ];
 
     #[test]
-    fn a_lone_segment_is_never_copied() {
+    fn ten_bytes_are_copied_and_4000_referenced_at_every_count_but_one() {
         for kind in KINDS {
-            assert_eq!(CostModel::for_target(kind).copy_below_bytes(0), 0);
-            assert_eq!(CostModel::for_target(kind).copy_below_bytes(1), 0);
-        }
-    }
-
-    #[test]
-    fn ten_bytes_are_copied_and_4000_referenced_at_every_count() {
-        for kind in KINDS {
+            let model = CostModel::for_target(kind);
+            assert_eq!([0, 1].map(|count| model.copy_below_bytes(count)), [0; 2]);
             for count in [2, 3, 8, 9, 100, 1000, 1_000_000, usize::MAX] {
-                let threshold = CostModel::for_target(kind).copy_below_bytes(count);
+                let threshold = model.copy_below_bytes(count);
                 assert!(
                     (10..4000).contains(&threshold),
                     "{kind:?}, {count}: {threshold}"
                 );
+                let without_staging = model.with(|costs| costs.staging_bytes = 0);
+                assert_eq!(without_staging.copy_below_bytes(count), 0);
             }
         }
     }
@@ -246,16 +242,5 @@ mod tests {
             ..model
         };
         assert_eq!(step.copy_below_bytes(4), 256);
-    }
-
-    #[test]
-    fn no_staging_buffer_means_no_copying() {
-        let model = CostModel {
-            staging_bytes: 0,
-            ..CostModel::default()
-        };
-        for count in [1, 2, 100, 10_000] {
-            assert_eq!(model.copy_below_bytes(count), 0);
-        }
     }
 }

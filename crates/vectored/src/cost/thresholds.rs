@@ -206,49 +206,38 @@ mod tests {
     fn any_model() -> impl Strategy<Value = CostModel> {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];
+        let numbers = prop::array::uniform8(number());
         let queue = any::<[Option<u32>; 2]>();
-        (
-            any_thresholds(),
-            prop::array::uniform8(number()),
-            staging,
-            queue,
-        )
-            .prop_map(
-                |(
-                    copy_thresholds,
-                    numbers,
-                    staging_bytes,
-                    [copy_below_bytes, join_below_bytes],
-                )| {
-                    let [
-                        call_ns,
-                        gather_call_ns,
-                        segment_ns,
-                        large_segment_ns,
-                        iovec_step_ns,
-                        copy_segment_ns,
-                        copy_byte_ns,
-                        copy_byte_uncached_ns,
-                    ] = numbers;
-                    CostModel {
-                        call_ns,
-                        gather_call_ns,
-                        segment_ns,
-                        large_segment_ns,
-                        iovec_step_ns,
-                        copy_segment_ns,
-                        copy_byte_ns,
-                        copy_byte_uncached_ns,
-                        queue_thresholds: QueueThresholds {
-                            copy_below_bytes,
-                            join_below_bytes,
-                        },
-                        copy_thresholds,
-                        staging_bytes,
-                        ..CostModel::default()
-                    }
+        let all = (any_thresholds(), numbers, staging, queue);
+        all.prop_map(|(copy_thresholds, numbers, staging_bytes, queue)| {
+            let [copy_below_bytes, join_below_bytes] = queue;
+            let mut model = CostModel {
+                queue_thresholds: QueueThresholds {
+                    copy_below_bytes,
+                    join_below_bytes,
                 },
-            )
+                copy_thresholds,
+                staging_bytes,
+                ..CostModel::default()
+            };
+            for (field, number) in std::iter::zip(numbers_of(&mut model), numbers) {
+                *field = number;
+            }
+            model
+        })
+    }
+
+    fn numbers_of(model: &mut CostModel) -> [&mut f64; 8] {
+        [
+            &mut model.call_ns,
+            &mut model.gather_call_ns,
+            &mut model.segment_ns,
+            &mut model.large_segment_ns,
+            &mut model.iovec_step_ns,
+            &mut model.copy_segment_ns,
+            &mut model.copy_byte_ns,
+            &mut model.copy_byte_uncached_ns,
+        ]
     }
 
     proptest! {
@@ -352,11 +341,7 @@ mod tests {
         proptest! {
             #[test]
             fn any_model_of_finite_numbers_comes_back_from_json(mut model in any_model()) {
-                for number in [
-                    &mut model.call_ns, &mut model.gather_call_ns, &mut model.segment_ns,
-                    &mut model.large_segment_ns, &mut model.iovec_step_ns, &mut model.copy_segment_ns, &mut model.copy_byte_ns,
-                    &mut model.copy_byte_uncached_ns,
-                ] {
+                for number in numbers_of(&mut model) {
                     if !number.is_finite() {
                         *number = -1.0;
                     }

@@ -134,12 +134,28 @@ fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
     segments.extend(rest.chunks(8).map(IoSlice::new));
     let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
     let calls = entries_of_calls(&mut gather, &segments);
-    assert_eq!(calls.len(), 1);
-    assert_eq!(
-        calls[0].len(),
-        11,
-        "as it is: it is one piece to the kernel"
-    );
+    // As it is: it is one piece to the kernel.
+    assert_eq!((calls.len(), calls[0].len()), (1, 11));
+}
+
+/// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with other writers' bytes, stays one call.
+#[test]
+fn no_policy_splits_what_a_pipe_takes_as_one() {
+    for chunk_bytes in [0, 1, 100, 4096] {
+        let mut gather = Gather::with_model(CostModel {
+            chunk_policy: Some(crate::cost::chunking::ChunkPolicy {
+                threshold_bytes: 0,
+                chunk_bytes,
+            }),
+            ..CostModel::default()
+        });
+        let mut calls_of = |count| {
+            let data = payload(&vec![1024; count]);
+            entries_of_calls(&mut gather, &list(&data)).len()
+        };
+        assert_eq!(calls_of(4), 1, "{chunk_bytes}");
+        assert!(calls_of(5) > 1, "{chunk_bytes}");
+    }
 }
 
 #[test]
@@ -176,16 +192,6 @@ fn a_chunk_is_copied_as_a_list_of_so_many_segments_would_be() {
 }
 
 #[test]
-fn empty_lists_make_no_call_after_others_either() {
-    let mut gather = Gather::default();
-    for sizes in [&[10, 20, 30][..], &[0, 0, 0], &[], &[0, 0]] {
-        let data = payload(sizes);
-        let calls = entries_of_calls(&mut gather, &list(&data));
-        assert_eq!(calls.len(), usize::from(sizes.contains(&10)), "{sizes:?}");
-    }
-}
-
-#[test]
 fn working_memory_is_kept_and_does_not_grow() {
     let mut gather = Gather::default();
     let sizes: Vec<usize> = (0..4000).map(|i| [10, 20, 5000, 30][i % 4]).collect();
@@ -212,38 +218,30 @@ fn working_memory_is_kept_and_does_not_grow() {
 }
 
 #[test]
-fn a_gather_that_copies_nothing_allocates_nothing() {
+fn lists_that_are_not_copied_allocate_no_staging_buffer() {
+    let sink = crate::testing::null_device();
     let mut gather = gather_with_staging(0);
-    let data = payload(&[10; 100]);
-    let sink = crate::testing::null_device();
-    gather.write_all(&sink, &list(&data)).unwrap();
-    assert_eq!(
-        (
-            gather.fast_path.staging.capacity(),
-            gather.iovecs.capacity()
-        ),
-        (0, 0)
+    gather
+        .write_all(&sink, &list(&payload(&[10; 100])))
+        .unwrap();
+    let memory = (
+        gather.fast_path.staging.capacity(),
+        gather.iovecs.capacity(),
     );
-}
-
-#[test]
-fn a_list_of_large_segments_allocates_no_staging_buffer() {
-    let mut gather = Gather::default();
-    let sink = crate::testing::null_device();
+    assert_eq!(memory, (0, 0));
     // A whole list, the rest of a list, and a list with a single small segment need no staging.
+    let mut gather = Gather::default();
     let data = payload(&[5000, 10, 5000, 0, 5000]);
-    for cursor in [(0, 0), (0, 7), (2, 4999)] {
-        let mut cursor = SegmentCursor::at(cursor.0, cursor.1);
-        let result = gather.resume_write(&sink, &list(&data), &mut cursor);
-        assert!(result.is_ok(), "{result:?}");
+    for (segment, offset) in [(0, 0), (0, 7), (2, 4999)] {
+        let mut cursor = SegmentCursor::at(segment, offset);
+        gather
+            .resume_write(&sink, &list(&data), &mut cursor)
+            .unwrap();
         assert_eq!(gather.fast_path.staging.capacity(), 0);
     }
-    let small = payload(&[10, 10]);
-    gather.write_all(&sink, &list(&small)).unwrap();
-    assert_eq!(
-        gather.fast_path.staging.capacity(),
-        gather.cost_model().staging_bytes
-    );
+    gather.write_all(&sink, &list(&payload(&[10, 10]))).unwrap();
+    let staging_bytes = gather.cost_model().staging_bytes;
+    assert_eq!(gather.fast_path.staging.capacity(), staging_bytes);
 }
 
 #[test]

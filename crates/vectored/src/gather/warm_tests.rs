@@ -128,24 +128,3 @@ proptest! {
         }
     }
 }
-
-#[test]
-fn a_body_behind_a_header_is_copied_or_an_entry_of_its_own() {
-    let memory = memory();
-    let mut gather = warmed(Limits::default(), model(200));
-    for (sizes, entries) in [
-        (&[10, 20, 5000][..], &[30, 5000][..]),
-        (&[10, 20, 30, 40, 50, 5000], &[150, 5000]),
-        (&[10, 20, 5000], &[30, 5000]),
-        // Twice the threshold of two.
-        (&[10, 20, 400], &[430]),
-        (&[10, 20, 401], &[30, 401]),
-        (&[10, 20, 5000, 30], &[30, 5000, 30]),
-        (&[10, 20, 30, 5000], &[60, 5000]),
-        (&[150, 160, 5000], &[310, 5000]),
-        (&[150, 160, 170], &[480]),
-    ] {
-        let calls = calls_of(&mut gather, &cut(&memory, sizes));
-        assert_eq!(calls, [entries], "{sizes:?}");
-    }
-}

@@ -98,24 +98,6 @@ impl Buf for SegmentQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queue::QueuePolicy;
-    use crate::testing::bufs::any_shape;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Some of the trees show other bytes by `chunks_vectored` than they hold.
-        #[test]
-        fn any_tree_of_bufs_is_queued_whole_and_in_order(
-            shape in any_shape(), copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)]
-        ) {
-            let tree = shape.build(&mut (0..251).cycle());
-            let policy = QueuePolicy { copy_below_bytes, ..QueuePolicy::default() };
-            let mut queue = SegmentQueue::with_policy(policy);
-            queue.push_buf(tree.buf);
-            let queued: Vec<_> = queue.segments().collect();
-            prop_assert_eq!(queued.concat(), tree.bytes);
-        }
-    }
 
     /// Breaks the contract of `Buf`: it has bytes remaining but an empty chunk.
     struct Hollow;

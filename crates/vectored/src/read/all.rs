@@ -294,8 +294,8 @@ pub(crate) fn receive_directly(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::reads::{ScriptedSource, check_read_against_model};
-    use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
+    use crate::testing::reads::check_read_against_model;
+    use crate::testing::{Answer, any_limits, any_script, any_sizes};
     use proptest::prelude::*;
 
     /// Reads lists of these sizes from a source with a script, with both treatments of the end of the file.
@@ -315,20 +315,6 @@ mod tests {
         }
     }
 
-    fn calls_of(sizes: &[usize]) -> usize {
-        let limits = Limits::default();
-        let mut source = ScriptedSource::new(payload(sizes).concat(), &[], limits);
-        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0; size]).collect();
-        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
-        let cursor = &mut SegmentCursor::new();
-        receive_directly(&mut segments, cursor, limits, AtEof::Fail, |slices| {
-            source.call(slices)
-        })
-        .unwrap();
-        assert_eq!(buffers, payload(sizes));
-        source.calls
-    }
-
     proptest! {
         #[test]
         fn any_list_is_filled_from_any_source_in_order_and_counted(
@@ -336,26 +322,6 @@ mod tests {
         ) {
             check(&sizes, &script, limits);
         }
-    }
-
-    #[test]
-    fn reads_around_multiples_of_iov_max_take_the_fewest_calls() {
-        let max = crate::sys::limits::iov_max();
-        for count in [1, max - 1, max, max + 1, 2 * max, 2 * max + 1, 3000] {
-            assert_eq!(calls_of(&vec![3; count]), count.div_ceil(max), "{count}");
-        }
-    }
-
-    #[test]
-    fn empty_segments_take_no_room_in_a_read() {
-        let max = crate::sys::limits::iov_max();
-        assert_eq!(calls_of(&[]), 0, "no segment at all");
-        let mut sizes = vec![0; max];
-        assert_eq!(calls_of(&sizes), 0, "all empty");
-        sizes.extend(vec![2; max]);
-        assert_eq!(calls_of(&sizes), 1, "the first {max} empty");
-        let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2).collect();
-        assert_eq!(calls_of(&alternating), 1, "every other one");
     }
 
     #[test]
@@ -386,12 +352,7 @@ mod tests {
         let mut bytes = [0; 5];
         let mut segments = [IoSliceMut::new(&mut bytes)];
         let cursor = &mut SegmentCursor::new();
-        let _ = receive_directly(
-            &mut segments,
-            cursor,
-            Limits::default(),
-            AtEof::Fail,
-            |_| Ok(6),
-        );
+        let limits = Limits::default();
+        let _ = receive_directly(&mut segments, cursor, limits, AtEof::Fail, |_| Ok(6));
     }
 }

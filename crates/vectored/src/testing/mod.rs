@@ -1,9 +1,6 @@
 //! For the unit tests: payloads with a byte pattern, sinks with a script, and random lists.
 
-#[cfg(feature = "bytes")]
-pub(crate) mod bufs;
 pub(crate) mod reads;
-pub(crate) mod systems;
 
 use std::io::{self, IoSlice};
 use std::ops::Deref;

@@ -216,64 +216,7 @@ mod tests {
     use crate::testing::{any_limits, any_sizes, list, payload};
     use proptest::prelude::*;
 
-    /// Fills a plan's call with the bytes that a file has next, some of them, and looks at the list.
-    #[track_caller]
-    fn check(sizes: &[usize], policy: RunPolicy, staging_bytes: usize, skip: usize, read: usize) {
-        let model = payload(sizes).concat();
-        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![0xff; size]).collect();
-        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
-        let mut cursor = SegmentCursor::new();
-        cursor.advance(&segments, skip);
-        let mut runs = Vec::new();
-        let mut staging = vec![0xee; staging_bytes];
-        let Some(plan) = plan_read(&segments, cursor, policy, staging_bytes, &mut runs) else {
-            assert_eq!(skip, model.len());
-            return;
-        };
-        let mut filled = 0;
-        let mut fill = |slices: &mut [IoSliceMut<'_>]| {
-            assert_eq!(slices.len(), plan.entries);
-            assert!(slices.len() <= policy.limits.segments);
-            assert_eq!(slices.iter().map(|s| s.len()).sum::<usize>(), plan.bytes);
-            assert!(plan.bytes <= policy.limits.bytes);
-            for slice in slices {
-                assert!(!slice.is_empty());
-                let here = slice.len().min(read.min(plan.bytes) - filled);
-                slice[..here].copy_from_slice(&model[skip + filled..][..here]);
-                filled += here;
-            }
-        };
-        if plan.is_list {
-            fill(plan.as_list(&mut segments));
-        } else {
-            let mut iovecs = Vec::new();
-            plan.build(&mut segments, &runs, &mut staging, &mut iovecs);
-            fill(&mut iovecs);
-        }
-        split(&runs, &staging, filled, &mut segments);
-        let mut end = cursor;
-        end.advance(&segments, plan.bytes);
-        assert_eq!(end, plan.end.skip_empty(&segments));
-        let content = buffers.concat();
-        assert_eq!(content[skip..skip + filled], model[skip..skip + filled]);
-        assert!(content[..skip].iter().all(|&b| b == 0xff));
-    }
-
     proptest! {
-        #[test]
-        fn what_a_call_reads_lands_where_the_list_says(
-            sizes in any_sizes(),
-            copy_below_bytes in prop_oneof![Just(0), 1..70_usize, Just(1000)],
-            staging_bytes in prop_oneof![Just(0), 1..300_usize],
-            limits in any_limits(),
-            skip in 0..300_usize,
-            read in 0..300_usize,
-        ) {
-            let total: usize = sizes.iter().sum();
-            let policy = RunPolicy::new(copy_below_bytes, limits);
-            check(&sizes, policy, staging_bytes, skip.min(total), read);
-        }
-
         #[test]
         fn reads_and_writes_are_planned_alike(
             sizes in any_sizes(),

@@ -230,25 +230,17 @@ mod tests {
     }
 
     #[test]
-    fn lists_around_multiples_of_iov_max_take_the_fewest_calls() {
+    fn lists_take_the_fewest_calls_and_empty_segments_none() {
         let max = crate::sys::limits::iov_max();
         for count in [1, max - 1, max, max + 1, 2 * max, 2 * max + 1, 3000] {
             assert_eq!(calls_of(&vec![3; count]), count.div_ceil(max), "{count}");
         }
-    }
-
-    #[test]
-    fn empty_segments_take_no_room_in_a_call() {
-        let max = crate::sys::limits::iov_max();
-        let mut sizes = vec![0; max];
-        assert_eq!(calls_of(&sizes), 0, "all empty");
-        sizes.extend(vec![2; max]);
-        assert_eq!(calls_of(&sizes), 1, "the first {max} empty");
-        sizes.extend(vec![0; max]);
-        assert_eq!(calls_of(&sizes), 1, "also the last {max}");
-        let alternating: Vec<usize> = (0..2 * max).map(|i| i % 2).collect();
-        assert_eq!(calls_of(&alternating), 1, "every other one");
-        assert_eq!(calls_of(&[]), 0, "no segment at all");
+        let (empty, filled) = (vec![0; max], vec![2; max]);
+        let alternating = (0..2 * max).map(|i| i % 2).collect();
+        let surrounded = [&empty[..], &filled, &empty].concat();
+        for (calls, sizes) in [(0, vec![]), (0, empty), (1, surrounded), (1, alternating)] {
+            assert_eq!(calls_of(&sizes), calls);
+        }
     }
 
     #[test]
@@ -256,13 +248,8 @@ mod tests {
     fn a_call_that_reports_more_than_it_was_given_is_not_believed() {
         let segments = [IoSlice::new(b"12345")];
         let mut cursor = SegmentCursor::new();
-        let _ = send_all_referenced(
-            &segments,
-            &mut cursor,
-            Limits::default(),
-            || Ok(()),
-            |_| Ok(6),
-        );
+        let limits = Limits::default();
+        let _ = send_all_referenced(&segments, &mut cursor, limits, || Ok(()), |_| Ok(6));
     }
 
     #[test]

@@ -309,41 +309,38 @@ mod tests {
             offset_bytes: 512,
         };
         let buffer = AlignedBuffer::zeroed(2048, 512);
-        let check = |from: usize, bytes, offset| {
-            let segments = [
-                IoSlice::new(&buffer[..512]),
-                IoSlice::new(&[]),
-                IoSlice::new(&buffer[from..from + bytes]),
-            ];
-            match alignment.check(&segments, offset) {
-                Ok(()) => String::new(),
-                Err(error) => {
-                    assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-                    error.to_string()
-                }
+        let (first, empty) = (&buffer[..512], &buffer[..0]);
+        for (segments, offset, words) in [
+            (&[first, empty, &buffer[8..1032]][..], 512, None),
+            (&[first, &buffer[3..3]], 0, None),
+            (&[first], 513, Some(("offset 513", "512 bytes"))),
+            (
+                &[first, empty, &buffer[8..1031]],
+                512,
+                Some(("the length of segment 2, 1023,", "512 bytes")),
+            ),
+            (
+                &[first, empty, &buffer[9..521]],
+                512,
+                Some(("the address of segment 2, 0x", "8 bytes")),
+            ),
+            (
+                &[&buffer[1..513]],
+                0,
+                Some(("the address of segment 0, 0x", "8 bytes")),
+            ),
+        ] {
+            let error = alignment.check(segments, offset).err();
+            assert_eq!(error.is_some(), words.is_some());
+            if let (Some(error), Some((what, multiple))) = (error, words) {
+                assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+                let message = error.to_string();
+                assert!(message.starts_with(what), "{message}");
+                assert!(
+                    message.contains(&format!("is not a multiple of {multiple}")),
+                    "{message}"
+                );
             }
-        };
-        assert_eq!(check(8, 1024, 512), "");
-        assert_eq!(check(3, 0, 0), "");
-        let offset = check(8, 1024, 513);
-        assert!(
-            offset.starts_with("offset 513 is not a multiple of 512 bytes"),
-            "{offset}"
-        );
-        let length = check(8, 1023, 512);
-        assert!(
-            length.starts_with("the length of segment 2, 1023, is not a multiple of 512"),
-            "{length}"
-        );
-        let address = check(9, 512, 512);
-        assert!(
-            address.starts_with("the address of segment 2, 0x"),
-            "{address}"
-        );
-        assert!(address.contains("multiple of 8 bytes"), "{address}");
-        // The first counts as well.
-        let first = alignment.check(&[IoSlice::new(&buffer[1..513])], 0);
-        let first = first.unwrap_err().to_string();
-        assert!(first.starts_with("the address of segment 0"), "{first}");
+        }
     }
 }

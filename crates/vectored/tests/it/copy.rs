@@ -3,8 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::net::{TcpListener, TcpStream};
-use std::ops::ControlFlow;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -274,41 +273,6 @@ fn files_of_proc_and_sys_are_copied_whole() {
     }
 }
 
-#[test]
-fn a_file_that_grows_or_shrinks_meanwhile_is_copied_to_its_end() {
-    for technique in TECHNIQUES.map(Some).into_iter().chain([None]) {
-        for (grows, expected) in [(true, 40_000 + 3000), (false, 0)] {
-            let (path, source) = file("copy-grows", &content(40_000));
-            let mut calls = 0;
-            let mut change = |_| {
-                calls += 1;
-                if calls == 1 && grows {
-                    let mut more = File::options().append(true).open(&path.0).unwrap();
-                    more.write_all(&content(3000)).unwrap();
-                } else if calls == 1 {
-                    source.set_len(10).unwrap();
-                }
-                ControlFlow::Continue(())
-            };
-            let (sink, arrival) = output("file");
-            let options = Options::new().buffer_bytes(1000).progress(&mut change);
-            let copied = options.technique(technique).copy(&source, &sink);
-            // Two files cannot be spliced; other systems have one technique.
-            let Ok(copied) = copied else {
-                assert!(!matches!(technique, None | Some(Technique::ReadWrite)));
-                continue;
-            };
-            let arrived = arrival.all();
-            assert_eq!(copied.bytes, arrived.len() as u64);
-            if grows {
-                assert_eq!(arrived.len(), expected, "{technique:?}");
-            } else {
-                assert!(arrived == content(40_000)[..arrived.len()] && !arrived.is_empty());
-            }
-        }
-    }
-}
-
 /// The program of `docs/copying.md`: a stop while the input is silent, or with its end; of an input that blocks, or does not.
 #[test]
 fn a_copy_is_stopped_while_its_input_is_silent_and_at_its_end() {
@@ -431,41 +395,6 @@ fn a_connection_that_its_peer_has_reset_has_no_end() {
 }
 
 #[test]
-fn a_limit_takes_no_further_byte() {
-    for technique in TECHNIQUES.map(Some).into_iter().chain([None]) {
-        for (from, to) in [
-            ("file", "file"),
-            ("file", "pipe"),
-            ("pipe", "pipe"),
-            ("unix", "tcp"),
-        ] {
-            let mut source = File::from(input(from, b"first second"));
-            let (sink, arrival) = output(to);
-            let options = Options::new().limit(5);
-            let copied = options.technique(technique).copy(&source, &sink);
-            drop(sink);
-            let (copied, arrived) = match copied {
-                Ok(copied) => (copied.bytes, &b"first"[..]),
-                Err(error) => (error.read() + 5, &b""[..]),
-            };
-            assert_eq!(
-                (copied, &*arrival.all()),
-                (5, arrived),
-                "{technique:?}, {from} to {to}"
-            );
-            let mut rest = String::new();
-            source.read_to_string(&mut rest).unwrap();
-            assert!(rest.ends_with(" second") && rest.len() == 12 - arrived.len());
-        }
-    }
-    let (closed, sink) = (File::open("/").unwrap(), output("file").0);
-    assert_eq!(
-        Options::new().limit(0).copy(&closed, &sink).unwrap().bytes,
-        0
-    );
-}
-
-#[test]
 fn descriptors_that_keep_messages_apart_are_refused() {
     let (one, other) = UnixDatagram::pair().unwrap();
     other.send(b"message").unwrap();
@@ -513,27 +442,6 @@ fn a_program_can_stop_a_copy_between_two_calls() {
         let mut rest = arrival.all();
         source.read_to_end(&mut rest).unwrap();
         assert!(rest == content(100_000));
-    }
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_pipe_keeps_its_size() {
-    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
-    for size in [4096, 65_536, 131_072] {
-        let (from, mut feeder) = io::pipe().unwrap();
-        let (reader, sink) = io::pipe().unwrap();
-        for end in [from.as_fd(), sink.as_fd()] {
-            fcntl_setpipe_size(end, size).unwrap();
-        }
-        let feeding = thread::spawn(move || feeder.write_all(&content(500_000)));
-        let arrival = Arrival::by(reader.try_clone().unwrap());
-        assert_eq!(copy(&from, &sink).unwrap(), 500_000);
-        assert_eq!(fcntl_getpipe_size(&from).unwrap(), size);
-        assert_eq!(fcntl_getpipe_size(&sink).unwrap(), size);
-        drop(sink);
-        feeding.join().unwrap().unwrap();
-        assert!(arrival.all() == content(500_000));
     }
 }
 

@@ -6,31 +6,10 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-#[cfg(target_os = "linux")]
-use rustix::fs::OFlags;
 use vectored::buffered::VectoredWrite;
 use vectored::{AsDescriptor, Gather, SegmentCursor, resume_write, write_all};
 
-#[cfg(target_os = "linux")]
-use crate::support::add_flag;
-use crate::support::{TemporaryFile, list, payload, writers};
-
-/// A pipe in packet mode (`O_DIRECT`, pipe(2)) keeps each write of up to 4096 bytes apart.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_list_that_fits_is_one_system_call() {
-    for (name, mut write_all) in writers() {
-        for sizes in [&[3, 0, 4, 5][..], &[700, 1, 2, 900, 3], &[1000; 4], &[9]] {
-            let data = payload(sizes);
-            let (mut reader, writer) = io::pipe().unwrap();
-            add_flag(&writer, OFlags::DIRECT);
-            write_all(writer.as_fd(), &list(&data)).unwrap();
-            let mut packet = [0; 4096];
-            let bytes = reader.read(&mut packet).unwrap();
-            assert_eq!(packet[..bytes], data.concat(), "{name}, {sizes:?}");
-        }
-    }
-}
+use crate::support::{TemporaryFile, list, payload};
 
 #[test]
 fn a_timeout_of_a_socket_would_block_with_a_count() {

@@ -5,8 +5,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
-use vectored::cost::CopyThresholds;
-use vectored::{CostModel, Gather, write_once};
+use vectored::write_once;
 
 use crate::support::{emulator, writers};
 
@@ -47,23 +46,6 @@ fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
     }
 }
 
-/// The first call of a `Gather` gets the list as it is.
-#[test]
-fn a_gather_whose_first_list_is_refused_writes_it_by_a_plain_call() {
-    let mut copy_thresholds = CopyThresholds::default();
-    copy_thresholds.set(2, Some(1)).unwrap();
-    let model = CostModel::default().with(|costs| costs.copy_thresholds = copy_thresholds);
-    let mut gather = Gather::with_model(model);
-    for _ in 0..2 {
-        let counter = counter();
-        // The two parts are two allocations, since segments that touch are coalesced.
-        let (start, end) = (vec![1; 3], vec![1; 5]);
-        let segments = [IoSlice::new(&start), IoSlice::new(&end)];
-        assert_eq!(gather.write_all(&counter, &segments).unwrap(), 8);
-        assert_eq!(value(&counter), u64::from_ne_bytes([1; 8]));
-    }
-}
-
 /// The counter answers `EINVAL` to this value in any call: it is the one that a counter cannot hold.
 #[test]
 fn an_invalid_value_stays_an_error_and_no_part_of_it_is_written() {
@@ -89,33 +71,6 @@ fn a_refused_record_is_not_written_by_another_call() {
         rustix::io::read(&counter, &mut [0; 8]).is_err(),
         "bytes were written"
     );
-}
-
-/// The refusal of one counter says nothing about another, though both are anonymous inodes with one device number.
-#[test]
-fn a_list_that_one_counter_refuses_changes_nothing_for_another() {
-    let values = [vec![1; 8], vec![2; 8]];
-    let segments = [IoSlice::new(&values[0]), IoSlice::new(&values[1])];
-    let (start, end) = (vec![1; 3], vec![1; 5]);
-    let parts = [IoSlice::new(&start), IoSlice::new(&end)];
-    for (name, mut write_all) in writers() {
-        let mut outcome = || {
-            let counter = counter();
-            let written = write_all(counter.as_fd(), &segments);
-            let written = written.map_err(|error| error.kind());
-            let outcome = (written, written.map(|_| value(&counter)));
-            // A value in two parts is refused, and then written by a plain call.
-            assert_eq!(write_all(counter.as_fd(), &parts).unwrap(), 8, "{name}");
-            outcome
-        };
-        let (first, second) = (outcome(), outcome());
-        assert_eq!(first, second, "{name}");
-        // Two values that are copied together are no value.
-        let is_copied = name.contains("Gather") && !name.contains("copies nothing");
-        if !is_copied {
-            assert_eq!(second, (Ok(16), Ok(u64::from_ne_bytes([3; 8]))), "{name}");
-        }
-    }
 }
 
 /// Coalesced they are one entry, which is no value; then each segment is tried by itself.

@@ -7,7 +7,6 @@
 
 #[cfg(unix)]
 mod copy;
-mod cursor;
 #[cfg(unix)]
 mod descriptors;
 mod direct;
@@ -15,9 +14,6 @@ mod direct;
 mod fallback;
 #[cfg(unix)]
 mod flags;
-// Files in memory, the size of a pipe, and calls that the kernel counts or keeps apart.
-#[cfg(target_os = "linux")]
-mod gather_writer;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(unix)]

@@ -174,16 +174,6 @@ fn it_reads_as_any_buffered_reader_does() {
 }
 
 #[test]
-fn a_reader_without_a_buffer_reads_nothing_ahead() {
-    let mut reader = reader_of(&[100], 0);
-    assert_eq!(read_list(&mut reader, &[10, 20]).len(), 30);
-    assert_eq!(reader.get_ref().source.given, 30);
-    let mut buf = [0; 7];
-    assert_eq!(reader.read(&mut buf).unwrap(), 7);
-    assert_eq!(reader.get_ref().source.given, 37);
-}
-
-#[test]
 fn a_reader_that_reports_too_much_is_an_error() {
     struct Liar;
     impl Read for Liar {

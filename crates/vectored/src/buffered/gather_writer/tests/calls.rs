@@ -49,19 +49,6 @@ fn a_model_decides_what_is_sent_though_it_fits() {
 }
 
 #[test]
-fn a_header_and_a_large_body_are_one_call() {
-    let inner = Shared::new(&[]);
-    let mut writer = GatherWriter::new(inner.clone());
-    let data = payload(&[16, 64 << 10]);
-    writer.write_all(&data[0]).unwrap();
-    assert_eq!(inner.calls(), 0);
-    writer.write_all(&data[1]).unwrap();
-    assert_eq!(inner.calls(), 1);
-    assert_eq!(writer.buffer(), b"");
-    assert_eq!(inner.taken(), data.concat());
-}
-
-#[test]
 fn a_slice_that_does_not_fit_is_staged_after_a_call_if_small_and_sent_with_it_if_not() {
     let inner = Shared::new(&[]);
     let mut writer = gathering(&inner);
@@ -79,16 +66,6 @@ fn a_slice_that_does_not_fit_is_staged_after_a_call_if_small_and_sent_with_it_if
     );
     writer.flush().unwrap();
     assert_eq!(inner.taken(), data.concat());
-}
-
-#[test]
-fn a_slice_that_costs_more_to_copy_than_to_send_is_sent_though_it_fits() {
-    let inner = Shared::new(&[]);
-    let mut writer = gathering(&inner);
-    let data = payload(&[5, 40]);
-    writer.write_all(&data.concat()[..5]).unwrap();
-    writer.write_all(&data[1]).unwrap();
-    assert_eq!((inner.calls(), inner.taken()), (1, data.concat()));
 }
 
 #[test]
