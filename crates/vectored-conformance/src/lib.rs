@@ -1,18 +1,17 @@
 //! One test suite for every function of `vectored` that moves bytes.
 //!
-//! - [`write_ways`] is the table of the functions that write a list, [`read_ways`] that of the functions that
+//! - [`write_ways`] is the table of the functions that write a list, [`read_ways`] the table of the functions that
 //!   read one. Add a function to its table, and the whole suite tests it.
 //! - [`model`] computes the expected result: the bytes of all segments in a row.
 //! - [`rings`] has the functions that need io_uring, [`ring_sessions`] many of their transfers at once, [`in_flight`] the
 //!   asynchronous transfers of the measuring engine.
-//! - [`target`] has the descriptors that are written to, [`source`] those that are read from. [`script`] is
-//!   a sink without a descriptor.
+//! - [`target`] has the descriptors that are written to, [`source`] the descriptors that are read from.
 //! - [`signals`] interrupts system calls.
 //! - [`host`] has mounts, child processes and reported skips.
 //! - [`queue`] has what is done with a `SegmentQueue` at random.
 //! - [`soak`] runs the suite at random, [`fuzz`] for the fuzz targets.
 //!
-//! On Windows there are the ways of writing, the model and the targets that it has.
+//! On Windows there are the ways, the targets and the sources that it has.
 //!
 //! The crate is not published, and not made for speed.
 
@@ -34,12 +33,9 @@ pub mod model;
 pub mod outcome;
 mod owned_descriptor;
 pub mod queue;
-#[cfg(unix)]
 pub mod read_ways;
-pub mod script;
 #[cfg(unix)]
 pub mod soak;
-#[cfg(unix)]
 pub mod source;
 #[cfg(unix)]
 mod sys;

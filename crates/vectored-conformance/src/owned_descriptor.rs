@@ -5,10 +5,19 @@ pub(crate) use std::os::fd::OwnedFd as OwnedDescriptor;
 #[cfg(windows)]
 pub(crate) use windows::OwnedDescriptor;
 
+/// The descriptor as a reader.
+#[cfg(unix)]
+pub(crate) fn into_reader(owned: OwnedDescriptor) -> std::fs::File {
+    owned.into()
+}
+
+#[cfg(windows)]
+pub(crate) use windows::into_reader;
+
 #[cfg(windows)]
 mod windows {
     use std::fs::File;
-    use std::io::PipeWriter;
+    use std::io::{PipeReader, PipeWriter, Read};
     use std::net::TcpStream;
     use std::os::windows::io::{AsHandle, AsSocket, OwnedHandle, OwnedSocket};
 
@@ -30,21 +39,22 @@ mod windows {
         }
     }
 
-    impl From<File> for OwnedDescriptor {
-        fn from(file: File) -> OwnedDescriptor {
-            OwnedDescriptor::Handle(file.into())
+    pub(crate) fn into_reader(owned: OwnedDescriptor) -> Box<dyn Read> {
+        match owned {
+            OwnedDescriptor::Handle(handle) => Box::new(File::from(handle)),
+            OwnedDescriptor::Socket(socket) => Box::new(TcpStream::from(socket)),
         }
     }
 
-    impl From<PipeWriter> for OwnedDescriptor {
-        fn from(pipe: PipeWriter) -> OwnedDescriptor {
-            OwnedDescriptor::Handle(pipe.into())
-        }
+    macro_rules! owned {
+        ($($type:ty => $kind:ident),*) => {$(
+            impl From<$type> for OwnedDescriptor {
+                fn from(owner: $type) -> OwnedDescriptor {
+                    OwnedDescriptor::$kind(owner.into())
+                }
+            }
+        )*};
     }
 
-    impl From<TcpStream> for OwnedDescriptor {
-        fn from(stream: TcpStream) -> OwnedDescriptor {
-            OwnedDescriptor::Socket(stream.into())
-        }
-    }
+    owned!(File => Handle, PipeReader => Handle, PipeWriter => Handle, TcpStream => Socket);
 }

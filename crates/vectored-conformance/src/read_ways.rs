@@ -4,23 +4,25 @@
 //! [`whole_list`] and [`positional`] one that takes a whole list.
 
 use std::fmt;
+#[cfg(unix)]
 use std::fs::File;
-use std::io::{self, IoSliceMut, Read};
-use std::os::fd::BorrowedFd;
+use std::io::IoSliceMut;
+#[cfg(unix)]
+use std::io::{self, Read};
 
-use rustix::io::Errno;
+#[cfg(unix)]
+use vectored::ScatterReader;
+use vectored::bindings::BorrowedDescriptor;
 use vectored::files::{read_exact_at, read_up_to_eof_at};
-use vectored::limits::iov_max;
 use vectored::{
-    CostModel, Scatter, ScatterReader, SegmentCursor, TransferError, read_exact, read_up_to_eof,
-    resume_read,
+    CostModel, Scatter, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read,
 };
 
 use crate::outcome::{Outcome, Takes};
 
 /// Fills a list from the cursor on, and advances the cursor by the bytes that were read.
 pub type ReadFn =
-    Box<dyn FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
+    Box<dyn FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
 
 /// A function that reads a list.
 pub struct ReadWay {
@@ -158,6 +160,7 @@ pub const READ_WAYS: &[ReadWay] = &[
         },
         ..EXACT_READ_WAY
     },
+    #[cfg(unix)]
     ReadWay {
         name: "ScatterReader::read_exact_vectored with a small buffer",
         call_scope: CallScope::ListAndReadAhead,
@@ -169,12 +172,14 @@ pub const READ_WAYS: &[ReadWay] = &[
         },
         ..EXACT_READ_WAY
     },
+    #[cfg(unix)]
     ReadWay {
         name: "ScatterReader::resume_read",
         call_scope: CallScope::ListAndReadAhead,
         make: || buffered(8192),
         ..EXACT_READ_WAY
     },
+    #[cfg(unix)]
     ReadWay {
         name: "ScatterReader::read_up_to_eof",
         at_eof: AtEof::Stops,
@@ -187,6 +192,7 @@ pub const READ_WAYS: &[ReadWay] = &[
         },
         ..EXACT_READ_WAY
     },
+    #[cfg(unix)]
     ReadWay {
         name: "ScatterReader without a buffer",
         make: || {
@@ -201,6 +207,7 @@ pub const READ_WAYS: &[ReadWay] = &[
 
 /// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
 /// every third short read.
+#[cfg(unix)]
 pub const BROKEN_READ_WAY: ReadWay = ReadWay {
     name: "a broken read cursor",
     make: || {
@@ -210,12 +217,12 @@ pub const BROKEN_READ_WAY: ReadWay = ReadWay {
             let error = loop {
                 let mut batch = rest(segments, *cursor);
                 batch.retain(|slice| !slice.is_empty());
-                batch.truncate(iov_max());
+                batch.truncate(vectored::limits::iov_max());
                 let asked: usize = batch.iter().map(|slice| slice.len()).sum();
                 let came = match rustix::io::readv(fd, &mut batch) {
                     Ok(0) if asked > 0 => break Some(io::ErrorKind::UnexpectedEof.into()),
                     Ok(came) => came,
-                    Err(Errno::INTR) => continue,
+                    Err(rustix::io::Errno::INTR) => continue,
                     Err(error) => break Some(error.into()),
                 };
                 short_reads += u64::from(came < asked);
@@ -236,7 +243,7 @@ pub const BROKEN_READ_WAY: ReadWay = ReadWay {
 
 /// Adapts a function that fills whole lists. It gets the rest of a list as another list.
 pub fn whole_list(
-    mut read_all: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
+    mut read_all: impl FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
 ) -> ReadFn {
     Box::new(move |fd, segments, cursor| {
         let outcome = if *cursor == SegmentCursor::new() {
@@ -251,7 +258,7 @@ pub fn whole_list(
 
 /// Adapts a function that fills whole lists from an offset. The list begins at offset 0 of the file.
 pub fn positional(
-    mut read_all_at: impl FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], u64) -> Outcome + 'static,
+    mut read_all_at: impl FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>], u64) -> Outcome + 'static,
 ) -> ReadFn {
     Box::new(move |fd, segments, cursor| {
         let all = SegmentCursor::new().remaining_bytes(segments);
@@ -295,6 +302,7 @@ pub(crate) fn scattered(model: CostModel) -> ReadFn {
 }
 
 /// `ScatterReader::resume_read` with a buffer of `capacity` bytes.
+#[cfg(unix)]
 pub(crate) fn buffered(capacity: usize) -> ReadFn {
     let mut reader = ReusedReader::with_capacity(capacity);
     Box::new(move |fd, segments, cursor| {
@@ -307,8 +315,10 @@ pub(crate) fn buffered(capacity: usize) -> ReadFn {
 }
 
 /// A `ScatterReader` that gets its descriptor for each transfer anew. It keeps the bytes that it read ahead.
+#[cfg(unix)]
 struct ReusedReader(ScatterReader<Lent>);
 
+#[cfg(unix)]
 impl ReusedReader {
     fn with_capacity(capacity: usize) -> ReusedReader {
         ReusedReader(ScatterReader::with_capacity(capacity, Lent(None)))
@@ -316,7 +326,7 @@ impl ReusedReader {
 
     fn on(
         &mut self,
-        fd: BorrowedFd<'_>,
+        fd: BorrowedDescriptor<'_>,
         transfer: impl FnOnce(&mut ScatterReader<Lent>) -> Outcome,
     ) -> Outcome {
         let fd = fd.try_clone_to_owned();
@@ -330,14 +340,17 @@ impl ReusedReader {
 }
 
 /// A file for the time of a transfer.
+#[cfg(unix)]
 struct Lent(Option<File>);
 
+#[cfg(unix)]
 impl Lent {
     fn file(&mut self) -> &mut File {
         self.0.as_mut().expect("a descriptor is lent")
     }
 }
 
+#[cfg(unix)]
 impl Read for Lent {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.file().read(buf)

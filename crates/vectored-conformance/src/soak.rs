@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use vectored::SegmentCursor;
 
 use crate::host::limit_file_size;
 use crate::model::{adjacent_list, bytes_lost, list, payload};
@@ -13,11 +12,10 @@ use crate::outcome::Takes;
 use crate::queue;
 use crate::read_ways::{ReadFn, ReadWay};
 use crate::ring_sessions;
-use crate::script::{ScriptedCall, ScriptedSink};
 use crate::source::{self, Feed, Source};
 use crate::sys::signals::{SignalStorm, ignore_file_size_signal};
 use crate::target::{self, Delivery, Target};
-use crate::write_ways::{WriteFn, WriteWay, drive};
+use crate::write_ways::{WriteFn, WriteWay};
 
 /// The options of a soak.
 #[derive(Debug)]
@@ -33,8 +31,6 @@ pub struct Options {
     pub write_ways: Vec<&'static WriteWay>,
     /// The ways of reading to test.
     pub read_ways: Vec<&'static ReadWay>,
-    /// Whether the cursor is driven by scripts.
-    pub scripts: bool,
     /// Whether queues are written to the sockets and pipes of tokio.
     pub tokio: bool,
     /// Whether many transfers of a ring are made at once. At least one way, or this or `tokio`, is needed.
@@ -74,8 +70,6 @@ impl std::fmt::Display for Totals {
 enum Fault {
     /// No injected fault.
     None,
-    /// A sink with a script of short, interrupted and failed calls, driven by the cursor.
-    Script,
     /// Signals during writes to a small pipe, which is full most of the time.
     Signals,
     /// A limit on the size of files, lifted when a write has hit it.
@@ -86,12 +80,11 @@ enum Fault {
     Seal,
 }
 
-const FAULTS: [Fault; 9] = [
+const FAULTS: [Fault; 8] = [
     Fault::None,
     Fault::None,
     Fault::None,
     Fault::None,
-    Fault::Script,
     Fault::Signals,
     Fault::FileSize,
     Fault::Break,
@@ -146,8 +139,6 @@ pub fn run(
             let data = payload(&sizes);
             let fault = FAULTS[rng.usize(..FAULTS.len())];
             let counts = match (fault, way.takes) {
-                (Fault::Script, _) if options.scripts => scripted(&mut rng, &data),
-                (Fault::Script, _) => continue,
                 (Fault::Signals | Fault::Break, Takes::Files) => continue,
                 // Only memfd_create(2) of Linux makes files that can be sealed.
                 (Fault::Seal, _) if !cfg!(target_os = "linux") => continue,
@@ -234,7 +225,6 @@ fn transfer(
             let delivery = Target::memory(Some(somewhere))?.deliver(write_fn, &segments)?;
             without_unwritten_zeros(delivery)
         }
-        Fault::Script => unreachable!("a script needs no descriptor"),
     };
     let faults = mended
         + delivery.resumptions
@@ -327,29 +317,6 @@ fn without_unwritten_zeros(mut delivery: Delivery) -> Delivery {
     delivery
 }
 
-/// Drives the cursor into a sink with a random script.
-fn scripted(rng: &mut Rng, data: &[Vec<u8>]) -> TransferCounts {
-    let segments = list(data);
-    let model = data.concat();
-    let mut sink = ScriptedSink::new(random_script(rng));
-    let mut cursor = SegmentCursor::new();
-    let mut reported = 0;
-    let mut miscounted = 0;
-    loop {
-        let outcome = drive(&segments, &mut cursor, |batch, _| sink.call(batch));
-        reported += outcome.transferred;
-        miscounted += reported.abs_diff(sink.taken.len() as u64);
-        if outcome.error.is_none() {
-            break;
-        }
-    }
-    TransferCounts {
-        arrived: sink.taken.len() as u64,
-        faults: sink.faults,
-        lost: bytes_lost(&model, &sink.taken) + miscounted,
-    }
-}
-
 fn random_sizes(rng: &mut Rng) -> Vec<usize> {
     let count = match rng.u32(..10) {
         0 => 0,
@@ -371,19 +338,4 @@ fn random_sizes(rng: &mut Rng) -> Vec<usize> {
         sizes[place] = rng.usize(..300_000);
     }
     sizes
-}
-
-fn random_script(rng: &mut Rng) -> Vec<ScriptedCall> {
-    let count = rng.usize(..40);
-    let most = rng.usize(1..5000);
-    let call = |_| match rng.u32(..12) {
-        0 | 1 => ScriptedCall::Fail(libc::EINTR),
-        2 => ScriptedCall::Fail(libc::EAGAIN),
-        3 => ScriptedCall::Fail(libc::EIO),
-        4 => ScriptedCall::Take(0),
-        5 => ScriptedCall::Take(usize::MAX),
-        6 | 7 => ScriptedCall::Take(rng.usize(1..4)),
-        _ => ScriptedCall::Take(rng.usize(1..=most)),
-    };
-    (0..count).map(call).collect()
 }

@@ -3,20 +3,27 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::net::{TcpListener, TcpStream};
+#[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+#[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+#[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+#[cfg(unix)]
 use rustix::fs::OFlags;
-use rustix::io::Errno;
+#[cfg(unix)]
+use vectored::AsDescriptor;
 use vectored::SegmentCursor;
 
+#[cfg(unix)]
 use crate::host::file_in_memory;
 use crate::model::{GuardedList, bytes_lost};
 use crate::outcome::Takes;
+use crate::owned_descriptor::{OwnedDescriptor, into_reader};
 use crate::read_ways::{AtEof, CallScope, ReadFn, ReadWay};
 use crate::target::{MAX_IDLE, nameless};
 
@@ -73,7 +80,7 @@ impl Feed {
 pub struct Source {
     /// The name in messages of failing tests.
     pub name: &'static str,
-    reader: OwnedFd,
+    reader: OwnedDescriptor,
     feeder: Feeder,
     /// All bytes that it delivers.
     content: Vec<u8>,
@@ -87,6 +94,7 @@ enum Feeder {
     File,
     /// A thread that writes piece after piece.
     Thread(JoinHandle<()>),
+    #[cfg(unix)]
     /// The non-blocking other end. It gets a piece whenever the reader would block, and is closed after the
     /// last.
     Stepped { to: Option<File>, feed: Feed },
@@ -126,6 +134,8 @@ impl Arrival {
         let reported = self.received.len().min(self.reported as usize);
         let rest = match way.takes {
             Takes::All => expected,
+            // On a handle that is not overlapped, a read at an offset moves the position, as `ReadFile` documents.
+            Takes::Files if cfg!(windows) => self.content.len() - self.unread.len(),
             // Positional reads do not move the position.
             Takes::Files => 0,
         };
@@ -150,11 +160,15 @@ impl Arrival {
 /// Makers of every source. The path is the directory for files.
 pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
     Source::file,
+    #[cfg(unix)]
     |_, feed| Source::memory(feed),
     |_, feed| Source::pipe(feed),
+    #[cfg(unix)]
     |_, feed| Source::unix_stream(feed),
     |_, feed| Source::tcp_stream(feed),
+    #[cfg(unix)]
     |_, feed| Source::non_blocking_pipe(feed),
+    #[cfg(unix)]
     |_, feed| Source::non_blocking_unix_stream(feed),
 ];
 
@@ -180,6 +194,7 @@ impl Source {
         Source::of_file("a file", nameless(directory, false)?, feed)
     }
 
+    #[cfg(unix)]
     /// A file in memory.
     pub fn memory(feed: Feed) -> io::Result<Source> {
         Source::of_file("a file in memory", file_in_memory()?, feed)
@@ -191,6 +206,7 @@ impl Source {
         Source::fed("a pipe", reader.into(), writer, feed)
     }
 
+    #[cfg(unix)]
     /// A Unix stream socket. A thread feeds it.
     pub fn unix_stream(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = UnixStream::pair()?;
@@ -207,12 +223,14 @@ impl Source {
         Source::fed("a TCP stream", reader.into(), writer, feed)
     }
 
+    #[cfg(unix)]
     /// A non-blocking pipe that gets a piece whenever the reader would block.
     pub fn non_blocking_pipe(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = io::pipe()?;
         Source::stepped("a non-blocking pipe", reader.into(), writer.into(), feed)
     }
 
+    #[cfg(unix)]
     /// A non-blocking Unix stream socket that gets a piece whenever the reader would block.
     pub fn non_blocking_unix_stream(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = UnixStream::pair()?;
@@ -263,7 +281,7 @@ impl Source {
         let mut segments = guarded.segments();
         let before: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
         let error = loop {
-            let outcome = read_fn(self.reader.as_fd(), &mut segments, &mut cursor);
+            let outcome = read_fn(self.reader.as_descriptor(), &mut segments, &mut cursor);
             reported += outcome.transferred;
             self.reported += outcome.transferred;
             let Some(error) = outcome.error else {
@@ -274,7 +292,7 @@ impl Source {
             if idle > MAX_IDLE || !would_block {
                 break Some(error);
             }
-            let Some(fed) = self.feeder.step(self.reader.as_fd())? else {
+            let Some(fed) = self.feeder.step(&self.reader)? else {
                 break Some(error);
             };
             resumptions += 1;
@@ -296,6 +314,7 @@ impl Source {
         })
     }
 
+    #[cfg(unix)]
     /// The descriptor, without its feed.
     #[must_use]
     pub fn into_reader(self) -> OwnedFd {
@@ -312,14 +331,18 @@ impl Source {
     ///
     /// If the feeding thread panicked.
     pub fn finish(self) -> io::Result<Vec<u8>> {
-        let mut reader = File::from(self.reader);
+        #[cfg(unix)]
+        let waiting = self.reader.try_clone()?;
+        #[cfg(windows)]
+        let waiting = ();
+        let mut reader = into_reader(self.reader);
         let mut feeder = self.feeder;
         let mut unread = Vec::new();
         loop {
             match reader.read_to_end(&mut unread) {
                 Ok(_) => break,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if feeder.step(reader.as_fd())?.is_none() {
+                    if feeder.step(&waiting)?.is_none() {
                         return Err(error);
                     }
                 }
@@ -346,7 +369,7 @@ impl Source {
 
     fn fed(
         name: &'static str,
-        reader: OwnedFd,
+        reader: OwnedDescriptor,
         to: impl Write + Send + 'static,
         feed: Feed,
     ) -> io::Result<Source> {
@@ -360,6 +383,7 @@ impl Source {
         })
     }
 
+    #[cfg(unix)]
     fn stepped(
         name: &'static str,
         reader: OwnedFd,
@@ -386,7 +410,8 @@ impl Source {
 impl Feeder {
     /// Delivers the next piece, or the end of the stream, to a reader that would block. Returns the number of
     /// bytes that had been delivered before; `None` for other feeders.
-    fn step(&mut self, reader: BorrowedFd<'_>) -> io::Result<Option<u64>> {
+    #[cfg(unix)]
+    fn step(&mut self, reader: &OwnedFd) -> io::Result<Option<u64>> {
         let Feeder::Stepped { to, feed } = self else {
             return Ok(None);
         };
@@ -396,10 +421,15 @@ impl Feeder {
             // Closes the writer. `to` is `None` already if the reader would block after the end.
             _ => {
                 *to = None;
-                until_readable(reader)?;
+                until_readable(reader.as_fd())?;
             }
         }
         Ok(Some(before))
+    }
+
+    #[cfg(windows)]
+    fn step<R>(&mut self, _: &R) -> io::Result<Option<u64>> {
+        Ok(None)
     }
 }
 
@@ -407,6 +437,7 @@ impl Feeder {
 ///
 /// The writer that was closed here may still be open in a child that another thread has started, until the
 /// child calls execve(2). The stream does not end before.
+#[cfg(unix)]
 fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
     let patience = Timespec {
         tv_sec: 60,
@@ -414,7 +445,7 @@ fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
     };
     loop {
         match poll(&mut [PollFd::new(&reader, PollFlags::IN)], Some(&patience)) {
-            Err(Errno::INTR) => {}
+            Err(rustix::io::Errno::INTR) => {}
             Ok(0) => {
                 let message = "the stream does not end: its writer is open elsewhere";
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
@@ -441,7 +472,7 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::read_ways::EXACT_READ_WAY;

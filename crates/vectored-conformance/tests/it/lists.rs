@@ -14,37 +14,7 @@ use vectored_conformance::outcome::Takes;
 use vectored_conformance::target::{self, Target};
 use vectored_conformance::write_ways::{DURABLE_WRITE_WAYS, RANDOM_QUEUE, drive};
 
-use crate::support::{
-    build_directory, content, expect_all_of, expect_whole, sizes_around_iov_max,
-    sizes_with_empties, write_ways,
-};
-
-fn into_every_target(sizes: &[usize]) {
-    for (way, mut write_fn) in write_ways() {
-        for target in target::suiting(way.takes, build_directory()) {
-            expect_whole(way, &mut write_fn, target, sizes);
-        }
-    }
-}
-
-#[test]
-fn mixed_lists_arrive_in_order_everywhere() {
-    for count in [1, 2, 17, 300] {
-        into_every_target(&mixed_sizes(count));
-    }
-}
-
-#[test]
-fn counts_around_iov_max_arrive_everywhere() {
-    sizes_around_iov_max().for_each(|sizes| into_every_target(&sizes));
-}
-
-#[test]
-fn empties_leading_trailing_between_and_alone_arrive_everywhere() {
-    for sizes in sizes_with_empties() {
-        into_every_target(&sizes);
-    }
-}
+use crate::support::{build_directory, content, expect_all_of, expect_whole, write_ways};
 
 /// The library coalesces adjacent segments, and short writes end within the coalesced entry.
 #[test]

@@ -1,5 +1,6 @@
 //! The conformance suite, over every way to write and to read a list.
 
+mod everywhere;
 #[cfg(unix)]
 mod faults;
 #[cfg(unix)]
@@ -12,9 +13,6 @@ mod read_lists;
 mod seeds;
 #[cfg(unix)]
 mod soak;
-#[cfg(unix)]
 mod support;
 #[cfg(windows)]
 mod windows;
-#[cfg(windows)]
-mod windows_reads;

@@ -16,45 +16,11 @@ use vectored_conformance::read_ways::{AtEof, BROKEN_READ_WAY, READ_WAYS, ReadWay
 use vectored_conformance::rings::ring_read_ways;
 use vectored_conformance::source::{self, Feed, Source};
 
-use crate::support::{
-    build_directory, content, expect_filled, expect_model, read_ways, sizes_around_iov_max,
-    sizes_with_empties,
-};
+use crate::everywhere::PIECES;
+use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
 
 /// The bytes of a source after the list. They must stay there.
 const BEYOND: usize = 9000;
-
-/// Sizes of the pieces of a feed. Calls end within segments, at their ends, and far after them.
-const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
-
-/// Reads a list from every source, which has more bytes after it.
-fn from_every_source(sizes: &[usize]) {
-    let feed = Feed::new(content(&[sizes, &[BEYOND]].concat()), &PIECES);
-    for (way, mut read_fn) in read_ways() {
-        for source in source::suiting(way.takes, build_directory(), &feed) {
-            expect_filled(way, &mut read_fn, source, sizes);
-        }
-    }
-}
-
-#[test]
-fn mixed_lists_are_filled_in_order_from_everywhere() {
-    for count in [1, 2, 17, 300] {
-        from_every_source(&mixed_sizes(count));
-    }
-}
-
-#[test]
-fn counts_around_iov_max_are_filled_from_everywhere() {
-    sizes_around_iov_max().for_each(|sizes| from_every_source(&sizes));
-}
-
-#[test]
-fn empties_leading_trailing_between_and_alone_are_filled_from_everywhere() {
-    for sizes in sizes_with_empties() {
-        from_every_source(&sizes);
-    }
-}
 
 /// All lists of up to three segments of 0 to 3 bytes.
 fn small_lists() -> impl Iterator<Item = Vec<usize>> {
@@ -102,20 +68,6 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
                         assert_eq!(arrival.error.is_some(), fails, "{way:?}");
                     }
                 }
-            }
-        }
-    }
-}
-
-#[test]
-fn the_end_of_the_file_within_long_lists_is_told_with_the_exact_count() {
-    let sizes = mixed_sizes(1500);
-    let bytes: usize = sizes.iter().sum();
-    for held in [0, 1, 100_000, bytes - 1, bytes] {
-        let feed = Feed::new(content(&[held]), &[1, 60_000, 333, 0x10000, 0x10000]);
-        for (way, mut read_fn) in read_ways() {
-            for source in source::suiting(way.takes, build_directory(), &feed) {
-                expect_filled(way, &mut read_fn, source, &sizes);
             }
         }
     }

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
-use vectored::limits::iov_max;
+#[cfg(unix)]
 use vectored_conformance::in_flight::{read_ways_by, techniques, write_ways_by};
 use vectored_conformance::model::{bytes_lost, list, payload};
 use vectored_conformance::read_ways::{READ_WAYS, ReadFn, ReadWay};
+#[cfg(unix)]
 use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::write_ways::{COPY_WAYS, WRITE_WAYS, WriteFn, WriteWay};
+#[cfg(unix)]
+use vectored_conformance::write_ways::COPY_WAYS;
+use vectored_conformance::write_ways::{WRITE_WAYS, WriteFn, WriteWay};
 
 /// The directory of the build, on whatever file system it is.
 pub fn build_directory() -> &'static Path {
@@ -18,9 +21,12 @@ pub fn build_directory() -> &'static Path {
 
 /// Every way to write a list, with a fresh state.
 pub fn write_ways() -> impl Iterator<Item = (&'static WriteWay, WriteFn)> {
-    let in_flight = techniques().flat_map(write_ways_by);
-    let all = WRITE_WAYS.iter().chain(COPY_WAYS).chain(ring_write_ways());
-    all.chain(in_flight).map(|way| (way, (way.make)()))
+    let all = WRITE_WAYS.iter();
+    #[cfg(unix)]
+    let all = all.chain(COPY_WAYS).chain(ring_write_ways());
+    #[cfg(unix)]
+    let all = all.chain(techniques().flat_map(write_ways_by));
+    all.map(|way| (way, (way.make)()))
 }
 
 /// Writes a list of these sizes and expects all of it to arrive.
@@ -47,27 +53,12 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
 
 /// Every way to read a list, with a fresh state.
 pub fn read_ways() -> impl Iterator<Item = (&'static ReadWay, ReadFn)> {
-    let in_flight = techniques().flat_map(read_ways_by);
-    let all = READ_WAYS.iter().chain(ring_read_ways()).chain(in_flight);
+    let all = READ_WAYS.iter();
+    #[cfg(unix)]
+    let all = all
+        .chain(ring_read_ways())
+        .chain(techniques().flat_map(read_ways_by));
     all.map(|way| (way, (way.make)()))
-}
-
-/// Lists with counts around `IOV_MAX`, of tiny segments and of some that take an entry of their own, since they
-/// are too large to be copied or staged.
-pub fn sizes_around_iov_max() -> impl Iterator<Item = Vec<usize>> {
-    let max = iov_max();
-    let counts = [max - 1, max, max + 1, 2 * max].into_iter();
-    counts.flat_map(|count| [vec![700; count], vec![3; count]])
-}
-
-/// Lists with empty segments: in front, at the end, in between, and alone.
-pub fn sizes_with_empties() -> [Vec<usize>; 5] {
-    let max = iov_max();
-    let mut surrounded = vec![0; max];
-    surrounded.extend([5, 0, 0, 9000, 0]);
-    surrounded.extend(vec![0; max]);
-    let alternating = (0..2 * max).map(|i| i % 2 * 800).collect();
-    [vec![], vec![0], vec![0; max + 1], surrounded, alternating]
 }
 
 /// The bytes of buffers of these sizes in a row.

@@ -447,6 +447,19 @@ fn a_program_can_stop_a_copy_between_two_calls() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_pipe_keeps_its_size() {
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+    let (from, mut feeder) = io::pipe().unwrap();
+    let (_reader, sink) = io::pipe().unwrap();
+    fcntl_setpipe_size(&sink, 4096).unwrap();
+    feeder.write_all(&content(4000)).unwrap();
+    drop(feeder);
+    assert_eq!(copy(&from, &sink).unwrap(), 4000);
+    assert_eq!(fcntl_getpipe_size(&sink).unwrap(), 4096);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn more_than_a_call_moves_is_copied_whole() {
     let bytes = 2 * 0x7fff_f000 + 3;
     let file = rustix::fs::memfd_create("vectored", rustix::fs::MemfdFlags::CLOEXEC).unwrap();

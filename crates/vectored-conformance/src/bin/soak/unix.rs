@@ -104,13 +104,12 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
         directory: std::env::temp_dir(),
         write_ways: every(),
         read_ways: READ_WAYS.iter().collect(),
-        scripts: true,
         tokio: true,
         rings: false,
     };
     let only = |options: &mut Options, write_ways, read_ways| {
         (options.write_ways, options.read_ways) = (write_ways, read_ways);
-        (options.scripts, options.tokio) = (false, false);
+        options.tokio = false;
     };
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
@@ -166,10 +165,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Task, String> {
                     number(&word, &value()?)?,
                 ));
             }
-            "--broken" => {
-                only(&mut options, vec![&BROKEN_WRITE_WAY], vec![]);
-                options.scripts = true;
-            }
+            "--broken" => only(&mut options, vec![&BROKEN_WRITE_WAY], vec![]),
             "--broken-read" => only(&mut options, vec![], vec![ONLY_BROKEN_READ_WAY]),
             other => return Err(format!("unknown argument '{other}'")),
         }
