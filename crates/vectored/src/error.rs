@@ -192,28 +192,19 @@ mod tests {
     }
 
     #[test]
-    fn the_message_has_the_count_and_the_cause() {
+    fn the_message_has_the_count_what_was_done_and_the_cause() {
         // "No space left on device" on Unix.
-        let cause = io::Error::from_raw_os_error(codes::ENOSPC);
-        let check = |transferred, expected: &str| {
-            let message = no_space(transferred).to_string();
-            assert_eq!(message, format!("{expected}{cause}"));
-        };
-        check(300, "after 300 bytes were written: ");
-        check(1, "after 1 byte was written: ");
-        check(0, "before any byte was written: ");
-    }
-
-    #[test]
-    fn the_message_of_a_read_says_read() {
-        let check = |transferred, expected: &str| {
-            let error = TransferError::reading(transferred, io::ErrorKind::UnexpectedEof.into());
-            let message = error.to_string();
-            assert!(message.starts_with(expected), "{message}");
-        };
-        check(300, "after 300 bytes were read: ");
-        check(1, "after 1 byte was read: ");
-        check(0, "before any byte was read: ");
+        let cause = || io::Error::from_raw_os_error(codes::ENOSPC);
+        for (transferred, bytes) in [
+            (300, "after 300 bytes were"),
+            (1, "after 1 byte was"),
+            (0, "before any byte was"),
+        ] {
+            let written = no_space(transferred).to_string();
+            assert_eq!(written, format!("{bytes} written: {}", cause()));
+            let read = TransferError::reading(transferred, cause()).to_string();
+            assert_eq!(read, format!("{bytes} read: {}", cause()));
+        }
     }
 
     #[test]

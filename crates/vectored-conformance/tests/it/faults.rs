@@ -53,16 +53,6 @@ fn a_signal_storm_loses_nothing() {
 }
 
 #[test]
-fn a_non_blocking_descriptor_is_resumed_where_it_would_block() {
-    for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
-        for open in [Target::non_blocking_pipe, Target::non_blocking_unix_stream] {
-            let delivery = expect_whole(way, &mut write_fn, open().unwrap(), &mixed_sizes(3000));
-            assert!(delivery.resumptions > 0, "{way:?} never blocked");
-        }
-    }
-}
-
-#[test]
 fn a_broken_pipe_has_taken_what_was_counted() {
     for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
         let data = payload(&mixed_sizes(3000));

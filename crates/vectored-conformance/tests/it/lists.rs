@@ -12,7 +12,7 @@ use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
 use vectored_conformance::outcome::Takes;
 use vectored_conformance::target::{self, Target};
-use vectored_conformance::write_ways::{DURABLE_WRITE_WAYS, RANDOM_QUEUE, drive};
+use vectored_conformance::write_ways::{DURABLE_WRITE_WAYS, RANDOM_QUEUE};
 
 use crate::support::{build_directory, content, expect_all_of, expect_whole, write_ways};
 
@@ -151,41 +151,6 @@ fn a_queue_of_more_bytes_than_a_call_moves_is_written_whole() {
     assert_eq!(queue.write_some(&null).unwrap(), 1);
     assert_eq!(queue.write_some(&null).unwrap(), 0);
     assert_eq!(fill().write_to(&null).unwrap(), total as u64);
-}
-
-/// `/dev/null` keeps no bytes, so the test compares the addresses that each call is given.
-#[test]
-fn no_batch_exceeds_the_most_that_a_call_moves() {
-    let chunk = vec![0; 64 << 20];
-    let segments = vec![IoSlice::new(&chunk); 100];
-    let mut cursor = SegmentCursor::new();
-    let mut place = (0, 0);
-    let mut calls = 0;
-    let outcome = drive(&segments, &mut cursor, |batch, _| {
-        let bytes: usize = batch.iter().map(|slice| slice.len()).sum();
-        assert!(bytes <= 0x7fff_f000);
-        // Every other call is short.
-        calls += 1;
-        let went = if calls % 2 == 0 { bytes } else { bytes - 1_234_567 };
-        let mut left = went;
-        for slice in batch {
-            let (segment, offset) = place;
-            assert_eq!(slice.as_ptr(), segments[segment][offset..].as_ptr());
-            let here = slice.len().min(left);
-            left -= here;
-            place = match offset + here {
-                end if end == segments[segment].len() => (segment + 1, 0),
-                end => (segment, end),
-            };
-            if left == 0 {
-                break;
-            }
-        }
-        Ok(went)
-    });
-    assert_eq!(outcome.transferred, 100 * (64 << 20));
-    assert_eq!(place, (100, 0));
-    assert!(calls >= 4, "{calls}");
 }
 
 /// If the file system refuses the flag, `OnRefusal::Fallback` retries without it.

@@ -33,18 +33,6 @@ fn a_signal_storm_loses_no_byte_of_a_read() {
     }
 }
 
-#[test]
-fn a_non_blocking_source_is_resumed_where_it_had_no_more() {
-    let sizes = mixed_sizes(3000);
-    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
-        for open in [Source::non_blocking_pipe, Source::non_blocking_unix_stream] {
-            let feed = Feed::new(content(&sizes), &[5000, 3, 40_000]);
-            let arrival = expect_filled(way, &mut read_fn, open(feed).unwrap(), &sizes);
-            assert!(arrival.resumptions > 20, "{way:?} never blocked");
-        }
-    }
-}
-
 /// Reads a list of three calls by every way that scatters. strace answers a call by the rule of the role.
 ///
 /// strace counts the calls of each thread, so each way gets a new thread.

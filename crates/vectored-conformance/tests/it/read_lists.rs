@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use proptest::prelude::*;
 use vectored::SegmentCursor;
 use vectored::limits::MAX_CALL_BYTES;
 use vectored_conformance::host::{Mount, report_skip};
@@ -255,38 +254,6 @@ fn lists_are_filled_from_files_on_tmpfs() {
             "lists_are_filled_from_files_on_tmpfs",
             "there is no /dev/shm",
         );
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
-
-    #[test]
-    fn any_list_from_any_feed_is_what_the_model_says(
-        sizes in prop::collection::vec(
-            prop_oneof![2 => Just(0), 4 => 1..8_usize, 3 => 8..1000_usize, 1 => 1000..30_000_usize],
-            0..60,
-        ),
-        pieces in prop::collection::vec(
-            prop_oneof![1..8_usize, 8..1000_usize, 1000..60_000_usize], 1..6
-        ),
-        // The bytes of the source ÷ the bytes of the list.
-        held in prop_oneof![Just(1.0), 0.0..1.2],
-        open in 0..source::ALL.len(),
-    ) {
-        // A source for a short list has more bytes after the list.
-        let total = sizes.iter().sum::<usize>() as f64 * held;
-        let whole = content(&[total as usize + 20 * usize::from(held > 1.0)]);
-        // Pieces of single bytes would take too long with a long list.
-        let least = whole.len() / 300;
-        let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
-        for (way, mut read_fn) in read_ways() {
-            let feed = Feed::new(whole.clone(), &pieces);
-            let source = source::ALL[open](build_directory(), feed).unwrap();
-            if source.suits(way.takes) {
-                expect_filled(way, &mut read_fn, source, &sizes);
-            }
-        }
     }
 }
 

@@ -547,7 +547,8 @@ fn the_buffer_follows_from_the_model_and_the_size() {
         pipes.map(|bytes| most_bytes(0, FileKind::Fifo, bytes, &usual)),
         expected
     );
-    let changes: [(fn(&mut CostModel), usize); 6] = [
+    type Change = fn(&mut CostModel);
+    let changes: [(Change, usize); 6] = [
         (|costs| costs.call_ns = 3.0, 512 << 10),
         (|costs| costs.call_ns = 0.0, 16 << 10),
         (|costs| costs.call_ns = -1.0, 16 << 10),

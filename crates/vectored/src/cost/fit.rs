@@ -323,7 +323,12 @@ mod tests {
         #[test]
         fn no_cost_is_negative_or_infinite_for_any_measurements(
             times in prop::collection::vec(
-                (1_usize..3000, 1_u64..1_000_000, any::<f64>(), any::<f64>(), -10.0..1e9), 0..20,
+                (
+                    prop_oneof![4 => 1_usize..3000, 1 => Just(usize::MAX)],
+                    prop_oneof![4 => 1_u64..1_000_000, 1 => Just(u64::MAX), 1 => Just(1)],
+                    any::<f64>(), any::<f64>(), -10.0..1e9,
+                ),
+                0..20,
             ),
         ) {
             let observations: Vec<Observation> = times
@@ -336,35 +341,6 @@ mod tests {
             let fitted = CostModel::fit(CostModel::default(), &observations);
             for number in numbers(&fitted) {
                 prop_assert!(number >= 0.0 && number.is_finite(), "{fitted:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn absurd_lists_give_finite_costs() {
-        let odd = |segment_count, bytes, ns| Observation {
-            segment_count,
-            bytes,
-            write_ns: ns,
-            writev_ns: ns,
-            copy_then_write_ns: 2.0 * ns,
-        };
-        let free_copies = CostModel {
-            copy_byte_ns: 0.0,
-            copy_byte_uncached_ns: 0.0,
-            ..CostModel::default()
-        };
-        for prior in [CostModel::default(), free_copies] {
-            for observations in [
-                vec![],
-                vec![odd(usize::MAX, u64::MAX, 1.0)],
-                vec![odd(2, u64::MAX, 1e-6), odd(3, u64::MAX / 3, 1e-6)],
-                vec![odd(usize::MAX, 1, 1e300), odd(1, u64::MAX, 1e-300)],
-            ] {
-                let fitted = CostModel::fit(prior, &observations);
-                for number in numbers(&fitted) {
-                    assert!(number >= 0.0 && number.is_finite(), "{fitted:?}");
-                }
             }
         }
     }

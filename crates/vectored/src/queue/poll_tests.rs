@@ -38,13 +38,17 @@ impl AsyncWrite for Collector {
     }
 }
 
+fn joining(join_below_bytes: usize) -> QueuePolicy {
+    QueuePolicy {
+        copy_below_bytes: 0,
+        join_below_bytes,
+        ..QueuePolicy::default()
+    }
+}
+
 #[test]
 fn a_writer_that_does_not_gather_gets_joined_pieces_and_long_segments_as_they_are() {
-    let policy = QueuePolicy {
-        copy_below_bytes: 0,
-        join_below_bytes: 64,
-        ..QueuePolicy::default()
-    };
+    let policy = joining(64);
     let calls = |sizes: &[usize]| {
         let mut queue = SegmentQueue::with_policy(policy);
         sizes.iter().for_each(|size| queue.push(vec![1; *size]));
@@ -61,10 +65,8 @@ fn a_writer_that_does_not_gather_gets_joined_pieces_and_long_segments_as_they_ar
 #[test]
 fn a_long_record_is_one_call_of_a_writer_that_does_not_gather() {
     let policy = QueuePolicy {
-        copy_below_bytes: 0,
-        join_below_bytes: 64,
         chunk_bytes: 30,
-        ..QueuePolicy::default()
+        ..joining(64)
     };
     let mut queue = SegmentQueue::with_policy(policy);
     for _ in 0..3 {
@@ -80,11 +82,7 @@ fn a_long_record_is_one_call_of_a_writer_that_does_not_gather() {
 
 #[test]
 fn the_rest_of_a_long_record_is_not_copied_for_each_part_that_the_writer_takes() {
-    let policy = QueuePolicy {
-        copy_below_bytes: 0,
-        join_below_bytes: 64,
-        ..QueuePolicy::default()
-    };
+    let policy = joining(64);
     let mut queue = SegmentQueue::with_policy(policy);
     (0..1_000).for_each(|_| queue.push(vec![1; 10]));
     queue.end_record();
@@ -103,11 +101,7 @@ fn the_rest_of_a_long_record_is_not_copied_for_each_part_that_the_writer_takes()
 
 #[test]
 fn memory_for_joining_goes_back() {
-    let policy = QueuePolicy {
-        copy_below_bytes: 0,
-        join_below_bytes: 1 << 20,
-        ..QueuePolicy::default()
-    };
+    let policy = joining(1 << 20);
     let mut queue = SegmentQueue::with_policy(policy);
     let cx = &mut Context::from_waker(Waker::noop());
     let mut turn = |segment_bytes: usize| {

@@ -35,7 +35,7 @@ use crate::transfer::write_loop::FnSink;
 ///
 /// On a socket that keeps messages apart (one that is not a stream), each call is one message. The functions
 /// that write streams ([`write_all`](crate::write_all), [`resume_write`](crate::resume_write),
-/// `write_all_with` and those of [`Gather`](crate::Gather), and `BufSender`) therefore refuse a socket of any
+/// `write_all_with` and the functions of [`Gather`](crate::Gather)) therefore refuse a socket of any
 /// type but `SOCK_STREAM` (datagram, `SOCK_SEQPACKET`, raw) with [`InvalidInput`](std::io::ErrorKind::InvalidInput)
 /// before any byte, if the list is not exactly one message:
 ///

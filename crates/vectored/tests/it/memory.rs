@@ -1,7 +1,7 @@
 //! Models with more staging than there is memory.
 
 use std::fs::File;
-use std::io::{IoSlice, IoSliceMut, Seek, Write};
+use std::io::{IoSliceMut, Seek};
 use std::process::Command;
 
 use vectored::cost::CopyThresholds;
@@ -58,7 +58,7 @@ fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
                     0 => gather.write_all(&file, &segments),
                     1 => gather.write_all_at(&file, &segments, 0),
                     2 => gather.resume_write(&file, &segments, cursor),
-                    _ => write_by_writer(&file, &segments, &model),
+                    _ => GatherWriter::with_model(100, model, &file).write_all_vectored(&segments),
                 };
                 assert_eq!(written.unwrap(), expected.len() as u64, "{sizes:?}");
                 assert!(std::fs::read(&path.0).unwrap() == expected, "{sizes:?}");
@@ -75,19 +75,4 @@ fn a_model_with_more_staging_than_there_is_memory_copies_nothing() {
             }
         }
     }
-}
-
-fn write_by_writer(
-    file: &File,
-    segments: &[IoSlice<'_>],
-    model: &CostModel,
-) -> Result<u64, vectored::TransferError> {
-    let mut writer = GatherWriter::with_model(100, *model, file);
-    let mut written = 0;
-    for segment in segments {
-        writer.write_all(segment).unwrap();
-        written += segment.len() as u64;
-    }
-    writer.flush().unwrap();
-    Ok(written)
 }

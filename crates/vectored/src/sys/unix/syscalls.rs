@@ -309,37 +309,6 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
-    /// The address of a C caller's empty entry may be null. A slice at null is an error that the checks of test builds
-    /// find.
-    #[test]
-    #[cfg_attr(miri, ignore = "Miri reads the memory in the kernel's place")]
-    fn an_empty_entry_is_passed_by_its_address() {
-        let entry = libc::iovec {
-            iov_base: std::ptr::null_mut(),
-            iov_len: 0,
-        };
-        // SAFETY: it has the layout of an entry, whose bytes nothing reads or writes.
-        let from = unsafe { [std::mem::transmute::<libc::iovec, IoSlice<'_>>(entry)] };
-        // SAFETY: as above.
-        let mut to = unsafe { [std::mem::transmute::<libc::iovec, IoSliceMut<'_>>(entry)] };
-        let (reader, writer) = io::pipe().unwrap();
-        let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
-        let path = std::env::current_exe().unwrap();
-        let file = std::fs::File::open(path).unwrap();
-        write_entries(writer.as_fd(), &[IoSlice::new(b"word")]).unwrap();
-        let null = std::fs::File::create("/dev/null").unwrap();
-        for result in [
-            pwrite_slices(null.as_fd(), &from, 0),
-            write_slices(writer.as_fd(), &from),
-            write_entries(writer.as_fd(), &from),
-            send_slices(socket.as_fd(), &from, true),
-            read_slices(reader.as_fd(), &mut to),
-            read_slices_at(file.as_fd(), &mut to, 0),
-        ] {
-            assert_eq!(result.unwrap(), 0);
-        }
-    }
-
     #[test]
     fn an_error_of_a_coalesced_call_is_passed_on() {
         let data = *b"01234567";
