@@ -202,7 +202,7 @@ write direct=true | mmap writev | omit mmap
 write direct=true target=pipe | writev | --direct applies only to files
 write direct=true cache=cold | writev | not the CPU
 write direct=true writers=2 | writev | lists are not aligned
-read direct=true | readv | the page cache is bypassed
+read direct=true page_cache=hot | readv | the page cache is bypassed
 read target=null | readv | cannot read from null
 read cache=cold | readv | --cache applies only to writes
 read target=pipe | readv | --page-cache applies only to files that are read
