@@ -451,11 +451,11 @@ fn a_pipe_keeps_its_size() {
     use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
     let (from, mut feeder) = io::pipe().unwrap();
     let (_reader, sink) = io::pipe().unwrap();
-    fcntl_setpipe_size(&sink, 4096).unwrap();
+    fcntl_setpipe_size(&sink, 8192).unwrap();
     feeder.write_all(&content(4000)).unwrap();
     drop(feeder);
     assert_eq!(copy(&from, &sink).unwrap(), 4000);
-    assert_eq!(fcntl_getpipe_size(&sink).unwrap(), 4096);
+    assert_eq!(fcntl_getpipe_size(&sink).unwrap(), 8192);
 }
 
 #[test]
