@@ -549,7 +549,7 @@ struct vectored_cost_model *vectored_cost_model_for_target(int target);
  * for all others it is not used and may be NULL.
  *
  * Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `directory` is NULL and `target` is a file, ENOMEM,
- * and those of the system calls that make and write the descriptors.
+ * and the errors of the system calls that make and write the descriptors.
  */
 struct vectored_cost_model *vectored_cost_model_calibrate(int target,
                                                           const char *directory,
