@@ -357,7 +357,9 @@ fn wrong_writes_are_caught_if_each_call_is_synced_or_a_thread_reads() {
             }
         }
     }
-    for fault in OF_WRITES {
+    // A visit may have fewer than 20 such calls.
+    let in_few_calls = |fault: &Fault| !matches!(fault, Fault::OnlyMuchLater);
+    for fault in OF_WRITES.into_iter().filter(in_few_calls) {
         // Larger than the target, so a thread reads. A surplus segment of the smaller size fits into the pipe; only the
         // thread can remove one of the larger size.
         for (target, bytes) in [
