@@ -28,6 +28,9 @@ const NOT_INHERITED: &str = "CARGO_ENCODED_RUSTFLAGS CC CFLAGS CLICOLOR CLICOLOR
     GZIP JAVA_TOOL_OPTIONS LANGUAGE LDFLAGS LINES MAKEFLAGS NODE_OPTIONS NO_COLOR POSIXLY_CORRECT PYTHONPATH PYTHONUNBUFFERED \
     RUSTDOCFLAGS RUSTFLAGS TAR_OPTIONS";
 
+/// Examples that need a peer or the name of a file. Tests of their packages include and run them.
+const WITH_A_PEER: [&str; 3] = ["copy_progress", "echo_frames", "tcp_message"];
+
 /// The first line of a bench, which runs as `cargo test --benches` runs it, not optimised: times depend on the machine,
 /// so they decide nothing.
 const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for information";
@@ -199,7 +202,11 @@ fn program<'a>(
     let is_bench = target.kind == "bench";
     let kind = match &*target.kind {
         _ if target.is_tested => "tests",
-        kind @ ("example" | "bench") if target.is_program => kind,
+        kind @ ("example" | "bench")
+            if target.is_program && !WITH_A_PEER.contains(&&*target.name) =>
+        {
+            kind
+        }
         _ => return None,
     };
     let name = if target.kind == "lib" { "lib" } else { &target.name };
