@@ -64,7 +64,7 @@ else
     for file in $(ldd "$(command -v strace)" | grep -o '/[^ ]*') "$(command -v strace)"; do
         install -D "$file" "$root$file"
     done
-    use "calls instead of 2000" "vectored advise -- sh x.sh"
+    use " instead of 2000" "vectored advise -- sh x.sh"
 fi
 rm -rf "$root"
 

@@ -87,7 +87,7 @@ def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | Non
     With `offset`, write at that place of a file. The file's position is neither used nor moved. Linux appends to a file that
     is open with "ab" (O_APPEND), whatever the offset is.
 
-    A list of more than IOV_MAX buffers, and one of which a call takes only a part, takes several system calls. Other
+    A list of more than IOV_MAX buffers takes several system calls; so does a list if a call takes only a part. Other
     writers may write between them. For short buffers, Gather.write_all is faster.
 
     On a non-blocking descriptor that is full, it raises BlockingIOError. Use resume_write if you expect that.
