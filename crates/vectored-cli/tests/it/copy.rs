@@ -166,7 +166,7 @@ fn a_named_file_is_made_with_the_mode_of_the_input_and_not_overwritten_unasked()
         (0o755, "umask 022; COPY from to --sync", 0o755),
         (0o4777, "umask 027; COPY from to", 0o750),
         (0o444, "umask 0; COPY from to", 0o444),
-        // As any program makes a file.
+        // A copy from a pipe has no mode to keep: the mask alone decides.
         (0o755, "umask 027; cat from | COPY - to", 0o640),
         (
             0o755,

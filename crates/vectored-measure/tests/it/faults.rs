@@ -21,7 +21,7 @@ pub enum Fault {
     ByteChanged,
     BytesSwapped,
     SegmentsSwapped,
-    /// A read takes all bytes, but does not copy those of one segment to it.
+    /// A read takes all bytes, but leaves one segment unfilled.
     SegmentDropped,
     /// A read takes a segment too much.
     SegmentDoubled,

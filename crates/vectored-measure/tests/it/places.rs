@@ -41,7 +41,7 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
     // small samples may need the thread. So only large ones are tested.
     for (cell, drain) in [
         (write(pipe, 3, 4096), Some(BetweenSamples)),
-        // Longer lists would fit a pipe, too.
+        // From 12,289 B on a thread reads, although a pipe has room for more.
         (write(pipe, 1, 12_289), Some(ReaderThread)),
         // One call fits, two do not.
         (write(unix, 1, 120_000), Some(BetweenSamples)),

@@ -285,17 +285,11 @@ fn progress_hears_each_call_and_can_stop() {
 
 #[test]
 fn progress_is_heard_while_the_input_is_silent_and_at_its_end() {
-    let of_pipes = Plan {
-        technique: Technique::Splice,
-        is_zero_the_end: true,
-        is_short_the_last: false,
-        ..OF_FILES
-    };
     let read = Plan {
         technique: Technique::ReadWrite,
         ..OF_FILES
     };
-    for plan in [of_pipes, read] {
+    for plan in [OF_PIPES, read] {
         // After the bytes: two silences, and the end.
         for stop_at in 1..=5 {
             let mut heard = Vec::new();

@@ -134,7 +134,7 @@ fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
     segments.extend(rest.chunks(8).map(IoSlice::new));
     let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
     let calls = entries_of_calls(&mut gather, &segments);
-    // As it is: it is one piece to the kernel.
+    // The list is not split: the kernel takes it as one piece.
     assert_eq!((calls.len(), calls[0].len()), (1, 11));
 }
 

@@ -479,7 +479,7 @@ make | make prog |  |  |
             r"Before the edit: cp {name}/real.py {name}/real.py.old. After it: vectored versus --input '{name}/in put' --same '{name}/it'\''s' "
         );
         let typed = text.strip_prefix(&begin).expect(&text);
-        // As a shell takes it, then as `versus` does.
+        // A shell splits the line into commands, and `versus` splits each command.
         let commands = split(typed).unwrap();
         let words = |name: &str| {
             ["python3", name, "a b", "it's", "*"]

@@ -41,7 +41,7 @@ fn calls_that_cannot_observe_lie_between_harmlessly() {
         let expected = "adjacent-writes file 2→1: write 4 [harmless-between]".to_owned();
         assert!(found.contains(&expected), "{found:?}: {:?}", lines[4]);
     }
-    // What a logger asks for between any two records.
+    // A logger makes these calls between two records.
     for question in ["getpid", "gettid", "clock_gettime"] {
         check! {
             open(3), write(3, 8), call(question), write(3, 8) => "adjacent-writes file 2→1: write 4 [adjacent]"
