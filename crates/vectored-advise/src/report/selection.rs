@@ -19,7 +19,7 @@ const SHOWN_USES: usize = 8;
 /// Fewest calls of a file or descriptor that is shown; it also has at least 1 % of all calls.
 const MIN_CALLS: u64 = 100;
 
-/// Findings below this share of all savings are summed up.
+/// Findings below this share of all savings and waits are summed up.
 const MIN_PART: f64 = 0.01;
 
 /// The content of a report.
@@ -47,7 +47,7 @@ pub struct Selection {
 /// The content of a report, with up to `top` findings and `top` uncounted ones.
 pub fn selection(advisory: &Advisory, top: usize) -> Selection {
     // Findings that hardly matter are summed up, unless none matters more.
-    let least_s = advisory.saving_s * MIN_PART;
+    let least_s = (advisory.saving_s + advisory.stalled_s) * MIN_PART;
     let matters = |one: &Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
     let mattering = advisory.findings.iter().filter(|one| matters(one)).count();
     let shown = &advisory.findings[..mattering.max(1).min(top).min(advisory.findings.len())];

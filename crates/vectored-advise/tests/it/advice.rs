@@ -415,6 +415,12 @@ fn what_hardly_matters_is_summed_up() {
     );
     some.findings.drain(..2);
     assert!(table(&some, TOP).contains("saves 90.0 µs"));
+    // 14 ms are more than 1 % of 1.29 s, and less than 1 % of 3.29 s, where answers waited 2 s.
+    let mut waiting = fixed();
+    waiting.findings[2].saving_s = 0.014;
+    assert!(!table(&waiting, TOP).contains("more finding"));
+    waiting.stalled_s = 2.0;
+    assert!(table(&waiting, TOP).contains("\n1 more finding would save 14.0 ms."));
 }
 
 #[test]

@@ -40,9 +40,15 @@ impl NamedFiles {
     }
 
     pub(crate) fn add(&mut self, other: NamedFiles) {
-        self.made.extend(other.made);
-        self.changed.extend(other.changed);
-        self.links.extend(other.links);
+        for path in other.made {
+            self.make(&path);
+        }
+        for path in other.changed {
+            self.change(&path);
+        }
+        for (from, to) in other.links {
+            self.link(from, to);
+        }
     }
 }
 
@@ -129,7 +135,7 @@ fn names(first: PathBuf, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
     names
 }
 
-/// A path of a log, without the escapes of strace.
+/// The path that strace prints with these escapes.
 pub fn unescaped(text: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -143,6 +149,12 @@ pub fn unescaped(text: &[u8]) -> PathBuf {
                     .take_while(|digit| matches!(digit, b'0'..=b'7'));
                 let value = |sum: u8, digit: &u8| sum.wrapping_mul(8).wrapping_add(digit - b'0');
                 (digits.clone().fold(0, value), digits.count())
+            }
+            (b'\\', [b'x', high, low, ..])
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                let digit = |digit: u8| (digit as char).to_digit(16).unwrap_or_default() as u8;
+                (digit(*high) * 16 + digit(*low), 3)
             }
             (b'\\', [escape, ..]) => match escape {
                 b'n' => (b'\n', 1),
@@ -162,4 +174,20 @@ pub fn unescaped(text: &[u8]) -> PathBuf {
 
 fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unescaped;
+
+    #[test]
+    fn octal_hexadecimal_and_named_escapes_are_decoded() {
+        for (text, path) in [
+            (r"/a\x22\\x22", "/a\"\\x22"),
+            (r"/\303\274\0", "/\u{fc}\0"),
+            (r"/\xc3\xbc\t\x4", "/\u{fc}\tx4"),
+        ] {
+            assert_eq!(unescaped(text.as_bytes()).to_str(), Some(path), "{text}");
+        }
+    }
 }

@@ -74,10 +74,11 @@ impl Ran {
         }
     }
 
-    /// A path as it is typed: from the working directory if it lies there.
+    /// A path as it is typed: from the working directory if it lies there, and never like an option.
     fn near(&self, path: &Path) -> Option<String> {
-        let near = path.strip_prefix(&self.here).unwrap_or(path);
-        Some(near.to_str()?.to_owned())
+        let near = path.strip_prefix(&self.here).unwrap_or(path).to_str()?;
+        let before = if near.starts_with('-') { "./" } else { "" };
+        Some(format!("{before}{near}"))
     }
 }
 
@@ -256,6 +257,14 @@ mod tests {
         });
         advisory.findings.push(from_value(finding).unwrap());
         advisory
+    }
+
+    #[test]
+    fn a_name_that_looks_like_an_option_is_typed_with_its_folder() {
+        let ran = ran(".", "", "", "");
+        for (name, typed) in [("-out", "./-out"), ("dir/-out", "dir/-out"), ("o-", "o-")] {
+            assert_eq!(ran.near(&ran.here.join(name)).as_deref(), Some(typed));
+        }
     }
 
     /// The command, its programs, what they read and wrote; then the one word that is a copy, or the files that are kept.
