@@ -277,8 +277,13 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
         let mut others = side.files.iter();
         file.sha256.is_some() && others.any(|other| other.sha256 == file.sha256)
     };
-    let both = old.files.iter().filter(|file| is_in(file, new));
-    let both: Vec<&str> = both.map(|file| &*file.path).collect();
+    let both = || old.files.iter().filter(|file| is_in(file, new));
+    let mapped = both()
+        .filter(|file| file.as_what == FileUse::Mapped)
+        .count();
+    let named = Some(some_of(both())).filter(|named| !named.is_empty());
+    let mapped = (mapped > 0).then(|| count(mapped, "mapped file"));
+    let both: Vec<String> = named.into_iter().chain(mapped).collect();
     let row = |(side, file): (&Side, &File)| -> Vec<Cell> {
         let how = match file.as_what {
             FileUse::Executed => "executed",
@@ -310,7 +315,7 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
         }));
     }
     if !both.is_empty() {
-        let text = format!("of the same content: {}", enumerated(&both));
+        let text = format!("of the same content: {}", both.join("; "));
         blocks.push(Block::Sentence(Sentence::of("both", text)));
     }
     (!blocks.is_empty()).then(|| Section {

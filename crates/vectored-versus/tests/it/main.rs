@@ -66,6 +66,14 @@ fn side(name: &str, command: &str, writes: u64, runs: Vec<Run>) -> Side {
         sha256: Some(sum.repeat(64)),
     };
     let program = command.split(' ').next().unwrap();
+    let libraries =
+        (1..=8).map(|n| file(&format!("/lib/lib{n}.so"), FileUse::Mapped, &n.to_string()));
+    let program = file(
+        program,
+        FileUse::Executed,
+        if name == "old" { "a" } else { "b" },
+    );
+    let shared = file("/bin/sh", FileUse::Executed, "c");
     Side {
         name: name.to_owned(),
         command: command.to_owned(),
@@ -74,14 +82,7 @@ fn side(name: &str, command: &str, writes: u64, runs: Vec<Run>) -> Side {
         failed: Vec::new(),
         runs,
         calls: Some(calls(writes)),
-        files: vec![
-            file(
-                program,
-                FileUse::Executed,
-                if name == "old" { "a" } else { "b" },
-            ),
-            file("/lib/libc.so.6", FileUse::Mapped, "c"),
-        ],
+        files: libraries.chain([program, shared]).collect(),
         left_behind: 0,
     }
 }
