@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use vectored_machine::platform::command_run::{Ended, RunError, run};
@@ -191,8 +192,16 @@ impl CopyProgram {
         let mut command = self.command(bench, places);
         command.stdin(stdin).stdout(stdout).stderr(stderr);
         let cpu = bench.reader_cpu;
-        let drained = reader.map(|reader| std::thread::spawn(move || last_line(reader, cpu, 0)));
-        let said = std::thread::spawn(move || last_line(said, None, SAID_BYTES));
+        let read_to_its_end = |from: PipeReader, cpu, limit| {
+            Builder::new()
+                .spawn(move || last_line(from, cpu, limit))
+                .map_err(MeasureError::io(
+                    "cannot start a thread that reads what a program writes",
+                ))
+        };
+        let drained = reader.map(|reader| read_to_its_end(reader, cpu, 0));
+        let drained = drained.transpose()?;
+        let said = read_to_its_end(said, None, SAID_BYTES)?;
         let began = Instant::now();
         let mut is_stopped = || {
             bench.eta.within(began.elapsed().as_secs_f64());
