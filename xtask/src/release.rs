@@ -19,7 +19,7 @@ const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 const INSTALL_DENY: &str = "install --quiet --locked cargo-deny@0.20.2";
 
 /// Runs the checks of `deny.toml`. Building cargo-deny takes minutes: only the continuous integration does that, and fails
-/// without it. Elsewhere the checks are skipped without it, and everywhere that of advisories if their database is out of reach.
+/// without it. Elsewhere the checks are skipped without it, and everywhere the check of advisories if their database is out of reach.
 pub fn deny() -> Result<()> {
     let is_there = || works(&mut cargo_words("deny --version"));
     if !is_there() && (!in_ci() || run_command(&mut cargo_words(INSTALL_DENY)).is_err()) {

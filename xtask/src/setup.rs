@@ -156,8 +156,8 @@ pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
     Ok(())
 }
 
-/// Runs apt-get, and runs it again as long as another one holds a lock: `DPkg::Lock::Timeout` waits for that of dpkg alone, not
-/// for those of the lists and of the archives.
+/// Runs apt-get, and runs it again as long as another one holds a lock: `DPkg::Lock::Timeout` waits for the lock of dpkg alone, not
+/// for the locks of the lists and of the archives.
 fn wait_for_locks(command: &mut Command, pause: Duration, until: Instant) -> Result<()> {
     let path = target_folder().join("apt-errors");
     loop {

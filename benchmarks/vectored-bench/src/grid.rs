@@ -5,7 +5,7 @@ use vectored_results::model::{Cache, Cell, CellSpec, IovecSetup, LeftOut, Worklo
 use crate::bench_target::BenchTarget;
 use crate::mix::Mix;
 
-/// Segment counts of the plain grid. A calibration measures them, too.
+/// Segment counts of the plain grid. A calibration also measures them.
 pub const COUNTS: [usize; 4] = [2, 8, 64, 1000];
 
 /// Held-out segment counts: no calibration measures them.
@@ -14,7 +14,7 @@ pub const HELD_OUT_COUNTS: [usize; 4] = [5, 24, 130, 800];
 /// Segment sizes of the plain grid, in bytes.
 pub const SIZES: [usize; 8] = [3, 10, 50, 100, 300, 1000, 4096, 16384];
 
-/// Held-out segment sizes, between those of the plain grid, in bytes.
+/// Held-out segment sizes, between the sizes of the plain grid, in bytes.
 pub const HELD_OUT_SIZES: [usize; 6] = [7, 30, 180, 550, 2000, 7000];
 
 /// Segment sizes of cold cells, in bytes. Fewer, since a cold cell takes longer.
@@ -115,7 +115,7 @@ pub struct Part {
     pub target: BenchTarget,
     /// The state of the caches.
     pub cache: Cache,
-    /// Cells in which the peers are measured, too.
+    /// Cells in which the peers are also measured.
     pub with_peers: Vec<CellSpec>,
     /// Cells with the library and the techniques by hand only.
     pub without_peers: Vec<CellSpec>,

@@ -1,6 +1,6 @@
 //! The languages of programs: how each is known, and its remedies, by way of moving bytes and by what the remedy does. A language is a
 //! [`Runtime`], one block of the table below, and a program in
-//! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "not" is that of the program before the
+//! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "not" is in the program before the
 //! change, if it is there. The text before a colon is what the program has. What a buffer still has is written by the code after `=>`, at
 //! the places that the action names: a row of a buffer without that code does not compile.
 

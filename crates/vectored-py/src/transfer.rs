@@ -44,7 +44,7 @@ fn flush(file: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Refuses a file object whose position is before that of its descriptor. A pipe or a socket has none: what its object has
+/// Refuses a file object whose position is before the position of its descriptor. A pipe or a socket has none: what its object has
 /// read ahead is unknown.
 fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
     let py = file.py();

@@ -42,7 +42,7 @@ const SCRIPTS: [&str; 22] = [
     "pl", "pm", "py", "pyc", "R", "rb", "sh", "tcl", "ts",
 ];
 
-/// Whether the end of a name is that of a file that interpreters read as a program.
+/// Whether a file with this end of its name is a program for an interpreter.
 pub fn is_script_name(path: &str) -> bool {
     let (_, end) = path.rsplit_once('.').unwrap_or_default();
     SCRIPTS.contains(&end)

@@ -148,11 +148,11 @@ pub struct RuledLimit {
 pub struct Run {
     /// From before the start to the end of the command.
     pub wall_ns: u64,
-    /// CPU time in user mode, with that of the processes that the command waited for.
+    /// CPU time in user mode of the command and of the processes that it waited for.
     pub user_ns: u64,
     /// CPU time in the kernel.
     pub system_ns: u64,
-    /// The largest resident memory of one process. `None` if it is hardly above that of the process that started the
+    /// The largest resident memory of one process. `None` if it is hardly above the memory of the process that started the
     /// command, which the kernel counts for it.
     pub peak_bytes: Option<u64>,
     /// Context switches.

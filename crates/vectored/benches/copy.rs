@@ -1,7 +1,7 @@
 //! Copying lists of short segments into one buffer, against a `memcpy` for each:
 //! `cargo bench -p vectored --bench copy`.
 //!
-//! All techniques take turns within each round; the ratio is the median of those of the rounds.
+//! All techniques take turns within each round; the ratio is the median over the rounds.
 //! With `--test`, a few rounds of each. `--instructions TECHNIQUE BYTES COUNT CALLS` only copies, for
 //! a program that counts instructions: `cargo xtask instructions`.
 
@@ -135,7 +135,7 @@ fn compare(rounds: usize) {
     }
 }
 
-/// The time of a `memcpy` for each segment, in ns a segment, and that of each copier as a ratio.
+/// The time of a `memcpy` for each segment, in ns a segment, and the time of each copier as a ratio.
 fn measure(source: &Source, copiers: &[Copier], rounds: usize) -> (f64, Vec<f64>) {
     let segments = source.segments();
     let mut staging = Vec::with_capacity(source.memory.len());

@@ -106,7 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if connection.has_requests && ready.intersects(PollFlags::IN | PollFlags::HUP) {
                 connection.read_requests(&bodies)?;
             }
-            // Responses that were put in just now are sent, too: the socket usually takes them at once, without a
+            // Responses that were put in just now are also sent: the socket usually takes them at once, without a
             // poll.
             connection.send()?;
         }

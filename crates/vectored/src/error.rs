@@ -22,7 +22,7 @@ use std::io;
 /// # }
 /// ```
 ///
-/// Its message includes that of the `io::Error` ("after 300 bytes were written: No space left on device"), so
+/// Its message includes the message of the `io::Error` ("after 300 bytes were written: No space left on device"), so
 /// [`source`](std::error::Error::source) returns the source of the `io::Error`, and not the `io::Error` itself.
 ///
 /// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes one by [`new`](TransferError::new).

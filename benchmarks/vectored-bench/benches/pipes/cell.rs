@@ -61,7 +61,7 @@ impl Cell {
         median(&samples).expect("there is a round")
     }
 
-    /// The median over these rounds of the time of `this` ÷ that of `other` in the round.
+    /// The median over these rounds of the time of `this` ÷ the time of `other` in the round.
     pub fn ratio(&self, this: Technique, other: Technique, rounds: &[usize]) -> f64 {
         let (this, other) = (
             &self.samples[index_of(this)],

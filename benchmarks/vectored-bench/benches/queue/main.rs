@@ -2,7 +2,7 @@
 //! `cargo bench --manifest-path benchmarks/Cargo.toml --bench queue`.
 //!
 //! Before each write, other memory is read, and the values are taken at random from a pool, as in a server. `fresh`
-//! values are then read, as if they had just arrived; `cold` ones are not. The time of a write is that of putting the
+//! values are then read, as if they had just arrived; `cold` ones are not. The time of a write is the time for putting the
 //! messages into a queue, of its system calls, and of dropping what was kept.
 //!
 //! - `push`: a value with a copied head and tail, one or 16 in a call. The figure is the time if the value is copied,

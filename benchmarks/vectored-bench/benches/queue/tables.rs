@@ -162,7 +162,7 @@ fn crossover(options: &Options, cells: &[(Column, Cell)], column: &Column) -> St
 }
 
 /// The geometric mean and the largest ratio of the time at a threshold to the best, over all cells of a target. Of
-/// joined messages those of two: of more, a queue joins as many as fit the threshold.
+/// joined messages from two: of more, a queue joins as many as fit the threshold.
 fn regret(cells: &[(Column, Cell)], kind: Kind, is_push: bool, threshold: usize) -> (f64, f64) {
     let mut logs = Vec::new();
     for ((of, question, _), cell) in cells {

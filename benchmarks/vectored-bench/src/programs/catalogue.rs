@@ -16,7 +16,7 @@ pub const PROGRAMS: &[Program] = &[RESP, FRAMED, GRPC, LOGS, TAR, WAL, HTTP1, HT
 /// The most bytes of a request: a longer one is not measured.
 pub const MAX_REQUEST_BYTES: usize = 64 << 20;
 
-/// The cases of `programs`. If sizes or counts are given, they replace those of the default cases.
+/// The cases of `programs`. If sizes or counts are given, they replace the sizes or counts of the default cases.
 pub fn cases(
     programs: &[Program],
     sizes: Option<&[usize]>,

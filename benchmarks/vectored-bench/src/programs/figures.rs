@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(best_cpu_ns(&one_round, &one_round[0]), [10.0]);
     }
 
-    /// Six equal techniques, of which five are by hand. If the best were chosen by all rounds, the mean would be 1.007.
+    /// Six equal techniques; five are by hand. If the best were chosen by all rounds, the mean would be 1.007.
     #[test]
     fn a_technique_as_good_as_the_best_by_hand_gets_a_ratio_of_one_on_average() {
         let mut random = fastrand::Rng::with_seed(1);

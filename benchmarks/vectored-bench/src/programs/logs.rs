@@ -11,7 +11,7 @@ use crate::programs::file_sinks::FileWay;
 use crate::programs::harness::Harness;
 use crate::programs::payload::Pool;
 
-/// The logger. The bytes of a case are those of the message of a line.
+/// The logger. The bytes of a case are the message of a line.
 pub const LOGS: Program = Program {
     name: "logs",
     kinds: &[Kind {

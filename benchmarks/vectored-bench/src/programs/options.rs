@@ -66,7 +66,7 @@ impl Format {
 pub struct Options {
     /// Rounds.
     pub rounds: usize,
-    /// The approximate time of a slice, of which a technique has five in a round.
+    /// The approximate time of a slice; a technique has five in a round.
     pub slice_ms: u64,
     /// Bytes of a value, if given.
     pub sizes: Option<Vec<usize>>,

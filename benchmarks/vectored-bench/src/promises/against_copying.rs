@@ -11,7 +11,7 @@ use crate::mix::Mix;
 
 const COPY: TechniqueName = TechniqueName::COPY_THEN_WRITE;
 
-/// The geometric mean for each target and over all real cells, as text; the latter as a number, too.
+/// The geometric mean for each target and over all real cells, as text; the latter also as a number.
 fn by_target(
     cells: &[KnownCell<'_>],
     value: impl Fn(&KnownCell<'_>) -> Option<f64>,

@@ -62,7 +62,7 @@ impl<'a> KnownCell<'a> {
         against_best(self.cell, technique, &BY_HAND)
     }
 
-    /// The time of `adaptive` ÷ that of `other`.
+    /// The time of `adaptive` ÷ the time of `other`.
     pub fn adaptive_ratio(&self, other: TechniqueName) -> Option<f64> {
         Some(ratio(self.cell, ADAPTIVE, other, Rounds::All)?.ratio)
     }

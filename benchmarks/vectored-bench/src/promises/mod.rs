@@ -1,6 +1,6 @@
 //! Compares results with the library's promises. Pure functions: results in, text out.
 //!
-//! A promise is an upper limit for a ratio, such as the time of `adaptive` ÷ that of the best technique by
+//! A promise is an upper limit for a ratio, such as the time of `adaptive` ÷ the time of the best technique by
 //! hand. `--bars` prints all of them; a bar is such a limit.
 //!
 //! Each ratio is taken within one round; the ratio of a cell is the median over its rounds. If a

@@ -26,7 +26,7 @@ impl Rounds {
     }
 }
 
-/// The time of `this` ÷ that of `other`, over the rounds in which both were sampled.
+/// The time of `this` ÷ the time of `other`, over the rounds in which both were sampled.
 pub fn ratio(
     cell: &Cell,
     this: TechniqueName,

@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! The declarations are those of `c_callers.c`, which is compiled from the text that this file includes.
+//! The declarations stand in `c_callers.c`, which is compiled from the text that this file includes.
 #![allow(unsafe_code)]
 
 use std::ffi::c_int;
@@ -80,7 +80,7 @@ impl CCallers {
     /// If there is no `cc`, or what it says.
     pub fn build() -> Result<CCallers, String> {
         let library = compiled::build("c-callers", SOURCE, &[INCLUDE])?;
-        // SAFETY: the types are those of the definitions in `SOURCE`.
+        // SAFETY: the types equal the definitions in `SOURCE`.
         unsafe {
             Ok(CCallers {
                 open: library.function(c"caller_open")?,
@@ -96,7 +96,7 @@ impl CCallers {
     ///
     /// If there is no memory or no descriptor left.
     pub fn open(&self, how: How, fd: BorrowedFd<'_>, most: usize) -> io::Result<CCaller> {
-        // SAFETY: the functions are those of the library, as its header declares them, and are copied.
+        // SAFETY: the functions belong to the library, as its header declares them, and are copied.
         let caller = unsafe { (self.open)(how as c_int, &FUNCTIONS, fd.as_raw_fd(), most) };
         match NonNull::new(caller) {
             Some(caller) => Ok(CCaller {

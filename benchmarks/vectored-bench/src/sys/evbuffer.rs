@@ -44,7 +44,7 @@ impl Evbuffers {
     /// Why it cannot be loaded.
     pub fn load() -> Result<Self, String> {
         let library = Library::load(NAME)?;
-        // SAFETY: the types are those of event2/buffer.h.
+        // SAFETY: the types equal event2/buffer.h.
         unsafe {
             Ok(Evbuffers {
                 new: library.function(c"evbuffer_new")?,
@@ -87,7 +87,7 @@ impl Evbuffer {
         Ok(Evbuffer { functions, raw })
     }
 
-    /// Adds all segments and writes until the buffer is empty. It is empty after an error, too.
+    /// Adds all segments and writes until the buffer is empty. It is also empty after an error.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! The declarations are those of `liburing_peer.c`, which is compiled from the text that this file includes.
+//! The declarations stand in `liburing_peer.c`, which is compiled from the text that this file includes.
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_uint};
@@ -61,7 +61,7 @@ impl Liburing {
     /// If there is no `cc`, or no liburing with its headers: the last lines of what `cc` says.
     pub fn build() -> Result<Liburing, String> {
         let library = compiled::build("liburing", SOURCE, &["-luring"])?;
-        // SAFETY: the types are those of the definitions in `SOURCE`.
+        // SAFETY: the types equal the definitions in `SOURCE`.
         unsafe {
             Ok(Liburing {
                 open: library.function(c"peer_open")?,

@@ -74,7 +74,7 @@ impl Uv {
     /// Why it cannot be loaded.
     pub fn load() -> Result<Self, String> {
         let library = Library::load(NAME)?;
-        // SAFETY: the types are those of uv.h, with `void *` for pointers to its structs.
+        // SAFETY: the types equal uv.h, with `void *` for pointers to its structs.
         unsafe {
             Ok(Uv {
                 loop_size: library.function(c"uv_loop_size")?,

@@ -16,7 +16,7 @@ use vectored_results::stats::target_kind;
 
 /// Reports that a test could not run here.
 ///
-/// Not that of `vectored-conformance`: as a dependency it would turn on a feature of `vectored` in the benches.
+/// Not the function of `vectored-conformance`: as a dependency it would turn on a feature of `vectored` in the benches.
 fn report_skip(test: &str, reason: &str) {
     eprintln!("skipped: {test}: {reason}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {

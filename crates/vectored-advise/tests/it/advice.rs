@@ -99,7 +99,7 @@ fn finding(key: FindingKey, tally: Tally, saving_s: f64) -> Finding {
     }
 }
 
-/// The calls on a file, of which some are counted.
+/// The calls on a file; some are counted.
 fn used(program: &str, calls: u64, counted: u64) -> DescriptorUse {
     DescriptorUse {
         program: program.to_owned(),

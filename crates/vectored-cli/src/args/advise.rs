@@ -74,8 +74,8 @@ pub struct AdviseArgs {
 
     /// Compare with an earlier result of advise: which calls and findings came and went
     ///
-    /// The comparison is shown after the advice, as by `vectored compare RESULT --against`. Its JSON and CSV are those of
-    /// `compare`, from the saved result.
+    /// The comparison is shown after the advice, as by `vectored compare RESULT --against`. Its JSON and CSV are what
+    /// `compare` makes of the saved result.
     #[arg(long, value_name = "RESULT")]
     pub baseline: Option<ResultName>,
 

@@ -41,8 +41,8 @@ pub struct ReportArgs {
 
     /// Write a self-contained web page; - is standard output
     ///
-    /// An existing file is replaced when the new one is complete, unless it is read-only. This applies
-    /// to the other options, too.
+    /// An existing file is replaced when the new one is complete, unless it is read-only. This also applies
+    /// to the other options.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

@@ -129,7 +129,7 @@ pub struct VersusArgs {
 
     /// Use runs that fail like others
     ///
-    /// A run fails if it is ended by a signal, if it ends with status 126, 127 or 129 to 159, by which shells say that, or if other
+    /// A run fails if it is ended by a signal, if it ends with status 126, 127 or 129 to 159, which shells return for it, or if other
     /// runs of its command end with 0. A status that all runs of a command have is none of these.
     #[arg(long)]
     pub ignore_failure: bool,
@@ -137,7 +137,7 @@ pub struct VersusArgs {
     /// Exit with status 3 if a new command takes longer than OLD by more than SHARE, for example 3% or 0.03
     ///
     /// It does if the whole interval of the ratio is above the limit. If the limit lies within the
-    /// interval, the exit status is 4. This applies to the other limits, too.
+    /// interval, the exit status is 4. This also applies to the other limits.
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub fail_if_slower: Option<f64>,
 

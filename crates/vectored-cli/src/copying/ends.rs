@@ -94,7 +94,7 @@ impl Input {
     }
 
     /// Whether a file on another device is this one: of an overlay, which shows a file of its layers with a device number of its
-    /// own, but with its times. They are compared again after those of the file were set anew, to what they are.
+    /// own, but with its times. They are compared again after the times of the file were set anew, to what they are.
     fn is_seen_as(&self, file: &File) -> io::Result<bool> {
         let look = |fd: BorrowedFd<'_>| {
             let found = fstat(fd)?;
@@ -285,7 +285,7 @@ impl Output {
     }
 
     /// Keeps the file, to which so many bytes were written. Some file systems report only when a file is synchronised or closed that its bytes have no room. Standard
-    /// output is closed, too: a duplicate, to be closed in its place, may not be had.
+    /// output is also closed: a duplicate, to be closed in its place, may not be had.
     pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         self.cut_old_bytes(written)

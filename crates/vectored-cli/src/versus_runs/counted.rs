@@ -321,7 +321,7 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
         .collect()
 }
 
-/// The files of a counter with their sums; devices and folders are left out. Relative paths are those of a program that is in
+/// The files of a counter with their sums; devices and folders are left out. Relative paths belong to a program that is in
 /// `directory`.
 pub fn files(counter: &Counter, directory: Option<&Path>) -> Vec<RunFile> {
     let files = counter.files.iter().filter_map(|(path, as_what)| {

@@ -1,4 +1,4 @@
-//! The functions of `vectored::uring`, as entries beside those of `write_ways` and
+//! The functions of `vectored::uring`, as entries beside the entries of `write_ways` and
 //! `read_ways`.
 //!
 //! They are in tables of their own: the tests in which strace lets system calls fail do not reach the calls of io_uring,
@@ -150,7 +150,7 @@ fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
 }
 
 /// Waits for the only transfer. One to or from a non-blocking descriptor is cancelled if it has to wait, and fails with
-/// `WouldBlock` as that of a plain call.
+/// `WouldBlock` as from a plain call.
 fn end<B: Buffer>(ring: &mut Ring<B>, fd: BorrowedFd<'_>) -> Completion<B> {
     let flags = rustix::fs::fcntl_getfl(fd).expect("the flags of a descriptor");
     if flags.contains(OFlags::NONBLOCK) {

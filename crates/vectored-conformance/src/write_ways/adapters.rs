@@ -54,8 +54,8 @@ pub(super) fn counted(
     outcome
 }
 
-/// Writes a list record by record by `write_once`, each as long as `write_once` takes here. After a record
-/// of which only a part went, continues after that part.
+/// Writes a list record by record by `write_once`, each as long as `write_once` takes here. If only a part
+/// of a record went, continues after that part.
 pub(super) fn record_by_record(
     fd: BorrowedDescriptor<'_>,
     segments: &[IoSlice<'_>],

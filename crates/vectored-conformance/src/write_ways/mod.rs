@@ -231,7 +231,7 @@ pub const WRITE_WAYS: &[WriteWay] = &[
 ];
 
 /// The ways of copying from a descriptor that holds the list. Not in [`WRITE_WAYS`], since they need memory for all bytes of a
-/// list, of which some tests have gigabytes.
+/// list; some tests have gigabytes of it.
 #[cfg(unix)]
 pub const COPY_WAYS: &[WriteWay] = &[
     WriteWay {

@@ -62,7 +62,7 @@ fn a_broken_pipe_has_taken_what_was_counted() {
         let kind = delivery.error.as_ref().map(io::Error::kind);
         assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{way:?}");
         assert_eq!(bytes_lost(&model[..100_000], &delivery.received), 0);
-        // The bytes in the pipe when it broke count, too: in 16 places of a page, or of 32 KiB if they were spliced from a
+        // The bytes in the pipe when it broke also count: in 16 places of a page, or of 32 KiB if they were spliced from a
         // socket.
         let place_bytes = if way.name == "copy of a Unix stream" { 32_768 } else { 4096 };
         let reported = delivery.reported as usize;
@@ -282,7 +282,7 @@ fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once_a_transfer(
     let test =
         "faults::a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once_a_transfer";
     // The first makes its calls itself and has no fallback, the second never makes another call, and the others
-    // make many calls, each of which is a transfer of its own.
+    // make many calls, and each is a transfer of its own.
     let others = [
         "SegmentCursor by hand",
         "write_once, as much as fits at a time",

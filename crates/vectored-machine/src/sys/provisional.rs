@@ -21,7 +21,7 @@ use super::signals::is_default;
 use super::standard::close;
 
 /// The signals that end a process unless it handles them, but for KILL, which cannot be handled, PIPE, which programs in Rust
-/// ignore, and those of Linux with numbers above 31. One that has another handler keeps it: SEGV and BUS have that of Rust's
+/// ignore, and signals of Linux with numbers above 31. One that has another handler keeps it: SEGV and BUS have the handler of Rust's
 /// runtime.
 const DEADLY: &[c_int] = &[
     libc::SIGHUP,

@@ -20,7 +20,7 @@ pub(super) trait Scope {
     /// Waits until a list has ended; `None` if none is in flight.
     fn wait(&mut self) -> Option<Ended<Self::List>>;
 
-    /// A list of which it is known that it has ended. Makes no system call.
+    /// A list that is known to have ended. Makes no system call.
     fn take_ended(&mut self) -> Option<Ended<Self::List>>;
 }
 

@@ -39,11 +39,11 @@ pub trait ListQueue: Sized {
     ///
     /// # Errors
     ///
-    /// The first error, in the order of the lists. All lists before it have been written whole. Of its list, the
-    /// first bytes have been written, which [`ListError::transferred`] counts. Lists after it, of which fewer than
-    /// the depth had begun, may have been written whole, in part, or not at all. An error is
+    /// The first error, in the order of the lists. All lists before it have been written whole. [`ListError::transferred`]
+    /// counts the first bytes of its list, which have been written. Fewer lists after it than the depth had
+    /// begun: they may have been written whole, in part, or not at all. An error is
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
-    /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise that of the kernel. `EINVAL` of
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of the kernel. `EINVAL` of
     /// [`AioQueue`](crate::in_flight::AioQueue) usually means that the driver of the descriptor does not offer that
     /// interface.
     ///

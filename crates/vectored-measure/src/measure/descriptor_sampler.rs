@@ -183,7 +183,7 @@ impl<'a> DescriptorSampler<'a> {
         self
     }
 
-    /// Sets the size of the cold pools, instead of that of [`ColdPool`].
+    /// Sets the size of the cold pools, instead of the size in [`ColdPool`].
     pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
         self.cold_pool_bytes = bytes;
         self

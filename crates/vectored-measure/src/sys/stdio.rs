@@ -72,7 +72,7 @@ impl Stream {
     /// `EINTR`, since the number of written bytes is then unknown.
     #[inline(never)]
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        // SAFETY: the stream is open, and pointer and length are those of one
+        // SAFETY: the stream is open, and pointer and length come from one
         // slice.
         let written =
             unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.file.as_ptr()) };

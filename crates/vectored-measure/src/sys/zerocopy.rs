@@ -91,8 +91,8 @@ mod linux {
             let this = unsafe { *head };
             let is_error = (this.cmsg_level == libc::SOL_IP && this.cmsg_type == libc::IP_RECVERR)
                 || (this.cmsg_level == libc::SOL_IPV6 && this.cmsg_type == libc::IPV6_RECVERR);
-            // SAFETY: the length is that of the message in the buffer; with it checked, a whole `sock_extended_err` stands
-            // there, of which every bit pattern is valid.
+            // SAFETY: the length was set for the message in the buffer; with it checked, a whole `sock_extended_err` stands
+            // there, and every bit pattern of it is valid.
             let error = unsafe {
                 let least = libc::CMSG_LEN(size_of::<libc::sock_extended_err>() as u32) as usize;
                 let data = libc::CMSG_DATA(head).cast::<libc::sock_extended_err>();

@@ -198,7 +198,7 @@ fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usiz
     cost_ns(machine, technique, count, count * bytes)
 }
 
-/// All cells of a run of the grid on an invented machine. The cells between those of the grid come last.
+/// All cells of a run of the grid on an invented machine. The cells between the sizes of the grid come last.
 pub fn measure(
     machine: CostModel,
     noise: Noise,

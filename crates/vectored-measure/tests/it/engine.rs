@@ -406,7 +406,7 @@ fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
     assert_ne!(rounds[..6], rounds[6..12]);
 }
 
-/// A run that is stopped at the given report of progress, one of which precedes
+/// A run that is stopped at the given report of progress, and one precedes
 /// each visit.
 fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let clock = FakeClock::default();

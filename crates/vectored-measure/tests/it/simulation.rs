@@ -2,8 +2,8 @@
 //! contenders and leader, looks, width stop, open cells, false discoveries.
 //!
 //! Each test simulates 60 runs without and 60 with true differences, of
-//! four cells each, under one kind of noise. It prints its figures, those of
-//! `docs/method.md` with more runs:
+//! four cells each, under one kind of noise. It prints the figures of
+//! `docs/method.md`, which has more runs:
 //! `VECTORED_SIMULATIONS=1000 cargo test -p vectored-measure simulation -- --nocapture`.
 
 use vectored_machine::FakeClock;
@@ -20,7 +20,7 @@ const RUNS: u64 = 60;
 const MAX_FALSE_DISCOVERIES: f64 = 0.05;
 const MIN_COVERAGE: f64 = 0.93;
 
-/// The number of simulations: that of the variable, or `usual`.
+/// The number of simulations: the value of the variable, or `usual`.
 pub fn simulations(usual: u64) -> u64 {
     match std::env::var("VECTORED_SIMULATIONS") {
         Ok(number) => number.parse().expect("VECTORED_SIMULATIONS is a number"),

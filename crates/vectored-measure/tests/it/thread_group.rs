@@ -7,7 +7,7 @@ use vectored_measure::measure::Group;
 
 /// A rank that is a thread.
 ///
-/// A rank that ends while others wait for it makes them panic: it would end their processes, too.
+/// A rank that ends while others wait for it makes them panic: it would also end their processes.
 #[derive(Debug)]
 pub struct ThreadGroup {
     rank: usize,

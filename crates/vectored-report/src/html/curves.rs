@@ -245,7 +245,7 @@ mod tests {
         let flat = |_| 1.0;
         let cut = chart([flat, |at| 1.0 + at / 1e6, |at| 1.0 + 70.0 / at]);
         assert!(cut.contains("▲ beyond the axis: name up to 71"), "{cut}");
-        // Copies with ever larger buffers, and those of a machine that took ten times as long.
+        // Copies with ever larger buffers, here and on a machine that took ten times as long.
         let copies = |at: f64| 1e7 + 1e11 / at;
         let whole = chart([copies, copies, |at| 1e8 + 1e12 / at]);
         assert!(!whole.contains("beyond"), "{whole}");

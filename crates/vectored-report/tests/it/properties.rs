@@ -7,7 +7,7 @@ use vectored_report::{
     Text, Tone, Unit, html, markdown, terminal,
 };
 
-/// A document whose every text comes from `next`, except those of drawings, which come from `drawn`.
+/// A document whose every text comes from `next`, except texts of drawings, which come from `drawn`.
 fn of_texts(next: &mut dyn FnMut() -> String, drawn: &mut dyn FnMut() -> String) -> Document {
     let table = Table {
         title: next().into(),

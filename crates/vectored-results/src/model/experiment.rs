@@ -80,7 +80,7 @@ pub struct Experiment {
     pub rivals: Vec<TechniqueName>,
     /// Techniques that are measured for comparison only; they take no part in verdicts.
     pub unranked: Vec<TechniqueName>,
-    /// Whether sizes between those of `cells` are measured to locate crossovers.
+    /// Whether sizes between the sizes of `cells` are measured to locate crossovers.
     pub refine: bool,
     /// Wall time for the whole run, in ns. Each cell first gets the minimum of rounds; the rest goes to
     /// open cells.

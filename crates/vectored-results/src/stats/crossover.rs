@@ -59,7 +59,7 @@ pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
 /// A measurement that would narrow the interval of a crossover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RefinementRequest {
-    /// A new size, in lists that otherwise equal those of this cell.
+    /// A new size, in lists that otherwise equal the lists of this cell.
     Size {
         /// Index of the cell.
         like: usize,

@@ -15,7 +15,7 @@ const TECHNIQUES: [TechniqueName; 4] = [
     TechniqueName::ADAPTIVE,
 ];
 
-/// A run of 51 cells whose figures vary as those of ten real runs did: a target
+/// A run of 51 cells whose figures vary as in ten real runs: a target
 /// and technique as a whole, each cell on its own, and some cells much more.
 fn run(rng: &mut Rng, slower: impl Fn(Target, TechniqueName) -> f64) -> Results {
     let mut cells = Vec::new();

@@ -10,7 +10,7 @@ use vectored_results::report::experiments::{conclude, document, published};
 
 use crate::samples::text;
 
-/// Factors by which repeats differ, in an order without a trend.
+/// Factors between repeats, in an order without a trend.
 const NOISE: [f64; 7] = [1.01, 0.99, 1.02, 0.98, 1.00, 1.03, 0.97];
 
 /// A row with seven repeats around these times; other rows have theirs in another order.

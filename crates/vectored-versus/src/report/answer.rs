@@ -113,7 +113,7 @@ fn is_found(of: &Compared) -> bool {
     of.change != Change::NotFound
 }
 
-/// The per cent by which figures differ at most in which no difference was found, by their interval and the one of the old
+/// If no difference was found: by how many per cent the figures differ at most, by their interval and the interval of the old
 /// command against itself; `None` if that is too much to call them equal.
 pub(super) fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));

@@ -42,7 +42,7 @@ pub enum Side {
 /// # }
 /// ```
 ///
-/// Its message includes that of the [`io::Error`], as that of a [`TransferError`](crate::TransferError) does. It converts into
+/// Its message includes the message of the [`io::Error`], as in a [`TransferError`](crate::TransferError). It converts into
 /// an `io::Error`, which drops the counts and the bytes.
 #[derive(Debug)]
 pub struct CopyError {

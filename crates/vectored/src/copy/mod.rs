@@ -37,7 +37,7 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 ///
 /// # What else holds
 ///
-/// - A file is copied up to the end that a read finds, also if it grows or shrinks meanwhile, and if it has no size, like those of
+/// - A file is copied up to the end that a read finds, also if it grows or shrinks meanwhile, and if it has no size, like the files of
 ///   /proc.
 /// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. A later write to either needs new blocks,
 ///   and can fail for lack of them. Holes of a file may be copied as zeros.

@@ -17,7 +17,7 @@ use super::borrowed::BorrowedDescriptor;
 /// [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader) for any `Read`. A socket of tokio
 /// has one, but no function here waits for it: use [`SegmentQueue::drain_to`](crate::SegmentQueue).
 ///
-/// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and that of
+/// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and the buffer of
 /// [`Stdout`](std::io::Stdout): flush it first. A [`Stderr`](std::io::Stderr) has no
 /// buffer, so it needs no flush. The functions do not take its lock: hold a [`StderrLock`](std::io::StderrLock) if other
 /// threads print at the same time.
@@ -40,7 +40,7 @@ use super::borrowed::BorrowedDescriptor;
 ///   appending is appended to, whatever the offset is.
 /// - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists:
 ///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open
-///   for overlapped calls work, too; a call waits for its end by an event of its thread. The module `windows` has
+///   for overlapped calls also work; a call waits for its end by an event of its thread. The module `windows` has
 ///   `WriteFileGather` and `ReadFileScatter`, also through a completion port.
 /// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_with`), the module
 ///   `uring`, `SIGPIPE` and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures
@@ -88,7 +88,7 @@ pub trait AsDescriptor: sealed::Sealed {
 pub(super) mod sealed {
     /// Keeps other crates from implementing [`AsDescriptor`](super::AsDescriptor).
     ///
-    /// On Unix a reference to a type with it has a descriptor, too, by the standard library's implementation of `AsFd`.
+    /// On Unix a reference to such a type also has a descriptor, by the standard library's implementation of `AsFd`.
     #[cfg(unix)]
     pub trait Sealed: std::os::fd::AsFd {}
 

@@ -32,7 +32,7 @@ fn cut<'m>(memory: &'m [u8], sizes: &[usize]) -> Vec<IoSlice<'m>> {
     sizes.iter().map(piece).collect()
 }
 
-/// The lengths of the entries of each call, all of which are taken.
+/// The lengths of the entries of each call, if all bytes are taken.
 fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
     let mut calls = Vec::new();
     let sink = |slices: &[IoSlice<'_>]| -> io::Result<usize> {

@@ -129,7 +129,7 @@ impl QueuePolicy {
     /// were chosen so that the formulas come near the measured thresholds of [`for_target`](Self::for_target), within
     /// a factor of 2.5. Invalid costs (negative or NaN) give thresholds within the limits.
     ///
-    /// [`chunk_bytes`](QueuePolicy::chunk_bytes) is that of the model. All other fields are those of
+    /// [`chunk_bytes`](QueuePolicy::chunk_bytes) comes from the model. All other fields come from
     /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:
     /// `policy.limit_bytes = QueuePolicy::for_target(TargetKind::File).limit_bytes`.
     ///

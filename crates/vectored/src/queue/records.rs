@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
-/// Copied records in a row are a group, of which the last end alone is remembered, as long as they have only a part of the
+/// Copied records in a row are a group, whose last end alone is remembered, as long as they have only a part of the
 /// bytes that a call may have. A call then holds whole groups, and so whole records. Most ends cost a comparison and a store,
 /// and no memory.
 ///

@@ -14,7 +14,7 @@ pub(crate) fn is_direct(fd: BorrowedDescriptor<'_>) -> bool {
 /// Sends the rest of a list without copying if a file that is open with `O_DIRECT` refused a copying transfer with
 /// `EINVAL`; returns any other error. `resend` sends the rest, which begins after the given number of bytes.
 ///
-/// The staging buffer is aligned, so this is for lists of which a call ends within a segment, as with a
+/// The staging buffer is aligned, so this is for calls that end within a segment, as with a
 /// [`ChunkPolicy`](crate::cost::ChunkPolicy), and for storage whose alignment is more than a page. A list that is not aligned
 /// itself is refused again.
 #[cold]

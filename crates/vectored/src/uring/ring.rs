@@ -23,7 +23,7 @@ use crate::uring::transfer::Transfer;
 /// `start` before other work, so that the kernel makes the transfers meanwhile, and after a completion that `wait`
 /// returned without a system call, if the program does not call `wait` again at once.
 ///
-/// Each transfer is complete, as those of [`write_all`](crate::write_all): a call that moves a part only
+/// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only
 /// is followed by another one. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
 /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and of a queue at most [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
 ///
@@ -132,7 +132,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// The [`Completion`] has them: those of [`SegmentQueue::write_to`], except that files that refuse lists are not
+    /// The [`Completion`] has them: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not
     /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel);
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a regular file or a device refuses a call again though it is ready,
     /// which one that is open with `O_NONBLOCK` may do.
@@ -171,7 +171,7 @@ impl<B: Buffer> Ring<B> {
     ///
     /// # Errors
     ///
-    /// The [`Completion`] has them: those of [`read_up_to_eof`](crate::read_up_to_eof), and those that
+    /// The [`Completion`] has them: the errors of [`read_up_to_eof`](crate::read_up_to_eof), and the errors that
     /// `submit_write` names.
     ///
     /// # Examples
@@ -205,8 +205,8 @@ impl<B: Buffer> Ring<B> {
         self.submit(new, Data::Buffers(buffers));
     }
 
-    /// Reads what one call gives, as soon as there are bytes: for streams of which the length of the next part is not
-    /// known. 0 bytes are the end of the file.
+    /// Reads what one call gives, as soon as there are bytes: for streams whose next part has an unknown
+    /// length. 0 bytes are the end of the file.
     ///
     /// # Errors
     ///

@@ -123,7 +123,7 @@ impl CompletionPort {
     /// # Errors
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) if it was not opened by
-    /// [`open_unbuffered`](crate::windows::open_unbuffered) or with the same flags; otherwise those of
+    /// [`open_unbuffered`](crate::windows::open_unbuffered) or with the same flags; otherwise the errors of
     /// `CreateIoCompletionPort`, also if the file belongs to another port.
     pub fn add(&mut self, file: File) -> io::Result<PortFile> {
         let rules = rules_of(file.as_handle())?;

@@ -104,7 +104,7 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 /// # Errors
 ///
 /// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this
-/// call, not those of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
+/// call, not of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
 ///
 /// # Panics
 ///

@@ -126,7 +126,7 @@ fn misaligned(what: &str, alignment: usize) -> io::Error {
 ///
 /// # Errors
 ///
-/// The errors of [`write_all_at`], and those of [`DirectAlignment::check`], before any byte. After a short write (for
+/// The errors of [`write_all_at`], and, before any byte, the errors of [`DirectAlignment::check`]. After a short write (for
 /// example on a full disk) the rest may not be aligned: that is `EINVAL`
 /// ([`InvalidInput`](io::ErrorKind::InvalidInput)) with
 /// [`transferred`](TransferError::transferred) above 0.

@@ -51,7 +51,7 @@ use crate::transfer::write_loop::FnSink;
 /// system call of its own (`getsockopt(SO_TYPE)`), which took 120 ns on a file and 350 ns on a socket, where a
 /// `pwritev` of 20 bytes to a file took 800 ns. If the one call is short after all, the rest is refused, and
 /// the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is not a
-/// socket and is not recognized. There, too, each call is a packet, or several if it exceeds `PIPE_BUF`, and a read into a
+/// socket and is not recognized. Each call is a packet there, or several if it exceeds `PIPE_BUF`, and a read into a
 /// shorter list loses the end of its packet without an error. The writer alone sets the mode, and a reader cannot see it:
 /// read such a pipe by calls of `PIPE_BUF` bytes.
 ///

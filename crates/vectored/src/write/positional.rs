@@ -19,7 +19,7 @@ use crate::write::all::send_all_referenced;
 /// last one ended. A gap after the end of the file reads as zeros.
 ///
 /// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the offset is* ("BUGS"
-/// of pwrite(2)), although POSIX demands that the offset be used. So this function appends, too; its count is right
+/// of pwrite(2)), although POSIX demands that the offset be used. So this function also appends; its count is right
 /// nevertheless. For a descriptor without a position (a pipe, a socket) it fails. It never seeks. (On Windows a call at
 /// an offset moves the position.)
 ///

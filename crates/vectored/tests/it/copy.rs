@@ -44,7 +44,7 @@ fn tcp() -> (TcpStream, TcpStream) {
     (one, listener.accept().unwrap().0)
 }
 
-/// A descriptor that delivers these bytes. A thread writes those of a stream.
+/// A descriptor that delivers these bytes. A thread writes the bytes of a stream.
 fn input(kind: &str, content: &[u8]) -> OwnedFd {
     let (fd, mut feeder): (OwnedFd, Box<dyn Write + Send>) = match kind {
         "file" => return file("copy-input", content).1.into(),

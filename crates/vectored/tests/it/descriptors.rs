@@ -40,7 +40,7 @@ fn a_timeout_of_a_socket_would_block_with_a_count() {
     assert_eq!((&one, &two), (b"123", b"45\0"));
 }
 
-/// No call is made, not even the check for message sockets, which would refuse a list of which a part was sent.
+/// No call is made, not even the check for message sockets, which would refuse a list after a part of it was sent.
 #[test]
 fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
     let (datagrams, _peer) = std::os::unix::net::UnixDatagram::pair().unwrap();

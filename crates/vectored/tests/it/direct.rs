@@ -88,7 +88,7 @@ fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
         .collect()
 }
 
-/// A model by which segments of up to `bytes` are copied.
+/// A model that has segments of up to `bytes` copied.
 fn copying_up_to(bytes: u32) -> CostModel {
     CostModel::default().with(|costs| costs.copy_thresholds = CopyThresholds::everywhere(bytes))
 }

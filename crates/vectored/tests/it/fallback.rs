@@ -101,7 +101,7 @@ fn linux_hands_a_driver_without_lists_each_segment_as_a_record_of_its_own() {
     let counter = counter();
     assert_eq!(write_once(&counter, &segments).unwrap(), 16);
     assert_eq!(value(&counter), u64::from_ne_bytes([3; 8]));
-    // Segments that are contiguous in memory are taken one by one, too.
+    // Segments that are contiguous in memory are also taken one by one.
     let touching = [[3; 8], [4; 8]].concat();
     let segments = [IoSlice::new(&touching[..8]), IoSlice::new(&touching[8..])];
     assert_eq!(write_once(&counter, &segments).unwrap(), 16);

@@ -33,8 +33,7 @@ pub(crate) struct OpenFile {
     pub(crate) sought_size: bool,
     /// The thread that first read from the offset or the stream, by serial number; 0 for none.
     pub(crate) reader: u64,
-    /// The barrier to larger reads, if another thread or process reads from the offset or the stream,
-    /// too.
+    /// The barrier to larger reads, if another thread or process also reads from the offset or the stream.
     pub(crate) shared_reads: Option<Barrier>,
     /// The thread that first used the offset, by serial number; 0 for none.
     pub(crate) offset_user: u64,

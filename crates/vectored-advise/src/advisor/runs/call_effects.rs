@@ -57,10 +57,10 @@ impl FilterEvidence {
     pub(crate) const END: FilterEvidence = FilterEvidence(512);
     /// A descriptor was used that no call opened, or a library was opened, which needs a loader.
     pub(crate) const MISSING: FilterEvidence = FilterEvidence(1024);
-    /// The first thread ended by `exit`: those of C libraries end by `exit_group`.
+    /// The first thread ended by `exit`: programs of C libraries end by `exit_group`.
     pub(crate) const PLAIN_EXIT: FilterEvidence = FilterEvidence(2048);
 
-    /// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log is that of a whole program
+    /// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log covers a whole program
     /// without a C library. No evidence can rule out `-e trace='!fsync'`.
     pub(crate) fn is_enough(self) -> bool {
         let whole = Self::BEGIN.0 | Self::END.0;

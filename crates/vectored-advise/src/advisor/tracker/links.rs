@@ -260,8 +260,7 @@ fn barrier_of_thread(
     if thread.last_wait.0 > since {
         return Some(thread.last_wait.1);
     }
-    // A write to a stream may be answered on the same stream, so a read of it counts for its own writes,
-    // too.
+    // A write to a stream may be answered on the same stream, so a read of it also counts for its own writes.
     let heard = if is_read {
         thread.streamed_in.by_others(key)
     } else {

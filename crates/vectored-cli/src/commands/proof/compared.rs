@@ -24,7 +24,7 @@ pub struct Compared {
     pub not: Vec<String>,
 }
 
-/// The regular files that the command wrote, those of the findings first.
+/// The regular files that the command wrote, first the files of the findings.
 pub fn compared(words: &[&str], advisory: &Advisory, ran: &Ran) -> Compared {
     let mut compared = Compared::default();
     let findings = advisory.findings.iter();

@@ -33,7 +33,7 @@ const BUILDERS: [&str; 12] = [
     "zig",
 ];
 
-/// The files to keep before an edit, those of the programs `found` first. Empty if the log shows none or too many, or if the
+/// The files to keep before an edit, first the files of the programs `found`. Empty if the log shows none or too many, or if the
 /// command builds what it runs.
 pub fn kept(words: &[&str], ran: &Ran, found: &[&str]) -> Vec<PathBuf> {
     let own = |path: &Path| is_of_user(path, ran) && path.is_file();

@@ -31,7 +31,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// The standard input of this process, which is that of the command.
+    /// The standard input of this process, which the command inherits.
     pub fn of_this_process() -> Input {
         let Ok(path) = fs::read_link("/proc/self/fd/0") else {
             return Input::None;

@@ -8,7 +8,7 @@
 //!
 //! - A list belongs to its slot until `AioScope::end`, and nothing touches it or the slot while a call is in flight. So a
 //!   list to read into is borrowed mutably by one call at a time.
-//! - The array of `iovec` is that of the slot.
+//! - The array of `iovec` belongs to the slot.
 //! - If it cannot be learnt whether a call has ended, the process is aborted (`cannot_wait`). A queue has a call in flight
 //!   during these functions alone, so it may be dropped or forgotten.
 //! - A forked child does not have the mapping of its parent's queue. `check_process` refuses it.
@@ -194,7 +194,7 @@ impl AioScope<'_, '_, '_> {
             let bytes = entries.iter().map(|entry| entry.iov_len);
             bytes.fold(0, usize::saturating_add)
         };
-        // SAFETY: the array is that of the slot, and it names memory that the list borrows, mutably for a read. Neither is
+        // SAFETY: the array belongs to the slot, and it names memory that the list borrows, mutably for a read. Neither is
         // touched before the call has ended, and `drop` waits for that. If `start` panics, it has not taken the call over.
         unsafe { self.queue.context.start(number, call) };
         self.queue.calls += 1;

@@ -109,7 +109,7 @@ impl Context {
             let pointers = self.started.iter().map(|&slot| unsafe { blocks.add(slot) });
             self.pointers.extend(pointers);
             let count = self.pointers.len() as c_long;
-            // SAFETY: each pointer is that of a control block, which the kernel reads, and whose key it sets, in this call
+            // SAFETY: each pointer is to a control block, which the kernel reads, and whose key it sets, in this call
             // alone. Each names an array of buffers that stays as it is until the event, by the contract of `start`.
             let taken =
                 answer(unsafe { syscall(SYS_io_submit, self.id, count, self.pointers.as_ptr()) });
@@ -131,7 +131,7 @@ impl Context {
                     refusals += 1;
                     thread::sleep(PAUSE);
                 }
-                // The error is that of the first one, and none was taken.
+                // The first one failed, and none was taken.
                 Err(error) => {
                     self.started.remove(0);
                     ended.push_back(Ended {
@@ -210,9 +210,9 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: the context is that of this value, and has no call.
+        // SAFETY: the context belongs to this value, and has no call.
         let destroyed = answer(unsafe { syscall(SYS_io_destroy, self.id) });
-        // The call fails in a forked child: the context is that of the parent.
+        // The call fails in a forked child: the context belongs to the parent.
         let _ = destroyed;
     }
 }

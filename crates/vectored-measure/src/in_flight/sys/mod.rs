@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn a_queue_of_another_process_is_refused() {
         assert!(check_process(process::id()).is_ok());
-        // No process has the number 0: the queue is that of another one, like in a forked child.
+        // No process has the number 0: the queue belongs to another process, as in a forked child.
         assert_eq!(check_process(0).unwrap_err().to_string(), FORKED);
     }
 }

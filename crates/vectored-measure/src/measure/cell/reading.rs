@@ -86,7 +86,7 @@ fn poison(segments: &mut [&mut [u8]], expected: &[u8]) {
 }
 
 /// Compares the segments with the bytes that the last call should have read. Every call reads different bytes, so a skipped
-/// segment still holds those of an earlier call.
+/// segment still holds the bytes of an earlier call.
 fn compare(segments: &[&[u8]], expected: &[u8]) -> Result<(), Mismatch> {
     let mut at = 0;
     for (index, segment) in segments.iter().enumerate() {

@@ -37,7 +37,7 @@ pub(crate) trait Step {
     /// Makes the calls of a batch, measured by `meter`.
     fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing>;
 
-    /// The bytes that must have arrived at each target: those of one call, which every call repeats, or of all calls.
+    /// The bytes that must have arrived at each target: the bytes of one call, which every call repeats, or of all calls.
     fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
         Cow::Borrowed(&[])
     }

@@ -368,7 +368,7 @@ impl<'a> Engine<'a> {
         affordable
     }
 
-    /// Locates crossovers: adds cells of sizes between those of the experiment,
+    /// Locates crossovers: adds cells between the sizes of the experiment,
     /// and gives more rounds to the cells around a crossover. Ends when every
     /// crossover is known well enough or [`REFINED_SHARE`] is spent.
     fn refine(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {

@@ -49,7 +49,7 @@ const READ_BYTES: u64 = 1 << 20;
 /// System calls in one timed round of [`measure_entry_ns`].
 const ENTRIES: u32 = 64;
 
-/// Rounds of [`measure_entry_ns`], of which the fastest counts.
+/// Rounds of [`measure_entry_ns`]; the fastest counts.
 const ENTRY_ROUNDS: u32 = 40;
 
 /// Measures the cheapest system call, in ns: `getppid(2)` in a loop, which does little but enter the

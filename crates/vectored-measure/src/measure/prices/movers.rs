@@ -12,7 +12,7 @@ use crate::measure::sampler::interface::Contender;
 use crate::measure::techniques::write_mover::Mover;
 use crate::measure::techniques::{movers, write_all};
 
-/// Duration of a program's work before it writes a piece: about that of formatting a line of
+/// Duration of a program's work before it writes a piece: about as long as formatting a line of
 /// numbers.
 const WORK: Duration = Duration::from_micros(1);
 

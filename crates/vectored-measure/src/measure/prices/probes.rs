@@ -69,7 +69,7 @@ impl Probe {
         self.spec.workload.total_bytes() as f64 / self.more_calls()
     }
 
-    /// Number of calls by which the technique exceeds the floor.
+    /// How many more calls the technique makes than the floor.
     pub fn more_calls(&self) -> f64 {
         let pieces = self.spec.workload.segment_count();
         match self.manner {
@@ -95,7 +95,7 @@ pub(super) fn probes(target: DescriptorKind, operation: Operation) -> Vec<Probe>
         share,
     };
     let alone = |list, quantity, share| of(list, Manner::Alone, quantity, share);
-    // Reads use the cost of `lseek` between writes, too: it is the same call.
+    // Reads also use the cost of `lseek` between writes: it is the same call.
     let seek = |share| Probe {
         spec: spec(place, Operation::Write, Workload::uniform(SMALL.0, SMALL.1)),
         technique: TechniqueName::WRITE_EACH,

@@ -19,7 +19,7 @@ pub trait Group {
     /// The number of ranks, at least 1.
     fn size(&self) -> u32;
 
-    /// Replaces `bytes` by those of rank 0, whatever their number.
+    /// Replaces `bytes` by the bytes of rank 0, whatever their number.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 
     /// Returns when all ranks have called it.

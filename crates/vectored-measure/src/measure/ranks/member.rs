@@ -180,7 +180,7 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Closes the cell, and hands the summaries of its samples over to rank 0. There the proofs are those of all ranks.
+    /// Closes the cell, and hands the summaries of its samples over to rank 0. There the proofs cover all ranks.
     pub fn close(&mut self, open: OpenCell) -> Result<CellExtras, MeasureError> {
         let own = self.own.end_cell();
         let mut words = [status(&own)];

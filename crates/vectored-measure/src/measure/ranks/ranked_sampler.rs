@@ -13,9 +13,9 @@ use crate::measure::sampler::interface::{
 };
 
 /// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at the
-/// same time; its time is that of the slowest rank.
+/// same time; its time is the time of the slowest rank.
 ///
-/// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, are those of
+/// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, come from
 /// rank 0.
 ///
 /// All other ranks call [`follow`](crate::measure::follow) until this is dropped.

@@ -37,7 +37,7 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
 
 impl Meter<'_> {
     /// Measures the transfers of a batch. `transfer` moves [`Timed::all_calls`] lists and passes on the events. Returns no
-    /// times if those of each transfer are measured.
+    /// times if each transfer is timed.
     pub(crate) fn time_transfers(
         self,
         batch: Timed,
@@ -83,7 +83,7 @@ fn time_full_queue(
 /// middle of such a group, long after that many had ended. The clock is therefore read only when a group has been
 /// taken and the next transfer begins: then all that had ended are counted, at both readings. It is started at the first such
 /// moment after the queue has been full once, and stopped at the first one at which enough more have ended, while there are still
-/// transfers to begin. The time is that of [`Timed::calls`] transfers at this rate.
+/// transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
 ///
 /// With 2d calls or more at depth d, at least d transfers are timed.
 fn between_refills(

@@ -38,7 +38,7 @@ impl<'a> Lists<'a> {
         &self.segments
     }
 
-    /// The lists in turn, beginning with that of the first call.
+    /// The lists in turn, beginning with the list of the first call.
     pub fn in_turn(&self) -> Turns<'_, &'a [u8]> {
         Turns::new(&self.segments, self.per_list)
     }

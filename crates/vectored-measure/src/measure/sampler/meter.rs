@@ -30,7 +30,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Makes the calls of a batch. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
-    /// Returns no times if those of each call are measured.
+    /// Returns no times if each call is timed.
     #[inline(always)]
     pub fn time(
         self,
@@ -201,7 +201,7 @@ mod tests {
         let (notes, timing) = sample(true);
         assert_eq!(notes, "cpu call now call call now cpu");
         assert_eq!(timing.elapsed_ns, 3);
-        // 600 ns for three calls, of which two count.
+        // 600 ns for three calls; two of them count.
         assert_eq!(timing.cpu_ns, 400);
         let (notes, timing) = sample(false);
         assert_eq!(notes, "cpu now call call now cpu");

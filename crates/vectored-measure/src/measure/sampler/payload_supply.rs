@@ -26,7 +26,7 @@ impl Supply {
     }
 
     /// Prepares the segments of `calls` calls. `mark` changes their bytes, so
-    /// that those of another batch cannot pass for them.
+    /// that the bytes of another batch cannot pass for them.
     pub fn draw(&mut self, contender: Contender, calls: u32, mark: u64) {
         match self {
             Supply::Hot(payload) => payload.mark(mark),
@@ -43,7 +43,7 @@ impl Supply {
         }
     }
 
-    /// The bytes that must have arrived: those of one call, which every call
+    /// The bytes that must have arrived: the bytes of one call, which every call
     /// repeats, or of all drawn calls. Call it only after the calls are made,
     /// since it brings the bytes into the cache.
     pub fn sent(&self) -> Cow<'_, [u8]> {

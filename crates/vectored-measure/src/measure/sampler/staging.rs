@@ -1,7 +1,7 @@
 //! Staging buffers, for techniques that copy.
 
 /// Staging buffers, and the buffers with which bytes are read back, begin at multiples of this many bytes, unless
-/// they are moved on purpose. So do those of [`vectored::Gather`].
+/// they are moved on purpose. So do the buffers of [`vectored::Gather`].
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
 
 /// Prepares `memory` for a buffer of `total_bytes` bytes, which ends with it, and returns where the buffer begins:

@@ -93,7 +93,7 @@ impl Sink for ForeignSocketSink {
     }
 }
 
-/// Discards what the peer has sent, of which a call takes a part.
+/// Discards a part of what the peer has sent.
 fn discard_answer(socket: &OwnedFd) -> io::Result<()> {
     match recv(socket, &mut [0; 1 << 12], RecvFlags::DONTWAIT) {
         Ok((_, 0)) => Err(gone()),
@@ -180,7 +180,7 @@ fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
 }
 
 /// The addresses of `HOST:PORT`, names by getent(1): getaddrinfo(3) of a static program loads modules of the system, which may
-/// be those of another glibc.
+/// belong to another glibc.
 #[cfg(all(target_env = "gnu", target_feature = "crt-static"))]
 fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = address.parse() {

@@ -161,7 +161,7 @@ fn serve(
     reports: &Sender<io::Result<Report>>,
     arrived_bytes: &AtomicU64,
 ) {
-    // Bytes of an earlier batch cannot pass for those of a later one: only as
+    // Bytes of an earlier batch cannot pass for bytes of a later one: only as
     // many bytes as were read are used.
     let mut buffer = Vec::new();
     let mut filled = Ok(0);

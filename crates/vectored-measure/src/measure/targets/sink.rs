@@ -109,7 +109,7 @@ impl Mismatch {
         ))
     }
 
-    /// The mismatch of a batch of which too few or too many bytes were read.
+    /// The mismatch of a batch if too few or too many of its bytes were read.
     pub(crate) fn wrong_taking(taken_bytes: u64, batch: Batch) -> Self {
         Mismatch::Bytes(format!(
             "{taken_bytes} bytes were read, but {} were sent",

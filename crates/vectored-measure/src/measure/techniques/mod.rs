@@ -152,7 +152,7 @@ pub fn is_in_flight(name: TechniqueName) -> bool {
     technique(&name).is_some_and(|technique| technique.in_flight)
 }
 
-/// The techniques of a cell: those of the experiment that do not refuse its conditions.
+/// The techniques of a cell: all of the experiment that do not refuse its conditions.
 pub fn techniques_of(experiment: &Experiment, cell: &CellSpec) -> Vec<TechniqueName> {
     let mut techniques = experiment.techniques();
     techniques.retain(|name| refusal(*name, &cell.conditions).is_none());
@@ -196,7 +196,7 @@ pub fn check_available(name: TechniqueName, depth: u32) -> io::Result<()> {
 ///
 /// # Panics
 ///
-/// If the technique does not write, or is not listed: that of another crate.
+/// If the technique does not write, or is not listed because it belongs to another crate.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     let listed = match contender {
         Contender::Floor | Contender::FloorAgain => Some(&write_each::WRITE_EACH),

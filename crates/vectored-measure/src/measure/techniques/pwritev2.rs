@@ -12,7 +12,7 @@ use crate::measure::techniques::writev::{ListShape, send_rest};
 
 pub const PWRITEV2: Technique = Technique {
     about: "writev by the newer call, without flags",
-    // Slightly more than the technique that it resembles, as that of others.
+    // Slightly more than the technique that it resembles.
     cost_ns: |costs| costs.referenced_ns + 0.1 * costs.call_ns,
     write: Some(|_| Box::new(WithArray::new(Pwritev2::default()))),
     ..Technique::named("pwritev2")

@@ -61,7 +61,7 @@ struct ZerocopySends {
     iov_max: usize,
     /// The inode of the socket that is sent to.
     socket: Option<u64>,
-    /// Sends to it of which the kernel has not notified yet.
+    /// Sends to it that the kernel has not notified yet.
     outstanding: u64,
     counts: ZerocopyCounts,
 }
@@ -100,7 +100,7 @@ impl ZerocopySends {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Too many pages or notifications are outstanding.
                 Err(error) if is_limit(&error) && self.outstanding > 0 => self.wait(fd)?,
-                // The sends of other processes of this user count, too: these may end.
+                // The sends of other processes of this user also count: these may end.
                 Err(error) if is_limit(&error) => {
                     let since = refused_since.get_or_insert_with(Instant::now);
                     if since.elapsed() > patience_of(fd)? {

@@ -18,7 +18,7 @@ pub type MakeReadMover = fn(&CostModel) -> Box<dyn ReadMover>;
 /// Makes what copies, under these conditions.
 pub type MakeCopyMover = fn(&Conditions) -> Box<dyn CopyMover>;
 
-/// A way to move the bytes of several segments through one descriptor, or those of one descriptor to another.
+/// A way to move the bytes of several segments through one descriptor, or bytes from one descriptor to another.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Technique {

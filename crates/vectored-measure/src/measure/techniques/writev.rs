@@ -25,7 +25,7 @@ pub const TAKES_LISTS: fn(&Conditions) -> Option<&'static str> = |conditions| {
     (!takes_lists).then_some("is for sockets only")
 };
 
-/// The properties of a list that `pwritev2` needs, too.
+/// The properties of a list that `pwritev2` also needs.
 #[derive(Default)]
 pub struct ListShape {
     iov_max: usize,

@@ -14,7 +14,7 @@ pub struct Layout {
     pub names: &'static [(&'static str, Name)],
     /// The group of columns in which the figures of a row stand.
     pub group: Name,
-    /// The figures of each group; a column without any figure, or with those of bases alone, is left out.
+    /// The figures of each group; a column without any figure, or with figures of bases alone, is left out.
     pub figures: &'static [Figure],
     /// Whether times are in seconds, as the publication has them, or with their units.
     pub in_seconds: bool,

@@ -20,8 +20,8 @@ use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 use slice_thresholds::SliceThresholds;
 
-/// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: that of
-/// [`BufWriter`](io::BufWriter).
+/// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: as
+/// [`BufWriter`](io::BufWriter) has it.
 ///
 /// Copying 8 KiB takes about as long as a system call. A slice that does not fit is therefore about long enough
 /// for a call of its own to pay.
@@ -50,7 +50,7 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 /// with the staged bytes. The same holds for the whole list of one
 /// [`write_vectored`](Write::write_vectored). A longer slice or list may take several calls, and the kernel
 /// may end any call early: on a full disk, on a non-blocking descriptor, on a pipe or socket that is full.
-/// So with `O_APPEND`, a line that fits the buffer is not mixed with those of another writer unless the kernel
+/// So with `O_APPEND`, a line that fits the buffer is not mixed with another writer's lines unless the kernel
 /// ends a call early. As with `BufWriter`, each piece of a [`write!`] is a `write` of its own: format a line that
 /// must stay whole into a `String` first.
 ///
@@ -186,7 +186,7 @@ impl<W: VectoredWrite> GatherWriter<W> {
     ///   even if it would fit: by [`CostModel::default`] from 13,333 bytes on.
     ///
     /// So slices of that length take more calls than [`with_capacity`](GatherWriter::with_capacity) with a large
-    /// capacity, and fewer bytes are copied. The costs in a model are those of calls that do not wait for storage.
+    /// capacity, and fewer bytes are copied. The costs in a model are for calls that do not wait for storage.
     ///
     /// Lists ([`write_vectored`](Write::write_vectored)) that do not fit are written as by [`Gather`], which
     /// allocates a staging buffer of its own when it first needs one: of the model's

@@ -10,7 +10,7 @@ use crate::sys::limits::Limits;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
 
-/// The capacity of [`ScatterReader::new`], in bytes: that of [`std::io::BufReader`].
+/// The capacity of [`ScatterReader::new`], in bytes: as [`std::io::BufReader`] has it.
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A buffered reader that fills lists: large segments directly, small ones from bytes that were read ahead.

@@ -8,7 +8,7 @@ use bytes::buf::UninitSlice;
 use crate::queue::SegmentQueue;
 
 /// Appends copies, whether the queue is full or not. With feature `bytes`.
-// SAFETY: `chunk_mut` and `advance_mut` are those of `Vec<u8>`, which keep the contract: the chunk is the spare capacity
+// SAFETY: `chunk_mut` and `advance_mut` call those functions of `Vec<u8>`, which keep the contract: the chunk is the spare capacity
 // of `copied`, and `advance_mut` makes its first bytes a part of the queue, after all others.
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
@@ -17,7 +17,7 @@ unsafe impl BufMut for SegmentQueue {
     }
 
     unsafe fn advance_mut(&mut self, bytes: usize) {
-        // SAFETY: the caller has initialized that many bytes of the chunk, which is that of `copied`.
+        // SAFETY: the caller has initialized that many bytes of the chunk, which belongs to `copied`.
         unsafe { self.copied.advance_mut(bytes) };
     }
 

@@ -59,7 +59,7 @@ struct Owned {
     owner: Owner,
 }
 
-// SAFETY: the pointers of parts are those of shared references to bytes, of owners that are `Send` and `Sync`, as is asserted
+// SAFETY: the pointers of parts come from shared references to bytes, of owners that are `Send` and `Sync`, as is asserted
 // below.
 unsafe impl Send for Kept {}
 
@@ -130,7 +130,7 @@ impl Kept {
         if part.bytes == 0 {
             return false;
         }
-        // Each term is at most `isize::MAX`. The copied bytes are at most that, too, so the sum of all fits a
+        // Each term is at most `isize::MAX`. So are the copied bytes, so the sum of all fits a
         // `usize`.
         let bytes = self.bytes.wrapping_add(part.bytes);
         assert!(

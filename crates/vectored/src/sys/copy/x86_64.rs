@@ -94,8 +94,8 @@ macro_rules! copy_short_run {
         $(#[$about])*
         ///
         /// Copies segments from the first on, up to one that is longer than `most_bytes` or than the longest that this
-        /// loop copies, or to where less is free than that one takes. Returns the number of copied segments and that of
-        /// their bytes.
+        /// loop copies, or to where less is free than that one takes. Returns the number of copied segments and the number
+        /// of their bytes.
         #[inline(always)]
         pub(super) unsafe fn $name(
             segments: &[IoSlice<'_>],
@@ -241,7 +241,7 @@ copy_short_run! {
 copy_short_run! {
     /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
     ///
-    /// The registers are those of AVX-512, since `ymm16` and above need no `vzeroupper`. (`Copier::is_wide` has their
+    /// The registers belong to AVX-512, since `ymm16` and above need no `vzeroupper`. (`Copier::is_wide` has their
     /// gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes
     /// at each end are copied then. All lengths meet again at `66:` for the stores of the outer bytes.
     ///

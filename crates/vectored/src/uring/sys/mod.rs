@@ -267,7 +267,7 @@ impl<C: Call> Calls<C> {
         let slot = &mut self.slots[index as usize];
         let lists = &mut self.lists[index as usize];
         let call = NonNull::from(Box::leak(call));
-        // SAFETY: the pointer is that of a `Box` that was leaked, and the only one to its content. This reference and
+        // SAFETY: the pointer comes from a `Box` that was leaked, and is the only one to its content. This reference and
         // all that is borrowed from it (the lists) are used until the call has ended, or `begin` has failed: the lists
         // are emptied before the pointer is used again, below and in `next_ended`. `begin` cannot keep anything
         // borrowed elsewhere, since its lifetime may be any. If it panics, the call is never dropped, and the lists are
@@ -386,7 +386,7 @@ impl<C: Call> Calls<C> {
                 taken => Ok(taken as usize),
             };
             return Some(Ended {
-                // SAFETY: the pointer is that of a leaked `Box`. The kernel has ended the call, which this completion
+                // SAFETY: the pointer comes from a leaked `Box`. The kernel has ended the call, which this completion
                 // says, and the lists that borrowed from it are empty.
                 call: unsafe { Box::from_raw(call.0.as_ptr()) },
                 result,

@@ -28,7 +28,7 @@ fn count() {
     COUNT.set(COUNT.get() + 1);
 }
 
-// SAFETY: every method is that of `System`, with the same arguments.
+// SAFETY: every method calls the method of `System` with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
