@@ -14,8 +14,8 @@ rm -rf "$box" "$work"
 mkdir -p "$box" "$work"
 echo "of vectored, unfinished" >"$box/SHA256SUMS"
 
-# A tool as it is handed out: one small file, which needs no other.
-install_tool() { # PROGRAM PROCESSOR
+# A program as it is handed out needs no loader, and the kernel chooses its address.
+check_tool() { # PROGRAM
     headers=$(LC_ALL=C readelf --program-headers "$1")
     case $headers in
     *INTERP*)
@@ -24,10 +24,15 @@ install_tool() { # PROGRAM PROCESSOR
         ;;
     *"file type is DYN"*) ;;
     *)
-        echo "error: '$1' has a fixed address" >&2
+        echo "error: '$1' has a fixed address: its linker has to take -static-pie" >&2
         exit 1
         ;;
     esac
+}
+
+# A tool as it is handed out: one small file, which needs no other.
+install_tool() { # PROGRAM PROCESSOR
+    check_tool "$1"
     bytes=$(stat -c %s "$1")
     if [ "$bytes" -gt 4194304 ]; then
         echo "error: '$1' has $bytes bytes, more than 4 MiB" >&2
@@ -36,18 +41,34 @@ install_tool() { # PROGRAM PROCESSOR
     install "$1" "$box/vectored-$version-$2-linux"
 }
 
-# Not in a try-out: two more minutes, and nothing here runs it.
+# The tool for the other processor. A try-out links an empty program instead, which takes two minutes less.
 other=aarch64-unknown-linux-gnu
 [ "$host" != $other ] || other=x86_64-unknown-linux-gnu
 processor=${other%%-*}
-if [ -n "$try_out" ]; then
-    skip "dist: the tool for $processor" "left to cargo xtask dist"
-elif ! rustup target add "$other" 2>/dev/null || ! is_there "$processor-linux-gnu-gcc"; then
+if ! rustup target add "$other" 2>/dev/null || ! is_there "$processor-linux-gnu-gcc"; then
     missing "dist: the tool for $processor" "rustup has no $other, or there is no $processor-linux-gnu-gcc: cargo xtask setup"
 else
-    export "CARGO_TARGET_$(echo $other | tr a-z- A-Z_)_LINKER=$processor-linux-gnu-gcc"
-    build_tool "$PWD" $other
-    install_tool "$tool" "$processor"
+    # For some processors rustc links static programs at a fixed address.
+    linker=$work/linker
+    cat >"$linker" <<END
+#!/bin/sh
+for word; do
+    shift
+    case \$word in -static | -no-pie | -static-pie) ;; *) set -- "\$@" "\$word" ;; esac
+done
+exec $processor-linux-gnu-gcc -static-pie "\$@"
+END
+    chmod +x "$linker"
+    if [ -n "$try_out" ]; then
+        tool=$work/empty
+        # shellcheck disable=SC2086 # several options
+        echo 'fn main() {}' | COMPILER_PATH=$linkers rustc --target "$other" -Clinker="$linker" $tool_options -o "$tool" -
+        check_tool "$tool"
+    else
+        export "CARGO_TARGET_$(echo $other | tr a-z- A-Z_)_LINKER=$linker"
+        build_tool "$PWD" $other
+        install_tool "$tool" "$processor"
+    fi
 fi
 build_tool "$PWD"
 # A copy: another build may replace that of cargo.

@@ -19,15 +19,17 @@ build_in() ( # SOURCE OPTIONS COMMAND…
     "$@"
 )
 
+# The tool is position-independent: the kernel puts it at a random address. The linker comes with rustc, also for another
+# processor: it packs 6,000 relocations into 2 KB instead of 140, and makes one of functions or constants that are equal.
+tool_options="-Ctarget-feature=+crt-static -Crelocation-model=pie -Cforce-unwind-tables=no -Clink-arg=-fuse-ld=lld \
+    -Clink-arg=-Wl,-T,xtask/dist/small.ld,-O2,-z,pack-relative-relocs,--icf=all,--ignore-data-address-equality"
+linkers=$(rustc --print sysroot)/lib/rustlib/$host/bin/gcc-ld
+
 # The tool as one file, whose path is put in `tool`. It has glibc in it: a loop of musl's memcpy takes half as long again as
 # the one of the programs that are measured.
 build_tool() { # SOURCE [TARGET]
     system=${2:-$host}
-    # Position-independent: the kernel puts it at a random address. The linker is that of rustc, also for another processor: it packs
-    # 6,000 relocations into 2 KB instead of 140, and makes one of functions or constants that are equal.
-    options="-Ctarget-feature=+crt-static -Crelocation-model=pie -Cforce-unwind-tables=no -Clink-arg=-fuse-ld=lld \
-        -Clink-arg=-Wl,-T,xtask/dist/small.ld,-O2,-z,pack-relative-relocs,--icf=all,--ignore-data-address-equality"
-    COMPILER_PATH=$(rustc --print sysroot)/lib/rustlib/$host/bin/gcc-ld build_in "$1" "$options" \
+    COMPILER_PATH=$linkers build_in "$1" "$tool_options" \
         cargo build --quiet --profile dist --locked --package vectored-cli --target "$system"
     tool=$CARGO_TARGET_DIR/$system/dist/vectored
 }
