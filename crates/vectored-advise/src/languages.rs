@@ -464,8 +464,8 @@ languages! {
     => "In general" ends "signals and some ways out flush nothing" {
         Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
         Writes Join "one record whose pieces lie apart: writev(2), or join them"
-        SocketWrites Join "join the pieces, or sendmsg(2) or writev(2) with all, continued after a short call"
-        SocketWrites WriteBuffer "a buffer of 64 KiB that collects the bytes" => "send(fd, buffer, used, MSG_NOSIGNAL)"
+        SocketWrites Join "join the pieces, or all with sendmsg(2) in place of send, with its flags, or with writev(2) of write, continued after a short call"
+        SocketWrites WriteBuffer "a buffer of 64 KiB that collects the bytes; send stays, with its flags" => "write(fd, buffer, used)"
         Reads ReadAhead "read 64 KiB at once, and take the pieces from that buffer"
         Reads ReadRun "read exactly the bytes of the run at once, and cut them in memory"
         StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
@@ -486,8 +486,8 @@ languages! {
 /// C and C++.
 const C_AND_CPP: &[Remedy] = rows! {
     StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
-    SocketWrites Join "`sendmsg(fd, &message, MSG_NOSIGNAL)` or `writev(fd, iov, count)` with all pieces, continued after a short call"
-    SocketWrites Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
+    SocketWrites Join "in place of send `sendmsg(fd, &message, flags)` with its flags, of write `writev(fd, iov, count)`: all pieces, continued after a short call"
+    SocketWrites Join "write, with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
     WritesAt Join "`pwritev(fd, iov, count, offset)`"
     WritesAt Join "with libvectored: `vectored_pwrite_all(fd, iov, count, offset, NULL)`"
     ReadsAt ReadRun "`preadv(fd, iov, count, offset)`"
