@@ -280,7 +280,7 @@ fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
     // A model that never copies is wrong wherever segments are small.
     let mut bad = fitted.clone();
     bad.source = ModelSource::Calibration;
-    bad.model.copy_segment_ns = 1e6;
+    bad.model.copy_thresholds = vectored::cost::CopyThresholds::everywhere(0);
     results.find(vec![bad]);
     let [fitted, bad] = &results.cost_models[..] else {
         panic!("{:?}", results.cost_models);

@@ -33,10 +33,10 @@ fn fitted_model(
     drain: Option<Drain>,
     cells: &[&Cell],
 ) -> Option<FittedModel> {
-    let observed: Vec<(&Cell, Observation)> = cells
+    let observed: Vec<(&Cell, Vec<Observation>)> = cells
         .iter()
         .filter(|cell| cell.conditions == *conditions && cell.drain == drain)
-        .filter_map(|&cell| Some((cell, observation(cell)?)))
+        .filter_map(|&cell| Some((cell, rounds(cell)?)))
         .collect();
     if observed.len() < MIN_CELLS {
         return None;
@@ -47,7 +47,7 @@ fn fitted_model(
             .iter()
             .enumerate()
             .filter(|(index, _)| Some(*index) != without)
-            .map(|(_, (_, observation))| *observation)
+            .flat_map(|(_, (_, rounds))| rounds.iter().copied())
             .collect();
         CostModel::fit(prior, &others)
     };
@@ -120,26 +120,25 @@ fn techniques(operation: Operation) -> Option<[TechniqueName; 3]> {
     })
 }
 
-fn observation(cell: &Cell) -> Option<Observation> {
+/// The rounds of a cell of equal segments in which copying and referencing were measured.
+fn rounds(cell: &Cell) -> Option<Vec<Observation>> {
     let [_, copied, referenced] = techniques(cell.conditions.operation)?;
-    // Paired by round if the file has the ratios, so that changes in the machine's speed cancel out.
-    let time_ns = |name| {
-        let technique = cell.technique(name)?;
-        let paired_ns = technique.floor_ratio.map(|ratio| ratio * cell.floor_ns);
-        Some(paired_ns.unwrap_or(technique.median_ns))
-    };
-    Some(Observation {
-        segment_count: cell.segment_count,
-        bytes: total_bytes(cell)?,
-        write_ns: cell.floor_ns,
-        writev_ns: time_ns(referenced)?,
-        copy_then_write_ns: time_ns(copied)?,
-    })
-}
-
-/// The total size of a list of equal segments.
-fn total_bytes(cell: &Cell) -> Option<u64> {
-    Some(cell.segment_count as u64 * cell.segment_bytes? as u64)
+    let bytes = cell.segment_count as u64 * cell.segment_bytes? as u64;
+    let [copied, referenced] = [cell.technique(copied)?, cell.technique(referenced)?];
+    let rounds = std::iter::zip(&copied.samples_ns, &referenced.samples_ns);
+    let rounds = std::iter::zip(rounds, &cell.floor_samples_ns);
+    let observations: Vec<Observation> = rounds
+        .filter_map(|((copied, referenced), &write_ns)| {
+            Some(Observation {
+                segment_count: cell.segment_count,
+                bytes,
+                write_ns,
+                writev_ns: (*referenced)?,
+                copy_then_write_ns: (*copied)?,
+            })
+        })
+        .collect();
+    (!observations.is_empty()).then_some(observations)
 }
 
 /// The library's kind of target.

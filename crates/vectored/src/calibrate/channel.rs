@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::calibrate::ends::{null_device, pipe, tcp_pair, unix_pair, unnamed_file};
 use crate::cost::calibration_target::CalibrationTarget;
-use crate::cost::page_alignment::PAGE_BYTES;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::write::all::write_all;
@@ -25,7 +24,7 @@ pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 pub(super) const BATCH_TIME: Duration = Duration::from_micros(6);
 
 /// The most calls in a batch. A socket's buffer counts each small write as several hundred bytes.
-pub(super) const MAX_CALLS: u32 = 16;
+pub(super) const MAX_CALLS: u64 = 16;
 
 /// The bytes of a batch that any stream is assumed to take.
 pub(super) const STREAM_BATCH_BYTES: u64 = 48 << 10;
@@ -40,8 +39,6 @@ pub(super) struct Channel {
     position: u64,
     end: u64,
     overwrites: bool,
-    /// Whether each batch begins at a page of the file.
-    pub(super) starts_at_page: bool,
     buffer: Vec<u8>,
 }
 
@@ -73,7 +70,6 @@ impl Channel {
                 _ => MAX_FILE_BYTES,
             },
             overwrites: false,
-            starts_at_page: false,
             buffer: vec![0; STREAM_BATCH_BYTES as usize],
         })
     }
@@ -123,10 +119,6 @@ impl Channel {
             return Ok(());
         };
         let mut position = self.position;
-        if self.starts_at_page {
-            // In a growing file this leaves a hole of less than a page.
-            position = position.next_multiple_of(PAGE_BYTES);
-        }
         if position + bytes > self.end {
             if !self.overwrites {
                 file.set_len(0)?;

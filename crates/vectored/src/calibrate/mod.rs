@@ -1,28 +1,24 @@
 //! Measuring a [`CostModel`] on the current machine.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::time::{Duration, Instant};
 
-use self::channel::{
-    BATCH_TIME, Channel, GAP_BYTES, MAX_CALLS, MAX_LIST_BYTES, STREAM_BATCH_BYTES,
-};
+use self::channel::{Channel, MAX_LIST_BYTES};
+use self::lists::{List, Technique, Writers};
 use crate::cost::calibration_target::CalibrationTarget;
-use crate::cost::fit::Observation;
-use crate::cost::{CostModel, TargetKind};
-use crate::sys::staging::StagingBuffer;
-use crate::write::all::write_all;
+use crate::cost::crossing::crossover;
+use crate::cost::fit::{lengths, lists_of};
+use crate::cost::thresholds::CopyThresholds;
+use crate::cost::{CostModel, Observation, TargetKind};
 
-mod bracket;
 mod channel;
 mod ends;
-mod isotonic;
-mod median;
+mod lists;
 mod queue;
-mod thresholds;
 
-/// The lists that are measured, as segment count and segment bytes: up to 8 segments and more, segments below and above
+/// The lists of the costs, as segment count and segment bytes: up to 8 segments and more, segments below and above
 /// the usual crossover, and segments that end at page ends and others.
-const LISTS: [(usize, usize); 11] = [
+const LISTS: [List; 11] = [
     (2, 64),
     (8, 64),
     (9, 64),
@@ -37,46 +33,61 @@ const LISTS: [(usize, usize); 11] = [
 ];
 
 /// Longer lists, which only a file takes in one call.
-const LONG_LISTS: [(usize, usize); 3] = [(1000, 64), (256, 1024), (512, 2048)];
+const LONG_LISTS: [List; 3] = [(1000, 64), (256, 1024), (512, 2048)];
 
 /// The least number of rounds, for any budget.
-const MIN_ROUNDS: usize = 5;
+const MIN_ROUNDS: usize = 2;
+
+/// The longest segments that are measured, in bytes.
+const MAX_SEGMENT_BYTES: usize = 16 << 10;
+
+/// The lengths around the crossover are about its multiples by these powers of √2, in turn.
+const STEPS: [i32; 2] = [1, 2];
+
+/// The techniques of the costs, in an order that rotates by round.
+const TECHNIQUES: [Technique; 3] = [Technique::Write, Technique::Reference, Technique::Copy];
+
+/// Two pairs at a time: a change of speed disturbs both techniques equally.
+const PAIRS: [Technique; 4] = [
+    Technique::Reference,
+    Technique::Copy,
+    Technique::Copy,
+    Technique::Reference,
+];
+
+/// The longest list that is measured on a stream, in bytes: the default capacity of a pipe.
+const MAX_STREAM_BYTES: usize = 64 << 10;
+
+/// The size of a staging buffer is a multiple of this, in bytes.
+const STAGING_STEP_BYTES: usize = 64 << 10;
 
 impl CostModel {
     /// Measures a model on a target that it opens itself, in about `budget`. On a busy machine it may take
     /// up to twice as long.
     ///
-    /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it by
-    /// three techniques in turn: in one piece, by `writev(2)`, and copied into one buffer first. [`CostModel::fit`]
-    /// computes the costs from the medians. A cost that cannot be measured stays near the one of
-    /// [`CostModel::for_target`]: on a stream, which takes no large list at once, that is `copy_byte_uncached_ns`.
-    /// The costs of copying are those with a staging buffer of the default size, even if the result has a larger one.
+    /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it in
+    /// rounds: in one piece, by a [`Gather`](crate::Gather) that references all segments, and by one that copies them.
+    /// Four fifths of the budget are for these lists. [`CostModel::fit`] computes the costs and the
+    /// [thresholds](CostModel::copy_thresholds) from the rounds.
     ///
-    /// The costs take two fifths of the budget. Another two fifths are for the
-    /// [thresholds](CostModel::copy_thresholds). At each of
-    /// [`CopyThresholds::COUNTS`](crate::cost::CopyThresholds::COUNTS), a [`Gather`](crate::Gather) that copies all
-    /// segments and one that copies none write the same lists in turn. A search narrows down the length at which they
-    /// take equally long, then measures lengths below and above it until the time is spent. The threshold is where a
-    /// rising curve through all measured ratios of the two times crosses 1.
-    ///
-    /// - On a stream, only lists of up to 64 KiB are measured. If those do not show the threshold, it stays unmeasured.
+    /// - At each of [`CopyThresholds::COUNTS`], segments a little shorter and longer than the crossover so far are measured
+    ///   next. A threshold that the rounds do not show to within a factor of 1.3 stays unmeasured: copying and
+    ///   referencing then take about the same time over a wide range of lengths, or the machine is too busy.
+    /// - If even and odd rounds show different costs, the costs of lists and of copying are those of
+    ///   [`CostModel::for_target`]. A cost that cannot be measured stays near its default: on a stream, which takes no
+    ///   large list at once, that is `copy_byte_uncached_ns`.
+    /// - On a stream, only lists of up to 64 KiB are measured.
     /// - On a file, lists of up to 1 MiB are measured in one call, and
-    ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list that was faster
-    ///   copied. Lists of whole pages are compared with other lists, for [`page_end_ns`](CostModel::page_end_ns).
+    ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list below a threshold.
     ///
     /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
     /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
-    /// queue that copies its segments and one that keeps them write 4 segments, each after a copied head. They have 0.55 to
-    /// 1.8 times the bytes of the threshold that follows from the costs, at most 12,000. Then two messages of 3 to 24 KB
-    /// are copied into one call, and written by two calls. The first threshold is the geometric mean of the measured one
-    /// and the one that follows from the costs, since around it both ways take nearly the same time.
+    /// queue that copies its segments and one that keeps them write 16 segments of 1500 to 6144 bytes, each after a
+    /// copied head. Then two messages of 3 to 24 KB are copied into one call, and written by two calls.
     ///
-    /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, the costs come from a few rounds. The least
-    /// number of measurements, five rounds of the first part, two pairs of each list of the second and three rounds of
-    /// the third, takes 10 ms on a stream and 35 to 50 ms on a file. One calibration at the start of a program is enough:
-    /// near the threshold both techniques take about the same time. If the speed of a machine changes over time, as
-    /// that of virtual machines does, the thresholds hold for the time of the calibration only: for 8 segments that
-    /// overwrite a file on ext4, one run may find 200 bytes and another 5000.
+    /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, more thresholds stay unmeasured. The least
+    /// number of measurements, two rounds of the lists and three of the queue, takes 10 ms on a stream and 30 to 50 ms on a file. One
+    /// calibration at the start of a program is enough: near the threshold both techniques take about the same time.
     ///
     /// # Errors
     ///
@@ -101,181 +112,99 @@ impl CostModel {
     /// ```
     pub fn calibrate(target: CalibrationTarget<'_>, budget: Duration) -> io::Result<CostModel> {
         let began = Instant::now();
+        let kind = target.kind();
         let mut channel = Channel::open(target)?;
         if matches!(target, CalibrationTarget::FileOverwrite(_)) {
             channel.overwrite()?;
         }
-        let mut lists: Vec<List> = LISTS.iter().map(|&list| List::new(list)).collect();
-        if target.kind() == TargetKind::File {
-            lists.extend(LONG_LISTS.iter().map(|&list| List::new(list)));
-        }
-        let mut buffers = Buffers {
-            contiguous: vec![0; MAX_LIST_BYTES],
-            staging: StagingBuffer::with_capacity(MAX_LIST_BYTES),
-        };
-        for list in &mut lists {
-            list.choose_calls(&mut channel, &mut buffers)?;
-        }
-        for round in 0.. {
-            if round >= MIN_ROUNDS && began.elapsed() >= 2 * budget / 5 {
-                break;
-            }
-            for list in &mut lists {
-                list.sample(&mut channel, &mut buffers, round)?;
-            }
-        }
-        let observations: Vec<Observation> =
-            lists.iter_mut().filter_map(List::observation).collect();
-        let prior = CostModel::for_target(target.kind());
+        let prior = CostModel::for_target(kind);
+        let observations = observe(&mut channel, &prior, began + 4 * budget / 5)?;
         // These lists do not show how long the staging buffer should be, since each further call costs microseconds on
-        // a file. `thresholds::measure` does.
+        // a file. The thresholds do.
         let fitted = CostModel::fit_for_staging(prior, &observations);
-        let deadline = began + 4 * budget / 5;
-        let model = thresholds::measure(&mut channel, target.kind(), &fitted, deadline)?;
         Ok(CostModel {
+            page_end_ns: match kind {
+                TargetKind::File => prior.page_end_ns,
+                _ => fitted.page_end_ns,
+            },
+            staging_bytes: staging_bytes(fitted.staging_bytes, &fitted.copy_thresholds),
             queue_thresholds: queue::measure(&mut channel, began + budget)?,
-            ..model
+            ..fitted
         })
     }
 }
 
-/// The memory from which a list is written in one piece.
-struct Buffers {
-    /// Filled from the start.
-    contiguous: Vec<u8>,
-    /// Copied into before each call.
-    staging: StagingBuffer,
-}
-
-/// The three techniques of writing a list.
-const TECHNIQUES: [Technique; 3] = [
-    Technique::Write,
-    Technique::Writev,
-    Technique::CopyThenWrite,
-];
-
-#[derive(Clone, Copy)]
-enum Technique {
-    Write,
-    Writev,
-    CopyThenWrite,
-}
-
-/// A list of equal segments, and its measured times by technique.
-struct List {
-    segment_count: usize,
-    segment_bytes: usize,
-    memory: Vec<u8>,
-    /// Calls in a batch; 0 if the target does not take one call.
-    calls: u32,
-    samples_ns: [Vec<f64>; 3],
-}
-
-impl List {
-    fn new((segment_count, segment_bytes): (usize, usize)) -> List {
-        List {
-            segment_count,
-            segment_bytes,
-            // The segments have gaps between them, as between the buffers of a program.
-            memory: vec![0x5a; segment_count * (segment_bytes + GAP_BYTES)],
-            calls: 1,
-            samples_ns: [const { Vec::new() }; 3],
+/// Measures lists in rounds until about `deadline`: the speed of a shared machine can change fourfold for milliseconds, and
+/// would otherwise disturb all measurements of one list.
+fn observe(
+    channel: &mut Channel,
+    prior: &CostModel,
+    deadline: Instant,
+) -> io::Result<Vec<Observation>> {
+    let mut writers = Writers::new(*prior);
+    let is_stream = channel.is_stream();
+    let max_list_bytes = if is_stream { MAX_STREAM_BYTES } else { MAX_LIST_BYTES };
+    let long_lists = if is_stream { &[][..] } else { &LONG_LISTS };
+    let mut costs = Vec::new();
+    let mut around = CopyThresholds::MEASURED.map(|_| Vec::new());
+    for round in 0.. {
+        if round >= MIN_ROUNDS && Instant::now() >= deadline {
+            break;
         }
-    }
-
-    fn bytes(&self) -> u64 {
-        (self.segment_count * self.segment_bytes) as u64
-    }
-
-    /// Sets the calls of a batch, so that it takes about [`BATCH_TIME`] and fits the target.
-    fn choose_calls(&mut self, channel: &mut Channel, buffers: &mut Buffers) -> io::Result<()> {
-        // The first call warms the caches; the second is timed.
-        self.batch(channel, buffers, Technique::Writev)?;
-        let Some(call) = self.batch(channel, buffers, Technique::Writev)? else {
-            self.calls = 0;
-            return Ok(());
-        };
-        let fitting = (STREAM_BATCH_BYTES / self.bytes()).clamp(1, MAX_CALLS.into());
-        let wanted = BATCH_TIME.as_nanos() / call.as_nanos().max(1);
-        self.calls = wanted.clamp(1, fitting.into()) as u32;
-        Ok(())
-    }
-
-    /// Times one batch of each technique, in an order that rotates by round.
-    fn sample(
-        &mut self,
-        channel: &mut Channel,
-        buffers: &mut Buffers,
-        round: usize,
-    ) -> io::Result<()> {
-        for turn in 0..TECHNIQUES.len() {
-            let technique = (round + turn) % TECHNIQUES.len();
-            if self.calls == 0 {
-                return Ok(());
-            }
-            match self.batch(channel, buffers, TECHNIQUES[technique])? {
-                Some(elapsed) => {
-                    let call_ns = elapsed.as_nanos() as f64 / f64::from(self.calls);
-                    self.samples_ns[technique].push(call_ns);
-                }
-                // The pipe or socket buffer is smaller than assumed.
-                None => self.calls /= 2,
+        // The costs need fewer rounds than the thresholds.
+        if round < MIN_ROUNDS || round % 3 == 0 {
+            for &list in LISTS.iter().chain(long_lists) {
+                let turns = TECHNIQUES
+                    .into_iter()
+                    .cycle()
+                    .skip(round + round / 3)
+                    .take(3);
+                costs.extend(writers.observe(channel, list, turns)?);
             }
         }
-        Ok(())
-    }
-
-    /// The time of a batch. `None` if the target did not take it.
-    fn batch(
-        &self,
-        channel: &mut Channel,
-        buffers: &mut Buffers,
-        technique: Technique,
-    ) -> io::Result<Option<Duration>> {
-        let bytes = self.bytes() as usize;
-        let segments: Vec<IoSlice<'_>> = self
-            .memory
-            .chunks(self.segment_bytes + GAP_BYTES)
-            .map(|slot| IoSlice::new(&slot[..self.segment_bytes]))
-            .collect();
-        let contiguous = [IoSlice::new(&buffers.contiguous[..bytes])];
-        let staging = &mut buffers.staging;
-        channel.time_batch(self.calls, self.bytes(), |fd| match technique {
-            Technique::Write => write_all(fd, &contiguous),
-            Technique::Writev => write_all(fd, &segments),
-            Technique::CopyThenWrite => {
-                staging.clear();
-                staging.push_run(&segments);
-                write_all(fd, &[IoSlice::new(staging)])
+        for (count, around) in std::iter::zip(CopyThresholds::MEASURED, &mut around) {
+            for bytes in next_lengths(round, count, around, prior, max_list_bytes / count) {
+                around.extend(writers.observe(channel, (count, bytes), PAIRS)?);
             }
-        })
-    }
-
-    /// The median times. `None` if a technique was not measured.
-    fn observation(&mut self) -> Option<Observation> {
-        if self.samples_ns.iter().any(Vec::is_empty) {
-            return None;
         }
-        let bytes = self.bytes();
-        let mut medians = self.samples_ns.iter_mut().map(|samples| {
-            samples.sort_unstable_by(f64::total_cmp);
-            samples[samples.len() / 2]
-        });
-        let mut next = || medians.next().expect("one for each technique");
-        Some(Observation {
-            segment_count: self.segment_count,
-            bytes,
-            write_ns: next(),
-            writev_ns: next(),
-            copy_then_write_ns: next(),
-        })
     }
+    Ok([costs, around.concat()].concat())
+}
+
+/// The lengths to measure next with `count` segments: above and below the crossover of the `observations` so far. All are 30 bytes
+/// times a power of √2, so that lengths are measured again, and at most `max`.
+fn next_lengths(
+    round: usize,
+    count: usize,
+    observations: &[Observation],
+    prior: &CostModel,
+    max: usize,
+) -> [usize; 2] {
+    let center = crossover(&lengths(&lists_of(observations), count, 0.0));
+    let center = center.unwrap_or_else(|| prior.copy_below_bytes(count));
+    let place = |bytes: usize| (2.0 * (bytes as f64 / 30.0).log2() + 0.1).max(0.0) as i32;
+    let last = place(max.min(MAX_SEGMENT_BYTES));
+    let steps = STEPS[round % STEPS.len()];
+    [steps, -steps].map(|steps| {
+        let place = (place(center) + steps).clamp(0, last);
+        ((30.0 * 2.0_f64.powf(f64::from(place) / 2.0)).round() as usize).min(max)
+    })
+}
+
+/// The size of a staging buffer that holds every list up to its measured threshold, and at least `min`.
+fn staging_bytes(min: usize, thresholds: &CopyThresholds) -> usize {
+    let lists = thresholds.measured().map(|(count, bytes)| {
+        let bytes = (bytes as usize).min(MAX_LIST_BYTES / count);
+        (count * bytes).next_multiple_of(STAGING_STEP_BYTES)
+    });
+    lists.fold(min, usize::max)
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use super::channel::STREAM_BATCH_BYTES;
     use super::*;
 
     fn targets(directory: &Path) -> Vec<CalibrationTarget<'_>> {
@@ -315,18 +244,6 @@ mod tests {
             for count in [2, 16, 1000] {
                 assert!(model.copy_below_bytes(count) <= model.staging_bytes);
             }
-            // At these counts even the longest segments are measured, so a threshold is always found. Eight of them do
-            // not fit a stream.
-            let measured: &[usize] = match target.kind() {
-                TargetKind::Pipe | TargetKind::Unix | TargetKind::Tcp => &[2, 4],
-                TargetKind::File | TargetKind::FileOverwrite | TargetKind::Other => &[2, 4, 8],
-            };
-            for &count in measured {
-                assert!(
-                    model.copy_thresholds.get(count).is_some(),
-                    "{target:?}: {model:?}"
-                );
-            }
         }
     }
 
@@ -353,6 +270,139 @@ mod tests {
         let nowhere = Path::new("/nonexistent/vectored");
         let outcome = CostModel::calibrate(CalibrationTarget::File(nowhere), Duration::ZERO);
         assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// Uniform numbers between two limits.
+    struct Random(u64);
+
+    impl Random {
+        fn between(&mut self, from: f64, to: f64) -> f64 {
+            self.0 = (self.0.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1_442_695);
+            from + (to - from) * (self.0 >> 33) as f64 / f64::from(u32::MAX >> 1)
+        }
+    }
+
+    /// The noise of a shared machine: a wide peak, a slow drift between the techniques, and bursts that last for five pairs.
+    struct Noise {
+        random: Random,
+        deviation: f64,
+        drift: f64,
+        burst: u32,
+    }
+
+    impl Noise {
+        fn factor(&mut self) -> f64 {
+            let mut noise = || self.random.between(-1.0, 1.0) * self.deviation;
+            let peak = 1.2 * (noise() + noise());
+            self.drift = 0.95 * self.drift + 0.2 * noise();
+            self.burst = self.burst.saturating_sub(1);
+            if self.random.between(0.0, 1.0) < 0.025 {
+                self.burst = 5;
+            }
+            let outlier = if self.burst > 0 { self.random.between(-0.7, 0.7) } else { 0.0 };
+            (peak + self.drift + outlier).exp()
+        }
+    }
+
+    /// The rounds that calibration chooses on a machine of these costs, for each count.
+    fn rounds(
+        machine: &CostModel,
+        prior: &CostModel,
+        max_list_bytes: usize,
+        noise: &mut Noise,
+    ) -> [Vec<Observation>; 7] {
+        let mut observations = CopyThresholds::MEASURED.map(|_| Vec::new());
+        for round in 0..24 {
+            for (segment_count, around) in
+                std::iter::zip(CopyThresholds::MEASURED, &mut observations)
+            {
+                let max = max_list_bytes / segment_count;
+                for segment_bytes in next_lengths(round, segment_count, around, prior, max) {
+                    let bytes = (segment_count * segment_bytes) as u64;
+                    let copied_ns = machine.copy_then_write_ns(segment_count, bytes);
+                    around.push(Observation {
+                        segment_count,
+                        bytes,
+                        write_ns: f64::NAN,
+                        writev_ns: machine.writev_ns(segment_count, bytes),
+                        copy_then_write_ns: copied_ns * noise.factor(),
+                    });
+                }
+            }
+        }
+        observations
+    }
+
+    #[test]
+    fn a_threshold_is_right_within_a_factor_of_1_3_or_unknown() {
+        // The least share of thresholds that are known: somewhat less than what was seen.
+        for (deviation, least_known) in [(0.01, 0.5), (0.05, 0.2), (0.4, 0.0)] {
+            let mut random = Random(1);
+            let (mut all, mut known, mut wrong, mut wrong_crossovers) = (0.0, 0.0, 0.0, 0.0);
+            for number in 0..24 {
+                let (kind, max_list_bytes) = [
+                    (TargetKind::File, MAX_LIST_BYTES),
+                    (TargetKind::Pipe, MAX_STREAM_BYTES),
+                    (TargetKind::Unix, MAX_STREAM_BYTES),
+                ][number % 3];
+                let prior = CostModel::for_target(kind);
+                let machine = CostModel {
+                    call_ns: random.between(250.0, 1500.0),
+                    byte_ns: random.between(0.05, 0.4),
+                    gather_call_ns: random.between(40.0, 300.0),
+                    segment_ns: random.between(15.0, 60.0),
+                    large_segment_ns: random.between(15.0, 100.0),
+                    copy_byte_ns: random.between(0.02, 0.1),
+                    staging_bytes: MAX_LIST_BYTES,
+                    ..prior
+                };
+                let (random, drift, burst) = (Random(number as u64), 0.0, 0);
+                let mut noise = Noise {
+                    random,
+                    deviation,
+                    drift,
+                    burst,
+                };
+                let observations = rounds(&machine, &prior, max_list_bytes, &mut noise);
+                let fitted = CostModel::fit_for_staging(prior, &observations.concat());
+                for (count, around) in std::iter::zip(CopyThresholds::MEASURED, &observations) {
+                    let is_wrong = |bytes: usize| {
+                        let factor = bytes as f64 / machine.copy_below_bytes(count) as f64;
+                        f64::from(!(1.0 / 1.3..=1.3).contains(&factor))
+                    };
+                    let threshold = fitted.copy_thresholds.get(count);
+                    all += 1.0;
+                    known += f64::from(threshold.is_some());
+                    wrong += threshold.map_or(0.0, |bytes| is_wrong(bytes as usize));
+                    wrong_crossovers +=
+                        is_wrong(crossover(&lengths(&lists_of(around), count, 0.0)).unwrap());
+                }
+            }
+            let shares = [known, wrong, wrong_crossovers].map(|number| number / all);
+            let [known, wrong, wrong_crossovers] = shares;
+            assert!(
+                known >= least_known && wrong <= 0.05,
+                "{deviation}: {shares:?}"
+            );
+            // Without an interval, every threshold would count as known.
+            assert!(wrong_crossovers > 0.2, "{deviation}: {shares:?}");
+        }
+    }
+
+    #[test]
+    fn the_staging_buffer_holds_every_list_below_a_threshold() {
+        let bytes = |thresholds: &[(usize, u32)]| {
+            let mut known = CopyThresholds::NONE;
+            for &(count, bytes) in thresholds {
+                known.set(count, Some(bytes)).unwrap();
+            }
+            staging_bytes(256 << 10, &known)
+        };
+        assert_eq!(bytes(&[]), 256 << 10);
+        assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
+        assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
+        // Lists longer than the longest measured do not count.
+        assert_eq!(bytes(&[(256, 16_384)]), 1 << 20);
     }
 
     #[test]

@@ -9,11 +9,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::bracket::{Crossover, Sample};
 use super::channel::Channel;
-use super::isotonic::Curve;
-use super::median::median;
 use crate::SegmentQueue;
+use crate::cost::crossing::{Length, crossover};
 use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::queueing::MAX_COPY_BELOW_BYTES;
 use crate::queue::policy::QueuePolicy;
@@ -67,50 +65,40 @@ pub(super) fn measure(channel: &mut Channel, deadline: Instant) -> io::Result<Qu
         }
     }
     Ok(QueueThresholds {
-        copy_below_bytes: crossover(&mut values),
-        join_below_bytes: crossover(&mut messages),
+        copy_below_bytes: crossover_of(values),
+        join_below_bytes: crossover_of(messages),
     })
 }
 
 /// The size up to which copying is not slower.
-fn crossover(comparisons: &mut [Comparison]) -> Option<u32> {
-    let mut curve = Curve::default();
-    for comparison in comparisons {
-        let weight = comparison.log_ratios.len();
-        if weight > 0 {
-            let log_ratio = median(&mut comparison.log_ratios);
-            let bytes = comparison.bytes;
-            curve.add(Sample { bytes, log_ratio }, weight);
-        }
-    }
-    match curve.crossover() {
-        Crossover::At(bytes) | Crossover::AtLeast(bytes) => u32::try_from(bytes).ok(),
-        Crossover::Unknown => None,
-    }
+fn crossover_of<const N: usize>(comparisons: [Comparison; N]) -> Option<u32> {
+    let bytes = crossover(&comparisons.map(|comparison| comparison.length))?;
+    u32::try_from(bytes).ok()
 }
 
 /// Copying against the other way, for segments of one size.
 struct Comparison {
-    bytes: usize,
     segments: Vec<Arc<[u8]>>,
     count: usize,
     /// The first of the segments that are written next.
     next: usize,
-    /// The log ratios of copying's time to the other's, one for each pair.
-    log_ratios: Vec<f64>,
+    /// The other way counts as referencing.
+    length: Length,
 }
 
 impl Comparison {
     fn new(bytes: usize, segment_bytes: usize, count: usize) -> Comparison {
         let segment: Vec<u8> = vec![0x5a; segment_bytes];
         Comparison {
-            bytes,
             segments: (0..POOL_BYTES / segment_bytes)
                 .map(|_| segment.as_slice().into())
                 .collect(),
             count,
             next: 0,
-            log_ratios: Vec::with_capacity(MAX_ROUNDS),
+            length: Length {
+                segment_bytes: bytes,
+                log_ratios: Vec::with_capacity(MAX_ROUNDS),
+            },
         }
     }
 
@@ -133,7 +121,7 @@ impl Comparison {
         }
         match times {
             [Some(other), Some(copied)] if round > 0 => {
-                self.log_ratios.push((copied / other).ln());
+                self.length.log_ratios.push((copied / other).ln());
             }
             _ => {}
         }

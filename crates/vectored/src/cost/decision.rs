@@ -3,7 +3,7 @@
 use crate::cost::CostModel;
 use crate::cost::page_alignment::{PAGE_BYTES, fits_pages};
 use crate::cost::prediction::LARGE_SEGMENT_BYTES;
-use crate::cost::thresholds::{Measured, interpolate};
+use crate::cost::thresholds::{CopyThresholds, Measured, interpolate};
 
 impl CostModel {
     /// The longest segment that is copied in a list of `segment_count` segments, in bytes.
@@ -31,7 +31,9 @@ impl CostModel {
     ///
     /// - at a count with a measured threshold, it is that one;
     /// - between two such counts it is interpolated, linearly in `log(bytes)` over `log(count)`;
-    /// - above the last one, a threshold of `b` bytes at `m` segments, it is `b` if `n` segments of `b` bytes fit the
+    /// - above the last one, a threshold of `b` bytes at `m` segments, it is the formula's, multiplied by `b` and divided
+    ///   by the formula's at `m`, and at most `b`;
+    /// - above 1000 segments, the last count, it is `b` if `n` segments of `b` bytes fit the
     ///   staging buffer. It is also `b` if `m · b ≥ staging_bytes / 2`: `b` was then measured with a staging buffer
     ///   that was at least half full, and a longer list takes several such calls. Otherwise it is `staging_bytes / n`,
     ///   but at least `uncached` and at most `b`.
@@ -110,6 +112,11 @@ impl CostModel {
     /// The threshold at `last.count` segments or more, `last` being the last measured threshold.
     fn threshold_above(&self, last: Measured, segment_count: usize) -> usize {
         let staged = |count: usize| last.bytes.saturating_mul(count);
+        if last.count < CopyThresholds::MEASURED[CopyThresholds::MEASURED.len() - 1] {
+            let computed = |count| self.computed_threshold(count).max(1) as f64;
+            let scaled = last.bytes as f64 * computed(segment_count) / computed(last.count);
+            return last.bytes.min(scaled.round() as usize);
+        }
         if segment_count == last.count
             || staged(segment_count) <= self.staging_bytes
             || staged(last.count) >= self.staging_bytes / 2

@@ -1,6 +1,7 @@
 //! Fitting the costs of a [`CostModel`] to measurements: pure arithmetic.
 
 use crate::cost::CostModel;
+use crate::cost::crossing::{KNOWN_WITHIN, Length, median, threshold};
 use crate::cost::least_squares::{Row, least_squares};
 use crate::cost::page_alignment::page_ends;
 use crate::cost::prediction::{LARGE_SEGMENT_BYTES, has_iovec_step};
@@ -11,8 +12,8 @@ use crate::cost::thresholds::CopyThresholds;
 ///
 /// It is final: no field will be added.
 ///
-/// Times are for the whole list, in nanoseconds. [`CostModel::fit`] ignores an observation with a time that is not
-/// finite and above 0.
+/// Times are for the whole list, in nanoseconds. [`CostModel::fit`] ignores an observation if the time of `writev(2)` or
+/// of copying is not finite and above 0. An observation without a time of `write(2)` (NaN) counts for the thresholds only.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// Segments in the list.
@@ -38,12 +39,17 @@ const STAGING_BYTES: [u64; 5] = [128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 
 impl CostModel {
     /// Fits a model to `observations`.
     ///
-    /// The fit is by least squares of the relative errors, since decisions depend on ratios of times. Large residuals
+    /// Several observations of one list are its rounds, and the medians of its rounds count. The fit is by least squares of
+    /// the relative errors, since decisions depend on ratios of times. Large residuals
     /// count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics
     /// 35, 1964). A cost that the observations do not determine stays near that of `prior`, usually
     /// [`CostModel::for_target`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
     /// 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists larger than the caches. No cost is
-    /// negative. The result has no measured thresholds, and the chunk policy of `prior`.
+    /// negative. The chunk policy is that of `prior`.
+    ///
+    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only where the rounds show it to
+    /// within a factor of 1.3: those of lists with shorter and with longer segments, at least 8 in all besides the first of each
+    /// list. Elsewhere the threshold follows from the costs.
     ///
     /// # Examples
     ///
@@ -77,83 +83,201 @@ impl CostModel {
         CostModel::fit_among(&STAGING_BYTES, prior, observations)
     }
 
-    /// Fits all costs, but keeps the `staging_bytes` of `prior`.
+    /// Fits all costs, but keeps the `staging_bytes` of `prior`. If the thresholds that follow from the even and from the
+    /// odd rounds differ, the costs of lists and of copying are those of `prior`.
     pub(crate) fn fit_for_staging(prior: CostModel, observations: &[Observation]) -> CostModel {
-        CostModel::fit_among(&[prior.staging_bytes as u64], prior, observations)
+        let staging_bytes = [prior.staging_bytes as u64];
+        let fitted = CostModel::fit_among(&staging_bytes, prior, observations);
+        let lists = lists_of(observations);
+        let halves = [0, 1].map(|half| {
+            let rounds = medians(&lists, |round| round % 2 == half);
+            fit_costs(&staging_bytes, prior, &rounds)
+        });
+        let agree = CopyThresholds::MEASURED.into_iter().all(|count| {
+            let [even, odd] = halves
+                .each_ref()
+                .map(|half| half.copy_below_bytes(count).max(1));
+            even.max(odd) as f64 <= KNOWN_WITHIN * KNOWN_WITHIN * even.min(odd) as f64
+        });
+        if agree {
+            return fitted;
+        }
+        CostModel {
+            call_ns: fitted.call_ns,
+            byte_ns: fitted.byte_ns,
+            copy_thresholds: fitted.copy_thresholds,
+            ..prior
+        }
     }
 
-    /// Fits all costs, and chooses one of these sizes of the staging buffer.
     fn fit_among(
         staging_bytes: &[u64],
         prior: CostModel,
         observations: &[Observation],
     ) -> CostModel {
-        let is_sane = |ns: f64| ns.is_finite() && ns > 0.0;
-        let usable: Vec<&Observation> = observations
-            .iter()
-            .filter(|o| is_sane(o.write_ns) && is_sane(o.writev_ns))
-            .filter(|o| is_sane(o.copy_then_write_ns) && o.segment_count > 0)
-            .collect();
-        let ([call_ns, byte_ns], _) = least_squares(
-            [prior.call_ns, prior.byte_ns],
-            usable.iter().map(|o| Row {
-                factors: [1.0, o.bytes as f64],
-                value: o.write_ns,
-                scale: o.write_ns,
+        let lists = lists_of(observations);
+        let fitted = fit_costs(staging_bytes, prior, &medians(&lists, |_| true));
+        let copy_thresholds = CopyThresholds {
+            bytes: CopyThresholds::MEASURED.map(|count| {
+                let bytes = threshold(&lengths(&lists, count, fitted.page_end_ns))?;
+                u32::try_from(bytes).ok()
             }),
-        );
-        let (
-            [
-                gather_call_ns,
-                iovec_step_ns,
-                segment_ns,
-                large_segment_ns,
-                page_ends,
-            ],
-            _,
-        ) = least_squares(
-            [
-                prior.gather_call_ns,
-                prior.iovec_step_ns,
-                prior.segment_ns,
-                prior.large_segment_ns,
-                prior.page_end_ns / TYPICAL_PAGE_END_NS,
-            ],
-            usable.iter().map(|o| {
-                let n = o.segment_count as f64;
-                let has_step = has_iovec_step(o.segment_count);
-                let (small, large) = if is_large(o) { (0.0, n) } else { (n, 0.0) };
-                let saved = page_ends(o.segment_count, o.bytes) as f64;
-                Row {
-                    factors: [
-                        1.0,
-                        f64::from(u8::from(has_step)),
-                        small,
-                        large,
-                        -saved * TYPICAL_PAGE_END_NS,
-                    ],
-                    value: o.writev_ns - o.write_ns,
-                    scale: o.write_ns,
-                }
-            }),
-        );
-        let copying = Copying::fit(staging_bytes, prior, &usable);
+        };
         CostModel {
-            call_ns,
+            copy_thresholds,
+            queue_thresholds: QueueThresholds::NONE,
+            ..fitted
+        }
+    }
+}
+
+/// The rounds of one list.
+pub(crate) struct List<'a> {
+    segment_count: usize,
+    bytes: u64,
+    rounds: Vec<&'a Observation>,
+}
+
+impl List<'_> {
+    /// The rounds as if no segment ended at a page end, since segments that do have another threshold.
+    fn length(&self, page_end_ns: f64) -> Length {
+        let spared_ns = page_ends(self.segment_count, self.bytes) as f64 * page_end_ns;
+        let log_ratio =
+            |round: &&Observation| (round.copy_then_write_ns / (round.writev_ns + spared_ns)).ln();
+        Length {
+            segment_bytes: self.bytes as usize / self.segment_count,
+            log_ratios: self.rounds.iter().map(log_ratio).collect(),
+        }
+    }
+}
+
+/// The observed lists, without rounds in which copying or referencing was not measured.
+pub(crate) fn lists_of(observations: &[Observation]) -> Vec<List<'_>> {
+    let mut lists: Vec<List<'_>> = Vec::new();
+    for observation in observations {
+        let &Observation {
+            segment_count,
+            bytes,
+            ..
+        } = observation;
+        let times = [observation.writev_ns, observation.copy_then_write_ns];
+        if segment_count == 0 || bytes == 0 || !times.into_iter().all(is_sane) {
+            continue;
+        }
+        let is_same =
+            |list: &&mut List<'_>| (list.segment_count, list.bytes) == (segment_count, bytes);
+        match lists.iter_mut().find(is_same) {
+            Some(list) => list.rounds.push(observation),
+            None => lists.push(List {
+                segment_count,
+                bytes,
+                rounds: vec![observation],
+            }),
+        }
+    }
+    lists
+}
+
+fn is_sane(ns: f64) -> bool {
+    ns.is_finite() && ns > 0.0
+}
+
+/// One observation for each list: the medians over the rounds whose numbers are `chosen`. The times are paired by round with
+/// that of `write(2)`, so that changes of the machine's speed cancel out.
+fn medians(lists: &[List<'_>], chosen: impl Fn(usize) -> bool) -> Vec<Observation> {
+    let of_list = |list: &List<'_>| {
+        let complete = list.rounds.iter().filter(|round| is_sane(round.write_ns));
+        let rounds: Vec<&Observation> = complete
+            .enumerate()
+            .filter_map(|(number, round)| chosen(number).then_some(*round))
+            .collect();
+        let over = |time: fn(&Observation) -> f64| {
+            median(&rounds.iter().map(|round| time(round)).collect::<Vec<f64>>())
+        };
+        let write_ns = over(|round| round.write_ns);
+        is_sane(write_ns).then(|| Observation {
+            segment_count: list.segment_count,
+            bytes: list.bytes,
+            write_ns,
+            writev_ns: write_ns * over(|round| round.writev_ns / round.write_ns),
+            copy_then_write_ns: write_ns * over(|round| round.copy_then_write_ns / round.write_ns),
+        })
+    };
+    lists.iter().filter_map(of_list).collect()
+}
+
+/// The lengths of the `lists` of `segment_count` segments, sorted.
+pub(crate) fn lengths(lists: &[List<'_>], segment_count: usize, page_end_ns: f64) -> Vec<Length> {
+    let mut lengths: Vec<Length> = (lists.iter())
+        .filter(|list| list.segment_count == segment_count)
+        .filter(|list| list.bytes % segment_count as u64 == 0)
+        .map(|list| list.length(page_end_ns))
+        .collect();
+    lengths.sort_unstable_by_key(|length| length.segment_bytes);
+    lengths
+}
+
+/// Fits the costs, and chooses one of these sizes of the staging buffer.
+fn fit_costs(staging_bytes: &[u64], prior: CostModel, usable: &[Observation]) -> CostModel {
+    let ([call_ns, byte_ns], _) = least_squares(
+        [prior.call_ns, prior.byte_ns],
+        usable.iter().map(|o| Row {
+            factors: [1.0, o.bytes as f64],
+            value: o.write_ns,
+            scale: o.write_ns,
+        }),
+    );
+    let (
+        [
             gather_call_ns,
+            iovec_step_ns,
             segment_ns,
             large_segment_ns,
-            iovec_step_ns,
-            page_end_ns: page_ends * TYPICAL_PAGE_END_NS,
-            byte_ns,
-            copy_segment_ns: copying.segment_ns,
-            copy_byte_ns: copying.byte_ns,
-            copy_byte_uncached_ns: copying.byte_uncached_ns,
-            staging_bytes: copying.staging_bytes as usize,
-            copy_thresholds: CopyThresholds::NONE,
-            chunk_policy: prior.chunk_policy,
-            queue_thresholds: QueueThresholds::NONE,
-        }
+            page_ends,
+        ],
+        _,
+    ) = least_squares(
+        [
+            prior.gather_call_ns,
+            prior.iovec_step_ns,
+            prior.segment_ns,
+            prior.large_segment_ns,
+            prior.page_end_ns / TYPICAL_PAGE_END_NS,
+        ],
+        usable.iter().map(|o| {
+            let n = o.segment_count as f64;
+            let has_step = has_iovec_step(o.segment_count);
+            let (small, large) = if is_large(o) { (0.0, n) } else { (n, 0.0) };
+            let saved = page_ends(o.segment_count, o.bytes) as f64;
+            Row {
+                factors: [
+                    1.0,
+                    f64::from(u8::from(has_step)),
+                    small,
+                    large,
+                    -saved * TYPICAL_PAGE_END_NS,
+                ],
+                value: o.writev_ns - o.write_ns,
+                scale: o.write_ns,
+            }
+        }),
+    );
+    let copying = Copying::fit(staging_bytes, prior, usable);
+    CostModel {
+        call_ns,
+        gather_call_ns,
+        segment_ns,
+        large_segment_ns,
+        iovec_step_ns,
+        page_end_ns: page_ends * TYPICAL_PAGE_END_NS,
+        byte_ns,
+        copy_segment_ns: copying.segment_ns,
+        copy_byte_ns: copying.byte_ns,
+        copy_byte_uncached_ns: copying.byte_uncached_ns,
+        staging_bytes: copying.staging_bytes as usize,
+        copy_thresholds: CopyThresholds::NONE,
+        chunk_policy: prior.chunk_policy,
+        queue_thresholds: QueueThresholds::NONE,
     }
 }
 
@@ -172,7 +296,7 @@ struct Copying {
 impl Copying {
     /// Tries every size of the staging buffer below the longest observed list, and keeps the one with the least loss;
     /// of equally good ones the smallest.
-    fn fit(among: &[u64], prior: CostModel, usable: &[&Observation]) -> Copying {
+    fn fit(among: &[u64], prior: CostModel, usable: &[Observation]) -> Copying {
         let largest = usable.iter().map(|o| o.bytes).max().unwrap_or(0);
         let mut best: Option<(f64, Copying)> = None;
         for &staging_bytes in among {
@@ -210,7 +334,7 @@ impl Copying {
         copying
     }
 
-    fn fit_with(prior: CostModel, usable: &[&Observation], staging_bytes: u64) -> (Copying, f64) {
+    fn fit_with(prior: CostModel, usable: &[Observation], staging_bytes: u64) -> (Copying, f64) {
         let ([segment_ns, byte_ns, byte_uncached_ns], loss) = least_squares(
             [
                 prior.copy_segment_ns,

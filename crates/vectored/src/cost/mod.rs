@@ -2,6 +2,7 @@
 
 pub(crate) mod calibration_target;
 pub(crate) mod chunking;
+pub(crate) mod crossing;
 mod decision;
 mod defaults;
 pub(crate) mod fit;

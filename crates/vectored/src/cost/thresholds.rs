@@ -261,13 +261,14 @@ mod tests {
         }
 
         #[test]
-        fn above_the_last_count_the_threshold_never_rises(
-            model in any_model(), count in 2..100_000_usize, more in 0..100_000_usize,
+        fn above_the_last_count_the_threshold_is_at_most_the_last(
+            model in any_model(), count in 2..100_000_usize,
         ) {
-            let last = model.copy_thresholds.measured().map(|(count, _)| count).last();
-            prop_assume!(last.is_some_and(|last| last <= count));
-            let (here, there) = (model.copy_below_bytes(count), model.copy_below_bytes(count + more));
-            prop_assert!(there <= here, "{} at {}", there, count + more);
+            let last = model.copy_thresholds.measured().last();
+            prop_assume!(last.is_some_and(|(last, _)| last <= count));
+            let (_, bytes) = last.unwrap();
+            let here = model.copy_below_bytes(count);
+            prop_assert!(here <= bytes as usize, "{} at {}", here, count);
         }
 
         #[test]
@@ -297,30 +298,26 @@ mod tests {
     }
 
     #[test]
-    fn above_the_last_count_the_copied_lists_fit_the_staging_buffer() {
-        let mut copy_thresholds = CopyThresholds::default();
-        copy_thresholds.set(64, Some(700)).unwrap();
-        let model = CostModel {
-            copy_thresholds,
-            ..CostModel::default()
-        };
-        assert_eq!(model.copy_below_bytes(64), 700);
-        assert_eq!(model.copy_below_bytes(374), 700);
-        assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000
-        // For longer lists, the uncached threshold.
-        assert_eq!(model.copy_below_bytes(5000), 221);
-        // Measured with a staging buffer at least half full, it holds for longer lists, too.
-        let with_threshold = |bytes| {
-            let mut copy_thresholds = copy_thresholds;
-            copy_thresholds.set(256, Some(bytes)).unwrap();
+    fn above_the_last_count_the_threshold_falls_as_the_formula_does() {
+        let with = |count, bytes| {
+            let mut copy_thresholds = CopyThresholds::default();
+            copy_thresholds.set(count, Some(bytes)).unwrap();
             CostModel {
                 copy_thresholds,
-                ..model
+                ..CostModel::default()
             }
-            .copy_below_bytes(5000)
         };
-        assert_eq!(with_threshold(511), 221);
-        assert_eq!(with_threshold(512), 512);
+        let formula = CostModel::default();
+        let at = [16, 64, 1000].map(|count| formula.copy_below_bytes(count));
+        assert_eq!(at, [808, 652, 262]);
+        let doubled = [16, 64, 1000].map(|count| with(16, 1616).copy_below_bytes(count));
+        assert_eq!(doubled, [1616, 1304, 524]);
+        // The formula rises from 8 to 9 segments.
+        assert_eq!(with(8, 500).copy_below_bytes(9), 500);
+        // Above 1000 segments, the copied lists fit the staging buffer, or the threshold is the uncached one.
+        assert_eq!(with(1000, 120).copy_below_bytes(2000), 120);
+        assert_eq!(with(1000, 130).copy_below_bytes(5000), 130);
+        assert_eq!(with(1000, 250).copy_below_bytes(5000), 250);
     }
 
     #[test]

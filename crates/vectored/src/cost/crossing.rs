@@ -1,0 +1,221 @@
+//! The segment length at which copying and referencing take equally long, and whether the rounds of a measurement show it.
+
+/// A threshold is known if its interval lies within this factor of it, in both directions.
+pub(crate) const KNOWN_WITHIN: f64 = 1.3;
+
+/// The threshold is where a line crosses 0 that is fitted to the lengths within this factor of the crossover, and to the
+/// nearest length on each side.
+const WINDOW: f64 = 2.5;
+
+/// The half width of an interval, in standard errors.
+const STANDARD_ERRORS: f64 = 2.0;
+
+/// How much the logarithm of a ratio varies between runs, beyond what the rounds of one run show: each process
+/// has other physical memory.
+const BETWEEN_RUNS: f64 = 0.01;
+
+/// The least number of rounds beyond the first of each length. Fewer do not show how much they vary.
+const MIN_REPEATS: usize = 8;
+
+/// The standard error of a median is this multiple of that of a mean.
+const MEDIAN_ERROR: f64 = 1.2533;
+
+/// Four fifths of normal deviations are within this multiple of the standard deviation. The largest fifth, which does not count,
+/// is due to other programs.
+const FOUR_FIFTHS: f64 = 1.2816;
+
+/// The rounds of one length of segments, at one number of segments.
+pub(crate) struct Length {
+    pub(crate) segment_bytes: usize,
+    /// Logarithms of copying's time ÷ referencing's.
+    pub(crate) log_ratios: Vec<f64>,
+}
+
+/// How many of the `lengths`, which are sorted, are copied if copying is to cost least in all rounds.
+fn copied(lengths: &[Length]) -> usize {
+    let (mut sum, mut least, mut copied) = (0.0, 0.0, 0);
+    for (index, length) in lengths.iter().enumerate() {
+        sum += length.log_ratios.len() as f64 * median(&length.log_ratios);
+        if sum <= least {
+            (least, copied) = (sum, index + 1);
+        }
+    }
+    copied
+}
+
+/// The length up to which copying is not slower, between those of `lengths`, which are sorted. `None` without lengths.
+pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
+    let copied = copied(lengths);
+    let Some(above) = lengths.get(copied) else {
+        return lengths.last().map(|longest| longest.segment_bytes);
+    };
+    let Some(below) = copied.checked_sub(1).map(|index| &lengths[index]) else {
+        return Some(above.segment_bytes - 1);
+    };
+    // The sum of `copied` fell by the one, and rises by the other.
+    let [low, high] = [below, above].map(|length| median(&length.log_ratios));
+    let step = above.segment_bytes as f64 / below.segment_bytes as f64;
+    Some((below.segment_bytes as f64 * step.powf(low / (low - high))).round() as usize)
+}
+
+/// The threshold at one number of segments, if it is known to within [`KNOWN_WITHIN`]: on a line through the medians of the
+/// `lengths` near the crossover, over the logarithm of the length. `lengths` are sorted.
+pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
+    let center = crossover(lengths)?.max(1) as f64;
+    let copied = copied(lengths);
+    let deviation = MEDIAN_ERROR * deviation(lengths)?;
+    let near = lengths.iter().enumerate().filter(|(index, length)| {
+        let factor = length.segment_bytes as f64 / center;
+        let is_next = *index == copied || index + 1 == copied;
+        is_next || (1.0 / WINDOW..=WINDOW).contains(&factor)
+    });
+    let points: Vec<[f64; 3]> = near
+        .map(|(_, length)| {
+            let weight = length.log_ratios.len() as f64;
+            let place = (length.segment_bytes as f64).ln();
+            [place, median(&length.log_ratios), weight]
+        })
+        .collect();
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        points.iter().map(|&[x, y, weight]| weight * of(x, y)).sum()
+    };
+    let weight = sum(&|_, _| 1.0);
+    let [mean, level] = [sum(&|x, _| x), sum(&|_, y| y)].map(|sum| sum / weight);
+    let width = sum(&|x, _| (x - mean).powi(2));
+    let slope = sum(&|x, y| (x - mean) * (y - level)) / width;
+    // What the line does not describe varies between lengths instead of between rounds.
+    let misfit = sum(&|x, y| (y - level - slope * (x - mean)).powi(2));
+    let unexplained = misfit / points.len().saturating_sub(2).max(1) as f64;
+    let deviation = deviation.max(unexplained.sqrt());
+    let at = mean - level / slope;
+    // Whether the line surely lies above 0 at a place, or below.
+    let is_clear = |place: f64| {
+        let height = level + slope * (place - mean);
+        let error = deviation * (1.0 / weight + (place - mean).powi(2) / width).sqrt();
+        height.abs() > STANDARD_ERRORS * error + BETWEEN_RUNS
+    };
+    let is_measured = points[0][0] <= at && at <= points[points.len() - 1][0];
+    let is_known = slope > 0.0
+        && [-1.0, 1.0]
+            .iter()
+            .all(|side| is_clear(at + side * KNOWN_WITHIN.ln()));
+    (is_measured && is_known).then(|| at.exp().round() as usize)
+}
+
+/// The standard deviation of the rounds of one length. `None` if there are too few.
+fn deviation(lengths: &[Length]) -> Option<f64> {
+    let mut deviations = Vec::new();
+    for length in lengths {
+        let middle = median(&length.log_ratios);
+        deviations.extend(length.log_ratios.iter().map(|ratio| (ratio - middle).abs()));
+    }
+    let repeats = deviations.len() - lengths.len();
+    // The median of each length is as near to its rounds as one of them.
+    let shrunk = deviations.len() as f64 / repeats.max(1) as f64;
+    deviations.sort_unstable_by(f64::total_cmp);
+    let four_fifths = deviations.get(deviations.len() * 4 / 5)?;
+    (repeats >= MIN_REPEATS).then(|| four_fifths / FOUR_FIFTHS * shrunk.sqrt())
+}
+
+/// The median; 0 of none.
+pub(crate) fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    match sorted.len() % 2 {
+        _ if sorted.is_empty() => 0.0,
+        0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
+        _ => sorted[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sorted(points: &[(usize, f64)]) -> Vec<Length> {
+        let mut lengths: Vec<Length> = Vec::new();
+        let mut points = points.to_vec();
+        points.sort_by_key(|point| point.0);
+        for (segment_bytes, log_ratio) in points {
+            match lengths.last_mut() {
+                Some(last) if last.segment_bytes == segment_bytes => {
+                    last.log_ratios.push(log_ratio);
+                }
+                _ => lengths.push(Length {
+                    segment_bytes,
+                    log_ratios: vec![log_ratio],
+                }),
+            }
+        }
+        lengths
+    }
+
+    proptest! {
+        #[test]
+        fn without_noise_the_crossover_lies_between_the_lengths_around_it(
+            lengths in prop::collection::vec(32..20_000_usize, 1..20), truth in 32..20_000_usize,
+        ) {
+            let log = |bytes: usize| (bytes as f64 / truth as f64).ln();
+            let points: Vec<_> = lengths.iter().map(|&bytes| (bytes, log(bytes))).collect();
+            let below = lengths.iter().copied().filter(|&bytes| bytes <= truth).max();
+            let above = lengths.iter().copied().filter(|&bytes| bytes > truth).min();
+            let found = crossover(&sorted(&points)).unwrap();
+            match (below, above) {
+                (Some(below), Some(above)) => prop_assert!((below..=above).contains(&found), "{}", found),
+                (None, Some(above)) => prop_assert_eq!(found, above - 1),
+                (below, _) => prop_assert_eq!(Some(found), below),
+            }
+        }
+
+        #[test]
+        fn no_rounds_make_it_panic_or_leave_the_measured_lengths(
+            points in prop::collection::vec((1..300_usize, -3.0..3.0_f64), 1..60),
+        ) {
+            let lengths = sorted(&points);
+            let (min, max) = (lengths[0].segment_bytes, lengths[lengths.len() - 1].segment_bytes);
+            prop_assert!((min - 1..=max).contains(&crossover(&lengths).unwrap()));
+            prop_assert!(threshold(&lengths).is_none_or(|bytes| (min..=max).contains(&bytes)));
+        }
+    }
+
+    #[test]
+    fn one_wrong_length_among_right_ones_is_outvoted() {
+        let right = [
+            (500, -0.2),
+            (1000, -0.1),
+            (1500, -0.05),
+            (2500, 0.05),
+            (4000, 0.2),
+            (9000, 0.4),
+        ];
+        assert_eq!(crossover(&sorted(&right)), Some(1936));
+        for wrong in [(600, 0.1), (6000, -0.1), (100, 0.3), (16_000, -0.3)] {
+            let found = crossover(&sorted(&[&right[..], &[wrong]].concat()));
+            assert_eq!(found, Some(1936), "{wrong:?}");
+        }
+        assert_eq!(crossover(&[]), None);
+    }
+
+    #[test]
+    fn a_threshold_needs_repeated_rounds_a_slope_and_lengths_on_both_sides() {
+        // Rounds of each length, ±1 % around a line of this slope through 0 at 2000 bytes.
+        let known = |lengths: &[usize], slope: f64, rounds: usize| {
+            let mut points = Vec::new();
+            for &bytes in lengths {
+                let height = slope * (bytes as f64 / 2000.0).ln();
+                points.extend(
+                    (0..rounds).map(|round| (bytes, height + [-0.01, 0.0, 0.01][round % 3])),
+                );
+            }
+            threshold(&sorted(&points))
+        };
+        assert_eq!(known(&[1000, 1500, 2500, 4000], 0.3, 12), Some(2000));
+        assert_eq!(known(&[1000, 4000], 0.3, 12), Some(2000));
+        assert_eq!(known(&[1000, 1500, 2500, 4000], 0.3, 2), None);
+        assert_eq!(known(&[1000, 1500, 2500, 4000], 0.03, 12), None);
+        assert_eq!(known(&[500, 1000, 1500], 0.3, 12), None);
+        assert_eq!(known(&[3000, 5000, 7000], 0.3, 12), None);
+    }
+}
