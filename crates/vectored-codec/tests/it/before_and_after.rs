@@ -115,6 +115,28 @@ fn a_header_and_its_body_are_one_message() {
     assert_eq!(arrived, b"headerbody");
 }
 
+#[test]
+fn a_long_message_goes_on_when_the_socket_is_writable() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let peer = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    peer.set_nonblocking(true).unwrap();
+    let body: Vec<u8> = (0..32 << 20).map(|at| (at / 7) as u8).collect();
+    let message = [io::IoSlice::new(b"header"), io::IoSlice::new(&body)];
+    let (mut gather, mut sent) = (vectored::Gather::new(), vectored::SegmentCursor::new());
+    let mut go_on = || tcp_message::go_on(&mut gather, &peer, &message, &mut sent).unwrap();
+    assert!(!go_on(), "no socket takes 32 MiB that nobody reads");
+    let mut other = listener.accept().unwrap().0;
+    let reader = std::thread::spawn(move || {
+        let mut arrived = vec![0; 6 + (32 << 20)];
+        other.read_exact(&mut arrived).map(|()| arrived)
+    });
+    while !go_on() {
+        std::thread::yield_now();
+    }
+    let arrived = reader.join().unwrap().unwrap();
+    assert!(arrived.starts_with(b"header") && arrived[6..] == body);
+}
+
 mod connection {
     use super::*;
 
