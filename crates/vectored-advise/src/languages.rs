@@ -234,9 +234,9 @@ languages! {
         SocketWrites Join "with the package vectored: `gather.write_all(sock, [header, body])` of a `vectored.Gather()`, without TLS or a timeout"
         SocketWrites WriteBuffer "`file = sock.makefile(\"wb\", buffering=65536)`, and all writes to that" => "file.flush()"
         Reads ReadAhead "`open(path, \"rb\", buffering=65536)`, no `os.read` of a few bytes"
-        StreamReads ReadAhead "socket: `sock.makefile(\"rb\", buffering=65536)`"
-        StreamReads ReadAhead "standard input: `sys.stdin.buffer`"
-        StreamReads ReadAhead "another pipe: `os.fdopen(fd, \"rb\", 65536)`"
+        StreamReads ReadAhead "socket: `sock.makefile(\"rb\", buffering=65536)`; its read(n) waits for n bytes"
+        StreamReads ReadAhead "standard input: `sys.stdin.buffer`, likewise"
+        StreamReads ReadAhead "another pipe: `os.fdopen(fd, \"rb\", 65536)`, likewise"
         WritesAt Join "`os.pwritev(fd, [a, b], offset)`"
         WritesAt Join "with the package vectored: `gather.write_all(fd, [a, b], offset)` of a `vectored.Gather()`"
         ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays"
@@ -251,7 +251,7 @@ languages! {
 
     Java "Java" files [] programs ["java"]
         ends "no way out flushes, nor does the end of main" {
-        Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream or PrintStream (without autoflush)" => "out.flush()"
+        Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream, PrintStream or PrintWriter, no `new PrintWriter(out, true)`, which flushes each println" => "out.flush()"
         Writes Join "FileChannel: `channel.write(new ByteBuffer[] {a, b})`"
         SocketWrites Join "SocketChannel: `channel.write(new ByteBuffer[] {header, body})`"
         SocketWrites WriteBuffer "`out = new BufferedOutputStream(socket.getOutputStream(), 65536)`" => "out.flush()"
@@ -294,8 +294,10 @@ languages! {
         Writes Join "`io.write(a, b)` for one record"
         SocketWrites Join "`socket.write(header, body)` for one message"
         SocketWrites WriteBuffer "in parts of 8 KiB: `socket.sync = false`" => "socket.flush"
-        Reads ReadAhead "`io.read(65536)` or `io.each_line`, not `io.sysread`"
-        StreamReads ReadAhead "`io.readpartial(65536)`, gets or read, not `io.sysread`"
+        Reads ReadAhead "`io.read(65536)`, cut in memory, not `io.sysread`: a small io.read is a call too"
+        Reads ReadAhead "lines, in parts of 8 KiB: `io.each_line`"
+        StreamReads ReadAhead "`data << io.readpartial(65536)`, cut in memory, not `io.sysread`: a small io.read is a call, and a large one waits for all its bytes"
+        StreamReads ReadAhead "lines, in parts of 8 KiB: `io.gets`"
         WritesAt Join "`io.pwrite(a + b, offset)`"
         ReadsAt ReadRun "`io.pread(length, offset)` of all pieces"
         Seeks EachCall "`io.pwrite(data, offset)`, `io.pread(length, offset)`"
@@ -308,9 +310,11 @@ languages! {
     Php "PHP" files [".php"] programs ["php", "php-fpm", "php-cgi"]
         ends "no way out writes a string; errors and exit write ob_start, signals do not" {
         Writes WriteBuffer "file: fwrite has no buffer: `$text .= $line` until it is long; ftell does not count that" => "fwrite($file, $text)"
+        Writes WriteBuffer "fputcsv, to `$rows = fopen(\"php://memory\", \"w+\")`" => "fwrite($file, stream_get_contents($rows, -1, 0)); ftruncate($rows, 0); rewind($rows)"
         Writes WriteBuffer "echo: output_buffering=65536, or `ob_start(null, 65536)`, without fwrite(STDOUT)" => "ob_flush()"
         SocketWrites WriteBuffer "`$text .= $part`" => "fwrite($socket, $text)"
-        Reads ReadAhead "`fread($stream, 65536)`, no `stream_set_read_buffer($stream, 0)`"
+        Reads ReadAhead "`stream_set_chunk_size($stream, 65536)` before the first read, no `stream_set_read_buffer($stream, 0)`"
+        StreamReads ReadAhead "`stream_set_chunk_size($stream, 65536)` before the first read, no `stream_set_read_buffer($stream, 0)`"
         Syncs EachCall "`fdatasync($file)` (PHP 8.1) once for several records"
         NoDelay EachCall "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
         QuickAck EachCall "no option of streams at this end; the first answer of a connection does not wait"
@@ -322,6 +326,7 @@ languages! {
         Writes Join "`file:write(header .. body)`, then `file:flush()`: several arguments may be several calls"
         SocketWrites WriteBuffer "in parts of 8 KiB: `parts[#parts + 1] = part`" => "socket:send(table.concat(parts))"
         Reads ReadAhead "`file:read(65536)`, and take the pieces from that string"
+        StreamReads ReadAhead "in parts of 4 KiB: no `file:setvbuf(\"no\")`, and `file:read(count)` of one piece, since it waits for count bytes"
         NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
     }
@@ -332,7 +337,10 @@ languages! {
         Writes Join "`print $file $header . $body`, then `$file->flush`"
         SocketWrites Join "`print $socket $header . $body`"
         SocketWrites WriteBuffer "in parts of 8 KiB: `$socket->autoflush(0)`, `print $socket`" => "$socket->flush"
-        Reads ReadAhead "`readline` or `read($file, $data, 65536)`, not `sysread` of a few bytes"
+        Reads ReadAhead "`sysread($file, $data, 65536, length $data)`, and cut the pieces from $data, not `sysread` of a few bytes"
+        Reads ReadAhead "in parts of 8 KiB: `readline $file`, or `read($file, $data, $count)`, not `sysread` of a few bytes"
+        StreamReads ReadAhead "`sysread($file, $data, 65536, length $data)`, and cut the pieces from $data, not `sysread` of a few bytes"
+        StreamReads ReadAhead "in parts of 8 KiB: `readline $file`, or `read($file, $data, $count)` of one piece, since it waits for $count bytes"
         Syncs EachCall "`$file->sync` (IO::Handle) once for several records"
         NoDelay EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`"
         QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
@@ -343,7 +351,8 @@ languages! {
         Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in parts of 4 KiB. Do not collect them in a variable, which is copied each time" => "fflush()"
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
-        Reads ReadAhead "`awk`, sed or another program that reads all lines, not `while read`"
+        Reads ReadAhead "in parts of 4 KiB: `awk`, sed or another program that reads all lines, not `while read`"
+        StreamReads ReadAhead "`awk` that takes all lines, with `fflush()` before it waits for an answer (mawk: also -W interactive), not `while read`"
         Seeks EachCall "read seeks back to the end of each line: `mapfile -t lines < file` reads all at once (bash)"
         Seeks EachCall "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
@@ -355,6 +364,8 @@ languages! {
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: no `fflush()` or system(\"\") after each line, mawk without -W interactive" => "fflush()"
         Writes Join "`print header body`, then `fflush()`: one print for the pieces of a record"
+        Reads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
+        StreamReads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
         Reopened EachCall "no `close(file)` after each line"
     }
 
@@ -365,6 +376,7 @@ languages! {
         SocketWrites Join "`puts -nonewline $file $header$body`, then `flush $file`"
         SocketWrites WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`" => "flush $file"
         Reads ReadAhead "`fconfigure $file -buffersize 65536`"
+        StreamReads ReadAhead "`fconfigure $file -buffersize 65536`; read of n characters waits for all of them"
     }
 
     Go "Go" files [] programs []
@@ -401,21 +413,24 @@ languages! {
 
     Nim "Nim" files [] programs []
         ends "no way out writes a string" {
-        Writes WriteBuffer "append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
+        Writes WriteBuffer "in parts of 4 KiB: append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
         SocketWrites WriteBuffer "`text.add(part)`" => "socket.send(text)"
         Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
-        StreamReads ReadAhead "no `buffered = false`, and recv or recvLine"
+        StreamReads ReadAhead "socket: no `buffered = false`, and recv or recvLine of one piece"
+        StreamReads ReadAhead "pipe, in parts of 4 KiB: no `setStdIoUnbuffered()` or bufSize 0, and readChars of one piece, since it waits for all its bytes"
         NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
     }
 
     Lisp "Lisp" files [".lisp", ".scm"] programs ["sbcl", "guile", "ecl", "clisp", "racket"]
         ends "exit :abort, primitive-_exit and signals flush nothing" {
-        Writes WriteBuffer "SBCL, in parts of 8 KiB: `:buffering :full`" => "(finish-output stream)"
+        Writes WriteBuffer "SBCL, in parts of 8 KiB: no `(finish-output stream)` or force-output after each line" => "(finish-output stream)"
+        Writes WriteBuffer "SBCL, standard output or a descriptor, in parts of 8 KiB: `(sb-sys:make-fd-stream fd :output t :buffering :full)`" => "(finish-output stream)"
         Writes WriteBuffer "Guile: `(setvbuf port 'block 65536)`" => "(force-output port)"
         SocketWrites Join "write all pieces to a string stream, and send that once, before waiting"
-        Reads ReadAhead "SBCL: read-sequence into 64 KiB"
+        Reads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
         Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
-        StreamReads ReadAhead "read what has arrived at once, and take the pieces from that buffer"
+        StreamReads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
+        StreamReads ReadAhead "Guile: `(setvbuf port 'block 65536)`; get-bytevector-n waits for all its bytes"
     }
 
     Rust "Rust" files [] programs []
@@ -427,9 +442,9 @@ languages! {
         SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, stream)`" => "stream.flush()"
         SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, with feed in place of send; or one write_all_buf of all that waits"
         Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
-        Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(file)`"
+        Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, file)`"
         StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`"
-        StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::new(stream)`"
+        StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, stream)`"
         WritesAt Join "with the crate vectored: `gather.write_all_at(&file, &segments, offset)` of a vectored::Gather"
         ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
         Seeks EachCall "`file.write_all_at(data, offset)`, `file.read_exact_at(data, offset)` of std::os::unix::fs::FileExt"
@@ -447,7 +462,7 @@ languages! {
         Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open" => "file.flush()"
         Writes Join "one record: writev(2), or join the pieces before one write"
         Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"
-        Reads ReadAhead "cin: `std::ios::sync_with_stdio(false)` before the first use"
+        Reads ReadAhead "cin, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use"
         Reads ReadAhead "`read(fd, buffer, 65536)`"
     }
 

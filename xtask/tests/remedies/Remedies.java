@@ -26,12 +26,10 @@ class Remedies {
         return SocketChannel.open(new InetSocketAddress("127.0.0.1", port));
     }
 
-    /** Reads records, and prints all. */
+    /** Reads records, and prints each. */
     static void show(InputStream in) throws IOException {
-        var all = new ByteArrayOutputStream();
         for (byte[] record; (record = in.readNBytes(39)).length > 0;)
-            all.write(record);
-        System.out.write(all.toByteArray());
+            new FileOutputStream(FileDescriptor.out).write(record);
     }
 
     static ByteBuffer joined(int i) {
@@ -63,6 +61,21 @@ class Remedies {
                     ByteBuffer a = ByteBuffer.wrap(parts[i]), b = ByteBuffer.wrap(parts[i + 1]);
                     channel.write(new ByteBuffer[] {a, b});
                 }
+            }
+            case "adjacent-writes/file#println 0" -> {
+                OutputStream out = new BufferedOutputStream(new FileOutputStream(path), 65536);
+                var lines = new PrintWriter(out, true);
+                for (int i = 0; i < 2 * count; i += 2)
+                    lines.println(new String(joined(i).array(), 0, 38));
+            }
+            case "adjacent-writes/file#println 1" -> {
+                OutputStream out = new FileOutputStream(path);
+                out = new BufferedOutputStream(out, 65536);
+                var lines = new PrintWriter(out);
+                for (int i = 0; i < 2 * count; i += 2)
+                    lines.println(new String(joined(i).array(), 0, 38));
+                lines.flush();
+                out.flush();
             }
             case "adjacent-writes/unix 0" -> {
                 var out = connect().socket().getOutputStream();

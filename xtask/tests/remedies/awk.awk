@@ -11,6 +11,14 @@ BEGIN {
         system("kill -9 $PPID")
     } else if (name == "adjacent-writes/file 2") {
         for (i = 0; i < count; i++) { header = "record "; body = record[i] "\n"; print header body; fflush() }
+    } else if (name == "small-reads/file 0") {
+        system("gawk 1 ORS='\n' " path)
+    } else if (name == "small-reads/file 1") {
+        system("AWKBUFSIZE=65536 gawk 1 ORS='\n' " path)
+    } else if (name == "small-reads/pipe#stdin 0") {
+        system("while read -r line; do echo \"$line\"; done")
+    } else if (name == "small-reads/pipe#stdin 1") {
+        system("AWKBUFSIZE=65536 gawk '{ print; fflush() }'")
     } else if (name == "reopened/file 0") {
         file = path
         for (i = 0; i < count; i++) { print "record " record[i] "\n" >> file; close(file) }

@@ -12,12 +12,14 @@ create(Path) ->
     {ok, File} = file:open(Path, [write, raw]),
     File.
 
-%% Reads until the end, and prints all.
-show(Read) -> show(Read, []).
-show(Read, All) ->
+%% Reads until the end, and prints each.
+show(Read) ->
+    {ok, Out} = file:open("/dev/stdout", [append, raw]),
+    show(Read, Out).
+show(Read, Out) ->
     case Read() of
-        {ok, Data} -> show(Read, [All, Data]);
-        _ -> ok = file:write_file("/dev/stdout", All)
+        {ok, Data} -> ok = file:write(Out, Data), show(Read, Out);
+        _ -> ok
     end.
 
 both({Header, Body}) -> <<Header/binary, Body/binary>>.

@@ -22,17 +22,15 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-// show reads records and prints all of them.
+// show reads records and prints each.
 func show(from io.Reader) {
-	var all []byte
 	record := make([]byte, 39)
 	for {
 		if _, err := io.ReadFull(from, record); err != nil {
 			break
 		}
-		all = append(all, record...)
+		must(os.Stdout.Write(record))
 	}
-	must(os.Stdout.Write(all))
 }
 
 func main() {

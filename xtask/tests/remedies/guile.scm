@@ -11,17 +11,19 @@
     (display (string-pad (number->string i) 31 #\0) port)
     (newline port)))
 
-;; Reads records, and prints all.
+;; Reads records, and prints each.
 (define (show port)
-  (let next ((all '()))
-    (let ((record (get-bytevector-n port 39)))
-      (if (eof-object? record)
-          (for-each (lambda (record) (put-bytevector (current-output-port) record)) (reverse all))
-          (next (cons record all))))))
+  (let ((record (get-bytevector-n port 39)))
+    (unless (eof-object? record)
+      (put-bytevector (current-output-port) record)
+      (force-output)
+      (show port))))
 
 (cond
  ((is "adjacent-writes/file 0") (let ((port (open-output-file path))) (setvbuf port 'none) (each port) (close-port port)))
  ((is "adjacent-writes/file 1") (let ((port (open-output-file path))) (setvbuf port 'block 65536) (each port) (force-output port) (primitive-_exit 0)))
  ((is "small-reads/file 0") (let ((port (open-input-file path))) (setvbuf port 'none) (show port)))
  ((is "small-reads/file 1") (let ((port (open-input-file path))) (setvbuf port 'block 65536) (show port)))
+ ((is "small-reads/pipe#stdin 0") (let ((port (current-input-port))) (setvbuf port 'none) (show port)))
+ ((is "small-reads/pipe#stdin 1") (let ((port (current-input-port))) (setvbuf port 'block 65536) (show port)))
  (else (exit 2)))

@@ -54,6 +54,15 @@ local cases = {
         for part in function() return file:read(65536) end do lines[#lines + 1] = part end
         io.write(table.concat(lines))
     end,
+    ["small-reads/pipe#stdin 0"] = function()
+        local file = io.stdin
+        file:setvbuf("no")
+        for record in function() return file:read(39) end do io.write(record); io.flush() end
+    end,
+    ["small-reads/pipe#stdin 1"] = function()
+        local file, count = io.stdin, 39
+        for part in function() return file:read(count) end do io.write(part); io.flush() end
+    end,
 }
 (cases[case] or os.exit)()
 io.stdout:flush()

@@ -9,10 +9,16 @@ proc connected(socket: Socket): Socket =
   socket.connect("127.0.0.1", port)
   socket
 
+proc show(file: File) =
+  var record = newString(39)
+  while file.readChars(record) == 39:
+    stdout.write(record)
+    stdout.flushFile()
+
 proc show(socket: Socket) =
-  var all = ""
-  while (let record = socket.recv(39); record.len > 0): all.add(record)
-  stdout.write(all)
+  while (let record = socket.recv(39); record.len > 0):
+    stdout.write(record)
+    stdout.flushFile()
 
 # A file without a buffer.
 proc unbuffered(mode: FileMode): File = open(path, mode, 0)
@@ -53,4 +59,9 @@ of "small-reads/pipe 0":
   newSocket(buffered = false).connected.show
 of "small-reads/pipe 1":
   newSocket().connected.show
+of "small-reads/pipe#stdin 0":
+  setStdIoUnbuffered()
+  show stdin
+of "small-reads/pipe#stdin 1":
+  show stdin
 else: quit(2)

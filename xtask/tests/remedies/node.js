@@ -88,13 +88,11 @@ const cases = {
         show();
     },
     "small-reads/pipe#stdin 0"() {
-        for (let i = 0; i < count; i++) all.push(Buffer.alloc(39)), fs.readSync(0, all[i]);
-        show();
+        for (let i = 0, record = Buffer.alloc(39); i < count; i++) fs.readSync(0, record), fs.writeSync(1, record);
     },
     "small-reads/pipe#stdin 1"() {
-        const take = (chunk) => all.push(chunk);
+        const take = (chunk) => fs.writeSync(1, chunk);
         process.stdin.on("data", take);
-        process.stdin.on("end", show);
     },
     "positional-writes/file 0"() {
         const file = fd();

@@ -55,7 +55,18 @@ my %cases = (
     },
     "small-reads/file 0" => sub { my ($file, $all) = (from_file(), ""); 1 while sysread $file, $all, 39, length $all; print $all },
     "small-reads/file 1" => sub { my $file = from_file(); print join "", readline $file },
-    "small-reads/file 2" => sub { my $file = from_file(); my $data; print $data while read($file, $data, 65536) },
+    "small-reads/file 2" => sub { my ($file, $data, $count) = (from_file(), "", 39); print $data while read($file, $data, $count) },
+    "small-reads/file 3" => sub {
+        my ($file, $data) = (from_file(), "");
+        while (sysread($file, $data, 65536, length $data)) { print substr($data, 0, 39, "") while length $data >= 39 }
+    },
+    "small-reads/pipe 0" => sub { my $file = to_peer(); my $data; syswrite STDOUT, $data while sysread $file, $data, 39 },
+    "small-reads/pipe 1" => sub { my ($file, $data, $count) = (to_peer(), "", 39); syswrite STDOUT, $data while read($file, $data, $count) },
+    "small-reads/pipe 2" => sub { my ($file, $data) = to_peer(); syswrite STDOUT, $data while defined($data = readline $file) },
+    "small-reads/pipe 3" => sub {
+        my ($file, $data) = (to_peer(), "");
+        while (sysread($file, $data, 65536, length $data)) { syswrite STDOUT, substr($data, 0, 39, "") while length $data >= 39 }
+    },
     "sync-each/file 0" => sub { my $file = to_file(); for (@parts) { print $file $_; $file->flush; $file->sync } },
     "sync-each/file 1" => sub { my $file = to_file(); print $file @parts; $file->flush; $file->sync },
 );

@@ -8,10 +8,9 @@ for ($i = 0; $i < $count; $i++) {
 ob_implicit_flush();
 function show($stream, $bytes)
 {
-    for ($all = ""; !feof($stream); ) {
-        $all .= fread($stream, $bytes);
+    while (!feof($stream)) {
+        fwrite(STDOUT, fread($stream, $bytes));
     }
-    echo $all;
 }
 switch ($case) {
     case "adjacent-writes/file 0":
@@ -23,6 +22,19 @@ switch ($case) {
         $text = "";
         foreach ($parts as $line) $text .= $line;
         fwrite($file, $text);
+        posix_kill(getmypid(), 9);
+        break;
+    case "adjacent-writes/file#csv 0":
+        $file = fopen($path, "w");
+        foreach (array_chunk($parts, 2) as $pair) fputcsv($file, ["record", rtrim($pair[1])], " ");
+        break;
+    case "adjacent-writes/file#csv 1":
+        $file = fopen($path, "w");
+        $rows = fopen("php://memory", "w+");
+        foreach (array_chunk($parts, 2 * 1000) as $some) {
+            foreach (array_chunk($some, 2) as $pair) fputcsv($rows, ["record", rtrim($pair[1])], " ");
+            fwrite($file, stream_get_contents($rows, -1, 0)); ftruncate($rows, 0); rewind($rows);
+        }
         posix_kill(getmypid(), 9);
         break;
     case "adjacent-writes/file#echo 0":
@@ -56,10 +68,28 @@ switch ($case) {
         break;
     case "small-reads/file 1":
         $stream = fopen($path, "r");
-        for ($all = ""; !feof($stream); ) {
-            $all .= fread($stream, 65536);
-        }
-        echo $all;
+        stream_set_chunk_size($stream, 65536);
+        show($stream, 39);
+        break;
+    case "small-reads/pipe 0":
+        $stream = stream_socket_client("tcp://127.0.0.1:$port");
+        stream_set_read_buffer($stream, 0);
+        show($stream, 39);
+        break;
+    case "small-reads/pipe 1":
+        $stream = stream_socket_client("tcp://127.0.0.1:$port");
+        stream_set_chunk_size($stream, 65536);
+        show($stream, 39);
+        break;
+    case "small-reads/pipe#stdin 0":
+        $stream = STDIN;
+        stream_set_read_buffer($stream, 0);
+        show($stream, 39);
+        break;
+    case "small-reads/pipe#stdin 1":
+        $stream = STDIN;
+        stream_set_chunk_size($stream, 65536);
+        show($stream, 39);
         break;
     case "sync-each/file 0":
         $file = fopen($path, "w");

@@ -21,8 +21,8 @@ def each(write):
 
 
 def show(pieces):
-    sys.stdout.buffer.write(b"".join(pieces))
-    sys.stdout.flush()
+    for piece in pieces:
+        os.write(1, piece)
 
 
 def dump_each(file):
@@ -177,14 +177,14 @@ match case:
             gather.write_all(fd, [a, b], offset)
     case "positional-reads/file 0":
         fd = os.open(path, os.O_RDONLY)
-        show(os.pread(fd, 39, offset) for offset in range(0, 39 * count, 39))
+        show([b"".join(os.pread(fd, 39, offset) for offset in range(0, 39 * count, 39))])
     case "positional-reads/file 1":
         fd, parts = os.open(path, os.O_RDONLY), []
         for offset in range(0, 39 * count, 78):
             a, b = bytearray(39), bytearray(39)
             os.preadv(fd, [a, b], offset)
             parts += [a, b]
-        show(parts)
+        show([b"".join(parts)])
     case "seek-then-transfer/file 0":
         fd = new()
         for number, (a, b) in enumerate(records):
@@ -197,10 +197,10 @@ match case:
             os.pwrite(fd, data, offset)
     case "seek-then-transfer/file#read 0":
         fd = os.open(path, os.O_RDONLY)
-        show(os.read(fd, 39 + 0 * os.lseek(fd, offset, os.SEEK_SET)) for offset in range(0, 39 * count, 39))
+        show([b"".join(os.read(fd, 39 + 0 * os.lseek(fd, offset, os.SEEK_SET)) for offset in range(0, 39 * count, 39))])
     case "seek-then-transfer/file#read 1":
         fd, total, count = os.open(path, os.O_RDONLY), count, 39
-        show(os.pread(fd, count, offset) for offset in range(0, 39 * total, 39))
+        show([b"".join(os.pread(fd, count, offset) for offset in range(0, 39 * total, 39))])
     case "tiny-segments/file 0":
         fd = new()
         for parts in records:

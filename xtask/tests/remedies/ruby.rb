@@ -64,13 +64,17 @@ when "small-reads/file 2"
   io = File.open(path)
   io.each_line { |line| print line }
 when "small-reads/pipe 0"
-  io, all = TCPSocket.new("127.0.0.1", port), +""
-  all << io.sysread(39) while all.size < 39 * count
-  print all
+  io = TCPSocket.new("127.0.0.1", port)
+  count.times { $stdout.syswrite(io.sysread(39)) }
 when "small-reads/pipe 1"
-  io, all = TCPSocket.new("127.0.0.1", port), +""
-  all << io.readpartial(65536) while all.size < 39 * count
-  print all
+  io, data = TCPSocket.new("127.0.0.1", port), +""
+  count.times do
+    data << io.readpartial(65536) while data.size < 39
+    $stdout.syswrite(data.slice!(0, 39))
+  end
+when "small-reads/pipe 2"
+  io = TCPSocket.new("127.0.0.1", port)
+  count.times { $stdout.syswrite(io.gets) }
 when "positional-writes/file 0"
   io = File.open(path, "w")
   records.each { |a, b| io.pwrite(a, offset += 39); io.pwrite(b, offset + 7) }

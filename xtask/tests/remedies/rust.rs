@@ -4,11 +4,11 @@ use std::net::{TcpStream, UdpSocket};
 use std::os::{fd::AsRawFd, unix::fs::FileExt};
 
 fn show(mut from: impl Read) -> Result<()> {
-    let (mut all, mut record) = (Vec::new(), [0; 39]);
+    let mut record = [0; 39];
     while from.read_exact(&mut record).is_ok() {
-        all.extend_from_slice(&record);
+        std::io::stdout().write_all(&record)?;
     }
-    std::io::stdout().write_all(&all)
+    Ok(())
 }
 
 fn main() -> Result<()> {
@@ -114,7 +114,7 @@ fn main() -> Result<()> {
         }
         "small-reads/file 2" => {
             let file = File::open(path)?;
-            show(vectored::ScatterReader::new(file))
+            show(vectored::ScatterReader::with_capacity(65536, file))
         }
         "small-reads/pipe 0" => show(TcpStream::connect(peer)?),
         "small-reads/pipe 1" => {
@@ -123,7 +123,7 @@ fn main() -> Result<()> {
         }
         "small-reads/pipe 2" => {
             let stream = TcpStream::connect(peer)?;
-            show(vectored::ScatterReader::new(stream))
+            show(vectored::ScatterReader::with_capacity(65536, stream))
         }
         "positional-writes/file 0" => {
             let (file, mut offset) = (new()?, 0);

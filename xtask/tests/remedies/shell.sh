@@ -35,6 +35,8 @@ case $case in
     printf %s "$lines"
     ;;
 "small-reads/file 1") awk '{ print }' ;;
+"small-reads/pipe#stdin 0") while read -r line; do echo "$line"; done ;;
+"small-reads/pipe#stdin 1") awk '{ print; fflush() }' ;;
 "seek-then-transfer/file#read 0")
     lines=
     while read -r line; do lines+=$line$'\n'; done <"$path"

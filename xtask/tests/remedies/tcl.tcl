@@ -4,11 +4,9 @@ for {set i 0} {$i < $count} {incr i} { lappend parts "record " [format "%031d\n"
 proc create {} { set file [open $::path w]; fconfigure $file -buffering none; return $file }
 proc connect {} { set file [socket 127.0.0.1 $::port]; fconfigure $file -buffering none -translation lf; return $file }
 proc each {file} { foreach part $::parts { puts -nonewline $file $part } }
-# Reads records, and prints all.
+# Reads records, and prints each.
 proc show {file} {
-    set all ""
-    while {[set record [read $file 39]] ne ""} { append all $record }
-    puts -nonewline $all
+    while {[set record [read $file 39]] ne ""} { puts -nonewline $record; flush stdout }
 }
 switch $name {
     "adjacent-writes/file 0" {
@@ -47,6 +45,16 @@ switch $name {
     }
     "small-reads/file 1" {
         set file [open $path]
+        fconfigure $file -buffersize 65536
+        show $file
+    }
+    "small-reads/pipe 0" {
+        set file [connect]
+        fconfigure $file -buffersize 39
+        show $file
+    }
+    "small-reads/pipe 1" {
+        set file [connect]
         fconfigure $file -buffersize 65536
         show $file
     }

@@ -5,11 +5,13 @@ try.py [SOURCE…]: a program of this folder for each language. Its case "KIND/T
 have the code of the remedy, letter by letter, between this case and the next; "#NAME" before the number is another fault. A
 program is run as `PROGRAM CASE PATH PORT RECORDS`: it writes the records to a new file PATH, to TCP port PORT of this host,
 or as datagrams to the UDP port of the same number, or it reads them from there or from standard input, and prints them. The
-exit status is 1 unless the bytes are the same, and the calls fewer, with each remedy. Writes are as few as `advise` promises:
-one for each record whose pieces are joined, or one for each 64 KiB ("in parts of 8 KiB": or as many; "1,024 go in a call").
+peer of a "small-reads/pipe" sends the next batch when all records of the last have been printed, so a read that waits for
+more never ends. The exit status is 1 unless the bytes are the same, and the calls fewer, with each remedy. Calls are as few
+as `advise` promises: one write for each record whose pieces are joined, or one write or read of a file for each 64 KiB ("in
+parts of 8 KiB": or as many; "1,024 go in a call").
 """
 
-import atexit, json, os, re, select, shutil, socket, subprocess, sys, tempfile, threading
+import atexit, json, os, re, select, shutil, socket, subprocess, sys, tempfile, threading, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = "crates/vectored-advise/src/advisor/wording/snapshots/remedies.snap"
@@ -17,19 +19,22 @@ TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,
              "sendmmsg,lseek")
 # The calls of which there are fewer, and the number of records, if not all transfers and the default.
 WRITES = "write,writev,sendto,sendmsg"
-COUNTED = {"adjacent-writes": WRITES, "reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
+READS = "read,readv,recvfrom,recvmsg"
+COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
 # Socket options that save waits.
 OPTIONS = {"no-delay": "TCP_NODELAY", "quick-ack": "TCP_QUICKACK"}
 RECORDS = {"sync-each": 50, "datagrams": 200}
 MANY_RECORDS = 2000
+# Records of a batch, and the longest that the peer waits for their text.
+BATCH_RECORDS, BATCH_S = 100, 30
 # A case that no program has: what is counted are the calls of its start.
 NOTHING = "nothing"
 # With a remedy, the calls of a program that are not those of its start are at most this part.
 AT_MOST = 0.55
 # Code of a remedy, after the word before that of the program before it.
 CODE = re.compile(r"(\bno |\bnot |)`([^`]*)`")
-# Bytes of a record, and calls besides those that are promised: a file that is truncated, or a buffer that is never quite full.
-RECORD_BYTES, MORE_CALLS = 39, 2
+# Bytes of a record, and calls besides those that are promised: a file that is truncated, reads at its end, or a buffer that is never quite full.
+RECORD_BYTES, MORE_CALLS = 39, 3
 # The longest that a program may take: it waits for ever if bytes are lost.
 LONGEST_S = 300
 
@@ -83,7 +88,7 @@ def languages():
         ("python.py", ["Python"], "python3", None, "python3 {source}"),
         ("perl.pl", ["Perl"], "perl", None, "perl {source}"),
         ("shell.sh", ["Shell", "Option"], "bash perl jq tcpdump", None, "bash {source}"),
-        ("awk.awk", ["awk"], "mawk", None, "mawk -f {source}"),
+        ("awk.awk", ["awk"], "mawk gawk", None, "mawk -f {source}"),
         ("awk.awk", [], "gawk", None, "gawk -f {source}"),
         ("tcl.tcl", ["Tcl"], "tclsh", None, "tclsh {source}"),
         ("ruby.rb", ["Ruby"], "ruby", None, "ruby {source}"),
@@ -123,12 +128,12 @@ def check_code(remedies):
 
 
 def check_promises(source, of, texts, numbers, remedies):
-    """Each remedy of writes leaves as few calls as `advise` says, in one of the cases that have its code."""
+    """Each remedy of writes, and of reads of files, leaves as few calls as `advise` says, in one of the cases that have its code."""
     for language, key, text in remedies:
         codes = [code for before, code in CODE.findall(text) if not before]
-        if language not in of or not key.startswith("adjacent-writes/"):
+        if language not in of or not key.startswith(("adjacent-writes/", "small-reads/file")):
             continue
-        is_buffer = "; flush: `" in text
+        is_buffer = "; flush: `" in text or key == "small-reads/file"
         has_code = lambda name: (all if is_buffer else any)(code in texts[name] for code in codes)
         is_case = lambda name: re.split("[# ]", name)[0] == key and not name.endswith(" 0")
         made = [number for name, number in numbers.items() if is_case(name) and has_code(name)]
@@ -141,12 +146,28 @@ def check_promises(source, of, texts, numbers, remedies):
             failures.append(f"{source}: {promised} calls are promised, not {made}: {text}")
 
 
-def serve(listener, sends, received):
+def send_batches(case, send, close):
+    """Sends a batch when the program has printed the last one, and ends if it does not."""
+    printed, batch = f"{scratch}/printed", RECORD_BYTES * BATCH_RECORDS
+    for sent in range(0, RECORD_BYTES * MANY_RECORDS, batch):
+        until = time.monotonic() + BATCH_S
+        while os.path.getsize(printed) < sent:
+            if time.monotonic() > until:
+                failures.append(f"'{case}' waits for more than the batch that has come")
+                return close()
+            time.sleep(0.001)
+        try:
+            send(records(MANY_RECORDS)[sent:sent + batch])
+        except OSError:
+            break
+    close()
+
+
+def serve(listener, case, received):
     connection, _ = listener.accept()
     with connection:
-        if sends:
-            connection.sendall(records(MANY_RECORDS))
-            connection.shutdown(socket.SHUT_WR)
+        if "/pipe" in case and "#stdin" not in case:
+            send_batches(case, connection.sendall, lambda: connection.shutdown(socket.SHUT_WR))
         while part := connection.recv(1 << 20):
             received.append(part)
 
@@ -180,14 +201,20 @@ def calls(words, case, counted=None):
     listener, datagrams = sockets()
     with listener, datagrams:
         port = listener.getsockname()[1]
-        server = threading.Thread(target=serve, daemon=True,
-                                  args=(listener, "/pipe" in case and "#" not in case, received))
+        server = threading.Thread(target=serve, daemon=True, args=(listener, case, received))
+        open(f"{scratch}/printed", "w").close()
         server.start()
         counted = counted or COUNTED.get(kind, TRANSFERS)
         trace = ["strace", "-f", "--seccomp-bpf", "-y", "-s0", "-o", f"{scratch}/log", "-e", f"trace={counted}"]
-        with open(f"{scratch}/printed", "wb") as printed:
-            ended = subprocess.run(trace + words + [case, path, str(port), str(count)], input=records(count), stdout=printed,
-                                   stderr=subprocess.PIPE, timeout=LONGEST_S, cwd=scratch)
+        with open(f"{scratch}/printed", "ab") as printed:
+            program = subprocess.Popen(trace + words + [case, path, str(port), str(count)], stdin=subprocess.PIPE, stdout=printed,
+                                       stderr=subprocess.PIPE, bufsize=0, cwd=scratch)
+        if "/pipe#stdin" in case:
+            threading.Thread(target=send_batches, daemon=True, args=(case, program.stdin.write, program.stdin.close)).start()
+            errors = program.stderr.read()
+        else:
+            errors = program.communicate(records(count), timeout=LONGEST_S)[1]
+        status = program.wait()
         # If the program has not connected, the server waits for this.
         socket.create_connection(("127.0.0.1", port)).close()
         server.join()
@@ -200,12 +227,15 @@ def calls(words, case, counted=None):
             received.append(file.read())
     received = b"".join(received)
     # A buffer that was flushed is complete, however its program ends.
-    if case != NOTHING and (ended.returncode not in (0, -9) or received != records(count)):
-        failures.append(f"{' '.join(words)} '{case}': status {ended.returncode}, {len(received)} bytes\n"
-                        + ended.stderr.decode(errors="replace")[-2000:])
+    if case != NOTHING and (status not in (0, -9) or received != records(count)):
+        failures.append(f"{' '.join(words)} '{case}': status {status}, {len(received)} bytes\n"
+                        + errors.decode(errors="replace")[-2000:])
     with open(f"{scratch}/log") as log:
         descriptors = re.findall(r"^\d+ +\w+\((\w+)<(.*?)>", log.read(), re.MULTILINE)
     # Threads of a runtime wake each other by pipes and counters, and shells get text from their children by pipes.
+    if counted == READS:
+        # Programs load libraries.
+        descriptors = [(number, name) for number, name in descriptors if name == path or not name.startswith("/")]
     standard = "" if counted == WRITES else "0 1 2"
     return sum(number in standard.split() or not name.startswith(("pipe:", "anon_inode:")) for number, name in descriptors)
 
@@ -226,7 +256,7 @@ def main():
             continue
         if compilation:
             subprocess.run(compilation, check=True)
-        at_start = {counted: calls(run, NOTHING, counted) for counted in [TRANSFERS, WRITES]}
+        at_start = {counted: calls(run, NOTHING, counted) for counted in [TRANSFERS, WRITES, READS]}
         numbers, texts = {}, cases(source, needs)
         for case in texts:
             counted = COUNTED.get(case.split("/")[0], TRANSFERS)

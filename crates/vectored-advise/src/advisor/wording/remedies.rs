@@ -82,11 +82,7 @@ fn remedies_for(way: Way, kinds: &[RemedyKind], runtime: Option<Runtime>) -> Vec
         let texts = remedies_of(runtime).filter(fits).map(|one| one.text);
         texts.collect::<Vec<&str>>()
     };
-    let mut texts = of(runtime, way);
-    if texts.is_empty() && way == Way::StreamReads {
-        // Streams are read as files are.
-        texts = of(runtime, Way::Reads);
-    }
+    let texts = of(runtime, way);
     if texts.is_empty() { of(None, way) } else { texts }
 }
 
