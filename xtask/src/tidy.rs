@@ -8,6 +8,7 @@
 //! - a room (a folder or a file in a crate's `src`, or in a folder there that has floors itself) imports from lower floors
 //!   only, but for tests. `ARCHITECTURE.md` has the floors,
 //! - no files and folders of one folder import each other in a circle,
+//! - comments name a thing again and do not point at it ("that of", "of which", ", too"),
 //! - the documentation keeps the rules of `docs.rs`.
 //!
 //! Most of them search the text of the code without its comments. They find an oversight, but not code that is written to evade
@@ -53,6 +54,16 @@ const C_ABI: &str = "crates/vectored-capi/src";
 /// The most lines of a file of Rust.
 const MAX_LINES: usize = 800;
 
+/// Words of comments that point at a thing that was named before.
+const POINTING: [&str; 6] = [
+    " that of ",
+    " those of ",
+    " of which ",
+    " by which ",
+    ", too.",
+    ", too:",
+];
+
 /// The table whose last column names tests.
 const HAZARDS: &str = "docs/hazards.md";
 
@@ -69,6 +80,7 @@ pub fn run() -> Result<()> {
         faults.extend(misplaced_unsafe(path, &text));
         faults.extend(impure(path, &text));
         faults.extend(too_long(path, &text));
+        faults.extend(pointing(path, &text));
         code.push_str(&text);
     }
     let words = "tree --package vectored --edges normal,build --prefix none --locked";
@@ -128,6 +140,27 @@ fn too_long(path: &Path, text: &str) -> Option<String> {
     let lines = text.lines().count();
     let fault = || format!("{}: {lines} lines: split it by its ideas", path.display());
     (lines > MAX_LINES).then(fault)
+}
+
+/// Comments with [`POINTING`] words, also across the end of a line.
+fn pointing(path: &Path, text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| {
+        let comment = line.trim_start().strip_prefix("//");
+        comment.map_or("", |text| text.trim_start_matches(['/', '!']).trim())
+    });
+    let lines: Vec<&str> = lines.chain([""]).collect();
+    let pairs = lines.windows(2).enumerate();
+    let found = pairs.filter_map(|(index, pair)| {
+        let both = format!("{} {} ", pair[0], pair[1]);
+        let begins_here = |words: &&&str| both.find(**words).is_some_and(|at| at < pair[0].len());
+        let words = POINTING.iter().find(begins_here)?;
+        let place = format!("{}:{}", path.display(), index + 1);
+        Some(format!(
+            "{place}: a comment with \"{}\": name the thing again",
+            words.trim()
+        ))
+    });
+    found.collect()
 }
 
 /// Unwanted packages in what `cargo tree --prefix none` printed.
@@ -272,6 +305,17 @@ mod tests {
     fn a_long_file_an_unwanted_dependency_and_a_missing_test_are_found() {
         assert_eq!(too_long(LIBRARY.as_ref(), &"\n".repeat(800)), None);
         assert!(too_long(LIBRARY.as_ref(), &"\n".repeat(801)).is_some());
+        for (text, faults) in [
+            ("/// The name of a file, and that of its folder.", 1),
+            (
+                "//! The name of a file, and that\n//! of its folder, too.",
+                2,
+            ),
+            ("let path = \"that of \"; // In that order.", 0),
+            ("// The end is that\nof(folder);", 0),
+        ] {
+            assert_eq!(pointing(LIBRARY.as_ref(), text).len(), faults, "{text}");
+        }
         let tree = "vectored v0.1.0 (/home/serde)\nserde_json v1.0.154\ntokio v1.54.0 (*)";
         assert_eq!(
             unwanted(tree),

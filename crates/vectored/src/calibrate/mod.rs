@@ -73,7 +73,7 @@ impl CostModel {
     /// - At each of [`CopyThresholds::COUNTS`], segments a little shorter and longer than the crossover so far are measured
     ///   next. A threshold that the rounds do not show to within a factor of 1.3 stays unmeasured: copying and
     ///   referencing then take about the same time over a wide range of lengths, or the machine is too busy.
-    /// - If even and odd rounds show different costs, the costs of lists and of copying are those of
+    /// - If even and odd rounds show different costs, the costs of lists and of copying come from
     ///   [`CostModel::for_target`]. A cost that cannot be measured stays near its default: on a stream, which takes no
     ///   large list at once, that is `copy_byte_uncached_ns`.
     /// - On a stream, only lists of up to 64 KiB are measured.
@@ -252,7 +252,7 @@ mod tests {
         struct Removed(std::path::PathBuf);
         impl Drop for Removed {
             fn drop(&mut self) {
-                // The directory is removed if the test fails, too.
+                // The directory is also removed if the test fails.
                 let _ = std::fs::remove_dir_all(&self.0);
             }
         }

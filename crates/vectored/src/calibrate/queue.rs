@@ -111,7 +111,7 @@ impl Comparison {
         let mut times = [None; 2];
         let copies_first = round % 2 == 0;
         for copies in [copies_first, !copies_first] {
-            // Other segments each time: those of the last time may still be in a cache.
+            // Other segments each time: the last ones may still be in a cache.
             if self.next + self.count > self.segments.len() {
                 self.next = 0;
             }

@@ -17,7 +17,7 @@ const BETWEEN_RUNS: f64 = 0.01;
 /// The least number of rounds beyond the first of each length. Fewer do not show how much they vary.
 const MIN_REPEATS: usize = 8;
 
-/// The standard error of a median is this multiple of that of a mean.
+/// The standard error of a median, in standard errors of a mean.
 const MEDIAN_ERROR: f64 = 1.2533;
 
 /// Four fifths of normal deviations are within this multiple of the standard deviation. The largest fifth, which does not count,
@@ -43,7 +43,7 @@ fn copied(lengths: &[Length]) -> usize {
     copied
 }
 
-/// The length up to which copying is not slower, between those of `lengths`, which are sorted. `None` without lengths.
+/// The length up to which copying is not slower: one of `lengths`, which are sorted, or between two. `None` without lengths.
 pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     let copied = copied(lengths);
     let Some(above) = lengths.get(copied) else {

@@ -202,7 +202,7 @@ mod tests {
         for count in [2, 8, 9, 64, 256] {
             let bytes = (count * model.copy_below_bytes(count)) as u64;
             let saved = model.writev_ns(count, bytes) - model.copy_then_write_ns(count, bytes);
-            // Within the byte by which the threshold is rounded down.
+            // Within the byte that rounding down the threshold drops.
             let byte = count as f64 * model.copy_byte_ns;
             assert!((-0.001..=byte).contains(&saved), "{count}: {saved}");
         }

@@ -31,7 +31,7 @@ pub struct Observation {
 /// The unit in which `page_end_ns` is fitted. It replaces the prior as a scale, since some priors are 0.
 const TYPICAL_PAGE_END_NS: f64 = 30.0;
 
-/// The sizes of the staging buffer that are tried, in bytes: those of second-level caches, and half of a small one.
+/// The sizes of the staging buffer that are tried, in bytes: the sizes of second-level caches, and half of a small one.
 /// Differences between smaller sizes are noise or the first-level cache, and are less than the cost of the further
 /// calls.
 const STAGING_BYTES: [u64; 5] = [128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20];
@@ -42,14 +42,14 @@ impl CostModel {
     /// Several observations of one list are its rounds, and the medians of its rounds count. The fit is by least squares of
     /// the relative errors, since decisions depend on ratios of times. Large residuals
     /// count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics
-    /// 35, 1964). A cost that the observations do not determine stays near that of `prior`, usually
+    /// 35, 1964). A cost that the observations do not determine stays near the cost in `prior`, usually
     /// [`CostModel::for_target`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
     /// 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists larger than the caches. No cost is
-    /// negative. The chunk policy is that of `prior`.
+    /// negative. The chunk policy comes from `prior`.
     ///
     /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only where the rounds show it to
-    /// within a factor of 1.3: those of lists with shorter and with longer segments, at least 8 in all besides the first of each
-    /// list. Elsewhere the threshold follows from the costs.
+    /// within a factor of 1.3: rounds of lists with shorter and with longer segments, at least 8 in all besides the first of
+    /// each list. Elsewhere the threshold follows from the costs.
     ///
     /// # Examples
     ///
@@ -84,7 +84,7 @@ impl CostModel {
     }
 
     /// Fits all costs, but keeps the `staging_bytes` of `prior`. If the thresholds that follow from the even and from the
-    /// odd rounds differ, the costs of lists and of copying are those of `prior`.
+    /// odd rounds differ, the costs of lists and of copying come from `prior`.
     pub(crate) fn fit_for_staging(prior: CostModel, observations: &[Observation]) -> CostModel {
         let staging_bytes = [prior.staging_bytes as u64];
         let fitted = CostModel::fit_among(&staging_bytes, prior, observations);
@@ -183,7 +183,7 @@ fn is_sane(ns: f64) -> bool {
 }
 
 /// One observation for each list: the medians over the rounds whose numbers are `chosen`. The times are paired by round with
-/// that of `write(2)`, so that changes of the machine's speed cancel out.
+/// the time of `write(2)`, so that changes of the machine's speed cancel out.
 fn medians(lists: &[List<'_>], chosen: impl Fn(usize) -> bool) -> Vec<Observation> {
     let of_list = |list: &List<'_>| {
         let complete = list.rounds.iter().filter(|round| is_sane(round.write_ns));

@@ -140,7 +140,7 @@ pub struct CostModel {
     ///
     /// Empty by default: the threshold then follows from the costs above.
     pub copy_thresholds: CopyThresholds,
-    /// The rule by which a list is sent in several calls although one call could take it. By default this happens only to
+    /// When a list is sent in several calls although one call could take it. By default this happens only to
     /// lists of more than 12 KiB on pipes.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.

@@ -3,7 +3,7 @@
 use crate::cost::CostModel;
 
 /// The time that keeping a segment takes besides its `iovec`, in ns: its place in the queue, its reference count, and an
-/// `iovec` that points elsewhere, none of which is in the near caches.
+/// `iovec` that points elsewhere. None of them is in the near caches.
 const KEEP_NS: f64 = 100.0;
 
 /// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
