@@ -147,6 +147,11 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
     of_script.or_else(|| runtime_of_interpreter(path))
 }
 
+/// Whether programs of a runtime are scripts or byte code, which have no descriptors of libraries.
+pub(crate) fn is_interpreted(runtime: Runtime) -> bool {
+    !language_of(Some(runtime)).programs.is_empty()
+}
+
 /// The runtime that runs scripts or byte code, by the name of its own program.
 pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
     let name = last_part(path);

@@ -22,6 +22,8 @@ pub(crate) struct Process {
     pub(crate) program: u32,
     /// Runtime of the program.
     pub(crate) runtime: Option<Runtime>,
+    /// Whether it has opened the library of a database.
+    pub(crate) has_database: bool,
     /// Patterns in which this process is counted.
     pub(crate) counted: Bits,
     /// Whether a signal killed it.
@@ -177,6 +179,7 @@ impl KernelTables {
             number,
             program,
             runtime: None,
+            has_database: false,
             counted: Bits::default(),
             killed: false,
             folder: Vec::new(),

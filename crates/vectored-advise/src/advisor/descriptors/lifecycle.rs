@@ -95,6 +95,7 @@ impl KernelTables {
         let Process {
             program,
             runtime,
+            has_database,
             table,
             ..
         } = *self.process(parent)?;
@@ -108,6 +109,7 @@ impl KernelTables {
         let child = self.new_process(child, key, program, false);
         let process = self.process_mut(child)?;
         (process.runtime, process.folder) = (runtime, folder);
+        process.has_database = has_database;
         Some(child)
     }
 
@@ -196,6 +198,7 @@ impl KernelTables {
         let known = self.process_mut(process)?;
         known.program = program;
         known.runtime = runtime;
+        known.has_database = false;
         known.has_executed = true;
         let table = known.table;
         if self.fd_tables.get(table)?.processes > 1 {

@@ -57,6 +57,8 @@ pub(crate) struct OpenFile {
     /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
     /// waits for.
     pub(crate) was_locked: bool,
+    /// Whether a library, not the program, transfers at its offsets.
+    pub(crate) is_of_library: bool,
     /// Whether the kernel gathers what is written (`TCP_CORK`).
     pub(crate) is_corked: bool,
     /// Writes to a TCP socket since the last answer.
@@ -116,6 +118,7 @@ impl OpenFile {
             is_placed: false,
             read_from: None,
             was_locked: false,
+            is_of_library: false,
             is_corked: false,
             exchange: Exchange::default(),
             first_number: number,

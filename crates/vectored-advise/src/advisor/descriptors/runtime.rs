@@ -29,6 +29,22 @@ pub fn interprets_others(path: &[u8]) -> bool {
     NAMES.contains(&name.as_str()) || NAMES.contains(&name.trim_end_matches(is_version))
 }
 
+/// Whether a file is a library, or its binding, that transfers at offsets on its own: of a database or of arrays.
+pub(crate) fn is_database_library(path: &[u8]) -> bool {
+    const PARTS: [&str; 6] = ["sqlite", "lmdb", "rocksdb", "leveldb", "hdf5", "libdb-"];
+    let name = String::from_utf8_lossy(last_part(path)).to_ascii_lowercase();
+    let is_library = name.split('.').any(|part| part == "so" || part == "node");
+    is_library && PARTS.iter().any(|part| name.contains(part))
+}
+
+/// Whether a file is a database of such a library, by its name.
+pub(crate) fn is_database(path: &[u8]) -> bool {
+    const ENDS: [&str; 9] = [
+        ".db", ".db3", ".sqlite", ".sqlite3", "-journal", "-wal", ".mdb", ".h5", ".hdf5",
+    ];
+    ENDS.iter().any(|end| path.ends_with(end.as_bytes()))
+}
+
 /// Parts of the names of libraries of languages that have no remedies of their own.
 const OTHER_LIBRARIES: [&str; 22] = [
     "libR.so",

@@ -69,6 +69,8 @@ pub(crate) enum Barrier {
     Submitted,
     /// The file was closed and opened again.
     Reopened,
+    /// A library of the process, a database, makes the calls.
+    Library,
     /// Each call is a datagram.
     Datagrams,
     /// Of a stall: too few of the exchanges waited as long as a delayed acknowledgement.
@@ -317,6 +319,9 @@ impl Barrier {
             | Barrier::NoContrast
             | Barrier::UnknownNoDelay
             | Barrier::LongRoundTrip => self.doubt_of_a_stall(),
+            Barrier::Library => {
+                "a database library of the process makes such calls, not the program: with SQLite, use larger transactions or WAL mode"
+            }
             Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }

@@ -2,11 +2,12 @@
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::descriptors::runtime::{is_database, is_database_library};
 use crate::advisor::options::Seen;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::FilterEvidence;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
-use crate::languages::last_part;
+use crate::languages::{is_interpreted, last_part};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
 
 impl Tracker {
@@ -43,6 +44,11 @@ impl Tracker {
         let is_fifo =
             is_file && (seen.is_some_and(|seen| seen.is_fifo) || self.fifos.has(last_part(name)));
         let mut open_file = OpenFile::new(kind, flags, descriptor.number);
+        if let Some(process) = self.kernel.process_mut(caller.process) {
+            process.has_database |= is_database_library(name);
+            open_file.is_of_library = process.has_database
+                && (process.runtime.is_some_and(is_interpreted) || is_database(name));
+        }
         open_file.since = self.event;
         open_file.position = (!flags.append && !flags.unread).then_some(0);
         match descriptor.leads_to {

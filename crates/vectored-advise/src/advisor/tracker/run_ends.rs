@@ -327,7 +327,9 @@ const CLOSED_MAX: usize = 8;
 
 /// Why the calls of a row cannot be merged: others read from, write to or seek in the same open file.
 fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Option<Barrier> {
-    if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset {
+    if row.is_positional && open_file.is_of_library {
+        Some(Barrier::Library)
+    } else if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset {
         Some(Barrier::SharedOffset)
     } else if row.kind == FindingKind::SeekThenTransfer && open_file.offset_is_used {
         Some(Barrier::OffsetUsed)

@@ -125,6 +125,70 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
 }
 
 #[test]
+fn positional_calls_of_a_database_library_are_not_counted() {
+    const LIBRARY: &str = "positional-writes file 2→1: pwrite64 4 (a database library of the process makes such calls, not the program: with \
+        SQLite, use larger transactions or WAL mode)";
+    const COUNTED: &str = "positional-writes file 2→1: pwrite64 4 [adjacent]";
+    for (program, library, file, expected) in [
+        (
+            "/usr/bin/python3",
+            "/usr/lib/_sqlite3.cpython-311-x86_64-linux-gnu.so",
+            "data",
+            LIBRARY,
+        ),
+        (
+            "/usr/bin/node",
+            "build/Release/better_sqlite3.node",
+            "data",
+            LIBRARY,
+        ),
+        (
+            "/usr/bin/perl",
+            "auto/DBD/SQLite/SQLite.so",
+            "t.db",
+            LIBRARY,
+        ),
+        (
+            "/usr/bin/python3",
+            "/usr/lib/sqlite3/dbapi2.py",
+            "data",
+            COUNTED,
+        ),
+        (
+            "/usr/bin/tool",
+            "/lib/libsqlite3.so.0.8.6",
+            "t.db-journal",
+            LIBRARY,
+        ),
+        ("/usr/bin/tool", "/lib/libsqlite3.so.0.8.6", "data", COUNTED),
+        ("/usr/bin/tool", "/lib/libc.so.6", "t.db", COUNTED),
+    ] {
+        let opened = [execve(program), open_at(9, library), open_at(3, file)];
+        let writes = [pwrite(3, 8, 0), pwrite(3, 8, 8)];
+        check(&[&opened[..], &writes].concat(), &[expected]);
+        // A child has the library as well, and another program does not.
+        let child = [fork(2), pwrite(3, 8, 0).by(2), pwrite(3, 8, 8).by(2)];
+        check(&[&opened[..], &child].concat(), &[expected]);
+        let executed = [
+            &opened[..2],
+            &[execve("/usr/bin/python3"), open_at(3, file)],
+            &writes,
+        ]
+        .concat();
+        check(&executed, &[COUNTED]);
+    }
+    // Other calls have remedies.
+    let lines = [
+        execve("/usr/bin/python3"),
+        open_at(9, "libsqlite3.so"),
+        open_at(3, "t"),
+        write(3, 8),
+        write(3, 8),
+    ];
+    check(&lines, &["adjacent-writes file 2→1: write 4 [adjacent]"]);
+}
+
+#[test]
 fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
     let of = |program: &'static str| {
         let mut analysis = Analysis::new(Options {
