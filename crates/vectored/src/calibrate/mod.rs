@@ -58,9 +58,6 @@ const PAIRS: [Technique; 4] = [
 /// The longest list that is measured on a stream, in bytes: the default capacity of a pipe.
 const MAX_STREAM_BYTES: usize = 64 << 10;
 
-/// The size of a staging buffer is a multiple of this, in bytes.
-const STAGING_STEP_BYTES: usize = 64 << 10;
-
 impl CostModel {
     /// Measures a model on a target that it opens itself, in about `budget`. On a busy machine it may take
     /// up to twice as long.
@@ -73,12 +70,9 @@ impl CostModel {
     /// - At each of [`CopyThresholds::COUNTS`], segments a little shorter and longer than the crossover so far are measured
     ///   next. A threshold that the rounds do not show to within a factor of 1.3 stays unmeasured: copying and
     ///   referencing then take about the same time over a wide range of lengths, or the machine is too busy.
-    /// - If even and odd rounds show different costs, the costs of lists and of copying come from
-    ///   [`CostModel::for_target`]. A cost that cannot be measured stays near its default: on a stream, which takes no
-    ///   large list at once, that is `copy_byte_uncached_ns`.
-    /// - On a stream, only lists of up to 64 KiB are measured.
-    /// - On a file, lists of up to 1 MiB are measured in one call, and
-    ///   [`staging_bytes`](CostModel::staging_bytes) is raised to the length of the longest list below a threshold.
+    /// - A cost that cannot be measured stays near its default: on a stream, which takes no large list at once, that is
+    ///   `copy_byte_uncached_ns`.
+    /// - On a stream, only lists of up to 64 KiB are measured, and on a file lists of up to 1 MiB.
     ///
     /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
     /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
@@ -119,15 +113,12 @@ impl CostModel {
         }
         let prior = CostModel::for_target(kind);
         let observations = observe(&mut channel, &prior, began + 4 * budget / 5)?;
-        // These lists do not show how long the staging buffer should be, since each further call costs microseconds on
-        // a file. The thresholds do.
-        let fitted = CostModel::fit_for_staging(prior, &observations);
+        let fitted = CostModel::fit(prior, &observations);
         Ok(CostModel {
             page_end_ns: match kind {
                 TargetKind::File => prior.page_end_ns,
                 _ => fitted.page_end_ns,
             },
-            staging_bytes: staging_bytes(fitted.staging_bytes, &fitted.copy_thresholds),
             queue_thresholds: queue::measure(&mut channel, began + budget)?,
             ..fitted
         })
@@ -189,15 +180,6 @@ fn next_lengths(
         let place = (place(center) + steps).clamp(0, last);
         ((30.0 * 2.0_f64.powf(f64::from(place) / 2.0)).round() as usize).min(max)
     })
-}
-
-/// The size of a staging buffer that holds every list up to its measured threshold, and at least `min`.
-fn staging_bytes(min: usize, thresholds: &CopyThresholds) -> usize {
-    let lists = thresholds.measured().map(|(count, bytes)| {
-        let bytes = (bytes as usize).min(MAX_LIST_BYTES / count);
-        (count * bytes).next_multiple_of(STAGING_STEP_BYTES)
-    });
-    lists.fold(min, usize::max)
 }
 
 #[cfg(test)]
@@ -364,7 +346,7 @@ mod tests {
                     burst,
                 };
                 let observations = rounds(&machine, &prior, max_list_bytes, &mut noise);
-                let fitted = CostModel::fit_for_staging(prior, &observations.concat());
+                let fitted = CostModel::fit(prior, &observations.concat());
                 for (count, around) in std::iter::zip(CopyThresholds::MEASURED, &observations) {
                     let is_wrong = |bytes: usize| {
                         let factor = bytes as f64 / machine.copy_below_bytes(count) as f64;
@@ -387,22 +369,6 @@ mod tests {
             // Without an interval, every threshold would count as known.
             assert!(wrong_crossovers > 0.2, "{deviation}: {shares:?}");
         }
-    }
-
-    #[test]
-    fn the_staging_buffer_holds_every_list_below_a_threshold() {
-        let bytes = |thresholds: &[(usize, u32)]| {
-            let mut known = CopyThresholds::NONE;
-            for &(count, bytes) in thresholds {
-                known.set(count, Some(bytes)).unwrap();
-            }
-            staging_bytes(256 << 10, &known)
-        };
-        assert_eq!(bytes(&[]), 256 << 10);
-        assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
-        assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
-        // Lists longer than the longest measured do not count.
-        assert_eq!(bytes(&[(256, 16_384)]), 1 << 20);
     }
 
     #[test]

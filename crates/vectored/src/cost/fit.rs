@@ -31,10 +31,9 @@ pub struct Observation {
 /// The unit in which `page_end_ns` is fitted. It replaces the prior as a scale, since some priors are 0.
 const TYPICAL_PAGE_END_NS: f64 = 30.0;
 
-/// The sizes of the staging buffer that are tried, in bytes: the sizes of second-level caches, and half of a small one.
-/// Differences between smaller sizes are noise or the first-level cache, and are less than the cost of the further
-/// calls.
-const STAGING_BYTES: [u64; 5] = [128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20];
+/// The size of a staging buffer is raised to a multiple of this, in bytes, and to at most the other one.
+const STAGING_STEP_BYTES: usize = 64 << 10;
+const MAX_STAGING_BYTES: usize = 1 << 20;
 
 impl CostModel {
     /// Fits a model to `observations`.
@@ -45,7 +44,8 @@ impl CostModel {
     /// 35, 1964). A cost that the observations do not determine stays near the cost in `prior`, usually
     /// [`CostModel::for_target`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
     /// 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists larger than the caches. No cost is
-    /// negative. The chunk policy comes from `prior`.
+    /// negative. If even and odd rounds show different costs, the costs of lists and of copying come from `prior`. The
+    /// chunk policy comes from `prior`, and so does `staging_bytes`, unless the longest list below a threshold is longer.
     ///
     /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only where the rounds show it to
     /// within a factor of 1.3: rounds of lists with shorter and with longer segments, at least 8 in all besides the first of
@@ -80,55 +80,39 @@ impl CostModel {
     /// ```
     #[must_use]
     pub fn fit(prior: CostModel, observations: &[Observation]) -> CostModel {
-        CostModel::fit_among(&STAGING_BYTES, prior, observations)
-    }
-
-    /// Fits all costs, but keeps the `staging_bytes` of `prior`. If the thresholds that follow from the even and from the
-    /// odd rounds differ, the costs of lists and of copying come from `prior`.
-    pub(crate) fn fit_for_staging(prior: CostModel, observations: &[Observation]) -> CostModel {
-        let staging_bytes = [prior.staging_bytes as u64];
-        let fitted = CostModel::fit_among(&staging_bytes, prior, observations);
         let lists = lists_of(observations);
-        let halves = [0, 1].map(|half| {
-            let rounds = medians(&lists, |round| round % 2 == half);
-            fit_costs(&staging_bytes, prior, &rounds)
-        });
+        let fitted = fit_costs(prior, &medians(&lists, |_| true));
+        let halves = [0, 1].map(|half| medians(&lists, |round| round % 2 == half));
+        let is_repeated = halves.iter().all(|rounds| !rounds.is_empty());
+        let halves = halves.map(|rounds| fit_costs(prior, &rounds));
         let agree = CopyThresholds::MEASURED.into_iter().all(|count| {
-            let [even, odd] = halves
-                .each_ref()
-                .map(|half| half.copy_below_bytes(count).max(1));
+            let [even, odd] = (halves.each_ref()).map(|half| half.copy_below_bytes(count).max(1));
             even.max(odd) as f64 <= KNOWN_WITHIN * KNOWN_WITHIN * even.min(odd) as f64
         });
-        if agree {
-            return fitted;
-        }
+        let known = CopyThresholds::MEASURED.map(|count| {
+            let bytes = threshold(&lengths(&lists, count, fitted.page_end_ns))?;
+            u32::try_from(bytes).ok()
+        });
+        let costs = if agree || !is_repeated { fitted } else { prior };
+        let copy_thresholds = CopyThresholds { bytes: known };
         CostModel {
             call_ns: fitted.call_ns,
             byte_ns: fitted.byte_ns,
-            copy_thresholds: fitted.copy_thresholds,
-            ..prior
-        }
-    }
-
-    fn fit_among(
-        staging_bytes: &[u64],
-        prior: CostModel,
-        observations: &[Observation],
-    ) -> CostModel {
-        let lists = lists_of(observations);
-        let fitted = fit_costs(staging_bytes, prior, &medians(&lists, |_| true));
-        let copy_thresholds = CopyThresholds {
-            bytes: CopyThresholds::MEASURED.map(|count| {
-                let bytes = threshold(&lengths(&lists, count, fitted.page_end_ns))?;
-                u32::try_from(bytes).ok()
-            }),
-        };
-        CostModel {
+            staging_bytes: staging_bytes(prior.staging_bytes, &copy_thresholds),
             copy_thresholds,
             queue_thresholds: QueueThresholds::NONE,
-            ..fitted
+            ..costs
         }
     }
+}
+
+/// The size of a staging buffer that holds every list up to its measured threshold, and at least `min`.
+fn staging_bytes(min: usize, thresholds: &CopyThresholds) -> usize {
+    let lists = thresholds.measured().map(|(count, bytes)| {
+        let bytes = (count * bytes as usize).next_multiple_of(STAGING_STEP_BYTES);
+        bytes.min(MAX_STAGING_BYTES)
+    });
+    lists.fold(min, usize::max)
 }
 
 /// The rounds of one list.
@@ -217,9 +201,9 @@ pub(crate) fn lengths(lists: &[List<'_>], segment_count: usize, page_end_ns: f64
     lengths
 }
 
-/// Fits the costs, and chooses one of these sizes of the staging buffer.
-fn fit_costs(staging_bytes: &[u64], prior: CostModel, usable: &[Observation]) -> CostModel {
-    let ([call_ns, byte_ns], _) = least_squares(
+/// Fits the costs. Everything else comes from `prior`, without thresholds.
+fn fit_costs(prior: CostModel, usable: &[Observation]) -> CostModel {
+    let [call_ns, byte_ns] = least_squares(
         [prior.call_ns, prior.byte_ns],
         usable.iter().map(|o| Row {
             factors: [1.0, o.bytes as f64],
@@ -227,16 +211,13 @@ fn fit_costs(staging_bytes: &[u64], prior: CostModel, usable: &[Observation]) ->
             scale: o.write_ns,
         }),
     );
-    let (
-        [
-            gather_call_ns,
-            iovec_step_ns,
-            segment_ns,
-            large_segment_ns,
-            page_ends,
-        ],
-        _,
-    ) = least_squares(
+    let [
+        gather_call_ns,
+        iovec_step_ns,
+        segment_ns,
+        large_segment_ns,
+        page_ends,
+    ] = least_squares(
         [
             prior.gather_call_ns,
             prior.iovec_step_ns,
@@ -262,7 +243,7 @@ fn fit_costs(staging_bytes: &[u64], prior: CostModel, usable: &[Observation]) ->
             }
         }),
     );
-    let copying = Copying::fit(staging_bytes, prior, usable);
+    let [copy_segment_ns, copy_byte_ns, copy_byte_uncached_ns] = copying_costs(prior, usable);
     CostModel {
         call_ns,
         gather_call_ns,
@@ -271,13 +252,11 @@ fn fit_costs(staging_bytes: &[u64], prior: CostModel, usable: &[Observation]) ->
         iovec_step_ns,
         page_end_ns: page_ends * TYPICAL_PAGE_END_NS,
         byte_ns,
-        copy_segment_ns: copying.segment_ns,
-        copy_byte_ns: copying.byte_ns,
-        copy_byte_uncached_ns: copying.byte_uncached_ns,
-        staging_bytes: copying.staging_bytes as usize,
+        copy_segment_ns,
+        copy_byte_ns,
+        copy_byte_uncached_ns,
         copy_thresholds: CopyThresholds::NONE,
-        chunk_policy: prior.chunk_policy,
-        queue_thresholds: QueueThresholds::NONE,
+        ..prior
     }
 }
 
@@ -286,80 +265,36 @@ fn is_large(observation: &Observation) -> bool {
     observation.bytes >= large_bytes
 }
 
-struct Copying {
-    segment_ns: f64,
-    byte_ns: f64,
-    byte_uncached_ns: f64,
-    staging_bytes: u64,
-}
-
-impl Copying {
-    /// Tries every size of the staging buffer below the longest observed list, and keeps the one with the least loss;
-    /// of equally good ones the smallest.
-    fn fit(among: &[u64], prior: CostModel, usable: &[Observation]) -> Copying {
-        let largest = usable.iter().map(|o| o.bytes).max().unwrap_or(0);
-        let mut best: Option<(f64, Copying)> = None;
-        for &staging_bytes in among {
-            if largest <= staging_bytes {
-                break;
+/// The costs of copying: of a segment, of a byte, and of a byte of a list that exceeds the staging buffer.
+fn copying_costs(prior: CostModel, usable: &[Observation]) -> [f64; 3] {
+    let costs = |staging_bytes: u64| {
+        let priors = [
+            prior.copy_segment_ns,
+            prior.copy_byte_ns,
+            prior.copy_byte_uncached_ns,
+        ];
+        let rows = usable.iter().map(|o| {
+            let bytes = o.bytes as f64;
+            let (cached, uncached) =
+                if o.bytes > staging_bytes { (0.0, bytes) } else { (bytes, 0.0) };
+            Row {
+                factors: [o.segment_count as f64, cached, uncached],
+                value: o.copy_then_write_ns - o.write_ns,
+                scale: o.write_ns,
             }
-            let (copying, loss) = Copying::fit_with(prior, usable, staging_bytes);
-            // If larger lists do not cost more a byte, this is not the size of a cache.
-            let is_cache_size = copying.byte_uncached_ns > copying.byte_ns;
-            let is_better = best.as_ref().is_none_or(|(least, _)| loss < 0.999 * least);
-            if is_cache_size && is_better {
-                best = Some((loss, copying));
-            }
-        }
-        let (_, copying) = best.unwrap_or_else(|| {
-            // No size stands out. The uncached cost follows from the prior's ratio.
-            let staging_bytes = largest.max(prior.staging_bytes as u64);
-            let (copying, loss) = Copying::fit_with(prior, usable, staging_bytes);
-            let uncached_ratio = if prior.copy_byte_ns > 0.0 {
-                prior.copy_byte_uncached_ns / prior.copy_byte_ns
-            } else {
-                1.0
-            };
-            let byte_uncached_ns = copying.byte_ns * uncached_ratio.clamp(1.0, 10.0);
-            let staging_bytes = prior.staging_bytes as u64;
-            (
-                loss,
-                Copying {
-                    byte_uncached_ns,
-                    staging_bytes,
-                    ..copying
-                },
-            )
         });
-        copying
+        least_squares(priors, rows)
+    };
+    let staging_bytes = prior.staging_bytes as u64;
+    let [segment_ns, byte_ns, uncached_ns] = costs(staging_bytes);
+    if uncached_ns > byte_ns && usable.iter().any(|o| o.bytes > staging_bytes) {
+        return [segment_ns, byte_ns, uncached_ns];
     }
-
-    fn fit_with(prior: CostModel, usable: &[Observation], staging_bytes: u64) -> (Copying, f64) {
-        let ([segment_ns, byte_ns, byte_uncached_ns], loss) = least_squares(
-            [
-                prior.copy_segment_ns,
-                prior.copy_byte_ns,
-                prior.copy_byte_uncached_ns,
-            ],
-            usable.iter().map(|o| {
-                let bytes = o.bytes as f64;
-                let (cached, uncached) =
-                    if o.bytes > staging_bytes { (0.0, bytes) } else { (bytes, 0.0) };
-                Row {
-                    factors: [o.segment_count as f64, cached, uncached],
-                    value: o.copy_then_write_ns - o.write_ns,
-                    scale: o.write_ns,
-                }
-            }),
-        );
-        let copying = Copying {
-            segment_ns,
-            byte_ns,
-            byte_uncached_ns,
-            staging_bytes,
-        };
-        (copying, loss)
-    }
+    // No list shows the uncached cost, which follows from the prior's ratio.
+    let [segment_ns, byte_ns, _] = costs(u64::MAX);
+    let ratio = prior.copy_byte_uncached_ns / prior.copy_byte_ns;
+    let ratio = if ratio.is_finite() { ratio.clamp(1.0, 10.0) } else { 1.0 };
+    [segment_ns, byte_ns, byte_ns * ratio]
 }
 
 #[cfg(test)]
@@ -415,33 +350,24 @@ mod tests {
             copy_segment_ns in 1.0..8.0,
             copy_byte_ns in 0.02..0.06,
             uncached_ratio in 1.5..4.0,
-            staging in 2_usize..5,
+            staging in 2_u32..5,
         ) {
             let machine = CostModel {
                 call_ns, gather_call_ns, segment_ns, large_segment_ns, iovec_step_ns, byte_ns,
                 page_end_ns: saved * large_segment_ns,
                 copy_segment_ns, copy_byte_ns,
                 copy_byte_uncached_ns: copy_byte_ns * uncached_ratio,
-                staging_bytes: STAGING_BYTES[staging - 1] as usize,
+                staging_bytes: 128 << 10 << staging,
                 copy_thresholds: CopyThresholds::NONE,
                 chunk_policy: None,
             queue_thresholds: QueueThresholds::NONE,
             };
-            let fitted = CostModel::fit(CostModel::default(), &observe(&machine, |_| 1.0));
+            let prior = CostModel { staging_bytes: machine.staging_bytes, ..CostModel::default() };
+            let fitted = CostModel::fit(prior, &observe(&machine, |_| 1.0));
             for (found, expected) in std::iter::zip(numbers(&fitted), numbers(&machine)) {
                 let error = (found / expected - 1.0).abs();
                 prop_assert!(error < 0.1, "{fitted:?} for {machine:?}");
             }
-            // If the size is given, copying is fitted for that size.
-            let prior = CostModel { staging_bytes: machine.staging_bytes, ..CostModel::default() };
-            let given = CostModel::fit_for_staging(prior, &observe(&machine, |_| 1.0));
-            prop_assert_eq!(given.staging_bytes, machine.staging_bytes);
-            let other = CostModel { staging_bytes: 1 << 30, ..prior };
-            let given = CostModel::fit_for_staging(other, &observe(&machine, |_| 1.0));
-            prop_assert_eq!(given.staging_bytes, 1 << 30);
-            // The sizes agree as far as these lists show: none lies between them.
-            let between = |bytes: u64| (bytes > fitted.staging_bytes as u64) != (bytes > machine.staging_bytes as u64);
-            prop_assert!(!observe(&machine, |_| 1.0).iter().any(|o| between(o.bytes)));
         }
 
         #[test]
@@ -467,6 +393,22 @@ mod tests {
                 prop_assert!(number >= 0.0 && number.is_finite(), "{fitted:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_staging_buffer_holds_every_list_below_a_threshold() {
+        let bytes = |thresholds: &[(usize, u32)]| {
+            let mut known = CopyThresholds::NONE;
+            for &(count, bytes) in thresholds {
+                known.set(count, Some(bytes)).unwrap();
+            }
+            staging_bytes(256 << 10, &known)
+        };
+        assert_eq!(bytes(&[]), 256 << 10);
+        assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
+        assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
+        // Lists longer than the longest measured do not count.
+        assert_eq!(bytes(&[(256, 16_384)]), 1 << 20);
     }
 
     #[test]

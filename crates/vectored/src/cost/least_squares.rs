@@ -15,31 +15,28 @@ pub(super) struct Row<const N: usize> {
     pub(super) scale: f64,
 }
 
-/// Fits the unknowns, none of them negative, and returns them and the sum of the losses.
+/// Fits the unknowns, none of them negative.
 pub(super) fn least_squares<const N: usize>(
     prior: [f64; N],
     rows: impl Iterator<Item = Row<N>>,
-) -> ([f64; N], f64) {
+) -> [f64; N] {
     let rows: Vec<Row<N>> = rows.collect();
     let mut found = prior;
-    let mut loss = 0.0;
     let mut weights = vec![1.0; rows.len()];
     // Iteratively reweighted: each pass weighs the rows by the residuals of the last. Ten passes suffice.
     for _ in 0..10 {
         found = solve_positive(prior, &rows, &weights);
         if !found.iter().all(|number| number.is_finite()) {
             // Absurd factors, such as lists of 2^64 bytes, exceed the precision of f64.
-            return (prior, f64::INFINITY);
+            return prior;
         }
-        loss = 0.0;
         for (row, weight) in std::iter::zip(&rows, &mut weights) {
             let predicted: f64 = (0..N).map(|i| row.factors[i] * found[i]).sum();
             let residual = (row.value - predicted).abs() / (row.scale * HUBER_LIMIT);
             *weight = if residual > 1.0 { 1.0 / residual } else { 1.0 };
-            loss += if residual > 1.0 { residual - 0.5 } else { residual * residual / 2.0 };
         }
     }
-    (found, loss)
+    found
 }
 
 /// Solves the weighted least squares, and sets to 0 each unknown that would be negative.
