@@ -47,13 +47,15 @@ const STEPS: [i32; 2] = [1, 2];
 /// The techniques of the costs, in an order that rotates by round.
 const TECHNIQUES: [Technique; 3] = [Technique::Write, Technique::Reference, Technique::Copy];
 
-/// Two pairs at a time: a change of speed disturbs both techniques equally.
-const PAIRS: [Technique; 4] = [
-    Technique::Reference,
-    Technique::Copy,
-    Technique::Copy,
-    Technique::Reference,
-];
+/// Two pairs at a time: a change of speed disturbs both techniques equally. The order alternates, since the place of a batch may
+/// matter.
+const PAIRS: [[Technique; 4]; 2] = {
+    let (reference, copy) = (Technique::Reference, Technique::Copy);
+    [
+        [reference, copy, copy, reference],
+        [copy, reference, reference, copy],
+    ]
+};
 
 /// The longest list that is measured on a stream, in bytes: the default capacity of a pipe.
 const MAX_STREAM_BYTES: usize = 64 << 10;
@@ -155,7 +157,11 @@ fn observe(
         }
         for (count, around) in std::iter::zip(CopyThresholds::MEASURED, &mut around) {
             for bytes in next_lengths(round, count, around, prior, max_list_bytes / count) {
-                around.extend(writers.observe(channel, (count, bytes), PAIRS)?);
+                around.extend(writers.observe(
+                    channel,
+                    (count, bytes),
+                    PAIRS[round / STEPS.len() % 2],
+                )?);
             }
         }
     }
