@@ -37,7 +37,7 @@ use crate::sys::limits::Limits;
 ///
 /// [`CostModel::calibrate`] measures these numbers on the current machine in about 50 ms, and also the
 /// [thresholds](CostModel::copy_thresholds) between copying and referencing. [`CostModel::fit`] computes
-/// the numbers from existing measurements.
+/// both from existing measurements.
 ///
 /// Use a model for the kind of target that is written to, and calibrate once for each kind. For example, the model of
 /// a pipe sends long lists in [chunks](CostModel::chunk_policy) of 8 KiB; with such chunks, lists of 32 to 256 KiB on a Unix
@@ -132,8 +132,8 @@ pub struct CostModel {
     /// The size of the staging buffer, in bytes. Default: 256 KiB.
     ///
     /// It should fit the second-level cache together with the segments that are copied into it. No call stages more
-    /// bytes. 0 turns copying off. On a file, [`calibrate`](CostModel::calibrate) raises it to up to 1 MiB if it
-    /// measures that copying lists of that many bytes is faster. [`Gather`](crate::Gather) and
+    /// bytes. 0 turns copying off. [`calibrate`](CostModel::calibrate) and [`fit`](CostModel::fit) raise it to up to 1 MiB
+    /// if copying lists of that many bytes was faster. [`Gather`](crate::Gather) and
     /// [`Scatter`](crate::Scatter) allocate the whole buffer when they first copy.
     pub staging_bytes: usize,
     /// Measured thresholds between copying and referencing, in bytes, by number of segments.
