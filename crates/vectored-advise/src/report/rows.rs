@@ -6,11 +6,12 @@
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
+use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{
     language_of_remedies, option_of, remedies, reopening, runtime_of,
 };
-use crate::advisor::wording::sentences::{EVERY_END, before};
+use crate::advisor::wording::sentences::flushed;
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
 };
@@ -149,17 +150,21 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
         let (waited, all) = (words::grouped(stall.stalls), words::grouped(one.tally.runs));
         return format!("{waited} of {all} answers may have waited {saving} in all; {reason}");
     }
-    let is_go = runtime == Some(Runtime::Go);
     // Go moves a goroutine from thread to thread.
-    if is_go && reason.starts_with("several threads") {
-        format!(
-            "{reason}; if one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits{}, \
-             and {EVERY_END}, saves at most {saving}",
-            before(&one.tally, ", ")
-        )
-    } else {
-        format!("{reason}; merging them would save at most {saving}")
+    if runtime != Some(Runtime::Go) || !reason.starts_with("several threads") {
+        return format!("{reason}; merging them would save at most {saving}");
     }
+    let remedy = match operation_of(&one.key) {
+        Operation::Read => {
+            "no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536)"
+                .to_owned()
+        }
+        Operation::Write => format!(
+            "one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits{},",
+            flushed(one.key.target, &one.tally)
+        ),
+    };
+    format!("{reason}; if {remedy} saves at most {saving}")
 }
 
 /// Whether a reason not to count calls asks for another log.

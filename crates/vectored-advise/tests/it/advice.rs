@@ -513,10 +513,17 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
     // The runtime of Go moves a goroutine from thread to thread.
     advisory.uncounted[0].reason = "several threads or processes write to it: …".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Go);
-    advisory.uncounted[0].tally.ends = vec![("close".to_owned(), 1), ("fsync".to_owned(), 25)];
+    advisory.uncounted[0].tally.ends = vec![("close".to_owned(), 9), ("fsync".to_owned(), 25)];
     let text = markdown(&advisory);
-    let flushed = "before it waits, before fsync (25 times), close (once), and on every way out, saves at most 3.80 s";
+    let flushed = "before it waits, before fsync (25 times), each close of the descriptor (9 times), and on every way out, saves at most 3.80 s";
     assert!(text.contains(flushed), "{text}");
+    advisory.uncounted[0].key.kind = FindingKind::SmallReads;
+    advisory.uncounted[0].reason =
+        "several threads or processes read the stream, or may".to_owned();
+    let text = markdown(&advisory);
+    let reads = "if no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536) saves at most";
+    assert!(text.contains(reads), "{text}");
+    advisory.uncounted[0].key.kind = FindingKind::AdjacentWrites;
     advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
     let text = markdown(&advisory);

@@ -1,6 +1,6 @@
 //! The findings of a log, counted by pattern.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
@@ -14,7 +14,7 @@ use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::findings::tally::{bound, join};
 use crate::advisor::findings::uses::DescriptorUses;
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, PAUSE, delay_in_words};
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
 use crate::model::{FileCalls, FindingKey, FindingKind, Grade, Runtime, SiteCalls, Step, Tally};
 use rustc_hash::FxHashMap;
@@ -342,6 +342,7 @@ impl PatternCounts {
                 self.entries[any_file as usize].1.counts.join(own);
             }
         }
+        let mut own: BTreeMap<(FindingKey, Option<Barrier>), Tally> = BTreeMap::new();
         for (mut key, entry) in self.entries {
             let Counts {
                 mut tally,
@@ -356,6 +357,10 @@ impl PatternCounts {
             // Threads to which strace was attached count as one process, elsewhere.
             tally.processes = tally.processes.max(1);
             tally.files = named_files(files);
+            // The order of the names stays.
+            for (call, _) in tally.ends.iter_mut().filter(|(call, _)| call == PAUSE) {
+                *call = call.replace("--max-delay", &delay_in_words(max_delay_ns));
+            }
             tally.sites = sites
                 .iter()
                 .filter_map(|&(site, calls, bytes)| {
@@ -379,7 +384,15 @@ impl PatternCounts {
                 site: self.site_sets.name(key.sites),
                 steps: key.pattern.steps().iter().map(step_in_words).collect(),
             };
-            let known = match key.reason {
+            let known = own.entry((named, key.reason)).or_default();
+            // Both may have counted the same ones.
+            let processes = known.processes.max(tally.processes);
+            let openings = known.openings.max(tally.openings);
+            join(known, &tally);
+            (known.processes, known.openings) = (processes, openings);
+        }
+        for ((named, reason), tally) in own {
+            let known = match reason {
                 None => into.findings.entry(named).or_default(),
                 Some(reason) => into
                     .uncounted

@@ -1,18 +1,84 @@
 //! Barriers: why calls that one call would replace are not counted.
 
+/// A call that set a barrier of several calls, as a source has it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Call(u8);
+
+/// The parts of names by which such calls are known; a name that holds several of them has the first.
+const CALLS: [&str; 38] = [
+    "rename",
+    "unlink",
+    "rmdir",
+    "symlink",
+    "link",
+    "mkdir",
+    "mknod",
+    "utime",
+    "chmod",
+    "chown",
+    "ftruncate",
+    "truncate",
+    "fallocate",
+    "ioctl",
+    "setsockopt",
+    "getsockopt",
+    "shutdown",
+    "setxattr",
+    "inotify",
+    "timerfd",
+    "flock",
+    "fcntl",
+    "connect",
+    "accept",
+    "bind",
+    "listen",
+    "epoll_ctl",
+    "epoll_wait",
+    "epoll_pwait",
+    "poll",
+    "select",
+    "statfs",
+    "fork",
+    "execve",
+    "start of a thread",
+    "lseek(SEEK_END)",
+    "open of a FIFO",
+    "close of a locked file",
+];
+
+impl Call {
+    pub(crate) const UNKNOWN: Call = Call(u8::MAX);
+
+    pub(crate) fn of(name: &[u8]) -> Call {
+        let holds = |call: &&str| name.windows(call.len()).any(|part| part == call.as_bytes());
+        let place = CALLS.iter().position(|call| holds(&call));
+        place.map_or(Call::UNKNOWN, |place| Call(place as u8))
+    }
+
+    fn name(self) -> Option<&'static str> {
+        CALLS.get(usize::from(self.0)).copied()
+    }
+}
+
+impl std::fmt::Debug for Call {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name().unwrap_or("?"))
+    }
+}
+
 /// A reason why merging two calls changes the program's behaviour, or may do so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Barrier {
     /// `poll`, `select`, `epoll_wait`.
-    Poll,
+    Poll(Call),
     /// `nanosleep`, `pause`, `sched_yield`.
     Sleep,
     /// `futex` and other calls that wait for or wake a thread.
     Thread,
     /// `wait4`, `waitid`.
     Child,
-    /// `fork`, `execve`.
-    Process,
+    /// `fork`, `execve`, the start of a thread.
+    Process(Call),
     /// A signal was delivered, or sent.
     Signal,
     /// Bytes came from a pipe or socket.
@@ -25,6 +91,8 @@ pub(crate) enum Barrier {
     OtherStream,
     /// A pipe or socket was closed.
     StreamClosed,
+    /// The descriptor itself was closed: no barrier between transfers, but to a buffer that outlives it.
+    Closed,
     /// A transfer on what is no file, pipe or socket, or one that is not tracked.
     OtherTransfer,
     /// `fsync` of the same file.
@@ -60,7 +128,7 @@ pub(crate) enum Barrier {
     /// `stat`: the program may have asked for the file's size.
     Stat,
     /// The result depends on how much was written: `lseek(SEEK_END)`, `statfs`.
-    Size,
+    Size(Call),
     /// The result depends on the offset that the calls moved: `lseek(fd, 0, SEEK_CUR)`.
     Position,
     /// The offset that a seek set was used by more than the next call.
@@ -88,13 +156,15 @@ pub(crate) enum Barrier {
     /// Several threads or processes write to the same file, pipe or socket.
     SeveralWriters,
     /// Names, or what else is known of a file, changed: `rename`, `unlink`, `mkdir`, `utime`.
-    Names,
+    Names(Call),
+    /// `open` made a file, or emptied it.
+    Created,
     /// Locks, `fcntl`.
-    Lock,
+    Lock(Call),
     /// `ioctl`, `setsockopt`, `ftruncate`: their effect is not tracked.
-    Control,
+    Control(Call),
     /// `connect`, `accept`, `listen`, `open` of a FIFO.
-    Connect,
+    Connect(Call),
     /// A call that the advisor does not know.
     UnknownCall,
     /// A line, or the arguments of a call, that could not be read.
@@ -189,17 +259,43 @@ impl Barrier {
             Barrier::UnknownCall
                 | Barrier::Unread
                 | Barrier::Thread
-                | Barrier::Control
+                | Barrier::Control(_)
                 | Barrier::Stat
         )
     }
 
-    /// Whether what is in a buffer then is written twice, or is not on the disk when the program relies on it.
+    /// Whether what is in a buffer then is written twice, or elsewhere, or is not on the disk when the program relies on it.
     pub(crate) fn is_strong(self) -> bool {
         matches!(
             self,
-            Barrier::Process | Barrier::SyncOwn | Barrier::SyncOther | Barrier::SyncAll
+            Barrier::Process(_)
+                | Barrier::Closed
+                | Barrier::SyncOwn
+                | Barrier::SyncOther
+                | Barrier::SyncAll
         )
+    }
+
+    /// The call of a barrier of several calls.
+    fn call(&mut self) -> Option<&mut Call> {
+        match self {
+            Barrier::Names(call)
+            | Barrier::Control(call)
+            | Barrier::Lock(call)
+            | Barrier::Connect(call)
+            | Barrier::Poll(call)
+            | Barrier::Process(call)
+            | Barrier::Size(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The barrier as the reason why calls are listed, whichever of its calls set it.
+    pub(crate) fn of_any_call(mut self) -> Barrier {
+        self.call()
+            .into_iter()
+            .for_each(|call| *call = Call::UNKNOWN);
+        self
     }
 
     /// The reason in words. If the log lacks something, also the option of strace that adds it.
@@ -211,14 +307,20 @@ impl Barrier {
     }
 
     /// The call before which a buffer must be empty, if the program makes one.
-    pub(crate) fn before(self, is_read: bool) -> Option<&'static str> {
+    pub(crate) fn before(mut self, is_read: bool) -> Option<&'static str> {
+        if let Some(call) = self.call().and_then(|call| call.name()) {
+            return Some(call);
+        }
         match self {
             Barrier::BothWays if is_read => Some("a write to the same open file"),
             Barrier::BothWays => Some("a read of the same open file"),
             Barrier::SameFile if is_read => Some("a write to the file through another descriptor"),
-            Barrier::Reopened => Some("close"),
+            // The close comes before it.
+            Barrier::Reopened => None,
+            Barrier::Closed => Some(CLOSE),
+            Barrier::Thread => Some("waiting for or waking another thread"),
             Barrier::Submitted => Some("io_uring_enter or io_submit"),
-            Barrier::Gap => Some("a pause longer than --max-delay"),
+            Barrier::Gap => Some(PAUSE),
             Barrier::ClockSetBack => Some("a pause"),
             Barrier::Unread => Some("a call that could not be read"),
             Barrier::UnknownCall => Some("a call that is not known to be harmless"),
@@ -264,16 +366,17 @@ impl Barrier {
 
     fn words(self) -> &'static str {
         match self {
-            Barrier::Poll => "poll, select or epoll_wait between them",
+            Barrier::Poll(_) => "poll, select or epoll_wait between them",
             Barrier::Sleep => "a sleep between them",
             Barrier::Thread => "futex between them: another thread may continue",
             Barrier::Child => "a wait for a child between them",
-            Barrier::Process => "fork or execve between them",
+            Barrier::Process(_) => "fork or execve between them",
             Barrier::Signal => "a signal between them",
             Barrier::PeerRead => "a read of a pipe or socket between them",
             Barrier::ReadElsewhere => READ_ELSEWHERE,
             Barrier::Polled => POLLED,
             Barrier::OtherStream => "a write to another pipe or socket between them",
+            Barrier::Closed => CLOSE,
             Barrier::StreamClosed => "a close of a pipe or socket between them",
             Barrier::OtherTransfer => OTHER_TRANSFER,
             Barrier::SyncOwn => "fsync between them",
@@ -296,7 +399,7 @@ impl Barrier {
                 "the file is mapped into memory, where its bytes can be seen or changed without a call"
             }
             Barrier::Stat => "stat between them, which may see the file's size",
-            Barrier::Size => {
+            Barrier::Size(_) => {
                 "lseek(SEEK_END), statfs or the like between them, which shows how much was written"
             }
             Barrier::Position => {
@@ -328,10 +431,11 @@ impl Barrier {
             Barrier::SeveralWriters => {
                 "several threads or processes write to it: a merged call changes the order of their bytes"
             }
-            Barrier::Names => "rename, unlink, utime or the like between them",
-            Barrier::Lock => "fcntl or a lock between them",
-            Barrier::Control => "ioctl, setsockopt, ftruncate or the like between them",
-            Barrier::Connect => "connect, accept, open of a FIFO or the like between them",
+            Barrier::Names(_) => "rename, unlink, utime or the like between them",
+            Barrier::Created => "an open that creates or empties another file between them",
+            Barrier::Lock(_) => "fcntl or a lock between them",
+            Barrier::Control(_) => "ioctl, setsockopt, ftruncate or the like between them",
+            Barrier::Connect(_) => "connect, accept, open of a FIFO or the like between them",
             Barrier::UnknownCall => "a call between them that is not known to be harmless",
             Barrier::Unread => "a line between them that could not be read",
             Barrier::Gap => "a gap",
@@ -371,6 +475,10 @@ pub(crate) const SLOW_PEERS: [&str; 2] = [
     "exchanges of a single write wait as long: the other end may be slow",
     "no first answer of a connection came sooner: the other end may be slow",
 ];
+/// What [`Barrier::Closed`] is called in a finding.
+pub(crate) const CLOSE: &str = "close";
+/// What [`Barrier::Gap`] is called in a finding, until `--max-delay` takes the place of the last word.
+pub(crate) const PAUSE: &str = "a pause of more than --max-delay";
 /// The reason of [`Barrier::Reopened`].
 pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
 const READ_ELSEWHERE: &str =
@@ -395,6 +503,6 @@ const TWO_DESCRIPTORS: &str = "a call through another descriptor of the same ope
     order changes";
 
 /// `10 ms`, `1.5 ms`.
-fn delay_in_words(ns: u64) -> String {
+pub(crate) fn delay_in_words(ns: u64) -> String {
     format!("{} ms", ns as f64 / 1e6)
 }

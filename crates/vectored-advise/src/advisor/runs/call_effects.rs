@@ -3,7 +3,7 @@
 //! Merging moves writes to a later time and reads to an earlier one: no call between two writes may let
 //! another process rely on the first write, and no call between two reads may wait for another process.
 
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, Call};
 
 /// The effect of a call on the runs around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,7 @@ pub(crate) fn classify(name: &[u8]) -> CallClass {
 fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
     use Effect::{ExposesWrites, Harmless, ObservesSize, Waits};
     const NONE: FilterEvidence = FilterEvidence::NONE;
+    let call = || Call::of(name);
     match name {
         // Memory of the process. `mmap` of a file is an action of its own.
         b"brk" | b"munmap" | b"mprotect" | b"madvise" | b"mremap" | b"mlock" | b"munlock"
@@ -142,16 +143,16 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         | b"close_range" => (Harmless, NONE),
         // Free space, and state of a socket: both depend on what was written.
         b"statfs" | b"statfs64" | b"fstatfs" | b"fstatfs64" | b"ustat" => {
-            (ExposesWrites(Barrier::Size), NONE)
+            (ExposesWrites(Barrier::Size(call())), NONE)
         }
-        b"getsockopt" => (ExposesWrites(Barrier::Control), NONE),
+        b"getsockopt" => (ExposesWrites(Barrier::Control(call())), NONE),
         b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"fstat" | b"fstat64" | b"newfstatat"
         | b"fstatat64" | b"statx" => (ObservesSize(Barrier::Stat), NONE),
         b"rename" | b"renameat" | b"renameat2" | b"unlink" | b"unlinkat" | b"rmdir" | b"mkdir"
         | b"mkdirat" | b"link" | b"linkat" | b"symlink" | b"symlinkat" | b"chmod" | b"fchmod"
         | b"fchmodat" | b"fchmodat2" | b"chown" | b"fchown" | b"lchown" | b"fchownat"
         | b"mknod" | b"mknodat" | b"utimensat" | b"utime" | b"utimes" | b"futimesat" => {
-            (ExposesWrites(Barrier::Names), NONE)
+            (ExposesWrites(Barrier::Names(call())), NONE)
         }
         b"sync" | b"syncfs" => (ExposesWrites(Barrier::SyncAll), NONE),
         b"fsync" | b"fdatasync" | b"sync_file_range" | b"msync" => {
@@ -160,14 +161,14 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         b"truncate" | b"ftruncate" | b"truncate64" | b"ftruncate64" | b"fallocate" | b"ioctl"
         | b"setsockopt" | b"shutdown" | b"setxattr" | b"lsetxattr" | b"fsetxattr"
         | b"epoll_ctl" | b"epoll_ctl_old" | b"inotify_add_watch" | b"inotify_rm_watch"
-        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Barrier::Control), NONE),
-        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Barrier::Lock), NONE),
+        | b"timerfd_settime" | b"timerfd_gettime" => (Waits(Barrier::Control(call())), NONE),
+        b"fcntl" | b"fcntl64" | b"flock" => (Waits(Barrier::Lock(call())), NONE),
         b"connect" | b"accept" | b"accept4" | b"bind" | b"listen" => {
-            (Waits(Barrier::Connect), NONE)
+            (Waits(Barrier::Connect(call())), NONE)
         }
         b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait"
         | b"epoll_pwait" | b"epoll_pwait2" | b"io_uring_enter" | b"io_getevents"
-        | b"io_pgetevents" => (Waits(Barrier::Poll), FilterEvidence::POLLS),
+        | b"io_pgetevents" => (Waits(Barrier::Poll(call())), FilterEvidence::POLLS),
         b"nanosleep" | b"clock_nanosleep" | b"sched_yield" | b"alarm" | b"setitimer"
         | b"timer_create" | b"timer_settime" | b"restart_syscall" => {
             (Waits(Barrier::Sleep), FilterEvidence::WAITS)
@@ -183,7 +184,7 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         }
         b"wait4" | b"waitid" | b"waitpid" => (Waits(Barrier::Child), FilterEvidence::PROCESSES),
         b"fork" | b"vfork" | b"clone" | b"clone3" | b"ptrace" | b"unshare" | b"setns" => {
-            (Waits(Barrier::Process), FilterEvidence::PROCESSES)
+            (Waits(Barrier::Process(call())), FilterEvidence::PROCESSES)
         }
         b"kill" | b"tkill" | b"tgkill" | b"rt_sigqueueinfo" | b"rt_tgsigqueueinfo"
         | b"pidfd_send_signal" | b"rt_sigreturn" | b"sigreturn" => {

@@ -289,8 +289,7 @@ fn a_result_that_depends_on_the_size_is_a_barrier_to_writes() {
 
 #[test]
 fn a_file_that_a_call_makes_may_be_waited_for() {
-    let names =
-        "adjacent-writes file 2→1: write 5 (rename, unlink, utime or the like between them)";
+    let names = "adjacent-writes file 2→1: write 5 (an open that creates or empties another file between them)";
     for made in [
         r#"openat(AT_FDCWD</>, "/tmp/done", O_WRONLY|O_CREAT|O_EXCL, 0666) = 4</tmp/done>"#,
         r#"creat("/tmp/done", 0666) = 4</tmp/done>"#,
@@ -464,12 +463,12 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
         actions(&log),
         [
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, before fsync (3 times), \
-             fork or execve (once), and on every way out: 4 calls with such a buffer, instead of 20."
+             fork (once), the close of the file, and on every way out: 4 calls with such a buffer, instead of 20."
         ]
     );
     let log = log_of(&[&[OPEN][..], &five].concat());
-    let plain = "Collect all writes to the descriptor in one buffer, and flush that when it is full, and on every way out: \
-                 1 call with such a buffer, instead of 5.";
+    let plain = "Collect all writes to the descriptor in one buffer, and flush that when it is full, before the close of the \
+                 file, and on every way out: 1 call with such a buffer, instead of 5.";
     assert_eq!(actions(&log), [plain]);
     let killed = format!(
         "{plain} A signal killed a process that wrote it: it would lose the bytes that are in a buffer then."
@@ -481,19 +480,81 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
 }
 
 #[test]
+fn a_barrier_is_named_by_the_call_that_set_it() {
+    for (call, named) in [
+        ("ftruncate(4</tmp/g>, 0) = 0", "ftruncate"),
+        ("ioctl(9</x>, FIONREAD, [0]) = 0", "ioctl"),
+        (
+            r#"renameat2(-100, "/tmp/g", -100, "/tmp/h", 0) = 0"#,
+            "rename",
+        ),
+        (r#"unlink("/tmp/g") = 0"#, "unlink"),
+        (r#"utimensat(-100, "/tmp/g", NULL, 0) = 0"#, "utime"),
+        ("epoll_wait(4, [], 1, 0) = 0", "epoll_wait"),
+        ("flock(4</tmp/g>, LOCK_EX) = 0", "flock"),
+        ("lseek(3</tmp/f>, 0, SEEK_END) = 40", "lseek(SEEK_END)"),
+        (
+            r#"openat(AT_FDCWD</>, "/tmp/g", O_WRONLY|O_TRUNC) = 4</tmp/g>"#,
+            "an open that creates or empties another file",
+        ),
+        (
+            "clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2",
+            "start of a thread",
+        ),
+    ] {
+        let text = actions(&log_of(&[OPEN, WRITE, WRITE, call, WRITE, WRITE])).concat();
+        let named = format!("before {named} (once), the close of the file, and");
+        assert!(text.contains(&named), "{text}");
+    }
+    let log = log_of(&[WRITE; 3]) + &log_of(&[WRITE; 3]).replace("36.", "37.");
+    let text = actions(&log).concat();
+    assert!(
+        text.contains("before a pause of more than 10 ms (once), "),
+        "{text}"
+    );
+    // What is in a string of the program at a close goes to the next file.
+    let one = [OPEN, WRITE, WRITE, WRITE, "close(3</tmp/f>) = 0"];
+    let text = actions(&log_of(&[one, one, one].concat())).concat();
+    assert!(
+        text.contains("before each close of the file (3 times), and"),
+        "{text}"
+    );
+}
+
+#[test]
+fn calls_that_a_log_without_times_lists_together_count_a_process_once() {
+    let calls = [
+        OPEN,
+        WRITE,
+        WRITE,
+        "fsync(3</tmp/f>) = 0",
+        WRITE,
+        "brk(NULL) = 0x55",
+        WRITE,
+    ];
+    let log: String = calls.map(|call| format!("1 {call}\n")).concat();
+    let tallies = tallies_of(&log, true);
+    let counts = tallies
+        .uncounted
+        .values()
+        .map(|tally| (tally.calls, tally.processes, tally.openings));
+    assert_eq!(counts.collect::<Vec<_>>(), [(4, 1, 1)]);
+}
+
+#[test]
 fn a_fork_or_a_sync_is_named_whatever_comes_before_it() {
     let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
     let read = "read(5<pipe:[7]>, \"x\"..., 20) = 20";
     let sync = "sync() = 0";
     for (between, named) in [
-        (&["timer_delete(0) = 0", fork][..], "fork or execve (once)"),
+        (&["timer_delete(0) = 0", fork][..], "fork (once)"),
         (
             &["never_heard_of(0) = 0", fork],
-            "a call that is not known to be harmless (once), fork or execve (once)",
+            "a call that is not known to be harmless (once), fork (once)",
         ),
         (
             &["futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0", read],
-            "a read of a pipe or socket (once), futex (once)",
+            "a read of a pipe or socket (once), waiting for or waking another thread (once)",
         ),
         (
             &[read, sync],
@@ -507,7 +568,9 @@ fn a_fork_or_a_sync_is_named_whatever_comes_before_it() {
         let log = log_of(&[&[OPEN, WRITE, WRITE][..], between, &[WRITE, WRITE]].concat());
         let text = actions(&log).concat();
         assert!(
-            text.contains(&format!("before {named}, and on every way out")),
+            text.contains(&format!(
+                "before {named}, the close of the file, and on every way out"
+            )),
             "{text}"
         );
     }
@@ -531,7 +594,7 @@ fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
         .concat(),
     );
     let text = actions(&log).concat();
-    assert!(text.contains("before fork or execve (once), and"), "{text}");
+    assert!(text.contains("before fork (once), the close"), "{text}");
     // A child writes also.
     let child = [(3, WRITE), (3, WRITE), (3, end)];
     let log = log_of_threads(
@@ -548,7 +611,7 @@ fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
     let text = actions(&log).concat();
     let own = "it flushes its own buffer before it ends";
     assert!(
-        text.contains("before fork or execve (once)") && text.contains(own),
+        text.contains("before fork (once)") && text.contains(own),
         "{text}"
     );
     // A single write of the child is in no finding.

@@ -101,8 +101,7 @@ fn flags_as_numbers_may_be_any() {
     );
     // It may create a file, for which another process waits.
     let open = "openat(-100, \"/tmp/g\", 0x241, 0x1b6) = 4</tmp/g>";
-    let created =
-        "adjacent-writes file 2→1: write 5 (rename, unlink, utime or the like between them)";
+    let created = "adjacent-writes file 2→1: write 5 (an open that creates or empties another file between them)";
     check(&[OPEN, WRITE, open, WRITE], &[created]);
     let write = "write(4<pipe:[7]>, \"x\"..., 20) = 20";
     let pipe = |flags: &str| format!("pipe2([3<pipe:[7]>, 4<pipe:[7]>], {flags}) = 0");

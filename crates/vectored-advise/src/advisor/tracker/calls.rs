@@ -1,7 +1,7 @@
 //! Applies the calls that move no bytes.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
@@ -175,7 +175,7 @@ impl Tracker {
             open_file.exchange.no_delay = no_delay;
         }
         if from.is_some() {
-            self.mark_wait(caller, Barrier::Connect);
+            self.mark_wait(caller, Barrier::Connect(Call::of(b"accept")));
         }
     }
 
@@ -207,7 +207,12 @@ impl Tracker {
 
     fn set_flags(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
         let open_file = self.resolve(descriptor, caller);
-        self.add_barrier(open_file, Barrier::Control, true, caller);
+        self.add_barrier(
+            open_file,
+            Barrier::Control(Call::of(b"fcntl")),
+            true,
+            caller,
+        );
         if let Some(known) = self.kernel.open_files.get_mut(open_file) {
             // F_SETFL cannot change O_SYNC, but `flags` has it.
             known.flags = flags;
@@ -224,7 +229,8 @@ impl Tracker {
         let (event, process) = (self.event, caller.process);
         self.kernel
             .fork(event, process, child, same_process, shares_descriptors);
-        self.mark_wait(caller, Barrier::Process);
+        let call: &[u8] = if same_process { b"start of a thread" } else { b"fork" };
+        self.mark_wait(caller, Barrier::Process(Call::of(call)));
         if !same_process && let Some(process) = self.kernel.process_mut(process) {
             process.forked = event;
             self.forked = event;
@@ -237,7 +243,7 @@ impl Tracker {
             self.evidence |= FilterEvidence::BEGIN;
         }
         // What is in a buffer is lost.
-        self.mark_wait(caller, Barrier::Process);
+        self.mark_wait(caller, Barrier::Process(Call::of(b"execve")));
         let name = program.rsplit(|&byte| byte == b'/').next();
         let name = self.pattern_counts.program(name.unwrap_or(program));
         let runtime = runtime_of_program(program);
@@ -282,17 +288,29 @@ impl Tracker {
     /// wait for it.
     fn mark_exposure_by_close(&mut self, number: i32, leads_to: Option<&[u8]>, caller: Caller) {
         let open_file = self.kernel.open_file_of(caller.process, number);
-        let kind = match open_file.and_then(|open_file| self.kernel.open_files.get(open_file)) {
+        let by = open_file.unwrap_or(usize::MAX);
+        let open_file = open_file.and_then(|open_file| self.kernel.open_files.get_mut(open_file));
+        let kind = match &open_file {
             Some(open_file) => open_file.kind,
             None => leads_to.map_or(FdKind::Unknown, kind_of_text),
         };
-        let open_file = open_file.and_then(|open_file| self.kernel.open_files.get(open_file));
+        let event = self.event;
+        let open_file = open_file.map(|open_file| {
+            let writes = &mut open_file.runs[WRITES];
+            if writes.last != 0 && writes.last_caller.process == caller.process {
+                writes.note_barrier(event, Barrier::Closed);
+            }
+            &*open_file
+        });
         if kind.has_peer() {
-            self.mark_exposure(caller, Barrier::StreamClosed);
+            if let Some(thread) = self.kernel.at(caller.thread) {
+                thread.last_exposure = (event, Barrier::StreamClosed);
+                thread.note(event, Barrier::StreamClosed, (by, false));
+            }
         } else if open_file.is_some_and(|open_file| {
             open_file.was_locked || self.groups.was_locked(open_file.group)
         }) {
-            self.mark_exposure(caller, Barrier::Lock);
+            self.mark_exposure(caller, Barrier::Lock(Call::of(b"close of a locked file")));
         }
     }
 
@@ -349,7 +367,7 @@ impl Tracker {
             Effect::Waits(reason) => {
                 if let Some(open_file) = known {
                     self.add_barrier(open_file, reason, true, caller);
-                    if reason == Barrier::Lock
+                    if matches!(reason, Barrier::Lock(_))
                         && let Some(open_file) = self.kernel.open_files.get_mut(open_file)
                     {
                         open_file.was_locked = true;
@@ -476,7 +494,7 @@ impl Tracker {
         }
         let reader = open_file.reader;
         if asks_size {
-            self.look_at(key, Barrier::Size, caller);
+            self.look_at(key, Barrier::Size(Call::of(b"lseek(SEEK_END)")), caller);
         }
         if reader != 0 && reader != serial {
             self.note_reader(key, serial);

@@ -4,7 +4,7 @@ use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{is_database, is_database_library};
 use crate::advisor::options::Seen;
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects::FilterEvidence;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use crate::languages::{is_interpreted, last_part};
@@ -70,7 +70,7 @@ impl Tracker {
         if is_fifo {
             turn_to_fifo(&mut open_file);
             // Opening a FIFO waits for the other end.
-            self.mark_wait(caller, Barrier::Connect);
+            self.mark_wait(caller, Barrier::Connect(Call::of(b"open of a FIFO")));
         }
         if !flags.creates && !flags.append {
             self.note_poll(Named::Path(path), false, caller);
@@ -80,8 +80,10 @@ impl Tracker {
         }
         if flags.creates {
             self.note_made(path, caller);
-            // Another process may wait for the file to exist.
-            self.mark_exposure(caller, Barrier::Names);
+        }
+        if is_new {
+            // Another process may wait for the file to exist, or to be empty.
+            self.mark_exposure(caller, Barrier::Created);
         }
         if kind == FdKind::File && flags.append {
             self.reopen(&mut open_file, caller);

@@ -5,7 +5,7 @@ use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::descriptors::thread::Thread;
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::run::{MergeLimits, RunCall};
 use crate::advisor::runs::run_builder::{DirectionRuns, Link};
 use vectored_report::sort;
@@ -89,7 +89,7 @@ impl LinkContext<'_> {
         }
         if sought != 0 && !is_positional && open_file.kind == FdKind::File {
             if open_file.sought_size {
-                return Link::Barrier(Barrier::Size);
+                return Link::Barrier(Barrier::Size(Call::UNKNOWN));
             }
             if open_file.sought_by != thread.serial {
                 return Link::Barrier(Barrier::SharedOffset);
@@ -106,7 +106,7 @@ impl LinkContext<'_> {
             return Link::Broken;
         }
         match self.barrier_between(key, open_file, transfer) {
-            Some(reason) => Link::Barrier(reason),
+            Some(reason) => Link::Barrier(reason.of_any_call()),
             None => Link::Joined {
                 has_between: thread.last != runs.last,
             },
@@ -192,7 +192,7 @@ impl LinkContext<'_> {
             return own;
         }
         if !is_read && self.forked > runs.last {
-            return Some(Barrier::Process);
+            return Some(Barrier::Process(Call::UNKNOWN));
         }
         if !is_read && group != 0 && self.looked_at > runs.last {
             return Some(Barrier::Stat);
@@ -317,7 +317,7 @@ pub(super) fn barriers_since_last(
         into.push(Barrier::Unread);
     }
     if forked > runs.last && !is_read {
-        into.push(Barrier::Process);
+        into.push(Barrier::Process(Call::of(b"fork")));
     }
     let (elsewhere, own): (Vec<_>, Vec<_>) = runs
         .barriers

@@ -4,6 +4,7 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 use vectored_report::{visible, words};
 
+use crate::advisor::runs::barriers::CLOSE;
 use crate::advisor::wording::remedy_kind::{has_large_step, is_record, remedy_kinds};
 use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
@@ -234,7 +235,24 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, before waiting"
         }
     };
-    format!("{what}{}, and {EVERY_END}", before(tally, ", "))
+    what.to_owned() + &flushed(key.target, tally)
+}
+
+/// Where a buffer is flushed: before each call that is named, and before the file is closed, which the next one may take the
+/// place of.
+pub(crate) fn flushed(target: DescriptorKind, tally: &Tally) -> String {
+    let file = match target {
+        DescriptorKind::File => "the file",
+        _ => "the descriptor",
+    };
+    let closes = tally.ends.iter().find(|(call, _)| call == CLOSE);
+    let close = match closes {
+        Some((_, closes @ 2..)) => format!("each close of {file} ({})", times(*closes)),
+        _ => format!("the close of {file}"),
+    };
+    let ends = ends(tally);
+    let joint = if ends.is_empty() { "" } else { ", " };
+    format!(", before {ends}{joint}{close}, and {EVERY_END}")
 }
 
 /// Where a buffer is flushed besides the calls that are named.
@@ -258,7 +276,7 @@ fn kept_until(tally: &Tally) -> String {
 
 /// The calls before which a buffer must be empty, the most frequent first: `fsync (100 times), close (once)`.
 fn ends(tally: &Tally) -> String {
-    let mut ends: Vec<&(String, u64)> = tally.ends.iter().collect();
+    let mut ends: Vec<&(String, u64)> = tally.ends.iter().filter(|end| end.0 != CLOSE).collect();
     sort::sort_by_key(&mut ends, |end| std::cmp::Reverse(end.1));
     let named: Vec<String> = ends
         .into_iter()
@@ -450,7 +468,7 @@ mod tests {
         assert_eq!(
             action(&key, &tally),
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, \
-             before fsync (3 times), and on every way out: 1280 calls with such a buffer, instead of 20,466."
+             before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466."
         );
         tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];

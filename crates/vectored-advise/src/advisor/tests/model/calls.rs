@@ -90,7 +90,6 @@ impl Runner<'_> {
     }
 
     fn close(&mut self, process: u32, fd: i32) {
-        self.flush(process, |number| number == fd);
         self.buffers.remove(&(process, fd));
         let process = self.kernel.processes.get_mut(&process);
         process.map(|process| process.descriptors.remove(&fd));
@@ -152,13 +151,12 @@ impl Runner<'_> {
         Some((bytes, count))
     }
 
-    /// A stream object writes its buffer before it seeks, and knows where it stands.
+    /// A stream object gives back what it read ahead before it seeks, and knows where it stands.
     fn seek(&mut self, turn: Turn) -> Option<Done> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let Object::File(file) = self.kernel.object(turn.process, turn.fd)? else {
             return None;
         };
-        self.flush(turn.process, |fd| fd == turn.fd);
         self.write_parts(key);
         self.give_back(turn.process, turn.fd);
         let end = self.kernel.files[file].bytes.len();

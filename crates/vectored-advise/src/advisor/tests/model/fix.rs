@@ -6,7 +6,7 @@ use super::kernel::{Kernel, Object};
 use super::program::{Op, Step};
 use super::run::{Outcome, Turn, User};
 use crate::advisor::options::Options;
-use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::advisor::wording::sentences::{EVERY_END, action};
 use crate::languages::RemedyKind;
@@ -19,8 +19,8 @@ pub(super) const BUFFER_BYTES: usize = 4096;
 /// A change of a program.
 ///
 /// - `WriteBuffer`: what a process writes through a descriptor of the finding goes into a buffer. It is written when it is full,
-///   before the calls that the text names, before a seek through the descriptor, when that is closed, and when the process
-///   exits. A fork copies it, `execve` loses it.
+///   and where the text says so: it knows of no seek, no close and no exit, as a string of the program does not. A fork
+///   copies it, a close and `execve` lose it.
 /// - `ReadAhead`: reads through the descriptor take from a buffer, which one large read fills when it is empty.
 /// - `Join`, `ReadRun`: one call for the calls of each run, in the place of the last write or of the first read.
 /// - `EachCall`: an offset in place of a seek.
@@ -168,8 +168,9 @@ impl Fix {
         let process = step.process;
         let names = |barrier: Barrier| {
             let word = barrier.before(false);
-            word.is_some_and(|word| self.text.contains(&format!("{word} (")))
+            word.is_some_and(|word| self.text.contains(&format!(" {word} (")))
         };
+        let calls = |of: fn(Call) -> Barrier, call: &str| names(of(Call::of(call.as_bytes())));
         let any = |barriers: &[Barrier]| barriers.iter().any(|barrier| names(*barrier));
         let waits = self.text.contains("before waiting");
         let object = |fd: i32| kernel.object(process, fd);
@@ -190,6 +191,10 @@ impl Fix {
                 || same(fd) && fd != buffered && names(Barrier::TwoDescriptors)
                 || by_another(fd)
         };
+        let closes = |fd: i32| match fd == buffered {
+            true => self.text.contains("close of the"),
+            false => is_stream(fd) && names(Barrier::StreamClosed),
+        };
         let polls = names(Barrier::Polled);
         match step.op {
             Op::Read | Op::ReadAt => reads(step.fd) || polls,
@@ -197,29 +202,36 @@ impl Fix {
             Op::SendFile | Op::Splice => {
                 reads(step.fd) || writes(step.other) || names(Barrier::OtherTransfer)
             }
-            Op::Poll => waits || names(Barrier::Poll),
+            Op::Poll => waits || calls(Barrier::Poll, "poll"),
             Op::Await | Op::Wake => waits || names(Barrier::Thread),
             Op::Wait => waits || names(Barrier::Child),
-            Op::Fork | Op::Thread | Op::Execute => names(Barrier::Process),
+            Op::Fork => calls(Barrier::Process, "fork"),
+            Op::Thread => calls(Barrier::Process, "start of a thread"),
+            Op::Execute => calls(Barrier::Process, "execve"),
             Op::Kill => names(Barrier::Signal),
             Op::Pause => names(Barrier::Gap),
-            Op::Close => is_stream(step.fd) && names(Barrier::StreamClosed),
-            Op::Duplicate => is_stream(step.other) && names(Barrier::StreamClosed),
+            Op::Close => closes(step.fd),
+            Op::Duplicate => closes(step.other),
             Op::Sync if same(step.fd) => names(Barrier::SyncOwn),
             Op::Sync => names(Barrier::SyncOther) || by_another(step.fd),
             Op::SyncAll | Op::SyncFileSystem => names(Barrier::SyncAll),
             Op::Stat => names(Barrier::Stat) || polls,
             Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
             Op::OpenToRead | Op::OpenPath | Op::Access | Op::List => polls,
-            Op::Rename | Op::Link | Op::Symlink | Op::Unlink => names(Barrier::Names),
+            Op::Rename => calls(Barrier::Names, "rename"),
+            Op::Link => calls(Barrier::Names, "link"),
+            Op::Symlink => calls(Barrier::Names, "symlink"),
+            Op::Unlink => calls(Barrier::Names, "unlink"),
             Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => {
-                polls || any(&[Barrier::Names, Barrier::SameFile])
+                polls || any(&[Barrier::Created, Barrier::SameFile])
             }
-            Op::Truncate => any(&[Barrier::Control, Barrier::SameFile]),
-            Op::TruncateDescriptor | Op::Watch => names(Barrier::Control) || by_another(step.fd),
+            Op::Truncate => calls(Barrier::Control, "truncate") || names(Barrier::SameFile),
+            Op::TruncateDescriptor => calls(Barrier::Control, "ftruncate") || by_another(step.fd),
+            Op::Watch => calls(Barrier::Control, "inotify") || by_another(step.fd),
             Op::Seek | Op::SeekOn => same(step.fd) && names(Barrier::Sought),
             Op::Tell => any(&[Barrier::Position, Barrier::Sought]),
-            Op::SeekEnd => by_another(step.fd) || names(Barrier::Size),
+            Op::SeekEnd if same(step.fd) && names(Barrier::Sought) => true,
+            Op::SeekEnd => by_another(step.fd) || calls(Barrier::Size, "lseek(SEEK_END)"),
             _ => false,
         }
     }
