@@ -87,6 +87,8 @@ pub struct Observed {
     pub programs: HashSet<Vec<u8>>,
     /// The least number of a thread, and the first above all.
     pub numbers: Range<u32>,
+    /// Whether it accepted a connection.
+    pub accepts: bool,
 }
 
 impl Observed {
@@ -94,6 +96,7 @@ impl Observed {
         Observed {
             programs: HashSet::new(),
             numbers: 0..0,
+            accepts: false,
             tallies: analysis.finish(),
             skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
             complete: !counts.truncated,
@@ -201,6 +204,7 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
     let cannot = "cannot read the log of strace";
     let mut programs = HashSet::new();
     let mut numbers: Option<Range<u32>> = None;
+    let mut accepts = false;
     while let Some(event) = reader.next().context(cannot)? {
         let thread = event.thread;
         let known = numbers.get_or_insert(thread..thread);
@@ -213,10 +217,12 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
                 analysis.name_runtime(program, runtime);
             }
         }
+        accepts |= matches!(event.action, Action::Socket { from: Some(_), .. });
         analysis.follow(&event);
     }
     Ok(Observed {
         programs,
+        accepts,
         numbers: numbers.unwrap_or_default(),
         ..Observed::new(analysis, &reader.counts())
     })

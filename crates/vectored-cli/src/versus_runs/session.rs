@@ -24,6 +24,7 @@ use crate::command_signals::end_in_words;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
+use crate::terminal::print_message;
 
 /// A counted run may take this many times as long as an untraced one: strace takes 50 µs for a call, or more on a busy
 /// machine, and a call alone may take 100 ns.
@@ -37,6 +38,9 @@ const COUNTED_RUNS: u64 = 2;
 
 /// What this process may grow by during the rounds.
 const GROWTH_BYTES: u64 = 512 << 10;
+
+/// Why a command may never end, and the remedy.
+const SERVICE: &str = "a service does not end: start it and its client in one script";
 
 /// What to run, and how.
 pub struct Plan {
@@ -106,10 +110,10 @@ impl Halt {
             RunError::Stopped => Halt::Stopped,
             error => {
                 let remedy = match error {
-                    RunError::TooLong(_) => {
-                        ": raise --budget, or give --rounds, if it only needs more time; its standard input is empty \
-                         unless --input names a file"
-                    }
+                    RunError::TooLong(_) => &*format!(
+                        ": raise --budget, or give --rounds, if it only needs more time; its standard input is \
+                             empty unless --input names a file; {SERVICE}"
+                    ),
                     RunError::LeftBehind(_) => ": compare commands that end all that they start",
                     RunError::Io(_, ref error) if error.raw_os_error() == Some(EMFILE) => {
                         ": raise the limit of open files (ulimit -n)"
@@ -225,7 +229,17 @@ impl Session<'_> {
         if let Some(file) = errors.and_then(|errors| errors.try_clone().ok()) {
             command.stderr(file);
         }
-        let is_stopped = || self.is_stopped();
+        // With --rounds no time is too long, but who waits for nothing shall know.
+        let (began, mut is_told) = (Instant::now(), self.limit().is_some() || number > 1);
+        let is_stopped = || {
+            if !is_told && began.elapsed() > self.plan.budget {
+                is_told = true;
+                let name = in_words(program);
+                let text = format!("note: {name} still runs: {SERVICE}");
+                self.bar.aside(|| print_message(&text));
+            }
+            self.is_stopped()
+        };
         let ended = run(command, self.limit(), LEFT_BEHIND_LIMIT, is_stopped);
         let ended = ended.map_err(failed)?;
         let said = self.errors.as_mut().map_or_else(String::new, last_error);

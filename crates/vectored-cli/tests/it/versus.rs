@@ -305,6 +305,11 @@ fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     for (old, code, words) in [
         ("sleep NAP", 1, "it still ran after 1 s, and was killed"),
         (
+            "sleep NAP",
+            1,
+            "a service does not end: start it and its client in one script",
+        ),
+        (
             "setsid sleep NAP & exit 0",
             1,
             "it left processes behind that still ran 0.3 s after its end",

@@ -522,26 +522,6 @@ fn a_barrier_is_named_by_the_call_that_set_it() {
 }
 
 #[test]
-fn calls_that_a_log_without_times_lists_together_count_a_process_once() {
-    let calls = [
-        OPEN,
-        WRITE,
-        WRITE,
-        "fsync(3</tmp/f>) = 0",
-        WRITE,
-        "brk(NULL) = 0x55",
-        WRITE,
-    ];
-    let log: String = calls.map(|call| format!("1 {call}\n")).concat();
-    let tallies = tallies_of(&log, true);
-    let counts = tallies
-        .uncounted
-        .values()
-        .map(|tally| (tally.calls, tally.processes, tally.openings));
-    assert_eq!(counts.collect::<Vec<_>>(), [(4, 1, 1)]);
-}
-
-#[test]
 fn a_fork_or_a_sync_is_named_whatever_comes_before_it() {
     let fork = "clone(child_stack=NULL, flags=SIGCHLD) = 2";
     let read = "read(5<pipe:[7]>, \"x\"..., 20) = 20";

@@ -175,3 +175,23 @@ fn a_log_of_some_classes_of_calls_is_not_believed() {
         assert_eq!(found_in(&log_of(part), false), [filtered], "{part:?}");
     }
 }
+
+#[test]
+fn calls_that_a_log_without_times_lists_together_count_a_process_once() {
+    let calls = [
+        OPEN,
+        WRITE,
+        WRITE,
+        "fsync(3</tmp/f>) = 0",
+        WRITE,
+        "brk(NULL) = 0x55",
+        WRITE,
+    ];
+    let log: String = calls.map(|call| format!("1 {call}\n")).concat();
+    let tallies = tallies_of(&log, true);
+    let counts = tallies
+        .uncounted
+        .values()
+        .map(|tally| (tally.calls, tally.processes, tally.openings));
+    assert_eq!(counts.collect::<Vec<_>>(), [(4, 1, 1)]);
+}

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use vectored_advise::advisor::{RunFiles, unescaped};
 use vectored_advise::model::Advisory;
+use vectored_machine::model::Operation;
 
 use vectored_report::sort;
 
@@ -56,6 +57,8 @@ pub struct Ran {
     pub here: PathBuf,
     /// Where standard output and standard error lead.
     pub standard: Vec<PathBuf>,
+    /// Whether it accepted a connection.
+    pub accepts: bool,
 }
 
 impl Ran {
@@ -71,6 +74,7 @@ impl Ran {
             numbers: observed.numbers.clone(),
             here: env::current_dir().unwrap_or_default(),
             standard: standard.into_iter().flatten().collect(),
+            accepts: observed.accepts,
         }
     }
 
@@ -155,30 +159,61 @@ pub fn proof(
              {typed} {typed}"
         )
     };
+    let command_length = text.len();
     if *input == Input::Stream {
         text += ". Its standard input came from a pipe: save that to FILE, and add --input FILE";
+    }
+    if let Some(other_end) = other_end(advisory, ran) {
+        text += &other_end;
     }
     if !compared.not.is_empty() {
         text += &format!(". Not compared: {}", compared.not.join("; "));
     }
-    if *input == Input::Stream || !compared.not.is_empty() {
+    if text.len() > command_length {
         text.push('.');
     }
     Some(text)
 }
 
+/// How to run the other end of a FIFO, or the client of a service, together with each command: it would wait for ever.
+fn other_end(advisory: &Advisory, ran: &Ran) -> Option<String> {
+    if ran.accepts {
+        return Some(
+            ". It accepts connections: put the start of the service, its client and its end into one script, and give that \
+             as the command"
+                .to_owned(),
+        );
+    }
+    let fifo = advisory.descriptors.iter().find_map(|one| {
+        let path = one.path.as_ref().filter(|path| path.starts_with('/'));
+        path.filter(|_| one.kind == "pipe")
+            .map(|path| (one.operation, path))
+    });
+    let (operation, path) = fifo?;
+    let path = quoted(&ran.near(Path::new(path))?);
+    Some(match operation {
+        Operation::Write => format!(
+            ". It waits for a reader of the FIFO: add --shell sh --same seen, and put 'cat {path} > seen &' in front of each \
+             command"
+        ),
+        Operation::Read => format!(
+            ". It waits for a writer of the FIFO: add --shell sh, and put 'cat FILE > {path} &' in front of each command"
+        ),
+    })
+}
+
 /// The name of a copy beside a program. Interpreters that take a file for what its extension says find that at the end.
 fn name_of_copy(name: &str) -> String {
     let extension = Path::new(name).extension().and_then(OsStr::to_str);
-    match extension {
-        None | Some("py" | "rb" | "pl" | "sh" | "php" | "lua" | "awk" | "tcl") => {
-            format!("{name}.old")
+    let (stem, end) = match extension {
+        None | Some("py" | "rb" | "pl" | "sh" | "php" | "lua" | "awk" | "tcl" | "old") => {
+            (name, "")
         }
-        Some(extension) => format!(
-            "{}.old.{extension}",
-            &name[..name.len() - extension.len() - 1]
-        ),
-    }
+        Some(extension) => name.split_at(name.len() - extension.len() - 1),
+    };
+    // `x.old` may be the program before an earlier edit.
+    let old = if stem.ends_with(".old") { "er" } else { ".old" };
+    format!("{stem}{old}{end}")
 }
 
 /// Words as one word, which `versus` splits.
@@ -240,6 +275,7 @@ mod tests {
             programs: programs.split_whitespace().map(at).collect(),
             numbers: 4000..4100,
             standard: vec![at("standard")],
+            accepts: false,
             here,
         }
     }
@@ -271,6 +307,8 @@ mod tests {
     const KEPT: &str = "
 python3 -u DIR/w.py DIR/q.bin 30 |  | python3 w.py python3 q.bin |  | w.py>w.py.old
 sh DIR/w.sh DIR/w.sh |  | sh w.sh |  | w.sh>w.sh.old
+nice DIR/y.old | y.old | y.old y.old |  | y.old>y.older
+node DIR/z.old.mjs |  | node z.old.mjs |  | z.old.mjs>z.older.mjs
 node --no-warnings DIR/x.mjs |  | node x.mjs |  | x.mjs>x.old.mjs
 nice env A=b DIR/prog DIR/q.bin | prog | prog q.bin | q.bin | prog>prog.old
 # A script is known by its place, its name or its first line.
@@ -303,6 +341,8 @@ make | make prog |  |  |
             "q.bin",
             "prog",
             "x.mjs",
+            "y.old",
+            "z.old.mjs",
             "w.sh",
             "w.pl",
             "tool",
@@ -447,13 +487,30 @@ make | make prog |  |  |
             ("pipe", "/p", "/p, a FIFO"),
             ("pipe", "pipe:[1]", ""),
         ] {
-            let text = proof(
-                &command,
-                &Input::None,
-                &found("p", target, path),
-                &ran(&dir, "", "", ""),
-            )
-            .unwrap();
+            let mut advisory = found("p", target, path);
+            let mut run = ran(&dir, "", "", "");
+            let said = |advisory: &Advisory, run: &Ran| {
+                proof(&command, &Input::None, advisory, run).unwrap()
+            };
+            let text = said(&advisory, &run);
+            let other_end = |text: &str| text.matches("It waits for a ").count();
+            for operation in ["write", "read"] {
+                let used = json!({"program": "p", "kind": "pipe", "operation": operation, "path": path, "descriptor": 3,
+                    "openings": 1, "calls": 9, "bytes": 9, "counted": 9, "listed": 0, "reason": null, "reason_calls": 0});
+                advisory.descriptors = vec![from_value(used).unwrap()];
+                let text = said(&advisory, &run);
+                assert_eq!(other_end(&text), usize::from(path == "/p"), "{text}");
+                let start =
+                    if operation == "read" { "'cat FILE > /p &'" } else { "'cat /p > seen &'" };
+                assert_eq!(text.contains(start), path == "/p", "{text}");
+            }
+            run.accepts = true;
+            let text_of_service = said(&advisory, &run);
+            assert!(
+                text_of_service.contains("its client and its end into one script"),
+                "{text_of_service}"
+            );
+            assert_eq!(other_end(&text_of_service), 0);
             assert_eq!(
                 text.split_once("Not compared: ")
                     .map_or("", |(_, said)| said.trim_end_matches('.')),
