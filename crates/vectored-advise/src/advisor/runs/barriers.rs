@@ -50,8 +50,8 @@ impl Call {
     pub(crate) const UNKNOWN: Call = Call(u8::MAX);
 
     pub(crate) fn of(name: &[u8]) -> Call {
-        let holds = |call: &&str| name.windows(call.len()).any(|part| part == call.as_bytes());
-        let place = CALLS.iter().position(|call| holds(&call));
+        let holds = |call: &str| name.windows(call.len()).any(|part| part == call.as_bytes());
+        let place = CALLS.iter().position(|call| holds(call));
         place.map_or(Call::UNKNOWN, |place| Call(place as u8))
     }
 

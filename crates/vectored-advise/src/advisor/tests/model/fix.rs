@@ -191,9 +191,9 @@ impl Fix {
                 || same(fd) && fd != buffered && names(Barrier::TwoDescriptors)
                 || by_another(fd)
         };
-        let closes = |fd: i32| match fd == buffered {
-            true => self.text.contains("close of the"),
-            false => is_stream(fd) && names(Barrier::StreamClosed),
+        let closes = |fd: i32| {
+            fd == buffered && self.text.contains("close of the")
+                || fd != buffered && is_stream(fd) && names(Barrier::StreamClosed)
         };
         let polls = names(Barrier::Polled);
         match step.op {
