@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Call(u8);
 
-/// The parts of names by which such calls are known; a name that holds several of them has the first.
+/// Parts of the names of such calls. A name that holds several of them is called by the first.
 const CALLS: [&str; 38] = [
     "rename",
     "unlink",
