@@ -28,8 +28,8 @@ pub(super) enum Technique {
 /// The memory of the segments, a `Gather` that copies every segment, and one that copies none.
 pub(super) struct Writers {
     memory: Vec<u8>,
-    copying: Gather,
-    referencing: Gather,
+    pub(super) copying: Gather,
+    pub(super) referencing: Gather,
 }
 
 impl Writers {

@@ -378,6 +378,15 @@ mod tests {
     }
 
     #[test]
+    fn each_list_is_written_in_one_call() {
+        let writers = Writers::new(CostModel::for_target(TargetKind::Pipe));
+        for gather in [&writers.copying, &writers.referencing] {
+            assert_eq!(gather.cost_model().chunk_policy, None);
+        }
+        assert_eq!(writers.copying.cost_model().staging_bytes, MAX_LIST_BYTES);
+    }
+
+    #[test]
     fn every_list_fits_an_empty_stream() {
         for (segment_count, segment_bytes) in LISTS {
             assert!((segment_count * segment_bytes) as u64 <= STREAM_BATCH_BYTES);
