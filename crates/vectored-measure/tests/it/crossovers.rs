@@ -15,7 +15,7 @@ use vectored_results::stats::{crossovers, fitted_models};
 use crate::simulation::simulations;
 use crate::support::{Hooked, Step, WRITES, experiment, run_quietly};
 
-pub const COUNTS: [usize; 3] = [2, 16, 1000];
+const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
 /// A cell of the grid moves no more.
@@ -199,7 +199,7 @@ fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usiz
 }
 
 /// All cells of a run of the grid on an invented machine. The cells between the sizes of the grid come last.
-pub fn measure(
+fn measure(
     machine: CostModel,
     noise: Noise,
     seed: u64,

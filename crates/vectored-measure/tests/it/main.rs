@@ -1,7 +1,6 @@
 //! Tests of the measuring engine, in one binary.
 
 mod axes;
-mod conclusions;
 mod crossovers;
 mod engine;
 mod faults;

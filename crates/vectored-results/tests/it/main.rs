@@ -2,6 +2,7 @@
 
 mod asynchronous;
 mod compare;
+mod conclusions;
 mod damage;
 mod direct;
 mod experiments;
