@@ -174,6 +174,24 @@ fn what_a_system_refuses_is_read_and_written() {
 }
 
 #[test]
+fn memory_grows_fourfold_when_two_reads_have_filled_it() {
+    let plan = Plan {
+        technique: Technique::ReadWrite,
+        most_bytes: 300 << 10,
+        ..OF_PIPES
+    };
+    let sizes = [16, 16, 64, 64, 256, 256, 300].map(|kib| kib << 10);
+    let mut kernel = Kernel::new(sizes.iter().sum(), &[]);
+    run(&mut kernel, plan).unwrap();
+    assert_eq!(kernel.calls, "rwrwrwrwrwrwrwr");
+    // After a read that does not fill it, two more have to.
+    let script = [usize::MAX, usize::MAX, 50].map(Answer::Take);
+    let mut kernel = Kernel::new(50 + (16 << 10) * 3 + (64 << 10), &script);
+    run(&mut kernel, plan).unwrap();
+    assert_eq!(kernel.calls, "rwrwrwrwrwr");
+}
+
+#[test]
 fn an_error_of_the_output_takes_nothing_more() {
     for code in codes::OF_OUTPUT {
         let mut kernel = Kernel::new(250, &[Answer::Take(70), Answer::Fail(code)]);
@@ -365,6 +383,7 @@ proptest! {
                     prop_assert!(error.read() <= limit);
                     let rest = &kernel.input[before..kernel.taken];
                     prop_assert_eq!(&rest[arrived as usize..], error.unwritten());
+                    prop_assert_eq!(error.to_string().contains(" more were read)"), !error.unwritten().is_empty());
                     kernel.output.extend_from_slice(error.unwritten());
                 }
             }

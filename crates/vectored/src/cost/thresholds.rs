@@ -295,6 +295,20 @@ mod tests {
         };
         let at = [16, 32, 64].map(|count| model.copy_below_bytes(count));
         assert_eq!(at, [1600, 800, 400]);
+        // A threshold of 0 counts as one of 1.
+        let [below, above] = [(16, 0), (64, 400)].map(|(count, bytes)| Measured { count, bytes });
+        assert_eq!(interpolate(below, above, 32), 20);
+        assert_eq!(
+            interpolate(
+                Measured {
+                    bytes: 400,
+                    ..below
+                },
+                Measured { bytes: 0, ..above },
+                32
+            ),
+            20
+        );
     }
 
     #[test]

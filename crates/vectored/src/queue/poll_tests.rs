@@ -66,6 +66,8 @@ fn a_writer_that_does_not_gather_gets_joined_pieces_and_long_segments_as_they_ar
 fn a_long_record_is_one_call_of_a_writer_that_does_not_gather() {
     let policy = QueuePolicy {
         chunk_bytes: 30,
+        // One call is made for each poll nevertheless.
+        poll_budget_bytes: 0,
         ..joining(64)
     };
     let mut queue = SegmentQueue::with_policy(policy);
@@ -76,7 +78,8 @@ fn a_long_record_is_one_call_of_a_writer_that_does_not_gather() {
     }
     let mut writer = Collector::default();
     let cx = &mut Context::from_waker(Waker::noop());
-    assert!(queue.poll_write_to(cx, &mut writer).is_ready());
+    let mut poll = || queue.poll_write_to(cx, &mut writer).is_ready();
+    assert_eq!([poll(), poll(), poll()], [false, false, true]);
     assert_eq!(writer.calls, [100, 100, 100]);
 }
 

@@ -155,6 +155,7 @@ mod tests {
         for (answer, segments) in [
             (-1, 16),
             (0, 16),
+            (1, 1),
             (16, 16),
             (1024, 1024),
             (std::ffi::c_long::MAX, most),

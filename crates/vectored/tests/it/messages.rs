@@ -72,5 +72,9 @@ fn a_list_without_bytes_reads_no_message() {
     assert_eq!(read_exact(&receiver, &mut empty).unwrap(), 0);
     let read = Scatter::default().read_exact(&receiver, &mut empty);
     assert_eq!(read.unwrap(), 0);
+    // A message is not taken in parts.
+    let mut byte = [0];
+    let error = read_exact(&receiver, &mut [IoSliceMut::new(&mut byte)]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(receive(&receiver).as_deref(), Some(&b"message"[..]));
 }

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use super::{Begun, Call, Calls, Lists, MAX_RETAINED_BYTES, Operation, mark};
+use super::{Begun, Call, Calls, Lists, MAX_RETAINED_BYTES, Operation, is_transient, mark};
 
 struct ReadByte {
     file: OwnedFd,
@@ -184,5 +184,13 @@ fn lists_are_empty_after_a_panic() {
         assert_eq!(calls.in_flight(), 0);
         // The first call is leaked, and its slice is seen by no other one.
         assert_eq!(calls.lists[0].targets.len(), usize::from(buffer.is_some()));
+    }
+}
+
+#[test]
+fn no_memory_now_and_signals_are_transient() {
+    for code in [libc::EAGAIN, libc::EBUSY, libc::EINTR, libc::EBADF] {
+        let error = io::Error::from_raw_os_error(code);
+        assert_eq!(is_transient(&error), code != libc::EBADF, "{error}");
     }
 }
