@@ -39,6 +39,14 @@ pub enum Runtime {
     Nim,
     /// Common Lisp, Scheme.
     Lisp,
+    /// Fortran, by `libgfortran`.
+    Fortran,
+    /// Free Pascal.
+    Pascal,
+    /// OCaml.
+    Ocaml,
+    /// R.
+    R,
     /// C++, by `libstdc++` or `libc++`.
     #[serde(rename = "c++")]
     Cpp,
@@ -436,6 +444,34 @@ languages! {
         Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
         StreamReads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
         StreamReads ReadAhead "Guile: `(setvbuf port 'block 65536)`; get-bytevector-n waits for all its bytes"
+    }
+
+    Fortran "Fortran" files [] programs []
+        ends "signals flush nothing" {
+        Writes WriteBuffer "in parts of 4 KiB: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
+    }
+
+    Pascal "Pascal" files [] programs []
+        ends "no way out flushes a file but that of output" {
+        Writes WriteBuffer "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before rewrite" => "Flush(t)"
+        Writes WriteBuffer "records: an array of them, and an untyped file, `rewrite(f, SizeOf(item))`" => "BlockWrite(f, items[0], count)"
+        Reads ReadAhead "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before reset"
+        Reads ReadAhead "records: `BlockRead(f, items[0], count)` of an untyped file, `reset(f, SizeOf(item))`"
+        StreamReads ReadAhead "`SetTextBuf(t, buffer)` with 65,536 bytes, before reset, and readln"
+    }
+
+    Ocaml "OCaml" files [".ml"] programs ["ocaml", "ocamlrun"]
+        ends "Unix._exit, exec and signals flush nothing" {
+        Writes WriteBuffer "no `flush channel`, print_endline or %! after each line" => "flush channel"
+        Writes WriteBuffer "Unix.write: `let channel = Unix.out_channel_of_descr fd`, and output_string" => "flush channel"
+        Reads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line or really_input"
+        StreamReads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or really_input of one piece, since it waits for all its bytes"
+    }
+
+    R "R" files [".R", ".r"] programs ["R", "Rscript"]
+        ends "signals flush nothing" {
+        Writes WriteBuffer "in parts of 4 KiB: `con <- file(path, \"w\")` and `writeLines(text, con)`, not `cat`, which writes each argument" => "flush(con)"
+        Writes Join "`cat(paste0(header, body), file = con)`: a call for each argument"
     }
 
     Rust "Rust" files [] programs []

@@ -98,6 +98,10 @@ def languages():
         ("nim.nim", ["Nim"], "nim",
          lambda source: f"nim c --hints:off --nimcache:{scratch}/nim -o:{program} {source}", program),
         ("sbcl.lisp", ["Lisp"], "sbcl", None, "sbcl --script {source}"),
+        ("fortran.f90", ["Fortran"], "gfortran", lambda source: f"gfortran -o {program} {source}", program),
+        ("pascal.pas", ["Pascal"], "fpc", lambda source: f"fpc -v0 -l- -FU{scratch} -o{program} {source}", program),
+        ("ocaml.ml", ["OCaml"], "ocaml", None, "ocaml unix.cma {source}"),
+        ("r.R", ["R"], "Rscript", None, "Rscript {source}"),
         ("guile.scm", ["Lisp"], "guile", None, "guile --no-auto-compile {source}"),
     ]:
         source = f"{HERE}/{name}"

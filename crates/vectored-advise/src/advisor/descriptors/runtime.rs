@@ -4,20 +4,16 @@ use crate::languages::{Runtime, last_part, runtime_of_program};
 
 /// Whether a program runs scripts of another language, so that its own says nothing of the remedy.
 pub fn interprets_others(path: &[u8]) -> bool {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 14] = [
         "busybox",
         "swipl",
         "gprolog",
         "octave",
         "octave-cli",
-        "R",
-        "Rscript",
         "julia",
         "mono",
         "dotnet",
         "gforth",
-        "ocaml",
-        "ocamlrun",
         "bc",
         "dc",
         "gnuplot",
@@ -120,12 +116,17 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     if notes.into_iter().any(is_of_go) {
         return Some(Runtime::Go);
     }
-    let needed = needed_libraries(file, &segments)?;
+    // A program of Free Pascal needs no library.
+    let needed = needed_libraries(file, &segments).unwrap_or_default();
     let needs = |name: &str| {
         needed
             .iter()
             .any(|library| library.starts_with(name.as_bytes()))
     };
+    // The main program is in Fortran, not a library of it.
+    if needs("libgfortran.so") && has(b"_gfortran_set_args") {
+        return Some(Runtime::Fortran);
+    }
     if needs("libstdc++.so") || needs("libc++.so") {
         return Some(Runtime::Cpp);
     }
@@ -139,15 +140,14 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     if has(b"(Attempt to read from nil?)") {
         return Some(Runtime::Nim);
     }
-    // Haskell, OCaml, Free Pascal, Forth, SBCL, Zig.
-    let others = [
-        &b"GHC"[..],
-        b"caml_",
-        b"FPC ",
-        b"Gforth",
-        b"SBCL",
-        b"zig version",
-    ];
+    if has(b"FPC 3.") {
+        return Some(Runtime::Pascal);
+    }
+    if has(b"OCAMLRUNPARAM") {
+        return Some(Runtime::Ocaml);
+    }
+    // Haskell, OCaml, Forth, SBCL, Zig.
+    let others = [&b"GHC"[..], b"caml_", b"Gforth", b"SBCL", b"zig version"];
     let others = others.into_iter().any(has) || OTHER_LIBRARIES.into_iter().any(needs);
     let has_stdio = STDIO.iter().any(|name| has(name));
     let is_c = (needs("libc.so") || needs("libc.musl")) && has_stdio && !others;
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(of(b"#! /bin/sh\n"), Some(Runtime::Shell));
         assert_eq!(of(b"#!"), None);
         assert_eq!(of_name("/bin/mksh"), Some(Runtime::Shell));
-        for name in ["/usr/bin/octave-cli", "dotnet-8.0", "/usr/bin/R"] {
+        for name in ["/usr/bin/octave-cli", "dotnet-8.0", "/usr/bin/gforth"] {
             assert!(interprets_others(name.as_bytes()), "{name}");
         }
         assert!(!interprets_others(b"/usr/bin/cat"));
@@ -261,6 +261,14 @@ mod tests {
         ] {
             assert!(is_of_rust(text.as_bytes()), "{text}");
         }
+        // Static programs.
+        let with = |text: &[u8]| of(&[b"\x7fELF\x02\x01", &[0; 58][..], text].concat());
+        assert_eq!(
+            with(b"FPC 3.2.2 [2021/05/16] for x86_64 - Linux"),
+            Some(Runtime::Pascal)
+        );
+        assert_eq!(with(b"\0OCAMLRUNPARAM\0"), Some(Runtime::Ocaml));
+        assert_eq!(with(b"\0printf\0"), None);
         // This test itself.
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(of(&own), Some(Runtime::Rust));
