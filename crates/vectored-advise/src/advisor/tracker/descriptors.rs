@@ -11,6 +11,17 @@ use crate::languages::{is_interpreted, last_part};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
 
 impl Tracker {
+    /// Whether a library of the process, a database, makes the transfers at offsets of a file that it opens.
+    fn is_of_library(&mut self, name: &[u8], caller: Caller) -> bool {
+        self.kernel
+            .process_mut(caller.process)
+            .is_some_and(|process| {
+                process.has_database |= is_database_library(name);
+                process.has_database
+                    && (process.runtime.is_some_and(is_interpreted) || is_database(name))
+            })
+    }
+
     pub(super) fn open(
         &mut self,
         descriptor: Descriptor<'_>,
@@ -44,11 +55,7 @@ impl Tracker {
         let is_fifo =
             is_file && (seen.is_some_and(|seen| seen.is_fifo) || self.fifos.has(last_part(name)));
         let mut open_file = OpenFile::new(kind, flags, descriptor.number);
-        if let Some(process) = self.kernel.process_mut(caller.process) {
-            process.has_database |= is_database_library(name);
-            open_file.is_of_library = process.has_database
-                && (process.runtime.is_some_and(is_interpreted) || is_database(name));
-        }
+        open_file.is_of_library = self.is_of_library(name, caller);
         open_file.since = self.event;
         open_file.position = (!flags.append && !flags.unread).then_some(0);
         match descriptor.leads_to {
