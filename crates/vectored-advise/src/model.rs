@@ -171,7 +171,8 @@ pub struct FindingKey {
     /// The kind of file behind the descriptor.
     pub target: DescriptorKind,
     /// The file's path; `stdin`, `stdout` or `stderr` if it is a stream. `None` for other streams, and
-    /// if the program does the same with more than eight files: then see [`Tally::files`].
+    /// if the program does the same with more than eight files: then see [`Tally::files`]. The first of files whose names
+    /// differ only by numbers.
     pub file: Option<String>,
     /// The call site, with `-k`; several that take turns are joined by ` + `.
     pub site: Option<String>,

@@ -61,7 +61,7 @@ impl Tallies {
     }
 }
 
-/// Joins findings that differ only by file if there are more than `FILES_APART`.
+/// Joins findings that differ only by file if there are more than `FILES_APART`, or if the files are parts of one log.
 ///
 /// Each log has done so for itself. A process that used several of the files is counted once for each.
 pub(crate) fn fold_files(tallies: &mut Tallies) {
@@ -111,4 +111,40 @@ fn fold<K: Clone + Ord>(
             join(known.entry(any_file(&key)).or_default(), &tally);
         }
     }
+    let mut kept: Vec<K> = Vec::new();
+    for key in known.keys().cloned().collect::<Vec<K>>() {
+        let is_first = |one: &&K| {
+            is_of_one_rotation(finding(one), finding(&key))
+                && with(finding(one).clone(), &key) == **one
+        };
+        let Some(first) = kept.iter().find(is_first) else {
+            kept.push(key);
+            continue;
+        };
+        if let (Some(tally), Some(first)) = (known.remove(&key), known.get_mut(first)) {
+            let processes = first.processes.max(tally.processes);
+            let is_same = first.process == tally.process;
+            join(first, &tally);
+            if is_same {
+                first.processes = processes;
+            }
+        }
+    }
+}
+
+/// The parts of a name between numbers.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let parts = name.split(|c: char| c.is_ascii_digit() || c == '.');
+    parts.filter(|part| !part.is_empty())
+}
+
+/// Whether two findings differ only by the numbers in the names of their files, as the parts of a log do.
+fn is_of_one_rotation(one: &FindingKey, other: &FindingKey) -> bool {
+    let (Some(file), Some(next)) = (&one.file, &other.file) else {
+        return false;
+    };
+    one.target == DescriptorKind::File
+        && (one.kind, one.grade, &one.program) == (other.kind, other.grade, &other.program)
+        && (&one.site, &one.steps) == (&other.site, &other.steps)
+        && parts(file).eq(parts(next))
 }

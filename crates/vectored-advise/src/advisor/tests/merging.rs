@@ -5,9 +5,10 @@ use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
+use crate::advisor::tests::texts::{log_of, tallies_of};
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
-use crate::model::{Advisory, Skipped};
+use crate::model::{Advisory, Finding, Skipped};
 use vectored_strace::event::SocketKind;
 
 pub(super) fn prices() -> Vec<Price> {
@@ -138,5 +139,43 @@ proptest! {
         prop_assert_eq!(merged.findings, at_once.findings);
         prop_assert_eq!(merged.uncounted, at_once.uncounted);
         prop_assert_eq!(merged.saving_s, at_once.saving_s);
+    }
+}
+
+#[test]
+fn the_parts_of_a_log_are_one_finding() {
+    let write = r#"write(3, "x"..., 20) = 20"#;
+    let part = |name: &str| {
+        let open =
+            format!(r#"openat(AT_FDCWD</>, "/{name}", O_WRONLY|O_CREAT, 0666) = 3</{name}>"#);
+        let shown = write.replace("3,", &format!("3</{name}>,"));
+        let close = format!("close(3</{name}>) = 0");
+        log_of(&[&open, &shown, &shown, &shown, &close])
+    };
+    for (names, expected) in [
+        (
+            ["app.8.log", "app.9.log", "app.10.log"],
+            &[(9, 1, 3, 3)][..],
+        ),
+        (
+            ["app.log", "app.log.1", "other.log"],
+            &[(3, 1, 1, 1), (6, 1, 2, 2)],
+        ),
+    ] {
+        let tallies = tallies_of(&names.map(part).concat(), true);
+        let advisory = advise(tallies, &prices(), About::default());
+        let of = |finding: &Finding| {
+            let tally = &finding.tally;
+            let closes: u64 = tally
+                .ends
+                .iter()
+                .filter(|end| end.0 == "close")
+                .map(|end| end.1)
+                .sum();
+            (tally.calls, tally.processes, tally.files.len(), closes)
+        };
+        let mut found: Vec<_> = advisory.findings.iter().map(of).collect();
+        found.sort();
+        assert_eq!(found, expected, "{names:?}");
     }
 }
