@@ -347,6 +347,9 @@ pub struct StallTally {
     pub waited_ns: u64,
     /// That time without what the peer takes otherwise, in ns.
     pub lost_ns: u64,
+    /// Whether this end accepted the connections: what it writes are answers, and what it waits for are requests.
+    #[serde(default)]
+    pub serves: bool,
 }
 
 /// The calls of a finding that went to one file.

@@ -11,7 +11,7 @@ use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{
     language_of_remedies, option_of, remedies, reopening, runtime_of,
 };
-use crate::advisor::wording::sentences::flushed;
+use crate::advisor::wording::sentences::{flushed, serves};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
 };
@@ -106,14 +106,20 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
     }
 }
 
+/// What an end waits for.
+fn awaited(tally: &Tally) -> &'static str {
+    if serves(tally) { "requests" } else { "answers" }
+}
+
 /// `99 of 100 waited 42.9 ms each`.
 fn stalled(tally: &Tally) -> String {
     let stall = tally.stall.unwrap_or_default();
     let each_s = stall.waited_ns as f64 / 1e9 / stall.stalls.max(1) as f64;
     format!(
-        "{} of {} answers came after {}",
+        "{} of {} {} came after {}",
         words::grouped(stall.stalls),
         words::grouped(tally.runs),
+        awaited(tally),
         seconds(each_s),
     )
 }
@@ -148,7 +154,10 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
     };
     if let Some(stall) = one.tally.stall {
         let (waited, all) = (words::grouped(stall.stalls), words::grouped(one.tally.runs));
-        return format!("{waited} of {all} answers may have waited {saving} in all; {reason}");
+        return format!(
+            "{waited} of {all} {} may have waited {saving} in all; {reason}",
+            awaited(&one.tally)
+        );
     }
     // Go moves a goroutine from thread to thread.
     if runtime != Some(Runtime::Go) || !reason.starts_with("several threads") {

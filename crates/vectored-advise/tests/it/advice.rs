@@ -547,6 +547,7 @@ fn stall(kind: FindingKind, waited_s: f64) -> (FindingKey, Tally) {
         stalls: 47,
         waited_ns: (waited_s * 1e9) as u64,
         lost_ns: (waited_s * 1e9) as u64,
+        serves: false,
     };
     let tally = Tally {
         stall: Some(stall),

@@ -55,6 +55,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
             stalls: one.stalls.saturating_add(other.stalls),
             waited_ns: one.waited_ns.saturating_add(other.waited_ns),
             lost_ns: one.lost_ns.saturating_add(other.lost_ns),
+            serves: one.serves && other.serves,
         }),
         (one, other) => one.or(other),
     };

@@ -136,6 +136,8 @@ pub(crate) struct Owner<'a> {
     pub(crate) descriptor: i32,
     /// The text that the log shows of the socket.
     pub(crate) path: &'a [u8],
+    /// Whether it accepted the connection.
+    pub(crate) serves: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,6 +161,8 @@ struct Counts {
     served: u64,
     long_round_trips: u64,
     unknown_options: u64,
+    /// See [`StallTally::serves`].
+    serves: bool,
 }
 
 /// The exchanges of a log.
@@ -215,6 +219,7 @@ impl StallCounts {
         };
         let parts = [answered.first, answered.last];
         counts.note(parts, (answered.writes, answered.bytes), owner);
+        counts.serves = owner.serves && (counts.serves || counts.tally.merged_calls == 0);
         counts.tally.merged_calls += 1;
         counts.times.note(waited_ns, answered.wait.alone_ns);
         counts.first_ns = least(counts.first_ns, first_ns);
@@ -379,6 +384,7 @@ impl Counts {
                 stalls,
                 waited_ns: judged.waits.ns,
                 lost_ns: judged.waits.ns.saturating_sub(own_ns),
+                serves: self.serves,
             }),
             processes: self.processes.len() as u64,
             ..self.tally

@@ -19,6 +19,8 @@ pub(crate) const QUICK_NS: u64 = 20_000_000;
 pub(crate) struct Exchange {
     /// `TCP_NODELAY`; `None` if it may have been set before the log began.
     pub(crate) no_delay: Option<bool>,
+    /// Whether this end accepted the connection.
+    pub(crate) serves: bool,
     /// The time of `connect`, in ns.
     pub(crate) round_trip_ns: Option<u64>,
     /// The event of the last transfer, and the time that its thread had spent in polls before, in ns.

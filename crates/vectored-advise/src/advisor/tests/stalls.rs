@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::advisor::tests::texts::tallies_of;
+use crate::advisor::wording::sentences::pattern;
 use crate::model::FindingKind;
 
 const SOCKET: &str = "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[9]>";
@@ -576,4 +577,27 @@ fn a_peer_in_the_log_shows_what_it_takes_itself() {
     assert_eq!(with(43, 30), "10 of 10 lost 430 ms");
     assert_eq!(with(0, 43), "");
     assert_eq!(with(0, 100), "");
+}
+
+#[test]
+fn the_end_that_accepted_waits_for_requests() {
+    let exchange = &[(HEADER, US), (BODY, US), (ANSWER, WAIT)][..];
+    let accept = ("accept(4<TCP:[8]>, NULL, NULL) = 3<PEER>", US);
+    let no_delay = (
+        "getsockopt(4<TCP:[8]>, SOL_TCP, TCP_NODELAY, [0], [4]) = 0",
+        US,
+    );
+    let listen = ("socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>", US);
+    for (start, next) in [
+        (&[listen, no_delay, accept][..], "then the next request)"),
+        (&[(SOCKET, US), (CONNECT, 50)], "then an answer)"),
+    ] {
+        let tallies = tallies_of(&log(LOOPBACK, start, exchange), true);
+        let stalls = tallies
+            .findings
+            .iter()
+            .filter(|(key, _)| key.kind == FindingKind::Stall);
+        let text: String = stalls.map(|(key, tally)| pattern(key, tally)).collect();
+        assert!(text.ends_with(next), "{text}");
+    }
 }

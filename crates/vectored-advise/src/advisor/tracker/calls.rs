@@ -173,6 +173,7 @@ impl Tracker {
         let made = self.kernel.open_file_of(caller.process, descriptor.number);
         if let Some(open_file) = made.and_then(|key| self.kernel.open_files.get_mut(key)) {
             open_file.exchange.no_delay = no_delay;
+            open_file.exchange.serves = from.is_some();
         }
         if from.is_some() {
             self.mark_wait(caller, Barrier::Connect(Call::of(b"accept")));

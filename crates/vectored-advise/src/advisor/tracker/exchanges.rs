@@ -85,6 +85,7 @@ impl Tracker {
             process,
             descriptor: transfer.descriptor.number,
             path: open_file.name(),
+            serves: open_file.exchange.serves,
         };
         if let Some(mut answered) = answered {
             answered.served_ns = peer.flatten();

@@ -82,7 +82,8 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
         )
     } else if key.kind == FindingKind::Stall {
         let between = if tally.calls > 2 * tally.runs { " … " } else { " + " };
-        format!("({}, then an answer)", named.join(between))
+        let next = if serves(tally) { "the next request" } else { "an answer" };
+        format!("({}, then {next})", named.join(between))
     } else {
         named.join(" + ")
     };
@@ -186,9 +187,11 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
                 .to_owned()
         }
         FindingKind::Stall => {
-            "Write all parts before the answer in one call, or set TCP_NODELAY: the last part waits until the peer \
-             acknowledges the first"
-                .to_owned()
+            let parts = if serves(tally) { "of an answer" } else { "before the answer" };
+            format!(
+                "Write all parts {parts} in one call, or set TCP_NODELAY: the last part waits until the peer acknowledges \
+                 the first"
+            )
         }
     };
     let order = match key.grade {
@@ -283,6 +286,11 @@ fn ends(tally: &Tally) -> String {
         .map(|(call, runs)| format!("{} ({})", visible(call), times(*runs)))
         .collect();
     named.join(", ")
+}
+
+/// Whether the stalls of a finding are at the end that accepted the connections.
+pub(crate) fn serves(tally: &Tally) -> bool {
+    tally.stall.is_some_and(|stall| stall.serves)
 }
 
 /// `once`, `100 times`.
