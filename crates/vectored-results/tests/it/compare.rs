@@ -1,7 +1,7 @@
 //! Runs against runs, invented: what is the same is not called, what is slower is.
 
 use fastrand::Rng;
-use vectored_report::{Change, Document, TerminalOptions, terminal};
+use vectored_report::{Change, Document, Ruling, TerminalOptions, terminal};
 use vectored_results::model::{Comparison, Drain, Results, Target, TechniqueName, Verdict};
 use vectored_results::report::{comparison_csv, comparison_document};
 use vectored_results::stats::compare;
@@ -107,7 +107,12 @@ fn a_technique_that_is_ten_percent_slower_is_caught_with_three_runs_a_side() {
         let mut rng = Rng::with_seed(100 + seed);
         let base = [(); 3].map(|()| run(&mut rng, same));
         let new = [(); 3].map(|()| run(&mut rng, slower));
-        let comparison = compared(&base, &new);
+        let mut comparison = compared(&base, &new);
+        comparison.rule(0.05);
+        for row in comparison.rows() {
+            let is_beyond = row.change == Change::More && row.ratio >= 1.05;
+            assert_eq!(row.ruling == Some(Ruling::Beyond), is_beyond, "{row:?}");
+        }
         let is_it =
             |target, technique| target == Target::Pipe && technique == TechniqueName::WRITEV;
         let targets = comparison.targets.iter();

@@ -317,4 +317,6 @@ fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
     };
     assert!(fitted.regret_p95.unwrap() < 0.01, "{fitted:?}");
     assert!(bad.regret_p95.unwrap() > 0.5, "{bad:?}");
+    let shown = table(&results, 100);
+    assert_eq!(shown.matches("pipe, calibrated").count(), 1, "{shown}");
 }

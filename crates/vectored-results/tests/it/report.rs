@@ -2,11 +2,16 @@
 
 use vectored_results::model::{Cell, Drain, OpenBecause, Results, Target, TechniqueName, Verdict};
 
-use crate::samples::{cell, csv, html, markdown, results, table, technique};
+use crate::samples::{cell, csv, html, markdown, results, table, technique, with_every_field};
 
 #[test]
 fn a_table_has_the_answer_the_figures_and_the_notes() {
     insta::assert_snapshot!(table(&results(), 100));
+}
+
+#[test]
+fn a_table_shows_every_field_that_may_be_left_out() {
+    insta::assert_snapshot!(table(&with_every_field(), 100));
 }
 
 #[test]
