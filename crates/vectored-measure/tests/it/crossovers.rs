@@ -1,4 +1,4 @@
-//! Crossovers and cost models against machines whose truth is known: the whole
+//! Crossovers against machines whose truth is known: the whole
 //! procedure, with the sizes that it chooses to measure between others.
 //!
 //! `cargo test -p vectored-measure crossovers -- --nocapture` prints the figures.
@@ -10,7 +10,7 @@ use vectored_measure::measure::{Contender, Noise, SyntheticMachine};
 use vectored_results::model::{
     Cell, CellSpec, DirectIo, Drain, Experiment, Results, Target, TechniqueName, Workload,
 };
-use vectored_results::stats::{crossovers, fitted_models};
+use vectored_results::stats::crossovers;
 
 use crate::simulation::simulations;
 use crate::support::{Hooked, Step, WRITES, experiment, run_quietly};
@@ -91,53 +91,6 @@ fn check_coverage(name: &str, noise: Noise, median_width: f64) {
     assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.3}");
     assert!(missed * 10 <= truths, "{name}: {missed} of {truths}");
     assert!(widths[widths.len() / 2] <= median_width, "{name}");
-}
-
-#[test]
-fn the_constants_of_a_machine_are_found_within_a_tenth() {
-    for seed in 0..30 {
-        let machine = any_machine(&mut Rng::with_seed(seed));
-        let cells = measure(
-            machine,
-            Noise::LogNormal { sigma: 0.01 },
-            seed,
-            &COUNTS,
-            true,
-        );
-        let cells: Vec<&Cell> = cells.iter().collect();
-        let models = fitted_models(&cells);
-        let [found] = &models[..] else {
-            panic!("{} models", models.len());
-        };
-        let constants = |model: &CostModel| {
-            [
-                ("call_ns", model.call_ns),
-                ("gather_call_ns", model.gather_call_ns),
-                ("segment_ns", model.segment_ns),
-                ("large_segment_ns", model.large_segment_ns),
-                ("byte_ns", model.byte_ns),
-                ("copy_segment_ns", model.copy_segment_ns),
-                ("copy_byte_ns", model.copy_byte_ns),
-                ("copy_byte_uncached_ns", model.copy_byte_uncached_ns),
-            ]
-        };
-        let pairs = std::iter::zip(constants(&found.model), constants(&machine));
-        for ((name, found), (_, true_one)) in pairs {
-            let error = (found / true_one - 1.0).abs();
-            assert!(
-                error < 0.1,
-                "{name} of machine {seed}: {found} for {true_one}"
-            );
-        }
-        // The step is what is left of two lists of 8 and 9 segments.
-        let error = (found.model.iovec_step_ns - machine.iovec_step_ns).abs();
-        assert!(
-            error < 0.1 * machine.iovec_step_ns + 5.0,
-            "machine {seed}: {found:?}"
-        );
-        let regret = found.regret_p95.unwrap();
-        assert!(regret <= 0.05, "machine {seed}: {regret}");
-    }
 }
 
 #[test]
