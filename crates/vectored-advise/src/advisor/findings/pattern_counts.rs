@@ -342,7 +342,7 @@ impl PatternCounts {
                 self.entries[any_file as usize].1.counts.join(own);
             }
         }
-        let mut own: BTreeMap<(FindingKey, Option<Barrier>), Tally> = BTreeMap::new();
+        let mut own: BTreeMap<(FindingKey, String), Tally> = BTreeMap::new();
         for (mut key, entry) in self.entries {
             let Counts {
                 mut tally,
@@ -384,7 +384,8 @@ impl PatternCounts {
                 site: self.site_sets.name(key.sites),
                 steps: key.pattern.steps().iter().map(step_in_words).collect(),
             };
-            let known = own.entry((named, key.reason)).or_default();
+            let reason = key.reason.map(|reason| reason.in_words(max_delay_ns));
+            let known = own.entry((named, reason.unwrap_or_default())).or_default();
             // Both may have counted the same ones.
             let processes = known.processes.max(tally.processes);
             let openings = known.openings.max(tally.openings);
@@ -392,12 +393,9 @@ impl PatternCounts {
             (known.processes, known.openings) = (processes, openings);
         }
         for ((named, reason), tally) in own {
-            let known = match reason {
-                None => into.findings.entry(named).or_default(),
-                Some(reason) => into
-                    .uncounted
-                    .entry((named, reason.in_words(max_delay_ns)))
-                    .or_default(),
+            let known = match &*reason {
+                "" => into.findings.entry(named).or_default(),
+                _ => into.uncounted.entry((named, reason)).or_default(),
             };
             join(known, &tally);
         }
