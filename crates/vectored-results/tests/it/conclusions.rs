@@ -294,6 +294,10 @@ fn dev_null_gives_no_conclusions() {
 #[test]
 fn the_same_cells_give_the_same_conclusions() {
     let mut results = run_on(machine());
+    for measured in results.cells.iter().flat_map(|cell| &cell.techniques) {
+        let ratio = measured.floor_ratio.unwrap() / (1.0 + measured.gather_tax);
+        assert!((ratio - 1.0).abs() < 0.01, "{measured:?}");
+    }
     let before = results.clone();
     results.find(Vec::new());
     assert_eq!(before, results);
