@@ -322,6 +322,10 @@ mod tests {
     fn the_last_line_is_the_last_one_with_text() {
         assert_eq!(last_line(b"a\nb\n \n"), "b");
         assert_eq!(last_line("x".repeat(61).as_bytes()), "x".repeat(60) + "…");
+        // Of an output whose end is not kept it is not known.
+        let long = vec![b'a'; HEAD_BYTES + 1];
+        let last = |output: &[u8]| capture(output).unwrap().last_line();
+        assert_eq!([last(b"a\nb\n"), last(&long)], ["b", ""]);
     }
 
     #[test]
