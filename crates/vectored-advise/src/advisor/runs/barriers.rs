@@ -422,9 +422,7 @@ impl Barrier {
             | Barrier::NoContrast
             | Barrier::UnknownNoDelay
             | Barrier::LongRoundTrip => self.doubt_of_a_stall(),
-            Barrier::Library => {
-                "a database library of the process makes such calls, not the program: with SQLite, use larger transactions or WAL mode"
-            }
+            Barrier::Library => LIBRARY,
             Barrier::Datagrams => {
                 "each call sends a datagram: sendmmsg sends several in one call and keeps them apart"
             }
@@ -451,9 +449,7 @@ impl Barrier {
                 "open before the log began: another process may share the offset, and read on from it"
             }
             Barrier::ReadWaited => "the reads waited: there was no more to read",
-            Barrier::Request => {
-                "a write to a pipe or socket between them, which these bytes may answer"
-            }
+            Barrier::Request => REQUEST,
             Barrier::OtherReaders => {
                 "several threads or processes read the stream, or may: a larger buffer would take \
                  bytes meant for another"
@@ -495,6 +491,8 @@ const OTHER_FORM: &str =
 const OFFSET_USED: &str = "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it";
 const SUBMITTED: &str =
     "io_uring or AIO in a process that has it open, whose transfers the log does not show";
+const LIBRARY: &str = "a database library of the process makes such calls, not the program: with SQLite, use larger transactions or WAL mode";
+const REQUEST: &str = "a write to a pipe or socket between them, which these bytes may answer";
 const SPLICED: &str =
     "sendfile, splice or tee from it: a larger buffer would take bytes that it is to move";
 const OTHER_TRANSFER: &str =

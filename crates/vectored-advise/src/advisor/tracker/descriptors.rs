@@ -85,13 +85,7 @@ impl Tracker {
         if flags.exclusive {
             self.files.make(name);
         }
-        if flags.creates {
-            self.note_made(path, caller);
-        }
-        if is_new {
-            // Another process may wait for the file to exist, or to be empty.
-            self.mark_exposure(caller, Barrier::Created);
-        }
+        self.note_new(path, flags, caller);
         if kind == FdKind::File && flags.append {
             self.reopen(&mut open_file, caller);
         }
@@ -123,6 +117,16 @@ impl Tracker {
                 }
                 self.groups.submit(group, caller.process);
             }
+        }
+    }
+
+    /// Notes that an open made a file, or emptied it: another process may wait for that.
+    fn note_new(&mut self, path: &[u8], flags: OpenFlags, caller: Caller) {
+        if flags.creates {
+            self.note_made(path, caller);
+        }
+        if flags.creates || flags.truncates {
+            self.mark_exposure(caller, Barrier::Created);
         }
     }
 

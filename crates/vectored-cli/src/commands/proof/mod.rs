@@ -98,7 +98,7 @@ pub fn proof(
 ) -> Option<String> {
     let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
     let words = words?;
-    let mut compared = compared(&words, advisory, ran);
+    let compared = compared(&words, advisory, ran);
     let mut options = String::new();
     if let Input::File(path) = input {
         options += &format!(" --input {}", quoted(&ran.near(path)?));
@@ -159,24 +159,35 @@ pub fn proof(
              {typed} {typed}"
         )
     };
+    add_what_is_missing(&mut text, input, advisory, ran, compared.not);
+    Some(text)
+}
+
+/// Adds what the command to type lacks, and what it does not compare.
+fn add_what_is_missing(
+    text: &mut String,
+    input: &Input,
+    advisory: &Advisory,
+    ran: &Ran,
+    mut not: Vec<String>,
+) {
     let command_length = text.len();
     if *input == Input::Stream {
-        text += ". Its standard input came from a pipe: save that to FILE, and add --input FILE";
+        *text += ". Its standard input came from a pipe: save that to FILE, and add --input FILE";
     }
     if let Some(other_end) = other_end(advisory, ran) {
-        text += &other_end;
+        *text += &other_end;
     }
     if text.contains(" --same seen,") {
         // That has what goes through the FIFO.
-        compared.not.retain(|not| !not.ends_with(", a FIFO"));
+        not.retain(|not| !not.ends_with(", a FIFO"));
     }
-    if !compared.not.is_empty() {
-        text += &format!(". Not compared: {}", compared.not.join("; "));
+    if !not.is_empty() {
+        *text += &format!(". Not compared: {}", not.join("; "));
     }
     if text.len() > command_length {
         text.push('.');
     }
-    Some(text)
 }
 
 /// How to run the other end of a FIFO, or the client of a service, together with each command: it would wait for ever.
@@ -486,6 +497,12 @@ make | make prog |  |  |
                 "{written}: {text}"
             );
         }
+    }
+
+    #[test]
+    fn the_other_end_is_started_with_each_command_or_not_compared() {
+        let (_dir, dir) = folder();
+        let command = ["./unknown"].map(OsString::from);
         for (target, path, not) in [
             ("tcp", "TCP:[1]", "what it sends through sockets"),
             ("pipe", "/p", "/p, a FIFO"),
