@@ -92,8 +92,8 @@ done
 # The program, its commands and its project of CMake in docs/c.md.
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/d;p}" docs/c.md; }
 mkdir "$folder/documented"
-block c | sed '/^}$/q' >"$folder/documented/program.c"
-block c | sed '1,/^}$/d' >"$folder/documented/message.c"
+block c | sed '/^#include <arpa/,$d' >"$folder/documented/program.c"
+block c | sed -n '/^#include <arpa/,$p' >"$folder/documented/message.c"
 block sh | grep '^cc ' >"$folder/documented/commands"
 (
     cd "$folder/documented"

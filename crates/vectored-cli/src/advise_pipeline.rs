@@ -87,7 +87,7 @@ pub struct Observed {
     pub programs: HashSet<Vec<u8>>,
     /// The least number of a thread, and the first above all.
     pub numbers: Range<u32>,
-    /// Whether it accepted a connection.
+    /// Whether it accepted more connections than it made: clients from outside came.
     pub accepts: bool,
 }
 
@@ -204,7 +204,7 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
     let cannot = "cannot read the log of strace";
     let mut programs = HashSet::new();
     let mut numbers: Option<Range<u32>> = None;
-    let mut accepts = false;
+    let (mut accepted, mut connected) = (0_u64, 0_u64);
     while let Some(event) = reader.next().context(cannot)? {
         let thread = event.thread;
         let known = numbers.get_or_insert(thread..thread);
@@ -217,12 +217,16 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
                 analysis.name_runtime(program, runtime);
             }
         }
-        accepts |= matches!(event.action, Action::Socket { from: Some(_), .. });
+        match event.action {
+            Action::Socket { from: Some(_), .. } => accepted += 1,
+            Action::Connect { .. } => connected += 1,
+            _ => {}
+        }
         analysis.follow(&event);
     }
     Ok(Observed {
         programs,
-        accepts,
+        accepts: accepted > connected,
         numbers: numbers.unwrap_or_default(),
         ..Observed::new(analysis, &reader.counts())
     })

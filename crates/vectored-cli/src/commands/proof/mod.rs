@@ -57,7 +57,7 @@ pub struct Ran {
     pub here: PathBuf,
     /// Where standard output and standard error lead.
     pub standard: Vec<PathBuf>,
-    /// Whether it accepted a connection.
+    /// Whether it accepted more connections than it made.
     pub accepts: bool,
 }
 

@@ -6,7 +6,9 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::{advise, bench, text};
-use crate::support::{entries, json, make_fifo, needs_strace, said_by, stderr_of, stdout_of};
+use crate::support::{
+    entries, json, make_fifo, needs_strace, one_line, said_by, stderr_of, stdout_of,
+};
 
 #[test]
 fn a_command_keeps_its_output_and_its_exit_code() {
@@ -81,6 +83,20 @@ fn a_fifo_of_a_command_is_a_pipe() {
     assert_eq!(of_fifo.len(), 1, "{found}");
     assert_eq!(of_fifo[0]["target"], "pipe");
     drop(both);
+}
+
+#[test]
+fn a_command_that_brings_its_client_needs_no_script() {
+    needs_strace!();
+    let bench = bench();
+    let script = "import socket\nserver = socket.create_server(('127.0.0.1', 0))\n\
+                  client = socket.create_connection(server.getsockname())\npeer = server.accept()\n\
+                  with open('log', 'wb', buffering=0) as log:\n for _ in range(2000): log.write(b'record')";
+    fs::write(bench.work().join("own.py"), script).unwrap();
+    let words = ["--output", "-", "--", "python3", "own.py"];
+    let printed = one_line(&stdout_of(advise(&bench).args(words)));
+    assert!(printed.contains("cp own.py own.py.old"), "{printed}");
+    assert!(!printed.contains("accepts connections"), "{printed}");
 }
 
 #[test]
