@@ -365,12 +365,12 @@ languages! {
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
         Reads ReadAhead "in parts of 4 KiB: `awk`, sed or another program that reads all lines, not `while read`"
-        StreamReads ReadAhead "`awk` that takes all lines, with `fflush()` before it waits for an answer (mawk: also -W interactive), not `while read`"
+        StreamReads ReadAhead "`awk` that takes all lines, with `fflush()` after each line, unless its output may come later (mawk: also -W interactive), not `while read`"
         Seeks EachCall "read seeks back to the end of each line: `mapfile -t lines < file` reads all at once (bash)"
         Seeks EachCall "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-        Reopened EachCall "`exec 3>>file` before the loop, and `>&3`, not `>> file`"
+        Reopened EachCall "`exec 3>>file` before the loop, and `>&3`, not `>> file`; another number than 3 if the script uses that"
     }
 
     Awk "awk" files [".awk"] programs ["awk", "gawk", "mawk", "nawk", "original-awk"]
@@ -398,8 +398,8 @@ languages! {
         Writes Join "`file.Write(bytes.Join([][]byte{header, body}, nil))`"
         SocketWrites Join "`b := net.Buffers{header, body}; b.WriteTo(conn)`"
         SocketWrites WriteBuffer "`w := bufio.NewWriterSize(conn, 65536)`" => "w.Flush()"
-        Reads ReadAhead "`bufio.NewReaderSize(file, 65536)`"
-        StreamReads ReadAhead "`bufio.NewReaderSize(conn, 65536)`, one for the whole connection"
+        Reads ReadAhead "`bufio.NewReaderSize(file, 65536)`; where the buffer ends, Read returns less: io.ReadFull"
+        StreamReads ReadAhead "`bufio.NewReaderSize(conn, 65536)`, one for the whole connection; where the buffer ends, Read returns less: io.ReadFull"
         WritesAt Join "`unix.Pwritev(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
         ReadsAt ReadRun "`file.ReadAt(large, offset)`"
         ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
@@ -464,7 +464,7 @@ languages! {
         ends "Unix._exit, exec and signals flush nothing" {
         Writes WriteBuffer "no `flush channel`, print_endline or %! after each line" => "flush channel"
         Writes WriteBuffer "Unix.write: `let channel = Unix.out_channel_of_descr fd`, and output_string" => "flush channel"
-        Reads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line or really_input"
+        Reads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or input until the block is full or it returns 0 (really_input loses a short last block)"
         StreamReads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or really_input of one piece, since it waits for all its bytes"
     }
 
@@ -482,9 +482,9 @@ languages! {
         SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
         SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, stream)`" => "stream.flush()"
         SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, with feed in place of send; or one write_all_buf of all that waits"
-        Reads ReadAhead "`BufReader::with_capacity(65536, file)`"
+        Reads ReadAhead "`BufReader::with_capacity(65536, file)`; where the buffer ends, read returns less: repeat it until the block is full or it returns 0"
         Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, file)`"
-        StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`"
+        StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`; where the buffer ends, read returns less: read_exact"
         StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, stream)`"
         WritesAt Join "with the crate vectored: `gather.write_all_at(&file, &segments, offset)` of a vectored::Gather"
         ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
@@ -504,7 +504,7 @@ languages! {
         Writes Join "one record: writev(2), or join the pieces before one write"
         Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"
         Reads ReadAhead "cin, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use"
-        Reads ReadAhead "`read(fd, buffer, 65536)`"
+        Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
 
     C "C" files [] programs []
@@ -514,7 +514,7 @@ languages! {
         Writes Join "`writev(fd, iov, count)`"
         Writes Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
         Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
-        Reads ReadAhead "`read(fd, buffer, 65536)`"
+        Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
 
     => "In general" ends "signals and some ways out flush nothing" {
@@ -528,7 +528,7 @@ languages! {
         StreamReads ReadRun "read exactly the bytes of the message at once, and cut them in memory"
         WritesAt Join "join the pieces in one buffer, and write that once at the offset of the first"
         ReadsAt ReadRun "read the whole range once from the offset of the first, and cut it in memory"
-        Seeks EachCall "pwrite(2), pread(2); without positional calls: in the order of offsets, a whole range at once"
+        Seeks EachCall "pwrite(2), pread(2), if the language has them"
         Tiny EachCall "join the pieces in one buffer or string, and write that once"
         Many Join "join the pieces in one buffer or string, or pass 1,024 segments to each writev"
         Syncs EachCall "let what syncs do so once for several records"

@@ -527,7 +527,7 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
     advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
     let text = markdown(&advisory);
-    let remedy = r"between them (\`exec 3>>file\` before the loop, and \`>&3\`, not \`>> file\`); merging them would save";
+    let remedy = r"between them (\`exec 3>>file\` before the loop, and \`>&3\`, not \`>> file\`; another number than 3 if the script uses that); merging them would save";
     assert!(text.contains(remedy), "{text}");
     // A call that could not be read may move bytes.
     (advisory.transfers, advisory.uncounted) = (0, Vec::new());
