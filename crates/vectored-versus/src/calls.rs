@@ -48,7 +48,7 @@ pub fn is_script_name(path: &str) -> bool {
     SCRIPTS.contains(&end)
 }
 
-/// Programs that read another one from a file, without the digits of a version.
+/// Names of interpreters, without the digits of a version.
 const INTERPRETERS: [&str; 24] = [
     "R", "Rscript", "ash", "awk", "bash", "bun", "dash", "deno", "gawk", "guile", "java", "ksh",
     "lua", "mawk", "node", "nodejs", "ocaml", "perl", "php", "pypy", "python", "ruby", "sh", "zsh",

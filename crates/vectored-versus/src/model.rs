@@ -85,7 +85,7 @@ pub struct Side {
     pub command: String,
     /// How its runs usually end: `exit status 0`.
     pub ended: String,
-    /// The last line of standard error of a run that ended so, unless with status 0.
+    /// The last line of standard error of a run with that end; empty for exit status 0.
     pub said: String,
     /// The runs that failed: that ended otherwise, or in a way that is never normal.
     pub failed: Vec<FailedRun>,
@@ -139,7 +139,7 @@ pub struct RuledLimit {
     pub ruling: Ruling,
     /// The figure of both; none if it is not known.
     pub compared: Option<Compared>,
-    /// Why there is no interval, if therefore the limit is not decided.
+    /// If the limit is undecided for want of an interval: why there is none.
     pub unknown: String,
 }
 
@@ -152,8 +152,8 @@ pub struct Run {
     pub user_ns: u64,
     /// CPU time in the kernel.
     pub system_ns: u64,
-    /// The largest resident memory of one process. `None` if it is hardly above the memory of the process that started the
-    /// command, which the kernel counts for it.
+    /// The largest resident memory of one process. `None` if it is hardly above the memory of `vectored` itself, which
+    /// the kernel counts as the command's.
     pub peak_bytes: Option<u64>,
     /// Context switches.
     pub switches: u64,
@@ -229,7 +229,7 @@ pub struct Comparison {
     pub figures: Vec<Compared>,
 }
 
-/// What a [`Difference`] of exit statuses is of.
+/// The value of [`Difference::of`] for exit statuses.
 pub const EXIT_STATUS: &str = "exit status";
 
 /// Something in which two commands should be equal, and are not.
@@ -246,15 +246,15 @@ pub struct Difference {
 pub struct Compared {
     /// Its name: `wall_ns`, `writes`.
     pub figure: String,
-    /// The median of the old command; the mean of the times in user mode and in the kernel, and the middle of counts.
+    /// The old command's median. For `user_ns` and `system_ns` it is the mean, for a count the middle of its range.
     pub old: f64,
-    /// That of the new one.
+    /// The new command's value, likewise.
     pub new: f64,
     /// New divided by old: the robust mean of the ratios of the rounds. None with fewer than six rounds.
     pub ratio: Option<f64>,
-    /// The ends of its interval; none of means.
+    /// The lower end of its interval; none for a mean.
     pub low: Option<f64>,
-    /// See `low`.
+    /// The upper end.
     pub high: Option<f64>,
     /// Whether they differ.
     pub change: Change,
@@ -269,8 +269,8 @@ impl Versus {
 }
 
 impl Comparison {
-    /// Whether a difference decides. An exit status that differs is ignored only with both options: a new command that fails
-    /// at its start makes few calls.
+    /// Whether a difference makes the comparison fail. Exit statuses that differ are ignored only with both options, since a
+    /// command that fails at its start makes few calls.
     pub fn differs(&self, ignore_output: bool, ignore_failure: bool) -> bool {
         let decides = |one: &Difference| match &*one.of {
             EXIT_STATUS => !(ignore_output && ignore_failure),

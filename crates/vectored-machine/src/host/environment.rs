@@ -86,7 +86,7 @@ impl CpuWait {
         }))
     }
 
-    /// Of the time since the beginning in which the calling thread could run, the share in which it had no CPU. `None` if
+    /// The share of the calling thread's runnable time since the beginning in which it had no CPU. `None` if
     /// the system does not say. The thread must be the one that called [`CpuWait::begin`].
     pub fn share(self) -> Option<f64> {
         let ([ran, waited], [ran_now, waited_now]) = (self.0?, CpuWait::begin().0?);

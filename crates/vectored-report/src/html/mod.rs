@@ -20,7 +20,7 @@ const STYLE: &str = include_str!("../../assets/page.css");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Documents that the title of the window names.
+/// The most documents that the title of the window names.
 const NAMED: usize = 3;
 
 /// Documents as one page. Several have a list of contents.

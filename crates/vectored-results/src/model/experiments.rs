@@ -85,8 +85,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// The time that is compared for a program of the user: CPU time of a copy from memory to `/dev/null`, which other
-    /// programs disturb least, else wall time.
+    /// Which time is compared for a program of the user: CPU time for a copy from memory to `/dev/null`, since other
+    /// programs disturb it least; otherwise wall time.
     pub fn compared(&self) -> Measure {
         let is_synced = !matches!(self.setting.sync, None | Some(SyncMode::None));
         let is_null = self.setting.to.as_deref().is_none_or(|to| to == "null");
@@ -201,8 +201,8 @@ pub struct ExperimentRow {
     /// What the row measures.
     #[serde(flatten)]
     pub key: RowKey,
-    /// Bytes that a copy of less than the whole file moved; 0 for a copy of an empty file. The medians of the times,
-    /// without the time of an empty file, are scaled to the whole file; samples and `loops` are as measured.
+    /// The bytes copied, if not the whole file; 0 for an empty file. The time of an empty file is subtracted from the medians,
+    /// which are then scaled up to the whole file. Samples and `loops` are as measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copied_bytes: Option<u64>,
     /// Number of calls, or passes, in a repeat.
@@ -301,8 +301,8 @@ pub struct Ratio {
     pub repeats: usize,
     /// Median of the ratios of the repeats.
     pub ratio: f64,
-    /// Lower end of its interval between order statistics, of at least 95 %. With seven independent
-    /// repeats it spans the smallest to the largest: 98.4 %. `null` with fewer than six.
+    /// Lower end of an interval of at least 95 %, whose ends are order statistics: with seven independent repeats
+    /// the smallest and the largest ratio (98.4 %). `null` with fewer than six.
     pub ratio_low: Option<f64>,
     /// Upper end: see [`Ratio::ratio_low`].
     pub ratio_high: Option<f64>,

@@ -33,7 +33,7 @@ impl Clock {
     pub(crate) fn read(&mut self, stamp: Timestamp) -> u64 {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         match stamp {
-            // A first time of 0, or one that goes back, is of `-r`: times of `-ttt` do neither.
+            // If the first time is 0, or a time is smaller than the one before, the log is one of `-r`.
             Timestamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
                 self.later(ns)
             }

@@ -28,7 +28,7 @@ pub use self::segment::{IntoSegment, Segment};
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
 ///
-/// A program puts messages in, and the queue decides when: [`put_slice`](SegmentQueue::put_slice) copies,
+/// A program puts messages in: [`put_slice`](SegmentQueue::put_slice) copies,
 /// [`push`](SegmentQueue::push) copies short segments and keeps long ones, in the same order. One call then writes many
 /// messages. On servers that saves more than any choice between copying and gathering inside one call.
 ///
@@ -87,15 +87,15 @@ pub struct SegmentQueue {
     /// The copied bytes, in the order of the queue. The bytes before `copied_start` were written.
     copied: Vec<u8>,
     copied_start: usize,
-    /// The copied bytes of the last time that the queue was filled, or half of this value then, whichever is more: memory
-    /// that was freed is allocated anew in one step.
+    /// How much is allocated at once after memory was freed: the copied bytes of the last filling, or half of the value before,
+    /// whichever is more.
     regrow_bytes: usize,
     /// The kept segments, and the copied bytes before each of them. The other copied bytes are after the last.
     kept: Kept,
     record_ends: RecordEnds,
     /// Bytes that were written since the queue was made.
     written: u64,
-    /// The next call gets at least this many bytes: those that it got before, when the writer was not ready.
+    /// The next call gets at least this many bytes: as many as the last one, for which the writer was not ready.
     offered_bytes: usize,
 }
 
@@ -307,7 +307,7 @@ impl SegmentQueue {
         self.offered_bytes = self.offered_bytes.saturating_sub(bytes);
         self.written = self.written.wrapping_add(bytes as u64);
         self.record_ends.forget_to(self.written);
-        // The other bytes that were written are copied ones.
+        // Written bytes that are not in `kept` were copied.
         self.copied_start += bytes - self.kept.advance(bytes);
         // This comes last, since an owner may panic when it is dropped.
         self.kept.drop_owners();
@@ -350,7 +350,7 @@ impl SegmentQueue {
         self.record_ends.shrink_to(bytes / size_of::<u64>());
     }
 
-    /// The bytes to be written, as segments: of the kept ones, those that are left, and copies of the copied bytes.
+    /// The unwritten bytes as segments: kept segments are handed over, copied bytes are copied again.
     ///
     /// # Examples
     ///
@@ -384,9 +384,9 @@ impl SegmentQueue {
 
     fn keep(&mut self, segment: Segment) {
         let copied_bytes = self.copied.len() - self.copied_start;
-        // A clone may have fewer bytes than its original: none.
+        // A clone may be empty although its original was not.
         if self.kept.push(copied_bytes, segment) {
-            // The segments of a call are limited too, and copied bytes are one.
+            // A call also has a limit of segments, and a stretch of copied bytes counts as one.
             self.record_ends.isolate_record();
         }
     }
@@ -463,8 +463,8 @@ impl SegmentQueue {
 
     /// Frees memory of an empty queue that is beyond `bytes`.
     ///
-    /// It is not resized: glibc gives only memory that was freed to the next allocation. Resized, each page of it would be
-    /// mapped again each time: 300 KB of short slices then took 3.5 times as long.
+    /// It is freed and not shrunk: glibc uses freed memory for the next allocation, and maps the pages of a shrunk buffer again
+    /// each time: 300 KB of short slices then took 3.5 times as long.
     #[inline]
     fn free_beyond(&mut self, bytes: usize) {
         if self.copied.capacity() > bytes {

@@ -3,7 +3,7 @@
 use crate::advisor::tests::rules::SEVERAL_WRITERS;
 use crate::advisor::tests::texts::*;
 
-/// A process 2 that is forked, calls something between two writes of process 1, and the reason why those are not counted.
+/// Forks a process 2, which makes a call between two writes of process 1, and expects the reason why they are not counted.
 #[track_caller]
 fn check_observer(before: &[&str], by_2: &str, expected: &[&str]) {
     let mut log = log_of(
@@ -405,7 +405,7 @@ fn a_message_on_standard_error_after_the_writes_comes_before_what_is_in_a_buffer
     assert!(warned(&[WRITE, message, WRITE]));
     assert!(!warned(&[message, WRITE, WRITE, exit]));
     assert!(!warned(&[WRITE, WRITE, close, message, exit]));
-    // Another file is no place where people look, and the program closes both.
+    // Nobody watches a plain file, so the order of the two files does not show.
     let other = message.replace("2<", "4<");
     assert!(!warned(&[WRITE, WRITE, &other, exit]));
     // A terminal, a pipe and the same file are barriers.

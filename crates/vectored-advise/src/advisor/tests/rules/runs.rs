@@ -1,4 +1,4 @@
-//! Which calls are one run, and what a run is a finding of.
+//! Which calls form one run, and which finding a run becomes.
 
 use crate::advisor::tests::events::*;
 use crate::advisor::tests::rules::{POLL, check};
