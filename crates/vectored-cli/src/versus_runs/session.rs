@@ -229,7 +229,7 @@ impl Session<'_> {
         if let Some(file) = errors.and_then(|errors| errors.try_clone().ok()) {
             command.stderr(file);
         }
-        // With --rounds no time is too long, but who waits for nothing shall know.
+        // --rounds sets no time limit, so a command that does not end gets a note.
         let (began, mut is_told) = (Instant::now(), self.limit().is_some() || number > 1);
         let is_stopped = || {
             if !is_told && began.elapsed() > self.plan.budget {

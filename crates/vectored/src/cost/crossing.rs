@@ -83,12 +83,12 @@ pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     let [mean, level] = [sum(&|x, _| x), sum(&|_, y| y)].map(|sum| sum / weight);
     let width = sum(&|x, _| (x - mean).powi(2));
     let slope = sum(&|x, y| (x - mean) * (y - level)) / width;
-    // What the line does not describe varies between lengths instead of between rounds.
+    // Residuals of the lengths may be larger than the noise of their rounds: the larger of the two counts.
     let misfit = sum(&|x, y| (y - level - slope * (x - mean)).powi(2));
     let unexplained = misfit / points.len().saturating_sub(2).max(1) as f64;
     let deviation = deviation.max(unexplained.sqrt());
     let at = mean - level / slope;
-    // Whether the line surely lies above 0 at a place, or below.
+    // Whether the confidence interval of the line at a place excludes 0.
     let is_clear = |place: f64| {
         let height = level + slope * (place - mean);
         let error = deviation * (1.0 / weight + (place - mean).powi(2) / width).sqrt();

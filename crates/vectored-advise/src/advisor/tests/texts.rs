@@ -512,7 +512,7 @@ fn a_barrier_is_named_by_the_call_that_set_it() {
         text.contains("before a pause of more than 10 ms (once), "),
         "{text}"
     );
-    // What is in a string of the program at a close goes to the next file.
+    // A string that is not written before the close goes into the next file.
     let one = [OPEN, WRITE, WRITE, WRITE, "close(3</tmp/f>) = 0"];
     let text = actions(&log_of(&[one, one, one].concat())).concat();
     assert!(
