@@ -18,9 +18,9 @@ is noise, and no smaller difference is reported.
 
 Before that, each command runs twice under strace(1), as by 'vectored advise'. Its system calls \
 are counted by name, with the bytes that it reads and writes. Its standard output, standard \
-error, exit status and the files of --same (what a run appends to a file, or all of it) are \
-compared with those of the old command. Lines that \
-differ between runs of the old command are not compared. If anything else differs, the \
+error, exit status and the files of --same are compared with those of the old command. Before \
+each run, and after the last, a file of --same is put back to what it was before the first. \
+Lines that differ between runs of the old command are not compared. If anything else differs, the \
 commands are not timed, unless --ignore-output is given, and for other exit statuses also \
 --ignore-failure. If a run fails, no times are compared, \
 unless --ignore-failure is given. The files that were executed, mapped or \
@@ -41,7 +41,7 @@ Examples:
           Fail if the new program makes more system calls
   vectored versus --shell sh 'sort a | uniq' 'sort -u a'
           Compare pipelines
-  vectored versus --prepare 'rm -f out' --same out './copy.old in out' './copy in out'
+  vectored versus --same out './copy.old in out' './copy in out'
           Compare a file that the commands write, too
 
 Exit status: 0 success, 1 failure, also of a run; 2 wrong usage; 3 a limit of --fail-if-... is exceeded; 4 a limit \
@@ -120,6 +120,9 @@ pub struct VersusArgs {
     pub rounds: Option<u64>,
 
     /// A file that the commands write, and that is compared; may be given several times
+    ///
+    /// Each run finds it as the first run did: with the same bytes, or missing. At the end, a file
+    /// that existed is as before; the file of the last run stays if there was none.
     #[arg(long, value_name = "FILE")]
     pub same: Vec<PathBuf>,
 

@@ -200,9 +200,9 @@ pub fn name_of(path: &Path) -> String {
 }
 
 /// What changes when a file is written: device, number, size, times.
-type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
+pub type Identity = (u64, u64, u64, (i64, i64), (i64, i64));
 
-fn identity(path: &Path) -> Option<Identity> {
+pub fn identity(path: &Path) -> Option<Identity> {
     let found = fs::metadata(path).ok()?;
     let changed = (found.ctime(), found.ctime_nsec());
     Some((
@@ -246,7 +246,7 @@ impl Written {
     }
 }
 
-/// What differs between runs of the old command, by the name of the output, and is not compared.
+/// What differs between runs of the old command, by the name of the output.
 pub type Unstable = BTreeMap<String, Varying>;
 
 /// What differs between a run of the old command and others of it.

@@ -2,6 +2,7 @@
 
 mod command;
 mod counted;
+mod restored;
 mod run_end;
 mod session;
 

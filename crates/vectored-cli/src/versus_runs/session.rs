@@ -13,12 +13,13 @@ use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::model::{
     Calls, Comparison, Difference, EXIT_STATUS, Phase, Run, Side, Stdout, Versus,
 };
-use vectored_versus::{Counter, judge};
+use vectored_versus::{Counter, Varying, judge};
 
 use super::command::{Program, Surroundings, discarded, does_nothing};
 use super::counted::{
     Counting, Observed, Unstable, differences, files, name_of, observe, unstable, unstable_in_words,
 };
+use super::restored::Restored;
 use super::run_end::{errors_file, last_error, run_end};
 use crate::command_signals::end_in_words;
 use crate::failure::Failure;
@@ -53,6 +54,7 @@ pub struct Plan {
     pub warmup: u64,
     pub budget: Duration,
     pub rounds: Option<u64>,
+    /// Files that are compared. They are put back before each run.
     pub same: Vec<PathBuf>,
     pub ignore_output: bool,
     pub ignore_failure: bool,
@@ -77,13 +79,16 @@ pub fn measure(
         result,
         ends: plan.programs.iter().map(|_| Vec::new()).collect(),
         errors: errors_file(),
+        restored: Vec::new(),
     };
     let measured = match &plan.setup {
-        Some(setup) => session
-            .helper("--setup", setup)
-            .and_then(|()| session.run_all()),
-        None => session.run_all(),
+        Some(setup) => session.helper("--setup", setup),
+        None => Ok(()),
     };
+    let measured = measured
+        .and_then(|()| session.keep())
+        .and_then(|()| session.run_all());
+    let measured = session.restore(true).and(measured);
     let cleaned = plan
         .cleanup
         .as_ref()
@@ -136,6 +141,8 @@ struct Session<'a> {
     ends: Vec<Vec<RunEnd>>,
     /// Standard error of the run that is not counted; `None` where it is discarded.
     errors: Option<File>,
+    /// The files of `--same`.
+    restored: Vec<Restored>,
 }
 
 impl Session<'_> {
@@ -204,8 +211,39 @@ impl Session<'_> {
         Err(Halt::Failed(anyhow::anyhow!("{what} with {end}").into()))
     }
 
+    /// Keeps a copy of each file of `--same`.
+    fn keep(&mut self) -> Result<(), Halt> {
+        for path in &self.plan.same {
+            let kept = Restored::new(path).map_err(|error| {
+                let name = name_of(path);
+                Halt::Failed(
+                    anyhow::anyhow!(
+                        "cannot keep a copy of the {name} of --same, which each run finds as the \
+                     first found it: {error}"
+                    )
+                    .into(),
+                )
+            });
+            self.restored.push(kept?);
+        }
+        Ok(())
+    }
+
+    /// Puts the files of `--same` back.
+    fn restore(&mut self, is_last: bool) -> Result<(), Halt> {
+        self.restored.iter_mut().try_for_each(|file| {
+            file.restore(is_last).map_err(|error| {
+                let name = name_of(file.path());
+                Halt::Failed(
+                    anyhow::anyhow!("cannot put the {name} of --same back: {error}").into(),
+                )
+            })
+        })
+    }
+
     /// Runs what is to run before the command with this index.
-    fn prepare(&self, index: usize) -> Result<(), Halt> {
+    fn prepare(&mut self, index: usize) -> Result<(), Halt> {
+        self.restore(false)?;
         let prepare = &self.plan.surroundings.prepare;
         let typed = prepare.get(index).or(prepare.first());
         typed.map_or(Ok(()), |typed| self.helper("--prepare", typed))
@@ -261,7 +299,7 @@ impl Session<'_> {
     }
 
     /// The counted runs of each command: in turn, and then in the reverse order. If each run changes the input of the next,
-    /// as a log that grows, the ranges of counts overlap.
+    /// as a folder that grows, the ranges of counts overlap.
     fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
         let programs = &self.plan.programs;
         let mut runs: Vec<Vec<Observed>> = programs.iter().map(|_| Vec::new()).collect();
@@ -298,8 +336,21 @@ impl Session<'_> {
         }
     }
 
+    /// Fails if runs of old leave nothing of a file of `--same` equal: an edit could not be told from no edit.
+    fn check_compared(&self, varies: &Unstable) -> Result<(), Halt> {
+        let names = self.plan.same.iter().map(|path| name_of(path));
+        let mut unknown = names.filter(|name| varies.get(name) == Some(&Varying::All));
+        match unknown.next() {
+            Some(name) if !self.plan.ignore_output => Err(Halt::Failed(anyhow::anyhow!(
+                "the {name} of --same cannot be compared: two runs of old differ in it. Make what it depends on equal by \
+                 --prepare, or leave this --same out"
+            ).into())),
+            _ => Ok(()),
+        }
+    }
+
     /// A counted run.
-    fn observe(&self, index: usize, longest: Duration) -> Result<Observed, Halt> {
+    fn observe(&mut self, index: usize, longest: Duration) -> Result<Observed, Halt> {
         let plan = self.plan;
         let program = &plan.programs[index];
         let counting = Counting {
@@ -347,6 +398,7 @@ impl Session<'_> {
             varies = unstable(&old[0], [&old[1], &again]);
             of_new = differences_of_new(observed, &varies);
         }
+        self.check_compared(&varies)?;
         self.result.not_compared = unstable_in_words(&varies);
         let Versus { old, new, .. } = &mut *self.result;
         for (one, differences) in new.iter_mut().zip(of_new) {

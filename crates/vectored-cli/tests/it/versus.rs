@@ -73,7 +73,7 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
         "Exit status of new differs: exit status 1 instead of exit status 0",
         "Standard output of new differs: line 2 is 'b' instead of 'a'",
         "Standard error of new differs: line 1 is 'b'",
-        "File 'out' of new differs: it is not written",
+        "File 'out' of new differs: it does not exist",
         "File 'log' of new differs: line 2 is 'b' instead of missing",
         "differ in line 1 of standard output, which is not compared",
         "was not timed",
@@ -244,6 +244,38 @@ fn a_log_that_grows_by_each_run_is_no_more_calls_of_one_of_them() {
         &bench(),
         &[&options[..], &[grows, grows]].concat(),
     ));
+}
+
+#[test]
+fn each_run_finds_the_files_that_it_edits_as_the_first_run_did() {
+    needs_strace!();
+    let adds = |number: u32| format!("n=$(cat n); echo $((n + {number})) > n; echo $$ > made");
+    for (added, made, options, code, told) in [
+        (1, "n", &["--same=n"][..], 0, ""),
+        (2, "n", &["--same=n"], 5, "line 1 is '7' instead of '6'"),
+        (
+            1,
+            "made",
+            &["--same=n", "--same=made"],
+            1,
+            "the file 'made' of --same cannot be compared",
+        ),
+        (1, "made", &["--same=made", "--ignore-output"], 0, ""),
+    ] {
+        let bench = bench();
+        fs::write(bench.work().join("n"), "5\n").unwrap();
+        let [old, new] = [1, added].map(adds);
+        let words = [options, &[&*old, &new]].concat();
+        let said = said_by(&mut in_shell(&bench, &words), code);
+        assert!(
+            one_line(&format!("{said:?}")).contains(told),
+            "{told}: {said:?}"
+        );
+        assert!(bench.work().join(made).is_file());
+        if options.contains(&"--same=n") {
+            assert_eq!(fs::read(bench.work().join("n")).unwrap(), b"5\n");
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,194 @@
+//! The files of `--same`, put back before each run to what they were before the first: a program that edits a file in place
+//! would find in it what the run before left.
+
+use std::fs::{self, File, FileTimes, OpenOptions, Permissions};
+use std::io::{self, Seek as _};
+use std::path::{Path, PathBuf};
+
+use vectored_versus::sum;
+
+use super::counted::{Identity, identity};
+
+/// A file that the runs may change.
+pub struct Restored {
+    path: PathBuf,
+    before: Before,
+}
+
+/// What a path led to before the first run.
+enum Before {
+    Nothing {
+        is_link: bool,
+    },
+    File(Kept),
+    /// Something else, which is not put back.
+    Other,
+}
+
+struct Kept {
+    /// It has no name, and is gone with this process.
+    copy: File,
+    sha256: String,
+    times: FileTimes,
+    permissions: Permissions,
+    /// After it was put back last.
+    identity: Option<Identity>,
+}
+
+impl Restored {
+    /// Keeps a copy in the folder of the file, or where temporary files lie.
+    pub fn new(path: &Path) -> io::Result<Restored> {
+        let before = match fs::metadata(path) {
+            Ok(found) if found.is_file() => Before::File(Kept::new(path, &found)?),
+            Ok(_) => Before::Other,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Before::Nothing {
+                is_link: path.is_symlink(),
+            },
+            Err(error) => return Err(error),
+        };
+        Ok(Restored {
+            path: path.to_owned(),
+            before,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the file back. A file that did not exist is removed, unless this is after the last run.
+    pub fn restore(&mut self, is_last: bool) -> io::Result<()> {
+        match &mut self.before {
+            Before::File(kept) => kept.restore(&self.path),
+            Before::Nothing { is_link } if !is_last && self.path.is_file() => {
+                let place = if *is_link { self.path.canonicalize()? } else { self.path.clone() };
+                fs::remove_file(place)
+            }
+            Before::Nothing { .. } | Before::Other => Ok(()),
+        }
+    }
+}
+
+impl Kept {
+    fn new(path: &Path, found: &fs::Metadata) -> io::Result<Kept> {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        let copy = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")));
+        let mut copy = copy.or_else(|_| tempfile::tempfile())?;
+        io::copy(&mut File::open(path)?, &mut copy)?;
+        copy.rewind()?;
+        Ok(Kept {
+            sha256: sum(&copy, |_| ())?,
+            copy,
+            times: FileTimes::new()
+                .set_accessed(found.accessed()?)
+                .set_modified(found.modified()?),
+            permissions: found.permissions(),
+            identity: identity(path),
+        })
+    }
+
+    /// Writes the bytes if they differ. The times are set in each case: a program may compare them with others.
+    fn restore(&mut self, path: &Path) -> io::Result<()> {
+        if self.identity.is_some() && identity(path) == self.identity {
+            return Ok(());
+        }
+        let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+        let is_equal = is_file && sum(File::open(path)?, |_| ())? == self.sha256;
+        if !is_equal {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true);
+            let opened = options.open(path).or_else(|error| match error.kind() {
+                // A file that is only read is replaced.
+                io::ErrorKind::PermissionDenied => {
+                    fs::remove_file(path)?;
+                    options.open(path)
+                }
+                _ => Err(error),
+            });
+            self.copy.rewind()?;
+            io::copy(&mut self.copy, &mut opened?)?;
+            fs::set_permissions(path, self.permissions.clone())?;
+        }
+        // The owner may set the times of a file that is only read.
+        File::open(path)?.set_times(self.times)?;
+        self.identity = identity(path);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    /// What a run does to a file.
+    type Change = fn(&Path) -> io::Result<()>;
+
+    const CHANGES: [(&str, Change); 6] = [
+        ("nothing", |_| Ok(())),
+        ("bytes in place", |path| {
+            io::Write::write_all(&mut OpenOptions::new().write(true).open(path)?, b"X")
+        }),
+        ("appended", |path| {
+            io::Write::write_all(&mut OpenOptions::new().append(true).open(path)?, b"more")
+        }),
+        ("same bytes", |path| fs::write(path, "bytes")),
+        ("replaced", |path| {
+            fs::write(path.with_extension("new"), "other")?;
+            fs::rename(path.with_extension("new"), path)
+        }),
+        ("removed", |path| fs::remove_file(path)),
+    ];
+
+    #[test]
+    fn each_run_finds_what_the_first_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real");
+        fs::write(&real, "bytes").unwrap();
+        let link = dir.path().join("link");
+        symlink("real", &link).unwrap();
+        let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000);
+        for path in [&real, &link] {
+            fs::set_permissions(&real, Permissions::from_mode(0o640)).unwrap();
+            File::open(&real)
+                .unwrap()
+                .set_times(FileTimes::new().set_modified(old))
+                .unwrap();
+            let mut restored = Restored::new(path).unwrap();
+            for is_last in [false, true] {
+                for (name, change) in CHANGES {
+                    change(&real).unwrap();
+                    restored.restore(is_last).unwrap();
+                    let found = fs::metadata(path).unwrap();
+                    assert_eq!(fs::read(path).unwrap(), b"bytes", "{name}");
+                    assert_eq!(found.modified().unwrap(), old, "{name}");
+                    assert_eq!(found.permissions().mode() & 0o777, 0o640, "{name}");
+                }
+            }
+        }
+        // The copies have no names.
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_did_not_exist_is_removed_before_each_run_and_stays_after_the_last() {
+        let dir = tempfile::tempdir().unwrap();
+        let [new, link, target] = ["new", "link", "target"].map(|name| dir.path().join(name));
+        symlink("target", &link).unwrap();
+        for (path, made) in [(&new, &new), (&link, &target)] {
+            let mut restored = Restored::new(path).unwrap();
+            for (is_last, stays) in [(false, false), (true, true)] {
+                fs::write(made, "made").unwrap();
+                restored.restore(is_last).unwrap();
+                assert_eq!(made.exists(), stays);
+            }
+        }
+        assert!(link.is_symlink());
+        let mut folder = Restored::new(dir.path()).unwrap();
+        folder.restore(false).unwrap();
+        assert!(dir.path().is_dir());
+    }
+}
