@@ -184,6 +184,15 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
         });
         return Some(format!("it is {is} instead of {was}"));
     }
+    // The bytes of text have no NUL.
+    if [&old.head, &new.head].iter().any(|head| head.contains(&0)) {
+        let [was, is] = [&old.head, &new.head].map(|head| {
+            let byte = head.get(equal);
+            byte.map_or_else(|| "missing".to_owned(), |byte| format!("{byte:#04x}"))
+        });
+        let number = words::grouped(equal as u64 + 1);
+        return Some(format!("byte {number} is {is} instead of {was}"));
+    }
     let number = old.head[..equal]
         .iter()
         .filter(|byte| **byte == b'\n')
@@ -264,6 +273,8 @@ mod tests {
                 "\u{7}",
                 "line 1 is '\\u{7}' instead of '\\u{1b}[1m'",
             ),
+            ("a\0b", "a\0\r", "byte 3 is 0x0d instead of 0x62"),
+            ("a\0b", "a\0", "byte 3 is missing instead of 0x62"),
             // Characters that differ in their last byte.
             ("é", "è", "line 1 is 'è' instead of 'é'"),
         ] {
