@@ -6,7 +6,6 @@ use std::io::{self, PipeReader, Read as _, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -78,7 +77,7 @@ pub struct Counting<'a> {
     /// Whether strace works here.
     pub is_traced: bool,
     pub limit: Option<Duration>,
-    pub stop: &'a AtomicBool,
+    pub is_stopped: &'a dyn Fn() -> bool,
 }
 
 /// Why an output of a run is unknown.
@@ -118,8 +117,12 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
         let stdout = started(scope, || stdout.map(capture).transpose())?;
         let (reader, writer) = log.unzip();
         let counter = started(scope, || reader.map(|log| count(log, &named)).transpose())?;
-        let is_stopped = || counting.stop.load(Ordering::Relaxed);
-        let ended = run(command, counting.limit, LEFT_BEHIND_LIMIT, is_stopped);
+        let ended = run(
+            command,
+            counting.limit,
+            LEFT_BEHIND_LIMIT,
+            counting.is_stopped,
+        );
         // strace has opened the pipe, and has ended.
         drop(writer);
         Ok((ended, joined(stdout), joined(stderr), joined(counter)))

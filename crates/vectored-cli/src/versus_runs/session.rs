@@ -1,5 +1,6 @@
 //! All runs of a comparison: warm-up, counted runs, rounds of timed runs.
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::fs::File;
 use std::path::PathBuf;
@@ -196,6 +197,22 @@ impl Session<'_> {
         self.interrupt.flag().load(Ordering::Relaxed)
     }
 
+    /// [`Session::is_stopped`], asked again and again during a run. A command that does not end gets a note: --rounds sets no
+    /// time limit.
+    fn is_stopped_or_told(&self, program: &Program, is_first: bool) -> impl Fn() -> bool {
+        let began = Instant::now();
+        let is_told = Cell::new(self.limit().is_some() || !is_first);
+        move || {
+            if !is_told.get() && began.elapsed() > self.plan.budget {
+                is_told.set(true);
+                let name = in_words(program);
+                let text = format!("note: {name} still runs: {SERVICE}");
+                self.bar.aside(|| print_message(&text));
+            }
+            self.is_stopped()
+        }
+    }
+
     /// Runs a command of an option by a shell.
     fn helper(&self, option: &str, typed: &str) -> Result<(), Halt> {
         let command = self.plan.surroundings.helper(typed);
@@ -267,17 +284,7 @@ impl Session<'_> {
         if let Some(file) = errors.and_then(|errors| errors.try_clone().ok()) {
             command.stderr(file);
         }
-        // --rounds sets no time limit, so a command that does not end gets a note.
-        let (began, mut is_told) = (Instant::now(), self.limit().is_some() || number > 1);
-        let is_stopped = || {
-            if !is_told && began.elapsed() > self.plan.budget {
-                is_told = true;
-                let name = in_words(program);
-                let text = format!("note: {name} still runs: {SERVICE}");
-                self.bar.aside(|| print_message(&text));
-            }
-            self.is_stopped()
-        };
+        let is_stopped = self.is_stopped_or_told(program, number == 1);
         let ended = run(command, self.limit(), LEFT_BEHIND_LIMIT, is_stopped);
         let ended = ended.map_err(failed)?;
         let said = self.errors.as_mut().map_or_else(String::new, last_error);
@@ -306,7 +313,8 @@ impl Session<'_> {
         let mut order: Vec<usize> = (0..programs.len()).collect();
         for number in 1..=COUNTED_RUNS {
             for &index in &order {
-                let observed = self.observe(index, longest)?;
+                let is_first = number == 1 && self.plan.warmup == 0;
+                let observed = self.observe(index, longest, is_first)?;
                 if number == 1 {
                     self.note_files(index, &observed);
                 }
@@ -350,7 +358,13 @@ impl Session<'_> {
     }
 
     /// A counted run.
-    fn observe(&mut self, index: usize, longest: Duration) -> Result<Observed, Halt> {
+    fn observe(
+        &mut self,
+        index: usize,
+        longest: Duration,
+        is_first: bool,
+    ) -> Result<Observed, Halt> {
+        self.prepare(index)?;
         let plan = self.plan;
         let program = &plan.programs[index];
         let counting = Counting {
@@ -359,11 +373,10 @@ impl Session<'_> {
             same: &plan.same,
             is_traced: plan.is_traced,
             limit: self.limit().map(|limit| limit.max(longest * TRACED_FACTOR)),
-            stop: self.interrupt.flag(),
+            is_stopped: &self.is_stopped_or_told(program, is_first),
         };
         self.bar
             .show_waiting(&format!("counting the calls of {}", program.name));
-        self.prepare(index)?;
         let what = in_words(program);
         let observed = observe(program, &counting);
         observed.map_err(|error| Halt::new(format!("{what}, under strace"), error))
@@ -394,7 +407,7 @@ impl Session<'_> {
         let mut of_new = differences_of_new(observed, &varies);
         if of_new.iter().any(|found| !found.is_empty()) {
             // A time of day may be the same in the first two runs of old, and another one later.
-            let again = self.observe(0, longest)?;
+            let again = self.observe(0, longest, false)?;
             varies = unstable(&old[0], [&old[1], &again]);
             of_new = differences_of_new(observed, &varies);
         }
