@@ -1,7 +1,7 @@
 //! The languages of programs: how each is known, and its remedies, by way of moving bytes and by what the remedy does. A language is a
 //! [`Runtime`], one block of the table below, and a program in
 //! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "not" is in the program before the
-//! change, if it is there. The text before a colon is what the program has. What a buffer still has is written by the code after `=>`, at
+//! change, if it is there. The text before a colon is what the program has; the name of an interpreter there is a condition. What a buffer still has is written by the code after `=>`, at
 //! the places that the action names: a row of a buffer without that code does not compile.
 
 use serde::{Deserialize, Serialize};
@@ -63,8 +63,21 @@ pub struct Remedy {
     pub way: Way,
     /// What the change does with the calls.
     pub kind: RemedyKind,
-    /// What the program has, and what to write instead.
+    /// What the program has, and what to write instead; of a row that [lacks](Mark::Lacks) a remedy, what the language has not.
     pub text: &'static str,
+    /// What else the row says.
+    pub mark: Mark,
+}
+
+/// What a row of the table says besides its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing.
+    None,
+    /// `starts`: the code starts a program.
+    Starts,
+    /// `lacks`: the language has no such call, and no general text can be typed in its place.
+    Lacks,
 }
 
 /// A way of moving bytes, which a remedy changes.
@@ -162,12 +175,15 @@ pub(crate) fn is_interpreted(runtime: Runtime) -> bool {
 
 /// The runtime that runs scripts or byte code, by the name of its own program.
 pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
+    runtime_with(|language| language.programs, bare_name(path))
+}
+
+/// The name of a program without its version: of `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
+pub(crate) fn bare_name(path: &[u8]) -> &[u8] {
     let name = last_part(path);
-    // `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
     let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let length = name.iter().rposition(|byte| !is_version(byte));
-    let bare = &name[..length.map_or(0, |last| last + 1)];
-    runtime_with(|language| language.programs, bare)
+    &name[..length.map_or(0, |last| last + 1)]
 }
 
 /// The language that has a name in one of its lists.
@@ -186,24 +202,39 @@ pub(crate) fn last_part(path: &[u8]) -> &[u8] {
 pub(crate) const FLUSH: &str = "; flush: `";
 
 macro_rules! rows {
-    ($($way:ident $kind:ident $text:literal $(=> $flush:literal)?)*) => {
-        &[$(row!($way $kind $text $(=> $flush)?)),*]
+    ($($way:ident $kind:ident $($mark:ident)? $text:literal $(=> $flush:literal)?)*) => {
+        &[$(Remedy { way: Way::$way, mark: mark!($($mark)?), ..row!($kind $text $(=> $flush)?) }),*]
+    };
+}
+
+macro_rules! mark {
+    () => {
+        Mark::None
+    };
+    (starts) => {
+        Mark::Starts
+    };
+    (lacks) => {
+        Mark::Lacks
     };
 }
 
 macro_rules! row {
-    ($way:ident WriteBuffer $text:literal => $flush:literal) => {
-        Remedy {
-            way: Way::$way,
-            kind: RemedyKind::WriteBuffer,
-            text: concat!($text, "; flush: `", $flush, "`"),
-        }
+    (WriteBuffer $text:literal => $flush:literal) => {
+        row!(
+            RemedyKind::WriteBuffer,
+            concat!($text, "; flush: `", $flush, "`")
+        )
     };
-    ($way:ident $kind:ident $text:literal) => {
+    ($kind:ident $text:literal) => {
+        row!(not_a_buffer!($kind), $text)
+    };
+    ($kind:expr, $text:expr) => {
         Remedy {
-            way: Way::$way,
-            kind: not_a_buffer!($kind),
+            way: Way::Writes,
+            kind: $kind,
             text: $text,
+            mark: Mark::None,
         }
     };
 }
@@ -331,6 +362,7 @@ languages! {
         Syncs EachCall "`fdatasync($file)` (PHP 8.1) once for several records"
         NoDelay EachCall "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
         QuickAck EachCall "no option of streams at this end; the first answer of a connection does not wait"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Lua "Lua" files [".lua"] programs ["lua", "luajit"]
@@ -342,6 +374,7 @@ languages! {
         StreamReads ReadAhead "in parts of 4 KiB: no `file:setvbuf(\"no\")`, and `file:read(count)` of one piece, since it waits for count bytes"
         NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Perl "Perl" files [".pl"] programs ["perl"]
@@ -357,20 +390,24 @@ languages! {
         Syncs EachCall "`$file->sync` (IO::Handle) once for several records"
         NoDelay EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`"
         QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Shell "Shell" files [".sh"] programs ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "yash"]
         ends "signals flush nothing of awk" {
-        Writes WriteBuffer "each echo or printf is a write: let one `awk` make all lines, in parts of 4 KiB. Do not collect them in a variable, which is copied each time" => "fflush()"
+        Writes WriteBuffer starts "each echo or printf is a write: let one `awk` make all lines, in parts of 4 KiB. Do not collect them in a variable, which is copied each time" => "fflush()"
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
-        Reads ReadAhead "in parts of 4 KiB: `awk`, sed or another program that reads all lines, not `while read`"
-        StreamReads ReadAhead "`awk` that takes all lines, with `fflush()` after each line, unless its output may come later (mawk: also -W interactive), not `while read`"
-        Seeks EachCall "read seeks back to the end of each line: `mapfile -t lines < file` reads all at once (bash)"
-        Seeks EachCall "let `awk` read the lines"
+        Reads ReadAhead starts "in parts of 4 KiB: `awk`, sed or another program that reads all lines, not `while read`"
+        StreamReads ReadAhead starts "`awk` that takes all lines, with `fflush()` after each line, unless its output may come later (mawk: also -W interactive), not `while read`"
+        Seeks EachCall "bash: `mapfile -t lines < file` reads all at once, where read seeks back to the end of each line"
+        Seeks EachCall starts "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-        Reopened EachCall "`exec 3>>file` before the loop, and `>&3`, not `>> file`; another number than 3 if the script uses that"
+        Reopened EachCall "bash: `exec {log}>>file` before the loop, and `>&$log`, not `>> file`"
+        Reopened EachCall "`exec 7>>file` before the loop, and `>&7`, not `>> file`; another number than 7 if the script uses that"
+        Reads ReadRun lacks "read of exactly the bytes of a run"
+        StreamReads ReadRun lacks "read of exactly the bytes of a run"
     }
 
     Awk "awk" files [".awk"] programs ["awk", "gawk", "mawk", "nawk", "original-awk"]
@@ -380,6 +417,9 @@ languages! {
         Reads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
         StreamReads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
         Reopened EachCall "no `close(file)` after each line"
+        Reads ReadRun lacks "read of exactly the bytes of a run"
+        StreamReads ReadRun lacks "read of exactly the bytes of a run"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Tcl "Tcl" files [".tcl"] programs ["tclsh", "wish"]
@@ -390,6 +430,7 @@ languages! {
         SocketWrites WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`" => "flush $file"
         Reads ReadAhead "`fconfigure $file -buffersize 65536`"
         StreamReads ReadAhead "`fconfigure $file -buffersize 65536`; read of n characters waits for all of them"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Go "Go" files [] programs []
@@ -432,6 +473,7 @@ languages! {
         StreamReads ReadAhead "socket: no `buffered = false`, and recv or recvLine of one piece"
         StreamReads ReadAhead "pipe, in parts of 4 KiB: no `setStdIoUnbuffered()` or bufSize 0, and readChars of one piece, since it waits for all its bytes"
         NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
+        Seeks EachCall "`pread(file.getFileHandle, addr buffer[0], count, offset)`, `pwrite(file.getFileHandle, addr buffer[0], count, offset)` of the module posix"
     }
 
     Lisp "Lisp" files [".lisp", ".scm"] programs ["sbcl", "guile", "ecl", "clisp", "racket"]
@@ -444,11 +486,14 @@ languages! {
         Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
         StreamReads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
         StreamReads ReadAhead "Guile: `(setvbuf port 'block 65536)`; get-bytevector-n waits for all its bytes"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Fortran "Fortran" files [] programs []
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
+        StreamReads ReadAhead lacks "read that returns the bytes that have arrived"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Pascal "Pascal" files [] programs []
@@ -458,6 +503,7 @@ languages! {
         Reads ReadAhead "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before reset"
         Reads ReadAhead "records: `BlockRead(f, items[0], count)` of an untyped file, `reset(f, SizeOf(item))`"
         StreamReads ReadAhead "`SetTextBuf(t, buffer)` with 65,536 bytes, before reset, and readln"
+        Seeks EachCall "`FpPRead(FileRec(f).Handle, @item, SizeOf(item), offset)`, `FpPWrite(FileRec(f).Handle, @item, SizeOf(item), offset)` of the unit BaseUnix"
     }
 
     Ocaml "OCaml" files [".ml"] programs ["ocaml", "ocamlrun"]
@@ -466,12 +512,15 @@ languages! {
         Writes WriteBuffer "Unix.write: `let channel = Unix.out_channel_of_descr fd`, and output_string" => "flush channel"
         Reads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or input until the block is full or it returns 0 (really_input loses a short last block)"
         StreamReads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or really_input of one piece, since it waits for all its bytes"
+        Seeks EachCall lacks "positional read or write"
     }
 
     R "R" files [".R", ".r"] programs ["R", "Rscript"]
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: `con <- file(path, \"w\")` and `writeLines(text, con)`, not `cat`, which writes each argument" => "flush(con)"
         Writes Join "`cat(paste0(header, body), file = con)`: a call for each argument"
+        StreamReads ReadAhead lacks "read that returns the bytes that have arrived"
+        Seeks EachCall lacks "positional read or write"
     }
 
     Rust "Rust" files [] programs []
@@ -519,22 +568,24 @@ languages! {
 
     => "In general" ends "signals and some ways out flush nothing" {
         Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
-        Writes Join "one record whose pieces lie apart: writev(2), or join them"
-        SocketWrites Join "join the pieces, or all with sendmsg(2) in place of send, with its flags, or with writev(2) of write, continued after a short call"
+        Writes Join "join the pieces of a record in one buffer or string"
+        Writes Join "pieces that lie apart, if the language has it: writev(2)"
+        SocketWrites Join "join the pieces of a message in one buffer or string"
+        SocketWrites Join "pieces that lie apart, if the language has it: sendmsg(2) in place of send, with its flags, or writev(2) of write, continued after a short call"
         SocketWrites WriteBuffer "a buffer of 64 KiB that collects the bytes; send stays, with its flags" => "write(fd, buffer, used)"
         Reads ReadAhead "read 64 KiB at once, and take the pieces from that buffer"
         Reads ReadRun "read exactly the bytes of the run at once, and cut them in memory"
-        StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
+        StreamReads ReadAhead "read up to 64 KiB, if such a read returns the bytes that have arrived, and take the pieces from that buffer"
         StreamReads ReadRun "read exactly the bytes of the message at once, and cut them in memory"
         WritesAt Join "join the pieces in one buffer, and write that once at the offset of the first"
         ReadsAt ReadRun "read the whole range once from the offset of the first, and cut it in memory"
-        Seeks EachCall "pwrite(2), pread(2), if the language has them"
+        Seeks EachCall "a read or write at an offset, if the language has it"
         Tiny EachCall "join the pieces in one buffer or string, and write that once"
-        Many Join "join the pieces in one buffer or string, or pass 1,024 segments to each writev"
+        Many Join "join the pieces in one buffer or string, or pass 1,024 segments to each call"
         Syncs EachCall "let what syncs do so once for several records"
         Datagrams EachCall "put several messages into one datagram, if the receiver takes that"
-        NoDelay EachCall "TCP_NODELAY of tcp(7)"
-        QuickAck EachCall "TCP_QUICKACK of tcp(7) after each read, where the language has it; the first answer of a connection does not wait"
+        NoDelay EachCall "the socket option TCP_NODELAY, where the language has it"
+        QuickAck EachCall "the socket option TCP_QUICKACK after each read, where the language has it; the first answer of a connection does not wait"
         Reopened EachCall "keep it open"
     }
 }

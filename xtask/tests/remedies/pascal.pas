@@ -5,7 +5,7 @@ type
   TItem = array[0..38] of char;
 var
   name, path: string;
-  count, i: longint;
+  count, i, offset: longint;
   t: text;
   typed: file of TItem;
   f: file;
@@ -117,6 +117,47 @@ begin
       t := input;
       SetTextBuf(t, buffer);
       show;
+    end;
+    { "seek-then-transfer/file#read 0" }
+    'seek-then-transfer/file#read 0': begin
+      assign(f, path);
+      reset(f, 1);
+      for i := 0 to count - 1 do begin
+        seek(f, 39 * i);
+        BlockRead(f, item, 39);
+        move(item, items[i], 39);
+      end;
+      fpwrite(1, items[0], 39 * count);
+    end;
+    { "seek-then-transfer/file#read 1" }
+    'seek-then-transfer/file#read 1': begin
+      assign(f, path);
+      reset(f, 1);
+      for i := 0 to count - 1 do begin
+        offset := 39 * i;
+        FpPRead(FileRec(f).Handle, @item, SizeOf(item), offset);
+        move(item, items[i], 39);
+      end;
+      fpwrite(1, items[0], 39 * count);
+    end;
+    { "seek-then-transfer/file#write 0" }
+    'seek-then-transfer/file#write 0': begin
+      assign(f, path);
+      rewrite(f, 1);
+      for i := 0 to count - 1 do begin
+        seek(f, 39 * i);
+        BlockWrite(f, items[i], 39);
+      end;
+    end;
+    { "seek-then-transfer/file#write 1" }
+    'seek-then-transfer/file#write 1': begin
+      assign(f, path);
+      rewrite(f, 1);
+      for i := 0 to count - 1 do begin
+        item := items[i];
+        offset := 39 * i;
+        FpPWrite(FileRec(f).Handle, @item, SizeOf(item), offset);
+      end;
     end;
   else
     halt(2);

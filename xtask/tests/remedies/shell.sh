@@ -15,8 +15,12 @@ case $case in
     ;;
 "reopened/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >> file; done ;;
 "reopened/file 1")
-    exec 3>>file
-    for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >&3; done
+    exec {log}>>file
+    for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >&$log; done
+    ;;
+"reopened/file 2")
+    exec 7>>file
+    for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i" >&7; done
     ;;
 "adjacent-writes/unix 0")
     exec 3<>"/dev/tcp/127.0.0.1/$port"

@@ -106,17 +106,20 @@ fn counted(advisory: &Advisory) -> String {
                 words::grouped(transfers)
             );
         }
-        return match (transfers, advisory.uncounted.is_empty()) {
+        let saves_nothing = |one: &Uncounted| one.at_most_s == Some(0.0);
+        return match (transfers, advisory.uncounted.iter().all(saves_nothing)) {
             (0, _) if unread > 0 => format!(
                 "Nothing is known: {} of the log could not be read, and no other call moves bytes.",
                 words::count(usize::try_from(unread).unwrap_or(usize::MAX), "line")
             ),
             (0, _) => "Nothing to gain: the log has no call that moves bytes.".to_owned(),
             (1, true) => "Nothing to gain: there is one call that moves bytes.".to_owned(),
-            (_, true) if calls(advisory).next().is_none() => format!(
-                "Nothing to gain: none of {} calls that move bytes could be merged with others.",
-                words::grouped(transfers)
-            ),
+            (_, true) if calls(advisory).next().is_none() && advisory.uncounted.is_empty() => {
+                format!(
+                    "Nothing to gain: none of {} calls that move bytes could be merged with others.",
+                    words::grouped(transfers)
+                )
+            }
             (_, true) => format!(
                 "Nothing to gain: of {} calls that move bytes, merging those that could be saves \
                  nothing.",

@@ -8,9 +8,7 @@ use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
-use crate::advisor::wording::remedies::{
-    language_of_remedies, option_of, remedies, reopening, runtime_of,
-};
+use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
 use crate::advisor::wording::sentences::{flushed, serves};
 use crate::model::{
     Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
@@ -81,7 +79,6 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         finding.saving_high_s,
     );
     let kind = finding.key.kind;
-    let runtime = runtime_of(&finding.key, &finding.tally);
     let all_s = advisory.saving_s + advisory.stalled_s;
     let part = if all_s > 0.0 { (finding.saving_s / all_s).clamp(0.0, 1.0) } else { 0.0 };
     Item {
@@ -97,10 +94,7 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         action: shortened(&finding.action, SHOWN_ACTION),
         remedy: Some(match option_of(kind, &finding.key.program) {
             Some(option) => ("Option".to_owned(), vec![option]),
-            None => {
-                let texts = remedies(&finding.key, &finding.tally);
-                (language_of_remedies(runtime, &texts), texts)
-            }
+            None => remedies(&finding.key, &finding.tally),
         }),
         part,
     }
@@ -146,7 +140,7 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
     let runtime = runtime_of(&one.key, &one.tally);
     let mut reason = shortened(brief(&one.reason), SHOWN_SENTENCE);
     if one.reason.starts_with(REOPENED) {
-        reason += &format!(" ({})", reopening(runtime));
+        reason += &format!(" ({})", reopening(runtime, &one.key.program));
     }
     let saving = match one.at_most_s.filter(|saving| *saving > 0.0) {
         Some(saving) => seconds(saving),

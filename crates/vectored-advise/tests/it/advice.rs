@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json as literal};
 use vectored_advise::advisor::wording::sentences::{action, pattern};
-use vectored_advise::advisor::{About, Analysis, Options, advise, merge};
+use vectored_advise::advisor::{About, advise, merge};
 use vectored_advise::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
     Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted,
@@ -13,6 +13,7 @@ use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_report::{TerminalOptions, csv_of, json, parse, terminal};
 
 use crate::damage::{changed, changes, cut, texts_stay_text};
+use crate::rows::tallies;
 
 const HOSTILE: &str = "</script><script>alert(1)</script>|`x`[a](b)\n\u{1b}[2J\u{202e}\"'&*_";
 
@@ -30,7 +31,7 @@ fn host() -> Host {
     host
 }
 
-fn price(target: DescriptorKind, operation: Operation, call_ns: f64) -> Price {
+pub(crate) fn price(target: DescriptorKind, operation: Operation, call_ns: f64) -> Price {
     Price {
         target,
         operation,
@@ -240,7 +241,7 @@ fn nothing() -> Advisory {
 }
 
 /// On a terminal of 80 columns.
-fn table(advisory: &Advisory, top: usize) -> String {
+pub(crate) fn table(advisory: &Advisory, top: usize) -> String {
     let options = TerminalOptions {
         width: 80,
         ..TerminalOptions::default()
@@ -527,8 +528,10 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
     advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
     let text = markdown(&advisory);
-    let remedy = r"between them (\`exec 3>>file\` before the loop, and \`>&3\`, not \`>> file\`; another number than 3 if the script uses that); merging them would save";
+    let remedy = r"between them (bash: \`exec {log}>>file\` before the loop, and \`>&$log\`, not \`>> file\`; or \`exec 7>>file\` before";
     assert!(text.contains(remedy), "{text}");
+    advisory.uncounted[0].key.program = "dash".to_owned();
+    assert!(!markdown(&advisory).contains("bash"));
     // A call that could not be read may move bytes.
     (advisory.transfers, advisory.uncounted) = (0, Vec::new());
     let unread =
@@ -647,18 +650,7 @@ fn what_costs_more_than_it_saves_is_not_counted() {
     };
     let log = "7 1.000000 openat(AT_FDCWD, \"/a\", O_WRONLY) = 3\n".to_owned()
         + &"7 1.000001 write(3, \"x\", 9) = 9\n".repeat(9);
-    let tallies = || {
-        let mut analysis = Analysis::new(Options {
-            shows_all: true,
-            ..Options::default()
-        });
-        analysis.begin_log();
-        let mut reader = vectored_strace::Reader::new(log.as_bytes());
-        while let Some(event) = reader.next().unwrap() {
-            analysis.follow(&event);
-        }
-        analysis.finish()
-    };
+    let tallies = || tallies(&log);
     let doubtful = Price {
         call_high_ns: 1e7,
         ..dear

@@ -2,9 +2,12 @@
 
 use std::path::Path;
 
-use vectored_advise::advisor::{About, Analysis, Options, advise, merge};
+use vectored_advise::advisor::{About, Analysis, Options, Tallies, advise, merge};
 use vectored_advise::model::{Advisory, FindingKind, Runtime};
+use vectored_advise::report::TOP;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
+
+use crate::advice::{price, table};
 
 fn advised(name: &str) -> Advisory {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");
@@ -182,5 +185,85 @@ fn every_transfer_is_in_the_table_of_files_and_descriptors() {
         for one in &advisory.descriptors {
             assert_eq!(one.reason.is_none(), one.counted == one.calls, "{one:?}");
         }
+    }
+}
+
+/// The tallies of a log that has all calls.
+pub(crate) fn tallies(log: &str) -> Tallies {
+    let mut analysis = Analysis::new(Options {
+        shows_all: true,
+        ..Options::default()
+    });
+    analysis.begin_log();
+    let mut reader = vectored_strace::Reader::new(log.as_bytes());
+    while let Some(event) = reader.next().unwrap() {
+        analysis.follow(&event);
+    }
+    analysis.finish()
+}
+
+#[test]
+fn what_cannot_be_typed_is_listed_and_what_starts_a_program_pays_for_that() {
+    let (seek, read) = ("lseek(3, {at}, SEEK_SET) = {at}", "read(3, \"x\", 9) = 9");
+    let at = |number: u64| seek.replace("{at}", &(number * 4096).to_string());
+    let seeks = |number: u64| [at(number), read.to_owned()].join("\n");
+    let wait = "wait4(-1, 0, 0, NULL) = 9";
+    for (program, each, times, reason) in [
+        (
+            "perl",
+            &seeks as &dyn Fn(u64) -> String,
+            90,
+            "Perl has no positional read or write",
+        ),
+        ("php8.2", &seeks, 90, "PHP has no positional read or write"),
+        ("guile", &seeks, 90, "Lisp has no positional read or write"),
+        (
+            "mawk",
+            &|at| [read, read, if at % 9 == 0 { wait } else { read }].join("\n"),
+            90,
+            "awk has no read of exactly the bytes of a run",
+        ),
+        (
+            "dash",
+            &|_| read.to_owned(),
+            90,
+            "the programs that the remedy starts take longer than the calls",
+        ),
+        ("dash", &|_| read.to_owned(), 20_000, ""),
+        ("python3", &seeks, 90, ""),
+        ("unknown", &seeks, 90, ""),
+    ] {
+        let calls = (0..times).map(each).collect::<Vec<_>>().join("\n");
+        let log = format!(
+            "execve(\"/bin/{program}\", [\"x\"], 0x7 /* 9 vars */) = 0\nopenat(AT_FDCWD, \"/a\", O_RDONLY) = 3\n{calls}\n"
+        );
+        let line = |(number, line): (usize, &str)| format!("7 1.{number:06} {line}\n");
+        let log: String = log.lines().enumerate().map(line).collect();
+        let prices = [price(DescriptorKind::File, Operation::Read, 300.0)];
+        let advisory = advise(tallies(&log), &prices, About::default());
+        if reason.is_empty() {
+            let counted = advisory.findings.len();
+            assert_eq!(
+                (counted, advisory.uncounted.len()),
+                (1, 0),
+                "{program} {advisory:?}"
+            );
+            let all_s = 300e-9 * times as f64;
+            let starts_s = if program == "dash" { 0.003 } else { 0.0 };
+            assert!(advisory.saving_s <= all_s - starts_s, "{program}");
+            continue;
+        }
+        assert_eq!(advisory.findings, [], "{program}");
+        assert_eq!(advisory.uncounted[0].reason, reason, "{program}");
+        let text = table(&advisory, TOP).replace("\n  ", " ");
+        let listed = format!("{reason}; {program} (");
+        let is_said =
+            text.contains(&listed) && text.contains("merging those that could be saves nothing");
+        assert!(is_said && !text.contains("at most"), "{text}");
+        assert_eq!(
+            merge(&[advisory.clone(), advisory]).uncounted.len(),
+            1,
+            "{program}"
+        );
     }
 }

@@ -7,6 +7,7 @@ use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::most_used;
+use crate::advisor::wording::remedies::{lack, starts};
 use crate::advisor::wording::sentences::{action, pattern};
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Skipped, StallTally, Tally, Uncounted,
@@ -39,40 +40,54 @@ pub const UNPRICED: &str = "what such a call costs is not known";
 /// The reason why a finding is not counted whose saving is probably below 0.
 pub const DEARER: &str = "the copies that merging needs may cost more than the calls";
 
-/// Prices the findings of tallies. A finding without a price is listed.
+/// The reason why a finding is not counted whose remedy starts programs.
+pub const STARTS: &str = "the programs that the remedy starts take longer than the calls";
+
+/// Whether a finding is not counted for this reason only because of prices or its language.
+pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
+    [UNPRICED, DEARER, STARTS].contains(&&*one.reason)
+        || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)
+}
+
+/// Prices the findings of tallies. A finding without a price, or whose language lacks the remedy, is listed.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory {
     fold_files(&mut tallies);
     let counted = std::mem::take(&mut tallies.findings);
-    let (counted, useless): (Vec<_>, Vec<_>) = counted
-        .into_iter()
-        .map(|(key, tally)| (price(&key, &tally, prices), key, tally))
-        .partition(|(saving, ..)| saving.is_some_and(|saving| saving.s >= 0.0));
-    for (saving, key, tally) in useless {
-        let reason = if saving.is_some() { DEARER } else { UNPRICED };
-        let known = tallies.uncounted.entry((key, reason.to_owned()));
-        join(known.or_default(), &tally);
+    let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
+    for (key, tally) in counted {
+        let reason = match (lack(&key, &tally), price(&key, &tally, prices)) {
+            (Some(lack), _) => lack,
+            (_, None) => UNPRICED.to_owned(),
+            (_, Some(saving)) if saving.s >= 0.0 => {
+                priced.push((saving, key, tally));
+                continue;
+            }
+            _ if starts(&key, &tally) > 0 => STARTS.to_owned(),
+            _ => DEARER.to_owned(),
+        };
+        join(tallies.uncounted.entry((key, reason)).or_default(), &tally);
     }
-    let finding = |(saving, key, tally): (Option<Saving>, FindingKey, Tally)| {
-        let saving = saving.unwrap_or_default();
-        Finding {
-            pattern: pattern(&key, &tally),
-            action: action(&key, &tally),
-            saving_s: saving.s,
-            saving_low_s: saving.low_s,
-            saving_high_s: saving.high_s,
-            key,
-            tally,
-        }
+    let finding = |(saving, key, tally): (Saving, FindingKey, Tally)| Finding {
+        pattern: pattern(&key, &tally),
+        action: action(&key, &tally),
+        saving_s: saving.s,
+        saving_low_s: saving.low_s,
+        saving_high_s: saving.high_s,
+        key,
+        tally,
     };
     let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
         pattern: pattern(&key, &tally),
-        at_most_s: price(&key, &tally, prices).map(|saving| saving.high_s.max(0.0)),
+        at_most_s: match lack(&key, &tally) {
+            Some(_) => Some(0.0),
+            None => price(&key, &tally, prices).map(|saving| saving.high_s.max(0.0)),
+        },
         key,
         reason,
         tally,
     };
     // Both are sorted by key already, and the sort is stable.
-    let mut findings: Vec<Finding> = counted.into_iter().map(finding).collect();
+    let mut findings: Vec<Finding> = priced.into_iter().map(finding).collect();
     sort::sort_by(&mut findings, |one, other| {
         other.saving_s.total_cmp(&one.saving_s)
     });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vectored_machine::model::Price;
 
-use crate::advisor::findings::advise::{About, DEARER, UNPRICED, advise};
+use crate::advisor::findings::advise::{About, advise, is_priced_out};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::join_use;
@@ -53,7 +53,7 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
         join(known.or_default(), &finding.tally);
     }
     for uncounted in &advisory.uncounted {
-        if uncounted.reason == UNPRICED || uncounted.reason == DEARER {
+        if is_priced_out(uncounted) {
             // Another advisory may have its price.
             let known = tallies.findings.entry(uncounted.key.clone());
             join(known.or_default(), &uncounted.tally);

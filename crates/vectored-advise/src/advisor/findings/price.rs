@@ -2,6 +2,7 @@
 
 use vectored_machine::model::{DescriptorKind, FAST_IOVECS, Operation, Price};
 
+use crate::advisor::wording::remedies::starts;
 use crate::model::{FindingKey, FindingKind, StallTally, Tally};
 
 /// A saved time and its interval; below 0 if time is lost.
@@ -36,7 +37,8 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
     let saved_calls = tally.calls.saturating_sub(tally.merged_calls) as f64;
     if key.kind == FindingKind::SeekThenTransfer {
         let modelled = saving(price, 0.0, saved_calls * price.seek_ns);
-        return Some(at_least_entries(modelled, saved_calls, price, 0.0));
+        let saved = at_least_entries(modelled, saved_calls, price, 0.0);
+        return Some(less_starts(saved, starts(key, tally)));
     }
     let (batch_ns, added_ns) = match key.kind {
         FindingKind::ManySegments => (0.0, 0.0),
@@ -49,7 +51,21 @@ pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving
     let calls = saved_calls * answer_share(key.target, tally, price)
         + medium_calls(tally) * (medium_share(price) - 1.0);
     let modelled = saving(price, calls, besides_ns);
-    Some(at_least_entries(modelled, saved_calls, price, added_ns))
+    let saved = at_least_entries(modelled, saved_calls, price, added_ns);
+    Some(less_starts(saved, starts(key, tally)))
+}
+
+/// What the start of a program takes, its `fork` and `execve`, with the least and the most, in s. The times of a log have what strace adds.
+const START_S: [f64; 3] = [0.003, 0.002, 0.004];
+
+/// A saving less the starts of the programs that the remedy needs.
+fn less_starts(saving: Saving, starts: u64) -> Saving {
+    let [s, least_s, most_s] = START_S.map(|one| one * starts as f64);
+    Saving {
+        s: saving.s - s,
+        low_s: saving.low_s - most_s,
+        high_s: saving.high_s - least_s,
+    }
 }
 
 /// The time that stalls lost: at least 38 ms each, at most all that they waited.

@@ -4,7 +4,8 @@ use vectored_machine::model::DescriptorKind;
 
 use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::languages::{
-    FLUSH, Language, Remedy, RemedyKind, Way, language_of, remedies_of, runtime_of_program,
+    FLUSH, Language, Mark, Remedy, RemedyKind, Way, bare_name, language_of, remedies_of,
+    runtime_of_interpreter, runtime_of_program,
 };
 use crate::model::{FindingKey, FindingKind, Runtime, Tally};
 
@@ -18,16 +19,6 @@ pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {
 /// The language of a runtime; `In general` if it is unknown.
 pub fn language(runtime: Option<Runtime>) -> &'static str {
     language_of(runtime).name
-}
-
-/// The language of a runtime, above remedies: with its ways out that lose what is in a buffer, if a remedy has one.
-pub fn language_of_remedies(runtime: Option<Runtime>, remedies: &[&str]) -> String {
-    let Language { name, ends, .. } = language_of(runtime);
-    if remedies.iter().any(|text| text.contains(FLUSH)) {
-        format!("{name} ({ends})")
-    } else {
-        (*name).to_owned()
-    }
 }
 
 /// Options of known programs that make their calls larger.
@@ -75,32 +66,105 @@ fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
     }
 }
 
-/// The remedies of a way in a language, of these kinds; the general ones if the language has none.
-fn remedies_for(way: Way, kinds: &[RemedyKind], runtime: Option<Runtime>) -> Vec<&'static str> {
-    let of = |runtime, way| {
-        let fits = |one: &&Remedy| one.way == way && kinds.contains(&one.kind);
-        let texts = remedies_of(runtime).filter(fits).map(|one| one.text);
-        texts.collect::<Vec<&str>>()
-    };
-    let texts = of(runtime, way);
-    if texts.is_empty() { of(None, way) } else { texts }
-}
-
-/// Alternative changes to the program, each for another way to have made the calls. The calls named may
-/// transfer only a part, unless the text says otherwise.
-pub fn remedies(key: &FindingKey, tally: &Tally) -> Vec<&'static str> {
-    let runtime = runtime_of(key, tally);
-    let kinds = remedy_kinds(key, tally);
-    let mut texts = remedies_for(way_of(key.kind, key.target), &kinds[..], runtime);
-    if key.kind == FindingKind::Stall {
-        texts.extend(remedies_for(Way::NoDelay, &[RemedyKind::EachCall], runtime));
+/// The rows of a way in a language, of these kinds; the general ones if the language has none, those with calls of section 2 only if
+/// the language is unknown.
+fn rows_for(
+    way: Way,
+    kinds: &[RemedyKind],
+    runtime: Option<Runtime>,
+    program: &str,
+) -> Vec<&'static Remedy> {
+    let suits = |one: &&Remedy| kinds.contains(&one.kind) && suits(one.text, runtime, program);
+    let of = |runtime, way| remedies_of(runtime).filter(move |one| one.way == way);
+    let own: Vec<&Remedy> = of(runtime, way).filter(suits).collect();
+    // Who can set no offset of a call makes no calls at offsets either: a library does.
+    let is_at_offset = matches!(way, Way::WritesAt | Way::ReadsAt);
+    let mut seeks = of(runtime, Way::Seeks).filter(|one| is_at_offset && one.mark == Mark::Lacks);
+    let is_for_all = |one: &&Remedy| runtime.is_none() || !one.text.contains("(2)");
+    match (own.is_empty(), seeks.next()) {
+        (true, Some(lack)) => vec![lack],
+        (true, None) => of(None, way).filter(suits).filter(is_for_all).collect(),
+        (false, _) if own.iter().all(|one| one.mark == Mark::Lacks) => own,
+        (false, _) => own
+            .into_iter()
+            .filter(|one| one.mark != Mark::Lacks)
+            .collect(),
     }
-    texts
 }
 
-/// The change in a program that opens a file for each write.
-pub fn reopening(runtime: Option<Runtime>) -> &'static str {
-    remedies_for(Way::Reopened, &[RemedyKind::EachCall], runtime)[0]
+/// Whether a text with the name of an interpreter in front is for this one, or may be: a script has its own name.
+fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
+    let begin = text.split([':', ',']).next().unwrap_or(text);
+    let named = runtime_of_interpreter(begin.to_ascii_lowercase().as_bytes());
+    named.is_none()
+        || named != runtime
+        || runtime_of_interpreter(program.as_bytes()) != runtime
+        || bare_name(program.as_bytes()) == begin.to_ascii_lowercase().as_bytes()
+}
+
+/// The rows for a finding.
+fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
+    let kinds = remedy_kinds(key, tally);
+    let runtime = runtime_of(key, tally);
+    rows_for(way_of(key.kind, key.target), &kinds, runtime, &key.program)
+}
+
+/// Why no change to the program can be typed: its language lacks the call.
+pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
+    let rows = rows_of(key, tally);
+    let lack = rows.iter().find(|one| one.mark == Mark::Lacks)?;
+    let has_option = option_of(key.kind, &key.program).is_some();
+    (!has_option).then(|| format!("{} has no {}", language(runtime_of(key, tally)), lack.text))
+}
+
+/// How often a program starts that the remedy needs: once for each run, or for each opening of a file that is read as a whole.
+pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
+    let has_option = option_of(key.kind, &key.program).is_some();
+    if has_option
+        || rows_of(key, tally)
+            .iter()
+            .any(|one| one.mark != Mark::Starts)
+    {
+        return 0;
+    }
+    let at_most = if tally.ends.is_empty() { tally.openings.max(1) } else { u64::MAX };
+    tally.runs.min(at_most)
+}
+
+/// Alternative changes to the program, each for another way to have made the calls, under the name of the language, with its ways out
+/// that lose what is in a buffer, if a change has one. The calls named may transfer only a part, unless the text says otherwise.
+pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) {
+    let runtime = runtime_of(key, tally);
+    let mut rows = rows_of(key, tally);
+    if key.kind == FindingKind::Stall {
+        rows.extend(rows_for(
+            Way::NoDelay,
+            &[RemedyKind::EachCall],
+            runtime,
+            &key.program,
+        ));
+    }
+    let Language { name, ends, .. } = language_of(runtime);
+    let has_buffer = rows.iter().any(|one| one.kind == RemedyKind::WriteBuffer);
+    let name = if has_buffer { format!("{name} ({ends})") } else { (*name).to_owned() };
+    (
+        name,
+        rows.into_iter().map(|one| text_in(runtime, one)).collect(),
+    )
+}
+
+/// The text of a row. Code of the general ones is in C.
+fn text_in(runtime: Option<Runtime>, row: &Remedy) -> &'static str {
+    let is_own = runtime.is_none() || remedies_of(runtime).any(|own| own == row);
+    let end = if is_own { None } else { row.text.find(FLUSH) };
+    &row.text[..end.unwrap_or(row.text.len())]
+}
+
+/// The changes in a program that opens a file for each write.
+pub fn reopening(runtime: Option<Runtime>, program: &str) -> String {
+    let rows = rows_for(Way::Reopened, &[RemedyKind::EachCall], runtime, program);
+    let texts: Vec<&str> = rows.iter().map(|one| one.text).collect();
+    texts.join("; or ")
 }
 
 #[cfg(test)]
@@ -137,7 +201,8 @@ mod tests {
     fn every_remedy_is_in_the_list_of_those_that_are_tried() {
         let mut list = String::new();
         for runtime in runtimes() {
-            for Remedy { way, text, .. } in remedies_of(runtime) {
+            let rows = remedies_of(runtime).filter(|one| one.mark != Mark::Lacks);
+            for Remedy { way, text, .. } in rows {
                 let name = WAYS.iter().find(|(of, _)| of == way).unwrap().1;
                 // A call that takes the place of another keeps its flags: the signal of a closed socket may end the program.
                 assert!(!text.contains("MSG_"), "{text}");
@@ -169,12 +234,18 @@ mod tests {
                 (Way::Tiny, &[EachCall]),
             ] {
                 for kind in kinds {
-                    let texts = remedies_for(way, &[*kind], runtime);
-                    assert!(!texts.is_empty(), "{runtime:?} {way:?} {kind:?}");
-                    let rows = remedies_of(runtime).chain(remedies_of(None));
-                    let mut others = rows.filter(|one| one.kind != *kind);
-                    let wrong = others.find(|one| one.way == way && texts.contains(&one.text));
-                    assert_eq!(wrong, None);
+                    let rows = rows_for(way, &[*kind], runtime, "");
+                    assert!(!rows.is_empty(), "{runtime:?} {way:?} {kind:?}");
+                    for row in rows {
+                        assert_eq!(row.kind, if row.way == way { *kind } else { EachCall });
+                        // What a language has no row for is said without code, and the language is not left to find the call.
+                        let is_own =
+                            runtime.is_none() || remedies_of(runtime).any(|own| own == row);
+                        let text = text_in(runtime, row);
+                        let is_code =
+                            text.contains('`') || text.contains(" if ") || text.contains("(2)");
+                        assert!(is_own || !is_code, "{runtime:?} {way:?}: {text}");
+                    }
                 }
             }
         }
