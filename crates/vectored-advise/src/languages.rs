@@ -138,6 +138,12 @@ pub(crate) struct Language {
     files: &'static [&'static str],
     /// The programs that run its scripts or byte code, without a version.
     programs: &'static [&'static str],
+    /// What tells its compiled programs: the begin of the name of a library that they need, and a text that they hold; either may be
+    /// empty. The first block with a sign in a program tells its
+    /// language: C is the last, since programs of many languages have its signs.
+    signs: &'static [(&'static str, &'static str)],
+    /// What has several threads read, and write, through one buffer.
+    pub(crate) threads: &'static [&'static str],
     /// The ways out of a program that write nothing of a buffer.
     pub(crate) ends: &'static str,
     remedies: &'static [Remedy],
@@ -145,12 +151,15 @@ pub(crate) struct Language {
 
 /// The language of a runtime.
 pub(crate) fn language_of(runtime: Option<Runtime>) -> &'static Language {
-    let mut languages = LANGUAGES.iter();
-    let known = languages.find(|language| language.runtime == runtime);
-    known.unwrap_or(&LANGUAGES[LANGUAGES.len() - 1])
+    let by = |runtime| {
+        LANGUAGES
+            .iter()
+            .find(|language| language.runtime == runtime)
+    };
+    by(runtime).or_else(|| by(None)).unwrap_or(&LANGUAGES[0])
 }
 
-/// The remedies of a language; those for a way that it lacks are in the last block.
+/// The remedies of a language; those for a way that it lacks are in the block of other languages.
 pub(crate) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'static Remedy> {
     let shared = match runtime {
         Some(Runtime::C | Runtime::Cpp) => C_AND_CPP,
@@ -184,6 +193,19 @@ pub(crate) fn bare_name(path: &[u8]) -> &[u8] {
     let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let length = name.iter().rposition(|byte| !is_version(byte));
     &name[..length.map_or(0, |last| last + 1)]
+}
+
+/// Whether a program runs scripts of a language without a block, so that its own says nothing of the remedy.
+pub fn interprets_others(path: &[u8]) -> bool {
+    let names = [last_part(path), bare_name(path)];
+    let mut others = language_of(None).programs.iter();
+    others.any(|other| names.contains(&other.as_bytes()))
+}
+
+/// The runtime of a compiled program, by its signs.
+pub(crate) fn runtime_by_signs(has: impl Fn(&(&str, &str)) -> bool) -> Option<Runtime> {
+    let mut languages = LANGUAGES.iter();
+    languages.find(|one| one.signs.iter().any(&has))?.runtime
 }
 
 /// The language that has a name in one of its lists.
@@ -255,11 +277,30 @@ macro_rules! not_a_buffer {
 }
 
 macro_rules! languages {
-    ($($runtime:ident $name:literal files $files:tt programs $programs:tt ends $ends:literal { $($rows:tt)* })* => $general:literal ends $last:literal { $($general_rows:tt)* }) => {
+    ($($runtime:ident $name:literal
+        $(files [$($file:literal),*])? $(programs [$($program:literal),*])? $(signs [$($sign:expr),*])? $(threads [$($thread:literal),*])?
+        ends $ends:literal { $($rows:tt)* })*) => {
         pub(crate) const LANGUAGES: &[Language] = &[
-            $(Language { runtime: Some(Runtime::$runtime), name: $name, files: &$files, programs: &$programs, ends: $ends, remedies: rows!($($rows)*) },)*
-            Language { runtime: None, name: $general, files: &[], programs: &[], ends: $last, remedies: rows!($($general_rows)*) },
+            $(Language {
+                runtime: runtime!($runtime),
+                name: $name,
+                files: &[$($($file),*)?],
+                programs: &[$($($program),*)?],
+                signs: &[$($($sign),*)?],
+                threads: &[$($($thread),*)?],
+                ends: $ends,
+                remedies: rows!($($rows)*),
+            },)*
         ];
+    };
+}
+
+macro_rules! runtime {
+    (Other) => {
+        None
+    };
+    ($runtime:ident) => {
+        Some(Runtime::$runtime)
     };
 }
 
@@ -293,7 +334,8 @@ languages! {
         QuickAck EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)` after each recv"
     }
 
-    Java "Java" files [] programs ["java"]
+    Java "Java" programs ["java"]
+        signs [("libjli.so", ""), ("libjvm.so", "")]
         ends "no way out flushes, nor does the end of main" {
         Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream, PrintStream or PrintWriter, no `new PrintWriter(out, true)`, which flushes each println" => "out.flush()"
         Writes Join "FileChannel: `channel.write(new ByteBuffer[] {a, b})`"
@@ -433,7 +475,36 @@ languages! {
         Seeks EachCall lacks "positional read or write"
     }
 
-    Go "Go" files [] programs []
+    // The first of those with texts: vectored, in Rust, has the texts of this table.
+    Rust "Rust"
+        signs [("", "/rustc/"), ("", "/usr/src/rustc-"), ("", "library/std/src")]
+        ends "process::exit, exec, abort and signals flush nothing" {
+        Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
+        Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, file)`" => "file.flush()"
+        Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
+        SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
+        SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, stream)`" => "stream.flush()"
+        SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, with feed in place of send; or one write_all_buf of all that waits"
+        Reads ReadAhead "`BufReader::with_capacity(65536, file)`; where the buffer ends, read returns less: repeat it until the block is full or it returns 0"
+        Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, file)`"
+        StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`; where the buffer ends, read returns less: read_exact"
+        StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, stream)`"
+        WritesAt Join "with the crate vectored: `gather.write_all_at(&file, &segments, offset)` of a vectored::Gather"
+        ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
+        Seeks EachCall "`file.write_all_at(data, offset)`, `file.read_exact_at(data, offset)` of std::os::unix::fs::FileExt"
+        Tiny EachCall "with the crate vectored: `gather.write_all(&fd, &segments)` of a vectored::Gather copies the small ones"
+        Many Join "with the crate vectored: `vectored::write_all(&fd, &segments)` takes lists of any length"
+        Syncs EachCall "write several records, then `file.sync_data()`, then answer for all of them"
+        Datagrams EachCall "`libc::sendmmsg(fd, messages.as_mut_ptr(), count, 0)`; quinn-udp for UDP"
+        NoDelay EachCall "`stream.set_nodelay(true)`"
+    }
+
+    Go "Go"
+        signs [("", "\x04\0\0\0Go\0\0")]
+        threads [
+            "no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536)",
+            "one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits"
+        ]
         ends "no way out flushes, nor does the end of main" {
         Writes WriteBuffer "`w := bufio.NewWriterSize(file, 65536)`" => "w.Flush()"
         Writes Join "`file.Write(bytes.Join([][]byte{header, body}, nil))`"
@@ -465,7 +536,8 @@ languages! {
         QuickAck EachCall "`inet:setopts(Socket, [{raw, 6, 12, <<1:32/native>>}])`, which is TCP_QUICKACK, after each recv"
     }
 
-    Nim "Nim" files [] programs []
+    Nim "Nim"
+        signs [("", "(Attempt to read from nil?)")]
         ends "no way out writes a string" {
         Writes WriteBuffer "in parts of 4 KiB: append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
         SocketWrites WriteBuffer "`text.add(part)`" => "socket.send(text)"
@@ -489,14 +561,16 @@ languages! {
         Seeks EachCall lacks "positional read or write"
     }
 
-    Fortran "Fortran" files [] programs []
+    Fortran "Fortran"
+        signs [("libgfortran.so", "_gfortran_set_args")]
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
         StreamReads ReadAhead lacks "read that returns the bytes that have arrived"
         Seeks EachCall lacks "positional read or write"
     }
 
-    Pascal "Pascal" files [] programs []
+    Pascal "Pascal"
+        signs [("", "FPC 3.")]
         ends "no way out flushes a file but that of output" {
         Writes WriteBuffer "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before rewrite" => "Flush(t)"
         Writes WriteBuffer "records: an array of them, and an untyped file, `rewrite(f, SizeOf(item))`" => "BlockWrite(f, items[0], count)"
@@ -507,6 +581,7 @@ languages! {
     }
 
     Ocaml "OCaml" files [".ml"] programs ["ocaml", "ocamlrun"]
+        signs [("", "OCAMLRUNPARAM")]
         ends "Unix._exit, exec and signals flush nothing" {
         Writes WriteBuffer "no `flush channel`, print_endline or %! after each line" => "flush channel"
         Writes WriteBuffer "Unix.write: `let channel = Unix.out_channel_of_descr fd`, and output_string" => "flush channel"
@@ -523,29 +598,8 @@ languages! {
         Seeks EachCall lacks "positional read or write"
     }
 
-    Rust "Rust" files [] programs []
-        ends "process::exit, exec, abort and signals flush nothing" {
-        Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
-        Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, file)`" => "file.flush()"
-        Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
-        SocketWrites Join "with the crate vectored: `gather.write_all(&stream, &segments)` of a vectored::Gather"
-        SocketWrites WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, stream)`" => "stream.flush()"
-        SocketWrites Join "with tokio: FramedQueue of the crate vectored-codec in place of FramedWrite, with feed in place of send; or one write_all_buf of all that waits"
-        Reads ReadAhead "`BufReader::with_capacity(65536, file)`; where the buffer ends, read returns less: repeat it until the block is full or it returns 0"
-        Reads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, file)`"
-        StreamReads ReadAhead "`BufReader::with_capacity(65536, stream)`; where the buffer ends, read returns less: read_exact"
-        StreamReads ReadAhead "records, with the crate vectored: `vectored::ScatterReader::with_capacity(65536, stream)`"
-        WritesAt Join "with the crate vectored: `gather.write_all_at(&file, &segments, offset)` of a vectored::Gather"
-        ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
-        Seeks EachCall "`file.write_all_at(data, offset)`, `file.read_exact_at(data, offset)` of std::os::unix::fs::FileExt"
-        Tiny EachCall "with the crate vectored: `gather.write_all(&fd, &segments)` of a vectored::Gather copies the small ones"
-        Many Join "with the crate vectored: `vectored::write_all(&fd, &segments)` takes lists of any length"
-        Syncs EachCall "write several records, then `file.sync_data()`, then answer for all of them"
-        Datagrams EachCall "`libc::sendmmsg(fd, messages.as_mut_ptr(), count, 0)`; quinn-udp for UDP"
-        NoDelay EachCall "`stream.set_nodelay(true)`"
-    }
-
-    Cpp "C++" files [] programs []
+    Cpp "C++"
+        signs [("libstdc++.so", ""), ("libc++.so", "")]
         ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
         Writes WriteBuffer "stream, in parts of 8 KiB: `'\\n'`, not `std::endl`, no `std::unitbuf`" => "file.flush()"
         Writes WriteBuffer "cout, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
@@ -556,17 +610,16 @@ languages! {
         Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
 
-    C "C" files [] programs []
-        ends "quick_exit, _exit, exec, abort and signals flush nothing" {
-        Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
-        Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
-        Writes Join "`writev(fd, iov, count)`"
-        Writes Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
-        Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
-        Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
-    }
-
-    => "In general" ends "signals and some ways out flush nothing" {
+    // A language without a block of its own.
+    Other "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4"]
+        signs [
+            ("libR.so", ""), ("libgfortran", ""), ("libphobos", ""), ("libdruntime", ""), ("libHS", ""), ("libgnat", ""),
+            ("libcob", ""), ("libswipl", ""), ("libtcl", ""), ("libmono", ""), ("libjulia", ""), ("liboctave", ""),
+            ("libswift", ""), ("libobjc", ""), ("libcamlrun", ""), ("libasmrun", ""), ("libgforth", ""), ("libffi-plat", ""),
+            ("libpython", ""), ("libperl", ""), ("libruby", ""), ("libguile", ""), ("", "GHC"), ("", "caml_"), ("", "Gforth"),
+            ("", "SBCL"), ("", "zig version")
+        ]
+        ends "signals and some ways out flush nothing" {
         Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
         Writes Join "join the pieces of a record in one buffer or string"
         Writes Join "pieces that lie apart, if the language has it: writev(2)"
@@ -587,6 +640,22 @@ languages! {
         NoDelay EachCall "the socket option TCP_NODELAY, where the language has it"
         QuickAck EachCall "the socket option TCP_QUICKACK after each read, where the language has it; the first answer of a connection does not wait"
         Reopened EachCall "keep it open"
+    }
+
+    C "C"
+        signs [
+            ("libc.", "\0fopen"), ("libc.", "\0setvbuf"), ("libc.", "\0fwrite"), ("libc.", "\0fputs"), ("libc.", "\0fputc"),
+            ("libc.", "\0putc"), ("libc.", "\0puts"), ("libc.", "\0putchar"), ("libc.", "\0printf"), ("libc.", "\0fprintf"),
+            ("libc.", "\0vfprintf"), ("libc.", "\0__printf_chk"), ("libc.", "\0__fprintf_chk"), ("libc.", "\0fread"),
+            ("libc.", "\0fgets"), ("libc.", "\0fgetc"), ("libc.", "\0getc"), ("libc.", "\0getline")
+        ]
+        ends "quick_exit, _exit, exec, abort and signals flush nothing" {
+        Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
+        Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
+        Writes Join "`writev(fd, iov, count)`"
+        Writes Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
+        Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
+        Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
 }
 

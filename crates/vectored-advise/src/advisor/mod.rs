@@ -22,13 +22,14 @@ mod tracker;
 pub mod wording;
 
 pub use crate::advisor::analysis::Analysis;
-pub use crate::advisor::descriptors::runtime::{interprets_others, runtime_of_executable};
+pub use crate::advisor::descriptors::runtime::runtime_of_executable;
 pub use crate::advisor::findings::advise::{About, UNPRICED, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::named_files::{RunFiles, WrittenFile, unescaped};
 pub use crate::advisor::findings::price::{Saving, operation_of, price};
 pub use crate::advisor::findings::tallies::Tallies;
 pub use crate::advisor::options::{Look, Options, Seen};
+pub use crate::languages::interprets_others;
 
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,9 @@ use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
 use crate::advisor::wording::sentences::{flushed, serves};
+use crate::languages::language_of;
 use crate::model::{
-    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Runtime, Tally, Uncounted,
+    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Tally, Uncounted,
 };
 use crate::report::figures::{seconds, shortened, span};
 
@@ -153,21 +154,17 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
             awaited(&one.tally)
         );
     }
-    // Go moves a goroutine from thread to thread.
-    if runtime != Some(Runtime::Go) || !reason.starts_with("several threads") {
-        return format!("{reason}; merging them would save at most {saving}");
-    }
-    let remedy = match operation_of(&one.key) {
-        Operation::Read => {
-            "no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536)"
-                .to_owned()
-        }
-        Operation::Write => format!(
-            "one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits{},",
-            flushed(one.key.target, &one.tally)
-        ),
+    let threads = language_of(runtime).threads;
+    let (place, end) = match operation_of(&one.key) {
+        Operation::Read => (0, String::new()),
+        Operation::Write => (1, flushed(one.key.target, &one.tally) + ","),
     };
-    format!("{reason}; if {remedy} saves at most {saving}")
+    match threads.get(place) {
+        Some(remedy) if reason.starts_with("several threads") => {
+            format!("{reason}; if {remedy}{end} saves at most {saving}")
+        }
+        _ => format!("{reason}; merging them would save at most {saving}"),
+    }
 }
 
 /// Whether a reason not to count calls asks for another log.

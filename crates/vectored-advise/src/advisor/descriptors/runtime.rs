@@ -1,29 +1,6 @@
 //! The runtime of a program, from its executable: what that itself needs, not its libraries.
 
-use crate::languages::{Runtime, last_part, runtime_of_program};
-
-/// Whether a program runs scripts of another language, so that its own says nothing of the remedy.
-pub fn interprets_others(path: &[u8]) -> bool {
-    const NAMES: [&str; 14] = [
-        "busybox",
-        "swipl",
-        "gprolog",
-        "octave",
-        "octave-cli",
-        "julia",
-        "mono",
-        "dotnet",
-        "gforth",
-        "bc",
-        "dc",
-        "gnuplot",
-        "sqlite3",
-        "m4",
-    ];
-    let is_version = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-');
-    let name = String::from_utf8_lossy(last_part(path)).into_owned();
-    NAMES.contains(&name.as_str()) || NAMES.contains(&name.trim_end_matches(is_version))
-}
+use crate::languages::{Runtime, last_part, runtime_by_signs, runtime_of_program};
 
 /// Whether a file is a library, or its binding, that transfers at offsets on its own: of a database or of arrays.
 pub(crate) fn is_database_library(path: &[u8]) -> bool {
@@ -41,58 +18,9 @@ pub(crate) fn is_database(path: &[u8]) -> bool {
     ENDS.iter().any(|end| path.ends_with(end.as_bytes()))
 }
 
-/// Parts of the names of libraries of languages that have no remedies of their own.
-const OTHER_LIBRARIES: [&str; 22] = [
-    "libR.so",
-    "libgfortran",
-    "libphobos",
-    "libdruntime",
-    "libHS",
-    "libgnat",
-    "libcob",
-    "libswipl",
-    "libtcl",
-    "libmono",
-    "libjulia",
-    "liboctave",
-    "libswift",
-    "libobjc",
-    "libcamlrun",
-    "libasmrun",
-    "libgforth",
-    "libffi-plat",
-    "libpython",
-    "libperl",
-    "libruby",
-    "libguile",
-];
-
-/// Functions of stdio that write and read.
-const STDIO: [&[u8]; 18] = [
-    b"\0fopen",
-    b"\0setvbuf",
-    b"\0fwrite",
-    b"\0fputs",
-    b"\0fputc",
-    b"\0putc",
-    b"\0puts",
-    b"\0putchar",
-    b"\0printf",
-    b"\0fprintf",
-    b"\0vfprintf",
-    b"\0__printf_chk",
-    b"\0__fprintf_chk",
-    b"\0fread",
-    b"\0fgets",
-    b"\0fgetc",
-    b"\0getc",
-    b"\0getline",
-];
-
 /// The runtime by the bytes of an executable file; `None` if they do not tell.
 ///
-/// A script with `#!` has the runtime of its interpreter. A program is one of C only if it takes functions of stdio from a C library, and
-/// neither needs a library of another language nor holds the texts of its runtime.
+/// A script with `#!` has the runtime of its interpreter.
 pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     if let Some(rest) = file.strip_prefix(b"#!") {
         let line = rest.split(|&byte| byte == b'\n').next()?;
@@ -105,60 +33,21 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
             _ => runtime_of_program(interpreter),
         };
     }
-    let has = |text: &[u8]| file.windows(text.len()).any(|window| window == text);
     let segments = segments(file)?;
-    let notes = segments.iter().filter(|segment| segment.kind == 4);
-    let is_of_go = |note: &Segment| {
-        let end = note.offset.saturating_add(note.bytes.min(4096));
-        let text = file.get(note.offset..end).unwrap_or_default();
-        text.windows(4).any(|name| name == b"Go\0\0")
-    };
-    if notes.into_iter().any(is_of_go) {
-        return Some(Runtime::Go);
-    }
-    // A program of Free Pascal needs no library.
+    // A static program needs no library.
     let needed = needed_libraries(file, &segments).unwrap_or_default();
     let needs = |name: &str| {
         needed
             .iter()
             .any(|library| library.starts_with(name.as_bytes()))
     };
-    // The main program is in Fortran, not a library of it.
-    if needs("libgfortran.so") && has(b"_gfortran_set_args") {
-        return Some(Runtime::Fortran);
-    }
-    if needs("libstdc++.so") || needs("libc++.so") {
-        return Some(Runtime::Cpp);
-    }
-    // The launchers of a JDK: `javac`, `javap`, `jar`.
-    if needs("libjli.so") || needs("libjvm.so") {
-        return Some(Runtime::Java);
-    }
-    if is_of_rust(file) {
-        return Some(Runtime::Rust);
-    }
-    if has(b"(Attempt to read from nil?)") {
-        return Some(Runtime::Nim);
-    }
-    if has(b"FPC 3.") {
-        return Some(Runtime::Pascal);
-    }
-    if has(b"OCAMLRUNPARAM") {
-        return Some(Runtime::Ocaml);
-    }
-    // Haskell, OCaml, Forth, SBCL, Zig.
-    let others = [&b"GHC"[..], b"caml_", b"Gforth", b"SBCL", b"zig version"];
-    let others = others.into_iter().any(has) || OTHER_LIBRARIES.into_iter().any(needs);
-    let has_stdio = STDIO.iter().any(|name| has(name));
-    let is_c = (needs("libc.so") || needs("libc.musl")) && has_stdio && !others;
-    is_c.then_some(Runtime::C)
-}
-
-/// Whether a file has the paths of Rust's standard library; Debian builds that itself.
-fn is_of_rust(file: &[u8]) -> bool {
-    let paths = [&b"/rustc/"[..], b"/usr/src/rustc-", b"library/std/src"];
-    let has = |path: &&[u8]| file.windows(path.len()).any(|window| window == *path);
-    paths.iter().any(has)
+    let holds = |text: &str| {
+        let mut places = file.windows(text.len());
+        places.any(|place| place == text.as_bytes())
+    };
+    runtime_by_signs(|&(library, text)| {
+        (library.is_empty() || needs(library)) && (text.is_empty() || holds(text))
+    })
 }
 
 /// A segment of an ELF file.
@@ -226,6 +115,7 @@ fn number(file: &[u8], at: usize, bytes: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::interprets_others;
 
     #[test]
     fn a_program_is_named_after_its_runtime_or_opens_its_library() {
@@ -254,20 +144,24 @@ mod tests {
             assert!(interprets_others(name.as_bytes()), "{name}");
         }
         assert!(!interprets_others(b"/usr/bin/cat"));
+        let with = |text: &[u8]| of(&[b"\x7fELF\x02\x01", &[0; 58][..], text].concat());
         for text in [
             "/rustc/5980/library",
             "/usr/src/rustc-1.63.0/library",
             "library/std/src/io",
         ] {
-            assert!(is_of_rust(text.as_bytes()), "{text}");
+            assert_eq!(with(text.as_bytes()), Some(Runtime::Rust), "{text}");
         }
         // Static programs.
-        let with = |text: &[u8]| of(&[b"\x7fELF\x02\x01", &[0; 58][..], text].concat());
         assert_eq!(
             with(b"FPC 3.2.2 [2021/05/16] for x86_64 - Linux"),
             Some(Runtime::Pascal)
         );
         assert_eq!(with(b"\0OCAMLRUNPARAM\0"), Some(Runtime::Ocaml));
+        assert_eq!(
+            with(b"\x04\0\0\0\x53\0\0\0\x04\0\0\0Go\0\0"),
+            Some(Runtime::Go)
+        );
         assert_eq!(with(b"\0printf\0"), None);
         // This test itself.
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
