@@ -12,7 +12,7 @@ use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
-use crate::advisor::findings::tally::{bound, join};
+use crate::advisor::findings::tally::{add_ends, bound, join};
 use crate::advisor::findings::uses::DescriptorUses;
 use crate::advisor::runs::barriers::{Barrier, PAUSE, delay_in_words};
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
@@ -342,7 +342,7 @@ impl PatternCounts {
                 self.entries[any_file as usize].1.counts.join(own);
             }
         }
-        let mut own: BTreeMap<(FindingKey, String), Tally> = BTreeMap::new();
+        let mut own: BTreeMap<(FindingKey, Option<String>), Tally> = BTreeMap::new();
         for (mut key, entry) in self.entries {
             let Counts {
                 mut tally,
@@ -357,9 +357,10 @@ impl PatternCounts {
             // Threads to which strace was attached count as one process, elsewhere.
             tally.processes = tally.processes.max(1);
             tally.files = named_files(files);
-            // The order of the names stays.
-            for (call, _) in tally.ends.iter_mut().filter(|(call, _)| call == PAUSE) {
-                *call = call.replace("--max-delay", &delay_in_words(max_delay_ns));
+            if let Some(place) = tally.ends.iter().position(|(call, _)| call == PAUSE) {
+                let (_, times) = tally.ends.remove(place);
+                let pause = format!("a pause of more than {}", delay_in_words(max_delay_ns));
+                add_ends(&mut tally.ends, &pause, times);
             }
             tally.sites = sites
                 .iter()
@@ -385,7 +386,7 @@ impl PatternCounts {
                 steps: key.pattern.steps().iter().map(step_in_words).collect(),
             };
             let reason = key.reason.map(|reason| reason.in_words(max_delay_ns));
-            let known = own.entry((named, reason.unwrap_or_default())).or_default();
+            let known = own.entry((named, reason)).or_default();
             // Both may have counted the same ones.
             let processes = known.processes.max(tally.processes);
             let openings = known.openings.max(tally.openings);
@@ -393,9 +394,9 @@ impl PatternCounts {
             (known.processes, known.openings) = (processes, openings);
         }
         for ((named, reason), tally) in own {
-            let known = match &*reason {
-                "" => into.findings.entry(named).or_default(),
-                _ => into.uncounted.entry((named, reason)).or_default(),
+            let known = match reason {
+                None => into.findings.entry(named).or_default(),
+                Some(reason) => into.uncounted.entry((named, reason)).or_default(),
             };
             join(known, &tally);
         }

@@ -473,8 +473,8 @@ pub(crate) const SLOW_PEERS: [&str; 2] = [
 ];
 /// What [`Barrier::Closed`] is called in a finding.
 pub(crate) const CLOSE: &str = "close";
-/// What [`Barrier::Gap`] is called in a finding, until `--max-delay` takes the place of the last word.
-pub(crate) const PAUSE: &str = "a pause of more than --max-delay";
+/// What [`Barrier::Gap`] is called until a finding has its length.
+pub(crate) const PAUSE: &str = "a pause of unknown length";
 /// The reason of [`Barrier::Reopened`].
 pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
 const READ_ELSEWHERE: &str =
