@@ -39,11 +39,7 @@ impl Tail {
         let mut before = end;
         loop {
             let equals = memrchr(b'=', &call[..before])?;
-            // A name and two brackets come before.
-            if equals < 3 {
-                return None;
-            }
-            if call[equals - 1] == b' ' && call.get(equals + 1) == Some(&b' ') {
+            if call[..equals].ends_with(b" ") && call.get(equals + 1) == Some(&b' ') {
                 return Some(Self {
                     equals,
                     end,

@@ -250,7 +250,7 @@ pub(crate) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
         return Ok(None);
     }
     let descriptor = arguments.descriptor()?;
-    let is_shared = has(flags, b"MAP_SHARED", 1) || has(flags, b"MAP_SHARED_VALIDATE", 1);
+    let is_shared = has(flags, b"MAP_SHARED", 1) || has(flags, b"MAP_SHARED_VALIDATE", 0);
     Ok((descriptor.number >= 0).then_some(Action::Map {
         descriptor,
         writes_through: is_shared && has(protection, b"PROT_WRITE", 2),

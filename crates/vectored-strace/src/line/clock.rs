@@ -22,17 +22,17 @@ pub(crate) struct Clock {
     base_ns: u64,
     /// The last absolute time.
     last_ns: u64,
+    /// The time of the last line that had one.
+    pub(crate) now_ns: Option<u64>,
     /// Whether any time was relative to the line before.
     pub(crate) relative: bool,
-    /// Whether there was a time.
-    has_begun: bool,
 }
 
 impl Clock {
     /// Converts the time of the next line to ns since the origin that all lines of the log share.
     pub(crate) fn read(&mut self, stamp: Timestamp) -> u64 {
-        let is_first = !std::mem::replace(&mut self.has_begun, true);
-        match stamp {
+        let is_first = self.now_ns.is_none();
+        let now_ns = match stamp {
             // If the first time is 0, or a time is smaller than the one before, the log is one of `-r`.
             Timestamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
                 self.later(ns)
@@ -51,17 +51,9 @@ impl Clock {
                 self.base_ns.saturating_add(now_ns)
             }
             Timestamp::SinceLast(ns) => self.later(ns),
-        }
-    }
-
-    /// The time of the last line that had one.
-    pub(crate) fn now(&self) -> Option<u64> {
-        let now_ns = if self.relative {
-            self.base_ns
-        } else {
-            self.base_ns.saturating_add(self.last_ns)
         };
-        self.has_begun.then_some(now_ns)
+        self.now_ns = Some(now_ns);
+        now_ns
     }
 
     /// The time `ns` after the line before.

@@ -124,7 +124,7 @@ impl Prefix {
         for _ in 0..2 {
             self.expect(line, b":")?;
             let (number, digits) = leading(&line[self.end..])?;
-            if number >= 60 || digits != 2 || whole > 24 * 60 {
+            if number >= 60 || digits != 2 || whole >= 24 * 60 {
                 return Err(SkipReason::NotALine);
             }
             whole = whole * 60 + number;
@@ -255,6 +255,7 @@ mod tests {
             "12",
             "12:00 f(",
             "12:60:00 f(",
+            "24:00:00 f(",
             "12:0:00 f(",
             "5000000 f(",
             "1.2.3 f(",

@@ -196,12 +196,10 @@ impl<R: Read> Reader<R> {
                 Ok(false) => (),
                 Err(reason) => {
                     self.skip(reason);
-                    self.joined.clear();
-                    self.in_joined = true;
                     self.has_site = false;
                     self.parsed = ParsedLine {
                         number: self.lines.count,
-                        began_ns: self.clock.now().filter(|_| !self.times_are_void),
+                        began_ns: self.clock.now_ns.filter(|_| !self.times_are_void),
                         kind: LineKind::Unread,
                         ..ParsedLine::default()
                     };

@@ -69,9 +69,7 @@ impl UnfinishedCalls {
         let call = self.by_thread.remove(&thread)?;
         self.threads.remove(thread);
         self.bytes -= call.text.len();
-        if call.name.call.makes_threads() {
-            self.forking.retain(|forking| *forking != thread);
-        }
+        self.forking.retain(|forking| *forking != thread);
         Some(call)
     }
 

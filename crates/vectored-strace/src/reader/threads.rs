@@ -67,16 +67,12 @@ impl ThreadTracker {
     /// Records that a call returned this new thread.
     pub(crate) fn created(&mut self, thread: u32) {
         self.known.insert(thread);
-        if self.first != Some(thread) {
-            self.alive.insert(thread);
-        }
+        self.alive.insert(thread);
     }
 
     /// Records that strace attached to this thread.
     pub(crate) fn attached(&mut self, thread: u32) {
-        if self.first != Some(thread) {
-            self.alive.insert(thread);
-        }
+        self.alive.insert(thread);
     }
 
     /// Records the end of this thread. If one thread is left, strace stops naming it.

@@ -116,6 +116,8 @@ fn lines_that_could_not_be_used_name_their_file() {
 #[test]
 fn a_fork_comes_before_the_lines_of_a_child_that_runs_before_the_call_returns() {
     let log = b"1 vfork( <unfinished ...>\n\
+                1 <... vfork resumed>) = 3\n\
+                1 vfork( <unfinished ...>\n\
                 2 close(3) = 0\n\
                 2 execve(\"/bin/true\", [\"true\"], 0x1) = 0\n\
                 1 <... vfork resumed>) = 2\n";
@@ -124,9 +126,18 @@ fn a_fork_comes_before_the_lines_of_a_child_that_runs_before_the_call_returns() 
         .iter()
         .map(|event| event.split(" = ").next().unwrap())
         .collect();
-    assert_eq!(names, ["1 vfork", "2 close", "2 execve"]);
-    assert!(events[0].contains("Fork { child: 2"), "{events:?}");
-    assert_eq!(counts.calls, 3);
+    assert_eq!(names, ["1 vfork", "1 vfork", "2 close", "2 execve"]);
+    assert!(events[1].contains("Fork { child: 2"), "{events:?}");
+    assert_eq!(counts.calls, 4);
+}
+
+#[test]
+fn a_thread_that_was_announced_is_not_the_first_one() {
+    for announcement in ["clone(flags=SIGCHLD) = 12", "strace: Process 12 attached"] {
+        let log = format!("{announcement}\n[pid 12] close(3) = 0\n");
+        let (events, _) = events_of(&mut Reader::new(log.as_bytes()));
+        assert!(events.last().unwrap().starts_with("12 close"), "{events:?}");
+    }
 }
 
 fn list(folder: &Path) -> Vec<PathBuf> {
