@@ -255,3 +255,21 @@ fn places<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
     let names: Vec<String> = all.into_iter().map(place).collect();
     Some(format!("{on} {}", names.join(", ")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn techniques_that_compete_have_colours_of_their_own() {
+        for rivals in [
+            ["write-each", "copy-then-write", "writev", "adaptive"],
+            ["read-each", "read-then-split", "readv", "adaptive"],
+            ["read-write", "copy-file-range", "splice", "sendfile"],
+        ] {
+            let mut hues = rivals.map(|name| Words::of(TechniqueName::new(name)).hue);
+            hues.sort_unstable();
+            assert!(hues.windows(2).all(|pair| pair[0] != pair[1]), "{rivals:?}");
+        }
+    }
+}

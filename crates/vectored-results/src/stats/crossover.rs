@@ -235,7 +235,7 @@ impl<'a> Bracket<'a> {
         }
         // Rarely, a difference that is significant over all rounds is not over the common ones.
         let (first, last) = (steps.first()?, steps.last()?);
-        if steps.len() < 2 || first.middle >= 0.0 || last.middle <= 0.0 {
+        if first.middle >= 0.0 || last.middle <= 0.0 {
             return None;
         }
         let of = |value: fn(&Step<'_>) -> f64| -> Vec<f64> { steps.iter().map(value).collect() };

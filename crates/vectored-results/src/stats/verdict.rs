@@ -291,7 +291,7 @@ pub fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
     };
     let ratios: Vec<(usize, f64, usize)> = sampled.iter().map(|&index| of(index)).collect();
     let &(first, ratio, _) = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    if ratio <= 1.0 || ratios.len() == 1 {
+    if ratio <= 1.0 {
         return Some(first);
     }
     let least = ratios
@@ -350,8 +350,11 @@ mod tests {
 
     #[test]
     fn too_few_rounds_decide_nothing() {
-        let cell = evidence(&[series(150.0, 0.0, 19, 0), series(100.0, 0.0, 19, 1)]);
-        assert_eq!(decide([&cell]), [Decision::Open]);
+        for (rounds, is_behind) in [(19, false), (20, true)] {
+            let cell = evidence(&[150.0, 100.0].map(|ns| series(ns, 0.0, rounds, 0)));
+            assert_eq!(decide([&cell]) == [Decision::Faster], is_behind);
+            assert_eq!(cell.is_behind(0), is_behind);
+        }
         let cell = evidence(&[series(100.0, 0.0, 19, 0), series(100.0, 0.0, 19, 1)]);
         assert_eq!(decide([&cell]), [Decision::Open]);
     }
@@ -363,6 +366,11 @@ mod tests {
         assert!(loud.aa_separated());
         assert!((loud.noise_floor - 0.05).abs() < 1e-9);
         assert_eq!(decide([&loud]), [Decision::Open]);
+        // An A/A pair that does not differ hides nothing, however wide its interval is.
+        let aa = series(100.0, 0.5, 40, 9);
+        let wide = weigh(&rivals(&[&a, &b]), &[100.0; 40], &aa).unwrap();
+        assert!(!wide.aa_separated() && wide.noise_floor > 0.05);
+        assert_eq!(decide([&wide]), [Decision::Faster]);
         // A tie is not called either, where floors cannot be told apart.
         assert_eq!(decide([&loud_evidence([&b, &b])]), [Decision::Open]);
         assert_eq!(decide([&evidence(&[a, b])]), [Decision::Faster]);
@@ -376,6 +384,12 @@ mod tests {
         let mut run = vec![undecided; 300];
         run.push(cell);
         assert_eq!(decide(&run).last(), Some(&Decision::Open));
+    }
+
+    #[test]
+    fn the_looks_share_the_level() {
+        let shares = LOOKS.iter().map(|&rounds| 1.0 / look_factor(rounds));
+        assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::iter::zip;
 
 use vectored::CostModel;
 use vectored_results::model::{Cell, Drain, ModelSource, Results, Target, TechniqueName, Verdict};
-use vectored_results::stats::judge;
+use vectored_results::stats::{RefinementRequest, crossovers, judge, refinement_requests};
 
 use crate::samples::{WRITES, cell, sentences, table, technique};
 
@@ -79,6 +79,22 @@ fn where_one_technique_wins_everywhere_that_is_the_answer() {
         costs.copy_segment_ns = 20.0;
     });
     insta::assert_snapshot!(sentences(&run_on(machine)).join("\n"));
+}
+
+#[test]
+fn lists_with_another_answer_are_named() {
+    let mut results = run_on(machine());
+    for cell in results
+        .cells
+        .iter_mut()
+        .filter(|cell| cell.segment_count < 1000)
+    {
+        (cell.verdict, cell.winner) = (Verdict::Faster, Some(TechniqueName::COPY_THEN_WRITE));
+    }
+    results.find(Vec::new());
+    let said = &sentences(&results)[0];
+    let expected = "pipe: 2 and 16 segments: always copy; 1000: copy below ";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]
@@ -171,6 +187,9 @@ fn sizes_without_a_winner_end_a_rule() {
     let after = &sentences(&results)[0];
     let rule = "copy up to 16 B and from 16 KiB on, probably copy between; never";
     assert!(after.contains(rule), "{after}");
+    (results.cells[0].verdict, results.cells[0].winner) = (Verdict::Open, None);
+    let last = &sentences(&results)[0];
+    assert!(last.contains(": copy from 16 KiB on"), "{last}");
 }
 
 #[test]
@@ -323,4 +342,64 @@ fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
     assert!(bad.regret_p95.unwrap() > 0.5, "{bad:?}");
     let shown = table(&results, 100);
     assert_eq!(shown.matches("pipe, calibrated").count(), 1, "{shown}");
+}
+
+/// Lists at these sizes: the logarithm of the time of copying ÷ gathering, and the range over which the rounds spread.
+fn priced(sizes: &[(usize, f64, f64)], rounds: usize) -> Vec<Cell> {
+    let turn = |round: usize| ((round * 37 + 11) % 101) as f64 / 100.0 - 0.5;
+    let of = |&(bytes, ln, spread): &(usize, f64, f64)| {
+        let mut pair = [WRITES[1], WRITES[2]].map(|name| technique(name, 0.0, 1.0, None));
+        let time = |round| Some(1000.0 * f64::exp(ln + spread * turn(round)));
+        pair[0].samples_ns = (0..rounds).map(time).collect();
+        pair[1].samples_ns = vec![Some(1000.0); rounds];
+        Cell {
+            rounds: rounds as u32,
+            floor_samples_ns: vec![1000.0; rounds],
+            aa_samples_ns: vec![Some(1000.0); rounds],
+            ..cell(Target::Pipe, bytes, Verdict::Open, pair.into())
+        }
+    };
+    let mut cells: Vec<Cell> = sizes.iter().map(of).collect();
+    judge(&mut cells, &WRITES);
+    cells
+}
+
+#[test]
+fn an_interval_is_between_sure_sizes_or_around_a_doubtful_one() {
+    let sure = [(64, -0.5, 0.0), (1024, 0.5, 0.0)];
+    let doubtful = [(16, -0.5, 0.0), (256, 0.01, 0.2), (4096, 0.5, 0.0)];
+    for (sizes, places, wanted) in [
+        (&sure[..], [256.0, 64.0, 1024.0], Some(256)),
+        (&doubtful[..], [247.5, 200.0, 305.7], None),
+    ] {
+        let all = priced(sizes, 40);
+        let cells: Vec<&Cell> = all.iter().collect();
+        let requests = refinement_requests(&cells, &WRITES);
+        let size = requests.iter().find_map(|request| match request {
+            RefinementRequest::Size { bytes, .. } => Some(*bytes),
+            RefinementRequest::Rounds { .. } => None,
+        });
+        assert_eq!(size, wanted);
+        let [found] = &crossovers(&cells)[..] else {
+            panic!("no crossover of {sizes:?}");
+        };
+        let [at, low, high] = places;
+        assert_eq!(
+            (found.at_bytes, found.low_bytes, found.high_bytes),
+            (at, low, high)
+        );
+    }
+    // Nothing is said of what it costs to be wrong at sizes within the interval.
+    let mut results = run_on(machine());
+    results.cells = priced(&sure, 40);
+    results.find(Vec::new());
+    let said = said_of(&results, 1000).unwrap();
+    assert_eq!(said, "Copy below 256 B [64, 1024], gather above.");
+}
+
+#[test]
+fn too_few_rounds_recommend_nothing() {
+    for (rounds, choice) in [(19, None), (20, Some(TechniqueName::COPY_THEN_WRITE))] {
+        assert_eq!(priced(&[(64, 0.0, 0.0)], rounds)[0].choice, choice);
+    }
 }

@@ -3,9 +3,9 @@
 use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
 use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
 use vectored_results::model::{
-    Cell, Conditions, Crossover, DirectIo, Drain, LeftOut, OpenBecause, RankFigures, Results,
-    SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict, WriterFigures,
-    ZerocopyCounts,
+    Cell, Conditions, Coordination, Crossover, DirectIo, Drain, LeftOut, OpenBecause, Rank,
+    RankFigures, Results, SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict,
+    WriterFigures, ZerocopyCounts,
 };
 use vectored_results::report::measured;
 use vectored_results::stats::Latencies;
@@ -313,6 +313,13 @@ pub fn with_every_field() -> Results {
         bytes_per_s: 1e9,
         stragglers: vec![1],
     });
+    all.ranks = vec![Rank::default(), Rank::default()];
+    all.coordination = Some(Coordination {
+        samples: 1000,
+        median_ns: 5e4,
+        p99_ns: Some(9e4),
+    });
+    let cell = &mut all.cells[0];
     cell.techniques[1].zerocopy = Some(ZerocopyCounts {
         sends: 9,
         copied: 9,

@@ -4,7 +4,7 @@
 use vectored_report::words::{bytes, capital, three_digits};
 use vectored_report::{Block, Sentence};
 
-use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName, Verdict};
+use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName};
 use crate::report::crossover_text::place;
 use crate::report::measured::Group;
 use crate::report::shape_text::{SIZE, shape_in_words};
@@ -127,10 +127,10 @@ fn dearest<'a>(
     cells
         .iter()
         .copied()
-        .filter(|cell| cell.verdict == Verdict::Faster)
+        .filter(|cell| cell.winner == Some(to))
         .filter(|cell| cell.swept_bytes().is_some_and(|bytes| within(bytes as f64)))
         .filter_map(|cell| Some((cell, pair(cell, of, to)?)))
-        .filter(|(_, pair)| pair.separated() && pair.ratio > 1.0)
+        .filter(|(_, pair)| pair.separated())
         .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio))
         .map(|(cell, pair)| (cell, pair.ratio))
 }
