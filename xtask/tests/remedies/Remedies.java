@@ -77,6 +77,19 @@ class Remedies {
                 lines.flush();
                 out.flush();
             }
+            case "adjacent-writes/file#random 0" -> {
+                var file = new RandomAccessFile(path, "rw");
+                for (byte[] part : parts)
+                    file.write(part);
+            }
+            case "adjacent-writes/file#random 1" -> {
+                var file = new RandomAccessFile(path, "rw");
+                OutputStream out;
+                out = new BufferedOutputStream(new FileOutputStream(file.getFD()), 65536);
+                for (byte[] part : parts)
+                    out.write(part);
+                out.flush();
+            }
             case "adjacent-writes/unix 0" -> {
                 var out = connect().socket().getOutputStream();
                 each(part -> out.write(part));

@@ -28,7 +28,9 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
             shortened(&skipped.reason, SHOWN_SENTENCE)
         ));
     }
-    let reasons = advisory.uncounted.iter().map(|one| &*one.reason);
+    // A command was traced with all options.
+    let from_logs = advisory.uncounted.iter().filter(|_| !advisory.is_command);
+    let reasons = from_logs.map(|one| &*one.reason);
     let mut lacks: Vec<&str> = Vec::new();
     for lack in reasons.filter(|reason| is_lack_of_the_log(reason)) {
         if !lacks.contains(&lack) {

@@ -6,6 +6,7 @@
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
+use crate::advisor::findings::advise::is_priced_out;
 use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
@@ -180,7 +181,7 @@ fn brief(reason: &str) -> &str {
         .unwrap_or(reason)
 }
 
-pub(super) fn used(one: &DescriptorUse) -> Used {
+pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Used {
     let verb = match (one.operation, one.calls) {
         (Operation::Read, 1) => "read",
         (Operation::Read, _) => "reads",
@@ -207,11 +208,19 @@ pub(super) fn used(one: &DescriptorUse) -> Used {
         Some(reason) => format!(": {}", shortened(brief(reason), SHOWN_SENTENCE)),
         None => String::new(),
     };
-    let counted = match (one.counted, one.listed, neither) {
-        (_, 0, 0) => "all could be merged".to_owned(),
-        (0, _, 0) => format!("all listed{why}"),
-        (0, 0, _) => format!("none could be merged{why}"),
-        (counted, listed, neither) => {
+    let is_it = |key: &FindingKey, tally: &Tally| {
+        (&key.program, operation_of(key), &tally.path) == (&one.program, one.operation, &one.path)
+    };
+    let mut findings = advisory.findings.iter();
+    let has_finding = findings.any(|finding| is_it(&finding.key, &finding.tally));
+    let mut listed = advisory.uncounted.iter().filter(|_| !has_finding);
+    let priced_out = listed.find(|other| is_priced_out(other) && is_it(&other.key, &other.tally));
+    let counted = match (priced_out, one.counted, one.listed, neither) {
+        (Some(other), 1.., 0, _) => format!("listed: {}", other.reason),
+        (_, _, 0, 0) => "all could be merged".to_owned(),
+        (_, 0, _, 0) => format!("all listed{why}"),
+        (_, 0, 0, _) => format!("none could be merged{why}"),
+        (_, counted, listed, neither) => {
             let parts = [
                 (counted, "could be merged"),
                 (listed, "listed"),

@@ -96,7 +96,7 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
                 words::count(more, "smaller one")
             )),
         },
-        uses: uses.iter().map(|one| used(one)).collect(),
+        uses: uses.iter().map(|one| used(advisory, one)).collect(),
         more_uses: match advisory.descriptors.len() - uses.len() {
             _ if uses.is_empty() => None,
             more => more_in_json(more, "descriptor"),

@@ -462,6 +462,8 @@ fn what_the_log_lacks_is_said_once() {
     advisory.uncounted[0].at_most_s = Some(1.0);
     advisory.uncounted = vec![advisory.uncounted[0].clone(); 3];
     advisory.descriptors[0].reason = Some(lack.to_owned());
+    assert!(advisory.is_command && !table(&advisory, TOP).contains("To trace again"));
+    advisory.is_command = false;
     let text = table(&advisory, TOP);
     let times = |words: &str| text.matches(words).count();
     assert_eq!(

@@ -375,6 +375,14 @@ fn datagrams_are_listed_whatever_their_addresses() {
     let heard = "datagrams datagram 2→1: sendto 5 (a read or write of a terminal, a device or another special descriptor between them)";
     check(&[socket, send, receive, send], &[heard]);
     check(&[socket, receive, receive], &[]);
+    // Where the kernel tells strace nothing of local sockets, -yy shows no kind, and another text after `connect`.
+    let local = "socket(AF_UNIX, SOCK_DGRAM|SOCK_CLOEXEC, 0) = 3<UNIX:[7]>";
+    let connect = r#"connect(3<UNIX:[7]>, {sa_family=AF_UNIX, sun_path="/dev/log"}, 110) = 0"#;
+    let send = r#"sendto(3<UNIX:[7->8]>, "x"..., 20, MSG_NOSIGNAL, NULL, 0) = 20"#;
+    check(&[local, connect, send, send], &[listed]);
+    let other = &send.replace("[7->8]", "[70->8]");
+    let unknown = "adjacent-writes unknown 2→1: sendto 5 (the log does not say what the descriptor leads to: trace again with -yy)";
+    check(&[local, connect, other, other], &[unknown]);
 }
 
 /// As `-xx` writes them.

@@ -210,7 +210,9 @@ impl Tracker {
             FdKind::Unknown => is_first,
             known => known == kind || is_other && is_first,
         };
-        if !(both_sockets || is_first && fits || is_other && kind == open_file.kind) {
+        let is_same =
+            kind == FdKind::Socket && socket_number(&open_file.text) == socket_number(text);
+        if !(both_sockets || is_same || is_first && fits || is_other && kind == open_file.kind) {
             return false;
         }
         self.end_all_runs(key);
@@ -368,6 +370,11 @@ fn turn_to_fifo(open_file: &mut OpenFile) {
 }
 
 /// The more exact of a known kind and the kind that the log shows.
+/// The begin of the text of a socket, up to its number: `UNIX:[7` of `UNIX:[7->8]`.
+fn socket_number(text: &[u8]) -> Option<&[u8]> {
+    text.split(|&byte| matches!(byte, b'-' | b']')).next()
+}
+
 fn refined(known: FdKind, shown: FdKind) -> FdKind {
     match (known, shown) {
         (FdKind::Unknown | FdKind::Socket, shown) => shown,
