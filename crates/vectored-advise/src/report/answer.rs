@@ -3,12 +3,10 @@
 use vectored_report::words;
 
 use crate::advisor::UNPRICED;
+use crate::advisor::findings::advise::LITTLE_S;
 use crate::advisor::runs::barriers::SLOW_PEERS;
 use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
 use crate::report::figures::{seconds, span};
-
-/// Below this time the answer is "Little to gain": no user notices it, whatever the program takes.
-const LITTLE_S: f64 = 100e-6;
 
 /// The answer: the largest saving, or that there is nothing to gain. A larger one that is listed and not counted follows
 /// it, or precedes it if the counted one is little.

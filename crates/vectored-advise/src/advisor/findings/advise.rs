@@ -10,7 +10,8 @@ use crate::advisor::findings::uses::most_used;
 use crate::advisor::wording::remedies::{lack, starts};
 use crate::advisor::wording::sentences::{action, pattern};
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, Skipped, StallTally, Tally, Uncounted,
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Skipped, StallTally, Tally,
+    Uncounted,
 };
 
 /// The parts of an advisory besides the findings.
@@ -43,10 +44,38 @@ pub const DEARER: &str = "the copies that merging needs may cost more than the c
 /// The reason why a finding is not counted whose remedy starts programs.
 pub const STARTS: &str = "the programs that the remedy starts take longer than the calls";
 
-/// Whether a finding is not counted for this reason only because of prices or its language.
+/// The reason why a few reads of a file of the system are not counted: their code is not the user's.
+pub const SYSTEM: &str = "a library or the interpreter reads a file of the system";
+
+/// Below this time a saving is little: no user notices it, whatever the program takes.
+pub(crate) const LITTLE_S: f64 = 100e-6;
+
+/// Whether a finding is not counted for this reason only because of prices, or of who could change the code.
 pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
-    [UNPRICED, DEARER, STARTS].contains(&&*one.reason)
+    [UNPRICED, DEARER, STARTS, SYSTEM].contains(&&*one.reason)
         || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)
+}
+
+/// Why a finding is not counted, unless it is.
+fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option<String> {
+    let in_system = |path: &String| {
+        let mut folders = ["/usr/", "/lib", "/etc/"].iter();
+        folders.any(|folder| path.starts_with(folder))
+    };
+    let mut files = tally.files.iter().map(|file| file.path.as_ref());
+    let reason = match (lack(key, tally), saving) {
+        (Some(lack), _) => return Some(lack),
+        (_, None) => UNPRICED,
+        (_, Some(saving)) if saving.s < 0.0 && starts(key, tally) > 0 => STARTS,
+        (_, Some(saving)) if saving.s < 0.0 => DEARER,
+        (_, Some(saving)) if saving.s < LITTLE_S && key.kind == FindingKind::SmallReads => {
+            return files
+                .all(|path| path.is_some_and(in_system))
+                .then(|| SYSTEM.to_owned());
+        }
+        _ => return None,
+    };
+    Some(reason.to_owned())
 }
 
 /// Prices the findings of tallies. A finding without a price, or whose language lacks the remedy, is listed.
@@ -55,17 +84,11 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     let counted = std::mem::take(&mut tallies.findings);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
     for (key, tally) in counted {
-        let reason = match (lack(&key, &tally), price(&key, &tally, prices)) {
-            (Some(lack), _) => lack,
-            (_, None) => UNPRICED.to_owned(),
-            (_, Some(saving)) if saving.s >= 0.0 => {
-                priced.push((saving, key, tally));
-                continue;
-            }
-            _ if starts(&key, &tally) > 0 => STARTS.to_owned(),
-            _ => DEARER.to_owned(),
-        };
-        join(tallies.uncounted.entry((key, reason)).or_default(), &tally);
+        let saving = price(&key, &tally, prices);
+        match priced_out(&key, &tally, saving) {
+            Some(reason) => join(tallies.uncounted.entry((key, reason)).or_default(), &tally),
+            None => priced.push((saving.unwrap_or_default(), key, tally)),
+        }
     }
     let finding = |(saving, key, tally): (Saving, FindingKey, Tally)| Finding {
         pattern: pattern(&key, &tally),
@@ -79,8 +102,10 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
         pattern: pattern(&key, &tally),
         at_most_s: match lack(&key, &tally) {
-            Some(_) => Some(0.0),
-            None => price(&key, &tally, prices).map(|saving| saving.high_s.max(0.0)),
+            None if reason != SYSTEM => {
+                price(&key, &tally, prices).map(|saving| saving.high_s.max(0.0))
+            }
+            _ => Some(0.0),
         },
         key,
         reason,
