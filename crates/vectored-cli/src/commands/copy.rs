@@ -193,15 +193,30 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. Several techniques have their shares.
 fn in_words(copied: Copied) -> String {
-    let of = match copied.technique {
-        Technique::CopyFileRange => " of copy_file_range",
-        Technique::Sendfile => " of sendfile",
-        Technique::Splice => " of splice",
-        _ => "",
+    let techniques = [
+        (Technique::ReadWrite, "reading and writing"),
+        (Technique::CopyFileRange, "copy_file_range"),
+        (Technique::Sendfile, "sendfile"),
+        (Technique::Splice, "splice"),
+    ];
+    let used = techniques.map(|(technique, name)| (name, copied.bytes_by(technique)));
+    let used: Vec<_> = used.iter().filter(|(_, bytes)| *bytes > 0).collect();
+    let (call, of) = match used[..] {
+        [] | [&("reading and writing", _)] => ("read", String::new()),
+        [(name, _)] => ("call", format!(" of {name}")),
+        _ => {
+            let share = |(name, bytes): &&(&str, u64)| {
+                format!(
+                    "{:.1} % by {name}",
+                    *bytes as f64 * 100.0 / copied.bytes as f64
+                )
+            };
+            let shares: Vec<String> = used.iter().map(share).collect();
+            ("call", format!("; {}", shares.join(", ")))
+        }
     };
-    let call = if of.is_empty() { "read" } else { "call" };
     let s = if copied.calls == 1 { "" } else { "s" };
     format!("{} bytes, {} {call}{s}{of}", copied.bytes, copied.calls)
 }

@@ -151,17 +151,12 @@ impl Copy<'_, '_> {
         self.before.set(before);
         self.options = std::mem::take(&mut self.options).limit(most);
         let part = self.options.copy(self.from, self.to);
-        let mut part = part.map_err(|error| HolesError::Part(before, error))?;
-        let bytes = part.bytes;
-        if let Some(copied) = self.copied {
-            part.calls += copied.calls;
-            part.bytes += copied.bytes;
-            if bytes == 0 {
-                part.technique = copied.technique;
-            }
+        let part = part.map_err(|error| HolesError::Part(before, error))?;
+        match &mut self.copied {
+            Some(copied) => copied.join(part),
+            None => self.copied = Some(part),
         }
-        self.copied = Some(part);
-        Ok(bytes)
+        Ok(part.bytes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which technique copies, and with what buffer.
 
 use super::Technique;
+use super::contest::TRIAL_BYTES;
 use super::run::{Plan, SMALL_BYTES};
 use crate::cost::{CostModel, TargetKind};
 use crate::sys::open_file::{CopyEnd, FileKind};
@@ -17,6 +18,9 @@ const PAGE_NS: f64 = 500.0;
 /// of its own. Measured on ext4 (Linux 6.18), whole processes: `copy_file_range` took 0.97 of the time at 1 MiB, 1.04 at 4 MiB and
 /// 1.15 at 64 MiB: it writes 64 KiB at a time. At 64 KiB, where no buffer is touched, the call took 0.38.
 const LARGE_FILE_BYTES: u64 = 4 << 20;
+
+/// The size of a copy that measures itself: twice what the first comparison copies.
+const MEASURED_BYTES: u64 = 16 << 20;
 
 /// The size of a pipe of Linux. A pipe of another system becomes as large when it is used.
 pub(super) const USUAL_PIPE_BYTES: usize = 1 << 16;
@@ -69,8 +73,17 @@ pub(super) fn plan(
         FileKind::Fifo | FileKind::Socket => most_bytes.min(USUAL_PIPE_BYTES),
         _ => most_bytes.min(SMALL_BYTES),
     };
+    let expected_bytes = from.bytes.min(wishes.limit);
+    let is_measured = wishes.technique.is_none()
+        && wishes.buffer_bytes.is_none()
+        && wishes.model.is_none()
+        && technique == Technique::ReadWrite
+        && (from.kind, to.kind) == (FileKind::Regular, FileKind::Regular)
+        && !is_within
+        && expected_bytes >= MEASURED_BYTES;
     Plan {
         technique,
+        trial_bytes: is_measured.then_some(TRIAL_BYTES),
         is_named: wishes.technique.is_some(),
         is_zero_the_end: !is_file,
         is_short_the_last: is_file && (to.kind == FileKind::Regular || to.is_null),

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
 
+use super::contest::{BUFFER_BYTES, Contest};
 use super::error::{CopyError, Side};
 use super::{Copied, Progress, Technique};
 use crate::interruption::{CallEnd, go_on_after};
@@ -23,6 +24,17 @@ pub(super) const SMALL_BYTES: usize = 16 << 10;
 #[repr(align(4096))]
 struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 
+/// How a copy up to some byte ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moved {
+    /// There.
+    Part,
+    /// At the end of the input.
+    End,
+    /// The rest is to be read and written.
+    Refused,
+}
+
 /// Makes the system calls of a copy.
 pub(super) trait Calls {
     fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]>;
@@ -37,11 +49,16 @@ pub(super) trait Calls {
 
     /// Whether a transfer that would block was stopped by the output, and `write` would not wait either.
     fn is_output_full(&mut self) -> io::Result<bool>;
+
+    /// The time since some moment, in ns.
+    fn now_ns(&mut self) -> u64;
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) technique: Technique,
+    /// The length of the first parts of a copy that measures itself.
+    pub(super) trial_bytes: Option<u64>,
     /// Whether the caller named the technique: what the kernel refuses is an error then.
     pub(super) is_named: bool,
     /// Whether 0 bytes of a transfer are the end of the input. Of a file a read confirms it: files of /proc have a size
@@ -71,11 +88,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Run {
             calls,
             left: plan.limit,
-            copied: Copied {
-                bytes: 0,
-                calls: 0,
-                technique: plan.technique,
-            },
+            copied: Copied::nothing_by(plan.technique),
             progress,
         }
     }
@@ -84,9 +97,12 @@ impl<'p, C: Calls> Run<'p, C> {
     pub(super) fn finish(&mut self, plan: Plan) -> Result<Copied, CopyError> {
         let mut small = Small([MaybeUninit::uninit(); SMALL_BYTES]);
         let small = &mut small.0[..plan.most_bytes.min(SMALL_BYTES)];
-        let is_over =
-            plan.technique != Technique::ReadWrite && self.within_the_kernel(plan, small)?;
-        if !is_over {
+        let moved = match (plan.trial_bytes, plan.technique) {
+            (Some(bytes), _) => self.by_the_fastest(bytes, plan, small)?,
+            (None, Technique::ReadWrite) => Moved::Refused,
+            (None, technique) => self.within_the_kernel(technique, plan, small, 0)?,
+        };
+        if moved == Moved::Refused {
             self.through_memory(plan, small)?;
         }
         // The end may have come long after the last bytes.
@@ -94,6 +110,54 @@ impl<'p, C: Calls> Run<'p, C> {
             self.ask()?;
         }
         Ok(self.copied)
+    }
+
+    /// Copies part by part, each by the way that was the fastest before.
+    fn by_the_fastest(
+        &mut self,
+        trial_bytes: u64,
+        plan: Plan,
+        small: &mut [MaybeUninit<u8>],
+    ) -> Result<Moved, CopyError> {
+        let mut buffer = allocated(BUFFER_BYTES);
+        if buffer.capacity() < BUFFER_BYTES {
+            return Ok(Moved::Refused);
+        }
+        let mut contest = Contest::new(trial_bytes);
+        while self.left > 0 {
+            let (way, part_bytes) = contest.next();
+            let (left, until) = (self.left, self.left.saturating_sub(part_bytes));
+            let began_ns = self.calls.now_ns();
+            let moved = if way.technique == Technique::ReadWrite {
+                let most = (way.buffer_bytes as u64).min(part_bytes) as usize;
+                let memory = &mut buffer.free()[..most];
+                self.reads_and_writes(plan, memory, until)?
+            } else {
+                self.within_the_kernel(way.technique, plan, small, until)?
+            };
+            match moved {
+                Moved::Part => contest.took(left - self.left, self.calls.now_ns() - began_ns),
+                Moved::End => return Ok(Moved::End),
+                Moved::Refused => contest.refuse(),
+            }
+        }
+        Ok(Moved::Part)
+    }
+
+    /// Reads and writes by one buffer until so many bytes are left.
+    fn reads_and_writes(
+        &mut self,
+        plan: Plan,
+        memory: &mut [MaybeUninit<u8>],
+        until: u64,
+    ) -> Result<Moved, CopyError> {
+        while self.left > until {
+            let read = self.read_and_write(memory)?;
+            if read == 0 || read < memory.len() && self.copied.bytes == plan.file_bytes {
+                return Ok(Moved::End);
+            }
+        }
+        Ok(Moved::Part)
     }
 
     /// Reads and writes through memory that grows when two reads have filled it. (One read gets all of a pipe of 64 KiB.)
@@ -135,31 +199,33 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// Returns false if the rest is to be read and written.
+    /// Copies by a technique of the kernel until so many bytes are left.
     fn within_the_kernel(
         &mut self,
+        technique: Technique,
         plan: Plan,
         small: &mut [MaybeUninit<u8>],
-    ) -> Result<bool, CopyError> {
-        let technique = plan.technique;
-        while self.left > 0 {
-            let most = self.left.min(CALL_BYTES) as usize;
+        until: u64,
+    ) -> Result<Moved, CopyError> {
+        while self.left > until {
+            let most = (self.left - until).min(CALL_BYTES) as usize;
             self.await_input()?;
             match retry_interrupted(|| self.calls.transfer(technique, most)) {
-                Ok(0) => return Ok(plan.is_zero_the_end),
+                Ok(0) if plan.is_zero_the_end => return Ok(Moved::End),
+                Ok(0) => return Ok(Moved::Refused),
                 Ok(bytes) => {
                     assert!(bytes <= most, "{bytes} bytes of {most} were moved");
                     self.count(bytes, technique)?;
                     let is_last = plan.is_short_the_last && bytes < most;
                     if is_last && self.read_and_write(small)? == 0 {
-                        return Ok(true);
+                        return Ok(Moved::End);
                     }
                 }
                 // The call does not tell which of the two would block, and does not wait for one that waits by itself.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match retry_interrupted(|| self.calls.is_output_full()) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
-                        Ok(false) if self.read_and_write(small)? == 0 => return Ok(true),
+                        Ok(false) if self.read_and_write(small)? == 0 => return Ok(Moved::End),
                         Ok(false) => {}
                         Err(error) => return Err(self.failure(None, error)),
                     }
@@ -176,10 +242,10 @@ impl<'p, C: Calls> Run<'p, C> {
                     return Err(self.failure(Some(Side::Input), error));
                 }
                 // A refusal, or an error of one of the two: reading and writing find which, and nothing was moved.
-                Err(_) => return Ok(false),
+                Err(_) => return Ok(Moved::Refused),
             }
         }
-        Ok(true)
+        Ok(Moved::Part)
     }
 
     /// Reads once, and writes all of that. Returns 0 at the end of the input.
@@ -207,9 +273,7 @@ impl<'p, C: Calls> Run<'p, C> {
 
     /// Counts bytes that were read and written, and asks whether the copy goes on.
     fn count(&mut self, bytes: usize, technique: Technique) -> Result<(), CopyError> {
-        self.copied.bytes += bytes as u64;
-        self.copied.calls += 1;
-        self.copied.technique = technique;
+        self.copied.add(bytes as u64, technique);
         self.left -= bytes as u64;
         self.ask()?;
         if self.left > 0 {

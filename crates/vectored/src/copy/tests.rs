@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 
+use proptest::option;
 use proptest::prelude::*;
 
 use super::choice::{self, Wishes};
@@ -28,6 +29,10 @@ struct Kernel {
     has_size_0: bool,
     /// How often the input is waited for in vain.
     silences: u32,
+    /// What a byte takes by a call of each kind, in ns.
+    ns: fn(char) -> u64,
+    clock_ns: u64,
+    refuses_transfers: bool,
 }
 
 impl Kernel {
@@ -43,6 +48,9 @@ impl Kernel {
             calls: String::new(),
             has_size_0: false,
             silences: 0,
+            ns: |_| 1,
+            clock_ns: 0,
+            refuses_transfers: false,
         }
     }
 
@@ -50,6 +58,7 @@ impl Kernel {
         assert!(most > 0, "a call for no bytes");
         self.calls.push(call);
         self.last = self.script.next().unwrap_or(Answer::Take(usize::MAX));
+        self.clock_ns += most as u64 * (self.ns)(call);
         match self.last {
             Answer::Take(some) => Ok(some.min(most)),
             Answer::Fail(code) => Err(failure(code)),
@@ -80,6 +89,10 @@ impl Calls for &mut Kernel {
 
     fn transfer(&mut self, _technique: Technique, most: usize) -> io::Result<usize> {
         assert!(most as u64 <= CALL_BYTES);
+        if self.refuses_transfers {
+            self.calls.push('t');
+            return Err(failure(codes::EINVAL));
+        }
         let some = self.answer('t', most)?.min(self.left());
         let some = if self.has_size_0 { 0 } else { some };
         let Kernel {
@@ -99,6 +112,10 @@ impl Calls for &mut Kernel {
         is_there
     }
 
+    fn now_ns(&mut self) -> u64 {
+        self.clock_ns
+    }
+
     fn is_output_full(&mut self) -> io::Result<bool> {
         if self.signals > 0 {
             self.signals -= 1;
@@ -111,6 +128,7 @@ impl Calls for &mut Kernel {
 /// A copy of a file to a file by `copy_file_range`.
 const OF_FILES: Plan = Plan {
     technique: Technique::CopyFileRange,
+    trial_bytes: None,
     is_named: false,
     is_zero_the_end: false,
     is_short_the_last: true,
@@ -302,6 +320,37 @@ fn progress_hears_each_call_and_can_stop() {
 }
 
 #[test]
+fn a_copy_that_measures_itself_goes_on_by_the_faster_calls() {
+    // Reading and writing take 2 ns a byte.
+    for (ns_of_transfer, fewest, most) in [(1, 80, 100), (3, 0, 20)] {
+        let ns = if ns_of_transfer == 1 { |_| 1 } else { |call| if call == 't' { 3 } else { 1 } };
+        let plan = Plan {
+            trial_bytes: Some(1000),
+            ..OF_FILES
+        };
+        let mut kernel = Kernel {
+            ns,
+            ..Kernel::new(200_000, &[])
+        };
+        let copied = run(&mut kernel, plan).unwrap();
+        assert!(kernel.output == kernel.input);
+        let by = [Technique::CopyFileRange, Technique::ReadWrite];
+        let [within, through] = by.map(|technique| copied.bytes_by(technique));
+        assert_eq!((copied.bytes, within + through), (200_000, 200_000));
+        let percent = within * 100 / copied.bytes;
+        assert!((fewest..=most).contains(&percent), "{percent} %");
+        // A kernel without the call.
+        let mut kernel = Kernel {
+            refuses_transfers: true,
+            ..Kernel::new(200_000, &[])
+        };
+        let copied = run(&mut kernel, plan).unwrap();
+        assert_eq!(copied.bytes_by(Technique::ReadWrite), 200_000);
+        assert_eq!(kernel.calls.matches('t').count(), 1);
+    }
+}
+
+#[test]
 fn progress_is_heard_while_the_input_is_silent_and_at_its_end() {
     let read = Plan {
         technique: Technique::ReadWrite,
@@ -354,10 +403,11 @@ proptest! {
         first_bytes in 1..300_usize,
         most_bytes in prop_oneof![1..1000_usize, 1..10_000_usize],
         limit in prop_oneof![Just(u64::MAX), 0..500_u64],
+        trial_bytes in option::of(1..20_u64),
     ) {
         let technique = if is_transfer { Technique::Splice } else { Technique::ReadWrite };
         let file_bytes = if is_sized { bytes as u64 } else { 0 };
-        let plan = Plan { technique, is_named, is_zero_the_end, is_short_the_last, file_bytes, first_bytes, most_bytes, limit };
+        let plan = Plan { technique, trial_bytes, is_named, is_zero_the_end, is_short_the_last, file_bytes, first_bytes, most_bytes, limit };
         let mut kernel = Kernel { is_full, ..Kernel::new(bytes, &script) };
         let mut idle = 0;
         while kernel.output.len() < bytes {

@@ -159,6 +159,21 @@ fn every_technique_delivers_between_all_pairs_what_it_counts() {
 }
 
 #[test]
+fn a_copy_between_files_that_measures_itself_is_whole() {
+    let content = content((40 << 20) + 12_345);
+    for (limit, bytes) in [(u64::MAX, content.len()), (20_000_001, 20_000_001)] {
+        let (source, (sink, arrival)) = (File::from(input("file", &content)), output("file"));
+        let copied = Options::new().limit(limit).copy(&source, &sink).unwrap();
+        let by = [Technique::ReadWrite, Technique::CopyFileRange];
+        let by = by.map(|technique| copied.bytes_by(technique));
+        assert_eq!((copied.bytes, by[0] + by[1]), (bytes as u64, bytes as u64));
+        // Each way has copied some parts, unless the file system has copies of its own.
+        assert!(!cfg!(target_os = "linux") || by[1] > 0, "{by:?}");
+        assert!(arrival.all() == content[..bytes]);
+    }
+}
+
+#[test]
 fn a_copy_does_not_change_when_the_source_is_written_afterwards() {
     for is_socket in [false, true] {
         let before = content(40_000);
