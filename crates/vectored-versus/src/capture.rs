@@ -288,6 +288,8 @@ mod tests {
             words.as_deref(),
             Some(r"line 1 is 'a\xfe' instead of 'a\xff'")
         );
+        let [old, new] = ["b", "c"].map(|end| capture(("a".repeat(40) + end).as_bytes()).unwrap());
+        assert!(!difference(&old, &new).unwrap().contains('…'));
         let long = |middle: &str| "é".repeat(500) + middle + &"z".repeat(500);
         let [old, new] = ["b", "c"].map(|middle| capture(long(middle).as_bytes()).unwrap());
         let part = |middle: &str| format!("'…{}{middle}{}…'", "é".repeat(20), "z".repeat(39));

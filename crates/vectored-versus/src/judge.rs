@@ -385,6 +385,9 @@ mod tests {
         assert!(enough(&narrow(20), &narrow(20)));
         assert!(!enough(&narrow(20), &wide));
         assert!(!enough(&narrow(21), &narrow(21)));
+        // At the last look it ends in any case.
+        let last = wide.repeat(LOOKS[LOOKS.len() - 1] / wide.len() + 1);
+        assert!(enough(&last, &last));
         assert!(enough(&runs(1280, 1000, 1), &runs(1280, 1000, 2)));
     }
 

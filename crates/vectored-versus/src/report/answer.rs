@@ -127,7 +127,6 @@ pub(super) fn quotient_of_columns(of: &Compared) -> Option<f64> {
     let (ratio, low, high) = (of.ratio?, of.low?, of.high?);
     let quotient = of.new / of.old;
     let is_other = match &*of.figure {
-        name if is_count(name) || !quotient.is_finite() => false,
         "wall_ns" | "cpu_ns" => (quotient / ratio).ln().abs() > SHOWN_DISTANCE,
         _ => !(low..=high).contains(&quotient),
     };

@@ -10,7 +10,8 @@ use vectored_versus::model::{
     Ruling, Run, Side, VERSUS_SCHEMA, Versus,
 };
 use vectored_versus::report::{
-    VersusComparison, answer, compare_versus, document, limits_in_words, versus_comparison_document,
+    VersusComparison, answer, compare_versus, document, failures, limits_in_words,
+    versus_comparison_document,
 };
 
 #[path = "../../../vectored-results/tests/it/damage.rs"]
@@ -246,7 +247,8 @@ fn two_results_are_compared_and_what_one_of_them_lacks_is_said() {
     insta::assert_snapshot!(compared(&spoiled()));
     let mut uncounted = result();
     uncounted.new[0].side.calls = None;
-    assert!(!compared(&uncounted).contains("system calls"));
+    let text = compared(&uncounted);
+    assert!(!text.contains("system calls") && !text.contains("neither"));
     uncounted.new[0].figures.clear();
     assert!(compared(&uncounted).contains("was neither timed nor counted"));
 }
@@ -339,6 +341,19 @@ fn a_sentence_says_what_its_interval_supports() {
 }
 
 #[test]
+fn of_many_rounds_that_failed_five_are_named() {
+    let mut side = spoiled().new[1].side.clone();
+    let failed = (1..=7).map(|number| FailedRun {
+        number,
+        ..side.failed[1].clone()
+    });
+    side.failed = failed.collect();
+    let said = failures(&side, 40).unwrap();
+    let words = "7 of 40 timed runs (rounds 1, 2, 3, 4, 5 and 2 more)";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
 fn calls_that_vary_are_ranges() {
     for (old, new, words) in [
         ([49, 49], [49, 49], "makes as many system calls as old"),
@@ -414,7 +429,7 @@ fn an_undecided_limit_has_its_own_reason() {
             "beyond it: 2 rounds, and an interval needs 6",
         ),
         (
-            with(40, None),
+            with(6, None),
             memory,
             "beyond it: the peak memory is not known, because it is hardly above",
         ),
