@@ -74,9 +74,9 @@ pub struct Remedy {
 pub enum Mark {
     /// Nothing.
     None,
-    /// `starts`: the code starts a program.
+    /// The code starts a program.
     Starts,
-    /// `lacks`: the language has no such call, and no general text can be typed in its place.
+    /// The language has no such call, and no general text can be typed in its place.
     Lacks,
 }
 
@@ -224,55 +224,24 @@ pub(crate) fn last_part(path: &[u8]) -> &[u8] {
 pub(crate) const FLUSH: &str = "; flush: `";
 
 macro_rules! rows {
-    ($($way:ident $kind:ident $($mark:ident)? $text:literal $(=> $flush:literal)?)*) => {
-        &[$(Remedy { way: Way::$way, mark: mark!($($mark)?), ..row!($kind $text $(=> $flush)?) }),*]
+    ($($way:ident $kind:ident $(($mark:ident))? $text:literal $(=> $flush:literal)?)*) => {
+        &[$({
+            let marks = [Mark::None $(, Mark::$mark)?];
+            let (way, mark, text) = (Way::$way, marks[marks.len() - 1], text!($kind $text $(, $flush)?));
+            Remedy { way, kind: RemedyKind::$kind, text, mark }
+        }),*]
     };
 }
 
-macro_rules! mark {
-    () => {
-        Mark::None
+macro_rules! text {
+    (WriteBuffer $text:literal, $flush:literal) => {
+        concat!($text, "; flush: `", $flush, "`")
     };
-    (starts) => {
-        Mark::Starts
-    };
-    (lacks) => {
-        Mark::Lacks
-    };
-}
-
-macro_rules! row {
-    (WriteBuffer $text:literal => $flush:literal) => {
-        row!(
-            RemedyKind::WriteBuffer,
-            concat!($text, "; flush: `", $flush, "`")
-        )
+    (WriteBuffer $text:literal) => {
+        compile_error!("a buffer needs the code that flushes it")
     };
     ($kind:ident $text:literal) => {
-        row!(not_a_buffer!($kind), $text)
-    };
-    ($kind:expr, $text:expr) => {
-        Remedy {
-            way: Way::Writes,
-            kind: $kind,
-            text: $text,
-            mark: Mark::None,
-        }
-    };
-}
-
-macro_rules! not_a_buffer {
-    (Join) => {
-        RemedyKind::Join
-    };
-    (ReadRun) => {
-        RemedyKind::ReadRun
-    };
-    (ReadAhead) => {
-        RemedyKind::ReadAhead
-    };
-    (EachCall) => {
-        RemedyKind::EachCall
+        $text
     };
 }
 
@@ -405,7 +374,7 @@ languages! {
         Syncs EachCall "`fdatasync($file)` (PHP 8.1) once for several records"
         NoDelay EachCall "`stream_context_create([\"socket\" => [\"tcp_nodelay\" => true]])` for stream_socket_client"
         QuickAck EachCall "no option of streams at this end; the first answer of a connection does not wait"
-        Seeks EachCall lacks "positional read or write"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Lua "Lua" files [".lua"] programs ["lua", "luajit"]
@@ -417,7 +386,7 @@ languages! {
         StreamReads ReadAhead "in parts of 4 KiB: no `file:setvbuf(\"no\")`, and `file:read(count)` of one piece, since it waits for count bytes"
         NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-        Seeks EachCall lacks "positional read or write"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Perl "Perl" files [".pl"] programs ["perl"]
@@ -433,24 +402,24 @@ languages! {
         Syncs EachCall "`$file->sync` (IO::Handle) once for several records"
         NoDelay EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_NODELAY, 1)`"
         QuickAck EachCall "`setsockopt($socket, IPPROTO_TCP, TCP_QUICKACK, 1)` after each read"
-        Seeks EachCall lacks "positional read or write"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Shell "Shell" files [".sh"] programs ["sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "yash"]
         ends "signals flush nothing of awk" {
-        Writes WriteBuffer starts "each echo or printf is a write: let one `awk` make all lines, in parts of 4 KiB. Do not collect them in a variable, which is copied each time" => "fflush()"
+        Writes WriteBuffer (Starts) "each echo or printf is a write: let one `awk` make all lines, in parts of 4 KiB. Do not collect them in a variable, which is copied each time" => "fflush()"
         Writes Join "`printf %s \"$header$body\"`: one printf for the pieces of a record"
         SocketWrites Join "`printf %s \"$header$body\"`: the whole message with one printf"
-        Reads ReadAhead starts "in parts of 4 KiB: `awk`, sed or another program that reads all lines, not `while read`"
-        StreamReads ReadAhead starts "`awk` that takes all lines, with `fflush()` after each line, unless its output may come later (mawk: also -W interactive), not `while read`"
+        Reads ReadAhead (Starts) "in parts of 4 KiB: `awk`, sed or another program that reads all lines, not `while read`"
+        StreamReads ReadAhead (Starts) "`awk` that takes all lines, with `fflush()` after each line, unless its output may come later (mawk: also -W interactive), not `while read`"
         Seeks EachCall "bash: `mapfile -t lines < file` reads all at once, where read seeks back to the end of each line"
-        Seeks EachCall starts "let `awk` read the lines"
+        Seeks EachCall (Starts) "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
         Reopened EachCall "bash: `exec {log}>>file` before the loop, and `>&$log`, not `>> file`"
         Reopened EachCall "`exec 7>>file` before the loop, and `>&7`, not `>> file`; another number than 7 if the script uses that"
-        Reads ReadRun lacks "read of exactly the bytes of a run"
-        StreamReads ReadRun lacks "read of exactly the bytes of a run"
+        Reads ReadRun (Lacks) "read of exactly the bytes of a run"
+        StreamReads ReadRun (Lacks) "read of exactly the bytes of a run"
     }
 
     Awk "awk" files [".awk"] programs ["awk", "gawk", "mawk", "nawk", "original-awk"]
@@ -460,9 +429,9 @@ languages! {
         Reads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
         StreamReads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
         Reopened EachCall "no `close(file)` after each line"
-        Reads ReadRun lacks "read of exactly the bytes of a run"
-        StreamReads ReadRun lacks "read of exactly the bytes of a run"
-        Seeks EachCall lacks "positional read or write"
+        Reads ReadRun (Lacks) "read of exactly the bytes of a run"
+        StreamReads ReadRun (Lacks) "read of exactly the bytes of a run"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Tcl "Tcl" files [".tcl"] programs ["tclsh", "wish"]
@@ -473,7 +442,7 @@ languages! {
         SocketWrites WriteBuffer "`fconfigure $file -buffering full -buffersize 65536`" => "flush $file"
         Reads ReadAhead "`fconfigure $file -buffersize 65536`"
         StreamReads ReadAhead "`fconfigure $file -buffersize 65536`; read of n characters waits for all of them"
-        Seeks EachCall lacks "positional read or write"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     // The first of those with texts: vectored, in Rust, has the texts of this table.
@@ -546,7 +515,7 @@ languages! {
         StreamReads ReadAhead "socket: no `buffered = false`, and recv or recvLine of one piece"
         StreamReads ReadAhead "pipe, in parts of 4 KiB: no `setStdIoUnbuffered()` or bufSize 0, and readChars of one piece, since it waits for all its bytes"
         NoDelay EachCall "`socket.setSockOpt(OptNoDelay, true, level = IPPROTO_TCP.cint)`"
-        Seeks EachCall "`pread(file.getFileHandle, addr buffer[0], count, offset)`, `pwrite(file.getFileHandle, addr buffer[0], count, offset)` of the module posix"
+        Seeks EachCall "`pread(file.getFileHandle, addr buffer[0], count, offset)`, of the module posix; pwrite likewise"
     }
 
     Lisp "Lisp" files [".lisp", ".scm"] programs ["sbcl", "guile", "ecl", "clisp", "racket"]
@@ -559,15 +528,15 @@ languages! {
         Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
         StreamReads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
         StreamReads ReadAhead "Guile: `(setvbuf port 'block 65536)`; get-bytevector-n waits for all its bytes"
-        Seeks EachCall lacks "positional read or write"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Fortran "Fortran"
         signs [("libgfortran.so", "_gfortran_set_args")]
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
-        StreamReads ReadAhead lacks "read that returns the bytes that have arrived"
-        Seeks EachCall lacks "positional read or write"
+        StreamReads ReadAhead (Lacks) "read that returns the bytes that have arrived"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Pascal "Pascal"
@@ -578,7 +547,7 @@ languages! {
         Reads ReadAhead "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before reset"
         Reads ReadAhead "records: `BlockRead(f, items[0], count)` of an untyped file, `reset(f, SizeOf(item))`"
         StreamReads ReadAhead "`SetTextBuf(t, buffer)` with 65,536 bytes, before reset, and readln"
-        Seeks EachCall "`FpPRead(FileRec(f).Handle, @item, SizeOf(item), offset)`, `FpPWrite(FileRec(f).Handle, @item, SizeOf(item), offset)` of the unit BaseUnix"
+        Seeks EachCall "`FpPRead(FileRec(f).Handle, @item, SizeOf(item), offset)`, of the unit BaseUnix; FpPWrite likewise"
     }
 
     Ocaml "OCaml" files [".ml"] programs ["ocaml", "ocamlrun"]
@@ -588,15 +557,15 @@ languages! {
         Writes WriteBuffer "Unix.write: `let channel = Unix.out_channel_of_descr fd`, and output_string" => "flush channel"
         Reads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or input until the block is full or it returns 0 (really_input loses a short last block)"
         StreamReads ReadAhead "Unix.read: `let channel = Unix.in_channel_of_descr fd`, and input_line, or really_input of one piece, since it waits for all its bytes"
-        Seeks EachCall lacks "positional read or write"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     R "R" files [".R", ".r"] programs ["R", "Rscript"]
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: `con <- file(path, \"w\")` and `writeLines(text, con)`, not `cat`, which writes each argument" => "flush(con)"
         Writes Join "`cat(paste0(header, body), file = con)`: a call for each argument"
-        StreamReads ReadAhead lacks "read that returns the bytes that have arrived"
-        Seeks EachCall lacks "positional read or write"
+        StreamReads ReadAhead (Lacks) "read that returns the bytes that have arrived"
+        Seeks EachCall (Lacks) "positional read or write"
     }
 
     Cpp "C++"

@@ -1,4 +1,4 @@
-from posix import pread, pwrite
+from posix import pread
 import net, os, strformat, strutils
 
 let (name, path, port) = (paramStr(1), paramStr(2), Port(parseInt(paramStr(3))))
@@ -79,15 +79,4 @@ of "seek-then-transfer/file#read 1":
     let offset = 39 * i
     if pread(file.getFileHandle, addr buffer[0], count, offset) == 39: all.add(buffer)
   stdout.write(all)
-of "seek-then-transfer/file#write 0":
-  let file = unbuffered(fmWrite)
-  for i in 0 ..< count:
-    file.setFilePos(39 * i)
-    file.write(&"record {i:031}\n")
-of "seek-then-transfer/file#write 1":
-  let (file, total) = (unbuffered(fmWrite), count)
-  for i in 0 ..< total:
-    var buffer = &"record {i:031}\n"
-    let (count, offset) = (buffer.len, 39 * i)
-    discard pwrite(file.getFileHandle, addr buffer[0], count, offset)
 else: quit(2)

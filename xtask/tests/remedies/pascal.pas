@@ -140,25 +140,6 @@ begin
       end;
       fpwrite(1, items[0], 39 * count);
     end;
-    { "seek-then-transfer/file#write 0" }
-    'seek-then-transfer/file#write 0': begin
-      assign(f, path);
-      rewrite(f, 1);
-      for i := 0 to count - 1 do begin
-        seek(f, 39 * i);
-        BlockWrite(f, items[i], 39);
-      end;
-    end;
-    { "seek-then-transfer/file#write 1" }
-    'seek-then-transfer/file#write 1': begin
-      assign(f, path);
-      rewrite(f, 1);
-      for i := 0 to count - 1 do begin
-        item := items[i];
-        offset := 39 * i;
-        FpPWrite(FileRec(f).Handle, @item, SizeOf(item), offset);
-      end;
-    end;
   else
     halt(2);
   end;

@@ -102,10 +102,12 @@ fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
         || bare_name(program.as_bytes()) == begin.to_ascii_lowercase().as_bytes()
 }
 
-/// The rows for a finding.
+/// The rows for a finding; none if its program has an option.
 fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
-    let kinds = remedy_kinds(key, tally);
-    let runtime = runtime_of(key, tally);
+    if option_of(key.kind, &key.program).is_some() {
+        return Vec::new();
+    }
+    let (kinds, runtime) = (remedy_kinds(key, tally), runtime_of(key, tally));
     rows_for(way_of(key.kind, key.target), &kinds, runtime, &key.program)
 }
 
@@ -113,22 +115,22 @@ fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
 pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
     let rows = rows_of(key, tally);
     let lack = rows.iter().find(|one| one.mark == Mark::Lacks)?;
-    let has_option = option_of(key.kind, &key.program).is_some();
-    (!has_option).then(|| format!("{} has no {}", language(runtime_of(key, tally)), lack.text))
+    Some(format!(
+        "{} has no {}",
+        language(runtime_of(key, tally)),
+        lack.text
+    ))
 }
 
 /// How often a program starts that the remedy needs: once for each run, or for each opening of a file that is read as a whole.
 pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
-    let has_option = option_of(key.kind, &key.program).is_some();
-    if has_option
-        || rows_of(key, tally)
-            .iter()
-            .any(|one| one.mark != Mark::Starts)
-    {
-        return 0;
-    }
-    let at_most = if tally.ends.is_empty() { tally.openings.max(1) } else { u64::MAX };
-    tally.runs.min(at_most)
+    let rows = rows_of(key, tally);
+    let at_most = match tally.ends.is_empty() {
+        _ if rows.iter().any(|one| one.mark != Mark::Starts) => 0,
+        true => tally.openings.max(1),
+        false => u64::MAX,
+    };
+    if rows.is_empty() { 0 } else { tally.runs.min(at_most) }
 }
 
 /// Alternative changes to the program, each for another way to have made the calls, under the name of the language, with its ways out

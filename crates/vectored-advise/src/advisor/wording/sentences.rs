@@ -343,7 +343,14 @@ fn order_in_words(tally: &Tally) -> String {
 mod tests {
     use super::*;
 
-    fn found(kind: FindingKind, steps: &[(&str, (u64, u64))], calls: u64) -> (FindingKey, Tally) {
+    /// A finding with steps such as `write 8-90`.
+    fn found(kind: FindingKind, steps: &str, calls: u64) -> (FindingKey, Tally) {
+        let steps = steps.split(" + ").filter_map(|step| step.rsplit_once(' '));
+        let bytes = |text: &str| text.parse::<u64>().unwrap();
+        let range = |text: &str| {
+            text.split_once('-')
+                .map(|(low, high)| (bytes(low), bytes(high)))
+        };
         let key = FindingKey {
             kind,
             grade: Grade::Adjacent,
@@ -352,9 +359,9 @@ mod tests {
             file: None,
             site: None,
             steps: steps
-                .iter()
+                .clone()
                 .map(|(call, _)| Step {
-                    call: (*call).to_owned(),
+                    call: call.to_owned(),
                     size_class: 0,
                 })
                 .collect(),
@@ -362,7 +369,9 @@ mod tests {
         let tally = Tally {
             calls,
             runs: 1,
-            step_bytes: steps.iter().map(|(_, bytes)| *bytes).collect(),
+            step_bytes: steps
+                .map(|(_, text)| range(text).unwrap_or_else(|| (bytes(text), bytes(text))))
+                .collect(),
             ..Tally::default()
         };
         (key, tally)
@@ -370,73 +379,33 @@ mod tests {
 
     #[test]
     fn a_pattern_is_a_count_and_its_period() {
-        let check = |kind, steps: &[(&str, (u64, u64))], calls, expected: &str| {
-            let (key, tally) = found(kind, steps, calls);
+        let cases = "\
+            adjacent-writes | write 8 + write 4096 | 20466 | 10,233 × write 8 B + write 4 KiB
+            adjacent-writes | write 5-90 | 1234567 | 1.2 M × write 5–90 B
+            adjacent-writes | send 0 | 34500000000 | 35 G × send 0 B
+            small-reads | read 4096-65536 | 999999 | 999,999 × read 4–64 KiB
+            small-reads | read 100-4096 | 3 | 3 × read 100 B–4 KiB
+            seek-then-transfer | lseek 0 + read 512 | 10 | 5 × lseek + read 512 B
+            sync-each | write 10 + fsync 0 | 100 | 100 × write 10 B + fsync
+            small-reads | read 1 + read 1 + read 1 + read 1 + read 8 + read 1 + read 1 + read 6 | 16 | 2 × (4 × read 1 B + read 8 B + 2 × read 1 B + read 6 B)
+            adjacent-writes | write 1 + write 2 + write 3 + write 4 + write 5 + write 6 | 12 | 2 × write 1 B + write 2 B + write 3 B + write 4 B + 2 more
+            adjacent-writes |  | 7 | 7 calls
+            adjacent-writes | w\x1b[2Jrite 1 | 1 | 1 × w\\u{1b}[2Jrite";
+        for case in cases.lines() {
+            let [kind, steps, calls, expected] = case.trim().split(" | ").collect::<Vec<_>>()[..]
+            else {
+                panic!("{case}");
+            };
+            let kind = serde_json::from_value(kind.into()).unwrap();
+            let (key, tally) = found(kind, steps, calls.parse().unwrap());
             assert_eq!(pattern(&key, &tally), expected);
-        };
-        let writes = FindingKind::AdjacentWrites;
-        let pair = [("write", (8, 8)), ("write", (4096, 4096))];
-        check(writes, &pair, 20_466, "10,233 × write 8 B + write 4 KiB");
-        check(
-            writes,
-            &[("write", (5, 90))],
-            1_234_567,
-            "1.2 M × write 5–90 B",
-        );
-        check(
-            writes,
-            &[("send", (0, 0))],
-            34_500_000_000,
-            "35 G × send 0 B",
-        );
-        check(
-            writes,
-            &[("read", (4096, 65_536))],
-            999_999,
-            "999,999 × read 4–64 KiB",
-        );
-        check(writes, &[("read", (100, 4096))], 3, "3 × read 100 B–4 KiB");
-        let seek = [("lseek", (0, 0)), ("read", (512, 512))];
-        check(
-            FindingKind::SeekThenTransfer,
-            &seek,
-            10,
-            "5 × lseek + read 512 B",
-        );
-        let synced = [("write", (10, 10)), ("fsync", (0, 0))];
-        check(
-            FindingKind::SyncEach,
-            &synced,
-            100,
-            "100 × write 10 B + fsync",
-        );
-        let eight = [1, 1, 1, 1, 8, 1, 1, 6].map(|bytes| ("read", (bytes, bytes)));
-        check(
-            writes,
-            &eight,
-            16,
-            "2 × (4 × read 1 B + read 8 B + 2 × read 1 B + read 6 B)",
-        );
-        let six = [1, 2, 3, 4, 5, 6].map(|bytes| ("write", (bytes, bytes)));
-        check(
-            writes,
-            &six,
-            12,
-            "2 × write 1 B + write 2 B + write 3 B + write 4 B + 2 more",
-        );
-        check(writes, &[], 7, "7 calls");
-        check(
-            writes,
-            &[("w\x1b[2Jrite", (1, 1))],
-            1,
-            "1 × w\\u{1b}[2Jrite",
-        );
+        }
     }
 
     #[test]
     fn a_period_begins_where_most_runs_began() {
-        let steps = [("write", (4, 4)), ("write", (7, 7)), ("write", (90, 90))];
-        let (key, mut tally) = found(FindingKind::AdjacentWrites, &steps, 300);
+        let steps = "write 4 + write 7 + write 90";
+        let (key, mut tally) = found(FindingKind::AdjacentWrites, steps, 300);
         tally.starts = vec![1, 5, 1];
         let expected = "100 × write 7 B + write 90 B + write 4 B";
         assert_eq!(pattern(&key, &tally), expected);
@@ -447,7 +416,7 @@ mod tests {
 
     #[test]
     fn a_buffer_of_a_stream_is_emptied_before_a_wait() {
-        let (mut key, tally) = found(FindingKind::SmallReads, &[("read", (1, 1))], 10);
+        let (mut key, tally) = found(FindingKind::SmallReads, "read 1", 10);
         key.target = DescriptorKind::Pipe;
         assert!(!action(&key, &tally).contains("poll"));
         key.grade = Grade::ReadsAhead;
@@ -456,15 +425,15 @@ mod tests {
 
     #[test]
     fn lists_tell_their_segments() {
-        let (key, mut tally) = found(FindingKind::TinySegments, &[("writev", (1600, 1600))], 10);
+        let (key, mut tally) = found(FindingKind::TinySegments, "writev 1600", 10);
         tally.segments = 1000;
         assert_eq!(pattern(&key, &tally), "10 × writev 1600 B in 100 segments");
     }
 
     #[test]
     fn what_is_to_be_done_depends_on_the_sizes_and_on_the_length_of_runs() {
-        let pair = [("write", (8, 8)), ("write", (4096, 4096))];
-        let (key, mut tally) = found(FindingKind::AdjacentWrites, &pair, 20_466);
+        let pair = "write 8 + write 4096";
+        let (key, mut tally) = found(FindingKind::AdjacentWrites, pair, 20_466);
         tally.merged_calls = 10_233;
         assert_eq!(
             action(&key, &tally),
