@@ -52,17 +52,17 @@ fn a_model_decides_what_is_sent_though_it_fits() {
 fn a_slice_that_does_not_fit_is_staged_after_a_call_if_small_and_sent_with_it_if_not() {
     let inner = Shared::new(&[]);
     let mut writer = gathering(&inner);
-    let data = payload(&[30, 30, 7, 30, 30, 9]);
+    let data = payload(&[30, 30, 8, 30, 30, 9]);
     for slice in &data[..3] {
         assert_eq!(writer.write(slice).unwrap(), slice.len());
     }
-    assert_eq!((inner.call_ends(), writer.buffer().len()), (vec![60], 7));
+    assert_eq!((inner.call_ends(), writer.buffer().len()), (vec![60], 8));
     for slice in &data[3..] {
         assert_eq!(writer.write(slice).unwrap(), slice.len());
     }
     assert_eq!(
         (inner.call_ends(), writer.buffer().len()),
-        (vec![60, 127], 9)
+        (vec![60, 128], 9)
     );
     writer.flush().unwrap();
     assert_eq!(inner.taken(), data.concat());
@@ -94,6 +94,13 @@ fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
     assert_eq!(writer.write_vectored(&list(&more)).unwrap(), 113);
     assert_eq!(inner.calls(), 1);
     assert_eq!(inner.taken(), [data.concat(), more.concat()].concat());
+    // One that fills the buffer of a writer that copies is staged after a call.
+    let inner = Shared::new(&[]);
+    let mut writer = GatherWriter::copying_with_capacity(64, inner.clone());
+    writer.write_all(&[1; 40]).unwrap();
+    let full = payload(&[10, 20, 34]);
+    assert_eq!(writer.write_vectored(&list(&full)).unwrap(), 64);
+    assert_eq!((inner.call_ends(), writer.buffer().len()), (vec![40], 64));
 }
 
 #[test]
