@@ -142,6 +142,8 @@ pub(crate) struct Language {
     /// empty. The first block with a sign in a program tells its
     /// language: C is the last, since programs of many languages have its signs.
     signs: &'static [(&'static str, &'static str)],
+    /// The begins of the names of calls that the runtime makes itself, below where the program waits.
+    pub(crate) own: &'static [(&'static str, &'static [&'static str])],
     /// What has several threads read, and write, through one buffer.
     pub(crate) threads: &'static [&'static str],
     /// The ways out of a program that write nothing of a buffer.
@@ -248,6 +250,7 @@ macro_rules! text {
 macro_rules! languages {
     ($($runtime:ident $name:literal
         $(files [$($file:literal),*])? $(programs [$($program:literal),*])? $(signs [$($sign:expr),*])? $(threads [$($thread:literal),*])?
+        $(own $place:literal [$($call:literal),*])?
         ends $ends:literal { $($rows:tt)* })*) => {
         pub(crate) const LANGUAGES: &[Language] = &[
             $(Language {
@@ -257,6 +260,7 @@ macro_rules! languages {
                 programs: &[$($($program),*)?],
                 signs: &[$($($sign),*)?],
                 threads: &[$($($thread),*)?],
+                own: &[$(($place, &[$($call),*]))?],
                 ends: $ends,
                 remedies: rows!($($rows)*),
             },)*
@@ -324,6 +328,7 @@ languages! {
     }
 
     Node "Node.js" files [".js", ".mjs", ".cjs"] programs ["node", "nodejs", "deno", "bun"]
+        own "each await and each return to the event loop" ["epoll", "waiting for or waking", "a read or write of a terminal"]
         ends "process.exit, process.abort, an uncaught exception and signals drop what was not written" {
         Writes WriteBuffer "file descriptor: `lines.push(text)`, not `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
         Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch, of which 1,024 go in a call" => "stream.uncork()"

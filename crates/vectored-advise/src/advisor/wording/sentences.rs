@@ -6,7 +6,7 @@ use vectored_report::{visible, words};
 
 use crate::advisor::runs::barriers::CLOSE;
 use crate::advisor::wording::remedy_kind::{has_large_step, is_record, remedy_kinds};
-use crate::languages::RemedyKind;
+use crate::languages::{RemedyKind, language_of};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 
 /// Steps of a pattern that are named; the others are counted.
@@ -281,10 +281,14 @@ fn kept_until(tally: &Tally) -> String {
 fn ends(tally: &Tally) -> String {
     let mut ends: Vec<&(String, u64)> = tally.ends.iter().filter(|end| end.0 != CLOSE).collect();
     sort::sort_by_key(&mut ends, |end| std::cmp::Reverse(end.1));
-    let named: Vec<String> = ends
-        .into_iter()
-        .map(|(call, runs)| format!("{} ({})", visible(call), times(*runs)))
-        .collect();
+    let own = language_of(tally.runtime).own.first();
+    let (place, calls) = own.copied().unwrap_or_default();
+    let all = ends.len();
+    ends.retain(|(call, _)| !calls.iter().any(|own| call.starts_with(own)));
+    let has_own = ends.len() < all;
+    let named = ends.into_iter();
+    let named = named.map(|(call, runs)| format!("{} ({})", visible(call), times(*runs)));
+    let named: Vec<String> = named.chain(has_own.then(|| place.to_owned())).collect();
     named.join(", ")
 }
 
@@ -447,6 +451,13 @@ mod tests {
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, \
              before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466."
         );
+        // Who writes in JavaScript makes none of these calls.
+        tally.runtime = Some(crate::model::Runtime::Node);
+        tally.ends = ["epoll_ctl", "epoll_pwait", "fsync"]
+            .map(|call| (call.to_owned(), 3))
+            .to_vec();
+        let own = "before fsync (3 times), each await and each return to the event loop, the close";
+        assert!(action(&key, &tally).contains(own));
         tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];
         (tally.runs, tally.merged_calls) = (10_233, 10_233);
