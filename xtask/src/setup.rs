@@ -13,7 +13,7 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
-const PROGRAMS: [(&str, &str); 50] = [
+const PROGRAMS: [(&str, &str); 51] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -71,6 +71,7 @@ const PROGRAMS: [(&str, &str); 50] = [
     ("sbcl", "sbcl"),
     ("guile", "guile-3.0"),
     ("gfortran", "gfortran"),
+    ("ldc2", "ldc"),
     ("fpc", "fp-compiler"),
     ("ocaml", "ocaml-nox"),
     ("Rscript", "r-base-core"),

@@ -39,6 +39,8 @@ pub enum Runtime {
     Nim,
     /// Common Lisp, Scheme.
     Lisp,
+    /// D, by Phobos.
+    D,
     /// Fortran, by `libgfortran`.
     Fortran,
     /// Free Pascal.
@@ -138,10 +140,10 @@ pub(crate) struct Language {
     files: &'static [&'static str],
     /// The programs that run its scripts or byte code, without a version.
     programs: &'static [&'static str],
-    /// What tells its compiled programs: the begin of the name of a library that they need, and a text that they hold; either may be
-    /// empty. The first block with a sign in a program tells its
-    /// language: C is the last, since programs of many languages have its signs.
-    signs: &'static [(&'static str, &'static str)],
+    /// What tells its compiled programs, `|` between signs: the begin of the name of a library that they need, `:`, and a text that they
+    /// hold; either may be empty. The first block with a sign in a program tells its language: C is the last, since programs of many
+    /// languages have its signs.
+    signs: &'static str,
     /// The begins of the names of calls that the runtime makes itself, below where the program waits.
     pub(crate) own: &'static [(&'static str, &'static [&'static str])],
     /// What has several threads read, and write, through one buffer.
@@ -204,10 +206,16 @@ pub fn interprets_others(path: &[u8]) -> bool {
     others.any(|other| names.contains(&other.as_bytes()))
 }
 
-/// The runtime of a compiled program, by its signs.
-pub(crate) fn runtime_by_signs(has: impl Fn(&(&str, &str)) -> bool) -> Option<Runtime> {
+/// The runtime of a compiled program, by its signs: whether it `has` a library and a text.
+pub(crate) fn runtime_by_signs(has: impl Fn(&str, &str) -> bool) -> Option<Runtime> {
+    let is_in = |sign: &str| {
+        sign.split_once(':')
+            .is_some_and(|(library, text)| has(library, text))
+    };
     let mut languages = LANGUAGES.iter();
-    languages.find(|one| one.signs.iter().any(&has))?.runtime
+    languages
+        .find(|one| one.signs.split('|').any(is_in))?
+        .runtime
 }
 
 /// The language that has a name in one of its lists.
@@ -249,7 +257,7 @@ macro_rules! text {
 
 macro_rules! languages {
     ($($runtime:ident $name:literal
-        $(files [$($file:literal),*])? $(programs [$($program:literal),*])? $(signs [$($sign:expr),*])? $(threads [$($thread:literal),*])?
+        $(files [$($file:literal),*])? $(programs [$($program:literal),*])? $(signs $signs:literal)? $(threads [$($thread:literal),*])?
         $(own $place:literal [$($call:literal),*])?
         ends $ends:literal { $($rows:tt)* })*) => {
         pub(crate) const LANGUAGES: &[Language] = &[
@@ -258,7 +266,7 @@ macro_rules! languages {
                 name: $name,
                 files: &[$($($file),*)?],
                 programs: &[$($($program),*)?],
-                signs: &[$($($sign),*)?],
+                signs: concat!("" $(, $signs)?),
                 threads: &[$($($thread),*)?],
                 own: &[$(($place, &[$($call),*]))?],
                 ends: $ends,
@@ -308,7 +316,7 @@ languages! {
     }
 
     Java "Java" programs ["java"]
-        signs [("libjli.so", ""), ("libjvm.so", "")]
+        signs "libjli.so:|libjvm.so:"
         ends "no way out flushes, nor does the end of main" {
         Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream, PrintStream or PrintWriter, no `new PrintWriter(out, true)`, which flushes each println" => "out.flush()"
         Writes WriteBuffer "RandomAccessFile: `out = new BufferedOutputStream(new FileOutputStream(file.getFD()), 65536)`, no `file.write`" => "out.flush()"
@@ -452,7 +460,7 @@ languages! {
 
     // The first of those with texts: vectored, in Rust, has the texts of this table.
     Rust "Rust"
-        signs [("", "/rustc/"), ("", "/usr/src/rustc-"), ("", "library/std/src")]
+        signs ":/rustc/|:/usr/src/rustc-|:library/std/src"
         ends "process::exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
         Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, file)`" => "file.flush()"
@@ -475,7 +483,7 @@ languages! {
     }
 
     Go "Go"
-        signs [("", "\x04\0\0\0Go\0\0")]
+        signs ":\x04\0\0\0Go\0\0"
         threads [
             "no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536)",
             "one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits"
@@ -512,7 +520,7 @@ languages! {
     }
 
     Nim "Nim"
-        signs [("", "(Attempt to read from nil?)")]
+        signs ":(Attempt to read from nil?)"
         ends "no way out writes a string" {
         Writes WriteBuffer "in parts of 4 KiB: append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
         SocketWrites WriteBuffer "`text.add(part)`" => "socket.send(text)"
@@ -536,8 +544,21 @@ languages! {
         Seeks EachCall (Lacks) "positional read or write"
     }
 
+    D "D"
+        signs "libphobos:|libgphobos:|libdruntime:|:core.exception.RangeError"
+        ends "_exit, exec, abort and signals flush nothing" {
+        Writes WriteBuffer "`__gshared ubyte[65536] large; file.setvbuf(large)` before the first use, no `file.flush()` after each record" => "file.flush()"
+        Writes Join "`file.write(header, body)`, then `file.flush()`: one flush for the pieces of a record"
+        SocketWrites Join "`socket.send(header ~ body)` of ubyte[]"
+        Reads ReadAhead "`__gshared ubyte[65536] large; file.setvbuf(large)` before the first use"
+        StreamReads ReadAhead "`socket.receive(bytes)` into 64 KiB returns the bytes that have arrived"
+        Seeks EachCall "`pread(file.fileno, buffer.ptr, count, offset)` of core.sys.posix.unistd, pwrite likewise"
+        Syncs EachCall "`file.sync()` once for several records"
+        NoDelay EachCall "`socket.setOption(SocketOptionLevel.TCP, SocketOption.TCP_NODELAY, true)`"
+    }
+
     Fortran "Fortran"
-        signs [("libgfortran.so", "_gfortran_set_args")]
+        signs "libgfortran.so:_gfortran_set_args"
         ends "signals flush nothing" {
         Writes WriteBuffer "in parts of 4 KiB: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
         StreamReads ReadAhead (Lacks) "read that returns the bytes that have arrived"
@@ -545,7 +566,7 @@ languages! {
     }
 
     Pascal "Pascal"
-        signs [("", "FPC 3.")]
+        signs ":FPC 3."
         ends "no way out flushes a file but that of output" {
         Writes WriteBuffer "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before rewrite" => "Flush(t)"
         Writes WriteBuffer "records: an array of them, and an untyped file, `rewrite(f, SizeOf(item))`" => "BlockWrite(f, items[0], count)"
@@ -556,7 +577,7 @@ languages! {
     }
 
     Ocaml "OCaml" files [".ml"] programs ["ocaml", "ocamlrun"]
-        signs [("", "OCAMLRUNPARAM")]
+        signs ":OCAMLRUNPARAM"
         ends "Unix._exit, exec and signals flush nothing" {
         Writes WriteBuffer "no `flush channel`, print_endline or %! after each line" => "flush channel"
         Writes WriteBuffer "Unix.write: `let channel = Unix.out_channel_of_descr fd`, and output_string" => "flush channel"
@@ -574,7 +595,7 @@ languages! {
     }
 
     Cpp "C++"
-        signs [("libstdc++.so", ""), ("libc++.so", "")]
+        signs "libstdc++.so:|libc++.so:"
         ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
         Writes WriteBuffer "stream, in parts of 8 KiB: `'\\n'`, not `std::endl`, no `std::unitbuf`" => "file.flush()"
         Writes WriteBuffer "cout, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
@@ -587,13 +608,9 @@ languages! {
 
     // A language without a block of its own.
     Other "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4"]
-        signs [
-            ("libR.so", ""), ("libgfortran", ""), ("libphobos", ""), ("libdruntime", ""), ("libHS", ""), ("libgnat", ""),
-            ("libcob", ""), ("libswipl", ""), ("libtcl", ""), ("libmono", ""), ("libjulia", ""), ("liboctave", ""),
-            ("libswift", ""), ("libobjc", ""), ("libcamlrun", ""), ("libasmrun", ""), ("libgforth", ""), ("libffi-plat", ""),
-            ("libpython", ""), ("libperl", ""), ("libruby", ""), ("libguile", ""), ("", "GHC"), ("", "caml_"), ("", "Gforth"),
-            ("", "SBCL"), ("", "zig version")
-        ]
+        signs "libR.so:|libgfortran:|libHS:|libgnat:|libcob:|libswipl:|libtcl:|libmono:|libjulia:|liboctave:|libswift:|\
+            libobjc:|libcamlrun:|libasmrun:|libgforth:|libffi-plat:|libpython:|libperl:|libruby:|libguile:|:GHC|:caml_|\
+            :Gforth|:SBCL|:zig version"
         ends "signals and some ways out flush nothing" {
         Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
         Writes Join "join the pieces of a record in one buffer or string"
@@ -618,12 +635,9 @@ languages! {
     }
 
     C "C"
-        signs [
-            ("libc.", "\0fopen"), ("libc.", "\0setvbuf"), ("libc.", "\0fwrite"), ("libc.", "\0fputs"), ("libc.", "\0fputc"),
-            ("libc.", "\0putc"), ("libc.", "\0puts"), ("libc.", "\0putchar"), ("libc.", "\0printf"), ("libc.", "\0fprintf"),
-            ("libc.", "\0vfprintf"), ("libc.", "\0__printf_chk"), ("libc.", "\0__fprintf_chk"), ("libc.", "\0fread"),
-            ("libc.", "\0fgets"), ("libc.", "\0fgetc"), ("libc.", "\0getc"), ("libc.", "\0getline")
-        ]
+        signs "libc.:\0fopen|libc.:\0setvbuf|libc.:\0fwrite|libc.:\0fputs|libc.:\0fputc|libc.:\0putc|libc.:\0puts|\
+            libc.:\0putchar|libc.:\0printf|libc.:\0fprintf|libc.:\0vfprintf|libc.:\0__printf_chk|libc.:\0__fprintf_chk|\
+            libc.:\0fread|libc.:\0fgets|libc.:\0fgetc|libc.:\0getc|libc.:\0getline"
         ends "quick_exit, _exit, exec, abort and signals flush nothing" {
         Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
         Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"

@@ -97,6 +97,7 @@ def languages():
         ("erlang.erl", ["Erlang"], "escript", None, "escript {source}"),
         ("nim.nim", ["Nim"], "nim",
          lambda source: f"nim c --hints:off --nimcache:{scratch}/nim -o:{program} {source}", program),
+        ("d.d", ["D"], "ldc2", lambda source: f"ldc2 -of={program} {source}", program),
         ("sbcl.lisp", ["Lisp"], "sbcl", None, "sbcl --script {source}"),
         ("fortran.f90", ["Fortran"], "gfortran", lambda source: f"gfortran -o {program} {source}", program),
         ("pascal.pas", ["Pascal"], "fpc", lambda source: f"fpc -v0 -l- -FU{scratch} -o{program} {source}", program),

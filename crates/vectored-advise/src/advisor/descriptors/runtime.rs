@@ -45,7 +45,7 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
         let mut places = file.windows(text.len());
         places.any(|place| place == text.as_bytes())
     };
-    runtime_by_signs(|&(library, text)| {
+    runtime_by_signs(|library, text| {
         (library.is_empty() || needs(library)) && (text.is_empty() || holds(text))
     })
 }
@@ -158,6 +158,7 @@ mod tests {
             Some(Runtime::Pascal)
         );
         assert_eq!(with(b"\0OCAMLRUNPARAM\0"), Some(Runtime::Ocaml));
+        assert_eq!(with(b"core.exception.RangeError"), Some(Runtime::D));
         assert_eq!(
             with(b"\x04\0\0\0\x53\0\0\0\x04\0\0\0Go\0\0"),
             Some(Runtime::Go)
