@@ -1,5 +1,6 @@
 //! The descriptors of one process, or of several that share them (`CLONE_FILES`).
 
+use crate::advisor::descriptors::keys::DescriptorId;
 use std::collections::BTreeMap;
 
 /// A descriptor table.
@@ -19,7 +20,7 @@ pub(super) enum Slot {
     Closed,
     /// DescriptorKind to an open file description.
     Open {
-        open_file: usize,
+        open_file: DescriptorId,
         close_on_exec: bool,
     },
 }
@@ -64,7 +65,7 @@ impl FdTable {
         near.chain(self.far.iter().map(|(&number, &slot)| (number, slot)))
     }
 
-    pub(super) fn open(&self) -> impl Iterator<Item = (i32, usize, bool)> + '_ {
+    pub(super) fn open(&self) -> impl Iterator<Item = (i32, DescriptorId, bool)> + '_ {
         self.slots().filter_map(|(number, slot)| match slot {
             Slot::Open {
                 open_file,
@@ -79,7 +80,7 @@ impl FdTable {
         (self.near.len() + self.far.len()) as u64
     }
 
-    pub(super) fn leads_to(&self, open_file: usize) -> bool {
+    pub(super) fn leads_to(&self, open_file: DescriptorId) -> bool {
         self.open().any(|open| open.1 == open_file)
     }
 }
@@ -93,7 +94,7 @@ mod tests {
         for number in [63, 64, 1023, i32::MAX, -1] {
             let mut table = FdTable::of_one_process();
             let slot = Slot::Open {
-                open_file: 7,
+                open_file: DescriptorId::NONE,
                 close_on_exec: false,
             };
             table.set(number, slot);

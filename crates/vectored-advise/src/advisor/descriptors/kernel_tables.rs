@@ -6,8 +6,10 @@ use slab::Slab;
 use vectored_report::sort;
 
 use crate::advisor::descriptors::fd_table::{FdTable, Slot};
+use crate::advisor::descriptors::keys::{
+    Arena, DescriptorId, ProcessId, Serial, TableId, ThreadId,
+};
 use crate::advisor::descriptors::open_file::{Bits, OpenFile};
-use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
@@ -36,7 +38,7 @@ pub(crate) struct Process {
     pub(crate) born: u64,
     /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
     pub(crate) forked: u64,
-    pub(super) table: usize,
+    pub(super) table: TableId,
     pub(super) threads: u32,
     /// Its fork has not shown; it may come later in the log.
     pub(super) is_found: bool,
@@ -50,7 +52,7 @@ pub(crate) struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     /// Its key.
-    pub(crate) open_file: usize,
+    pub(crate) open_file: DescriptorId,
     /// The process that closed it.
     pub(crate) process: ProcessId,
     /// Whether no process has a descriptor of it any more.
@@ -60,15 +62,15 @@ pub(crate) struct DroppedFile {
 /// Threads, processes, descriptor tables and open file descriptions of a log.
 #[derive(Debug)]
 pub(crate) struct KernelTables {
-    pub(super) threads: Slab<Thread>,
-    pub(super) by_number: FxHashMap<u32, usize>,
+    pub(super) threads: Arena<ThreadId, Thread>,
+    pub(super) by_number: FxHashMap<u32, ThreadId>,
     /// Recently used threads: number and key, by the last bits of the number.
-    pub(super) recent: [(u32, usize); RECENT],
+    pub(super) recent: [(u32, ThreadId); RECENT],
     /// Processes that have not ended.
     pub(crate) processes: Slab<Process>,
-    pub(super) fd_tables: Slab<FdTable>,
+    pub(super) fd_tables: Arena<TableId, FdTable>,
     /// Open file descriptions.
-    pub(crate) open_files: Slab<OpenFile>,
+    pub(crate) open_files: Arena<DescriptorId, OpenFile>,
     /// Open file descriptions that a process dropped since the tracker last looked.
     pub(crate) dropped: Vec<DroppedFile>,
     /// Number of processes in the log.
@@ -98,17 +100,17 @@ pub(super) const ANCESTORS_MAX: usize = 256;
 pub(super) const RECENT: usize = 64;
 
 /// An empty entry of that cache.
-pub(super) const NO_THREAD: (u32, usize) = (0, usize::MAX);
+pub(super) const NO_THREAD: (u32, ThreadId) = (0, ThreadId::NONE);
 
 impl KernelTables {
     pub(crate) fn new() -> KernelTables {
         KernelTables {
-            threads: Slab::new(),
+            threads: Arena::new(),
             by_number: FxHashMap::default(),
             recent: [NO_THREAD; RECENT],
             processes: Slab::new(),
-            fd_tables: Slab::new(),
-            open_files: Slab::new(),
+            fd_tables: Arena::new(),
+            open_files: Arena::new(),
             dropped: Vec::new(),
             process_count: 0,
             work: 0,
@@ -140,7 +142,7 @@ impl KernelTables {
 
     /// The key of a thread, which is created if it is new.
     #[inline]
-    pub(crate) fn thread(&mut self, number: u32) -> usize {
+    pub(crate) fn thread(&mut self, number: u32) -> ThreadId {
         let recent = self.recent[number as usize % RECENT];
         if recent.0 == number && recent.1 != NO_THREAD.1 {
             return recent.1;
@@ -148,7 +150,7 @@ impl KernelTables {
         self.look_up(number)
     }
 
-    fn look_up(&mut self, number: u32) -> usize {
+    fn look_up(&mut self, number: u32) -> ThreadId {
         let key = match self.by_number.get(&number) {
             Some(&key) => key,
             None => self.found(number),
@@ -158,7 +160,7 @@ impl KernelTables {
     }
 
     /// Creates a thread, and its process, whose creation has not shown.
-    fn found(&mut self, number: u32) -> usize {
+    fn found(&mut self, number: u32) -> ThreadId {
         let table = self.fd_tables.insert(FdTable::of_one_process());
         let process = self.new_process(number, table, 0, true);
         self.new_thread(number, process)
@@ -167,7 +169,7 @@ impl KernelTables {
     pub(super) fn new_process(
         &mut self,
         number: u32,
-        table: usize,
+        table: TableId,
         program: u32,
         is_found: bool,
     ) -> ProcessId {
@@ -195,9 +197,9 @@ impl KernelTables {
         ProcessId { key, generation }
     }
 
-    pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> usize {
+    pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> ThreadId {
         self.thread_count += 1;
-        let thread = Thread::new(number, process, self.thread_count);
+        let thread = Thread::new(number, process, Serial(self.thread_count));
         let key = self.threads.insert(thread);
         self.by_number.insert(number, key);
         if let Some(process) = self.process_mut(process) {
@@ -207,12 +209,12 @@ impl KernelTables {
     }
 
     /// A thread by its key, if it is known.
-    pub(crate) fn thread_at(&self, thread: usize) -> Option<&Thread> {
+    pub(crate) fn thread_at(&self, thread: ThreadId) -> Option<&Thread> {
         self.threads.get(thread)
     }
 
     /// A thread by its key.
-    pub(crate) fn at(&mut self, thread: usize) -> Option<&mut Thread> {
+    pub(crate) fn at(&mut self, thread: ThreadId) -> Option<&mut Thread> {
         self.threads.get_mut(thread)
     }
 
@@ -220,8 +222,8 @@ impl KernelTables {
     #[inline]
     pub(crate) fn both(
         &mut self,
-        thread: usize,
-        open_file: usize,
+        thread: ThreadId,
+        open_file: DescriptorId,
     ) -> Option<(&mut Thread, &mut OpenFile)> {
         Some((
             self.threads.get_mut(thread)?,
@@ -250,14 +252,14 @@ impl KernelTables {
     }
 
     /// The key of a known thread with this ID, and its process.
-    pub(crate) fn thread_of_number(&self, number: u32) -> Option<(usize, ProcessId)> {
+    pub(crate) fn thread_of_number(&self, number: u32) -> Option<(ThreadId, ProcessId)> {
         let key = *self.by_number.get(&number)?;
         Some((key, self.threads.get(key)?.process))
     }
 
     /// The key of the open file description that a descriptor leads to.
     #[inline]
-    pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<usize> {
+    pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<DescriptorId> {
         let table = self.process(process)?.table;
         match self.fd_tables.get(table)?.get(number) {
             Slot::Open { open_file, .. } => Some(open_file),
@@ -272,7 +274,7 @@ impl KernelTables {
         number: i32,
         open_file: OpenFile,
         close_on_exec: bool,
-    ) -> Option<usize> {
+    ) -> Option<DescriptorId> {
         self.close(process, number);
         let table = self.process(process)?.table;
         let open_file = self.open_files.insert(OpenFile {
@@ -358,7 +360,12 @@ impl KernelTables {
 
     /// Counts down the descriptors of an open file description. `table` is `None` if the whole table is
     /// gone.
-    pub(super) fn leave(&mut self, open_file: usize, table: Option<usize>, process: ProcessId) {
+    pub(super) fn leave(
+        &mut self,
+        open_file: DescriptorId,
+        table: Option<TableId>,
+        process: ProcessId,
+    ) {
         let others = |table| {
             self.fd_tables
                 .get(table)
@@ -391,8 +398,8 @@ impl KernelTables {
         &mut self,
         process: ProcessId,
         number: i32,
-        open_file: usize,
-    ) -> Option<usize> {
+        open_file: DescriptorId,
+    ) -> Option<DescriptorId> {
         self.close(process, number);
         let table = self.process(process)?.table;
         let known = self.open_files.get_mut(open_file)?;
@@ -407,7 +414,7 @@ impl KernelTables {
     }
 
     /// Copies a table for one process; after `execve` without the descriptors that are closed then.
-    pub(super) fn copied(&mut self, table: usize, executed: bool) -> Option<usize> {
+    pub(super) fn copied(&mut self, table: TableId, executed: bool) -> Option<TableId> {
         let mut copy = self.fd_tables.get(table)?.clone();
         copy.processes = 1;
         self.work += copy.len();
@@ -425,14 +432,14 @@ impl KernelTables {
 
     pub(super) fn count_copy(&mut self, copy: &FdTable) {
         // Of the descriptors of one open file description, the ones that stay open at `execve` sort last.
-        let mut open_files: Vec<(usize, bool)> =
+        let mut open_files: Vec<(DescriptorId, bool)> =
             copy.open().map(|open| (open.1, !open.2)).collect();
         sort::sort(&mut open_files);
         for (index, &(open_file, stays)) in open_files.iter().enumerate() {
             if let Some(known) = self.open_files.get_mut(open_file) {
                 known.descriptors += 1;
                 known.fd_tables += u32::from(index == 0 || open_files[index - 1].0 != open_file);
-                if stays && known.reader != 0 && known.kind.has_peer() {
+                if stays && known.reader != Serial::NONE && known.kind.has_peer() {
                     known.shared_reads.get_or_insert(Barrier::OtherReaders);
                 }
             }
@@ -451,7 +458,7 @@ impl KernelTables {
     }
 
     /// Keys of a process's open file descriptions, one for each descriptor.
-    pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<usize> {
+    pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<DescriptorId> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
         self.work += table.map_or(0, FdTable::len);
@@ -461,11 +468,14 @@ impl KernelTables {
     }
 
     /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.
-    pub(crate) fn open_files_at_execute(&mut self, process: ProcessId) -> Vec<(usize, bool)> {
+    pub(crate) fn open_files_at_execute(
+        &mut self,
+        process: ProcessId,
+    ) -> Vec<(DescriptorId, bool)> {
         let table = self.process(process).map(|process| process.table);
         let table = table.and_then(|table| self.fd_tables.get(table));
         self.work += table.map_or(0, FdTable::len);
-        let mut open_files: Vec<(usize, bool)> = table.map_or(Vec::new(), |table| {
+        let mut open_files: Vec<(DescriptorId, bool)> = table.map_or(Vec::new(), |table| {
             table.open().map(|open| (open.1, !open.2)).collect()
         });
         // Of several descriptors of one open file description, those that stay come first.

@@ -2,13 +2,13 @@
 
 /// The last event and its actor, and the last event by any other actor. An event of 0 is none.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Latest {
-    first: (u64, usize),
-    second: (u64, usize),
+pub(crate) struct Latest<A> {
+    first: (u64, A),
+    second: (u64, A),
 }
 
-impl Latest {
-    pub(crate) fn note(&mut self, event: u64, by: usize) {
+impl<A: Copy + PartialEq> Latest<A> {
+    pub(crate) fn note(&mut self, event: u64, by: A) {
         if self.first.1 != by {
             self.second = self.first;
         }
@@ -21,12 +21,12 @@ impl Latest {
     }
 
     /// The last event by any actor but `than`.
-    pub(crate) fn by_others(&self, than: usize) -> u64 {
+    pub(crate) fn by_others(&self, than: A) -> u64 {
         self.of_others(than).0
     }
 
     /// The last event by any actor but `than`, with its actor.
-    pub(crate) fn of_others(&self, than: usize) -> (u64, usize) {
+    pub(crate) fn of_others(&self, than: A) -> (u64, A) {
         if self.first.1 == than { self.second } else { self.first }
     }
 }

@@ -4,7 +4,7 @@ use crate::advisor::descriptors::fd_table::{FdTable, Slot};
 use crate::advisor::descriptors::kernel_tables::{
     ANCESTORS_MAX, KernelTables, NO_THREAD, Process, RECENT,
 };
-use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::keys::{ProcessId, ThreadId};
 use crate::advisor::descriptors::thread::Thread;
 use crate::model::Runtime;
 
@@ -85,7 +85,7 @@ impl KernelTables {
                 .is_some_and(|child| self.process(child).is_some_and(|known| known.born > event))
     }
 
-    fn is_found(&self, thread: usize) -> bool {
+    fn is_found(&self, thread: ThreadId) -> bool {
         let thread = self.threads.get(thread);
         let process = thread.and_then(|thread| self.process(thread.process));
         process.is_some_and(|process| process.is_found && process.threads == 1)
@@ -114,7 +114,7 @@ impl KernelTables {
     }
 
     /// Moves a thread that was taken for a process of its own to its process.
-    fn adopt_thread(&mut self, parent: ProcessId, thread: usize) {
+    fn adopt_thread(&mut self, parent: ProcessId, thread: ThreadId) {
         let Some(found) = self.threads.get(thread).map(|thread| thread.process) else {
             return;
         };
@@ -138,7 +138,7 @@ impl KernelTables {
 
     /// Gives a process that ran before its fork returned the descriptors of its parent, except those
     /// that it opened or closed itself.
-    fn adopt_process(&mut self, parent: ProcessId, thread: usize, shares: bool) {
+    fn adopt_process(&mut self, parent: ProcessId, thread: ThreadId, shares: bool) {
         let child = self.threads.get(thread).map(|thread| thread.process);
         let parts = child.and_then(|child| {
             let executed = self.process(child)?.has_executed;
@@ -289,7 +289,7 @@ impl KernelTables {
 
     fn forget_ended_threads(&mut self) {
         let ended = |thread: &Thread| self.process(thread.process).is_none();
-        let gone: Vec<(usize, u32)> = self
+        let gone: Vec<(ThreadId, u32)> = self
             .threads
             .iter()
             .filter(|(_, thread)| ended(thread))

@@ -3,11 +3,11 @@
 pub(crate) mod fd_kind;
 pub(crate) mod fd_table;
 pub(crate) mod kernel_tables;
+pub(crate) mod keys;
 pub(crate) mod latest;
 pub(crate) mod lifecycle;
 pub(crate) mod name_set;
 pub(crate) mod open_file;
-pub(crate) mod process_id;
 pub(crate) mod runtime;
 pub(crate) mod same_file;
 pub(crate) mod thread;

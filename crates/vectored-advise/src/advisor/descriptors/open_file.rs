@@ -1,6 +1,7 @@
 //! An open file description: made by `open`, shared by all duplicates of its descriptor.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::keys::{GroupId, Serial};
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::pending::Pending;
 use crate::advisor::runs::barriers::Barrier;
@@ -28,15 +29,15 @@ pub(crate) struct OpenFile {
     /// The event that set its offset since the last transfer; 0 if none did.
     pub(crate) sought: u64,
     /// The thread of that event, by serial number.
-    pub(crate) sought_by: u64,
+    pub(crate) sought_by: Serial,
     /// Whether that was `SEEK_END`, whose result depends on what was written.
     pub(crate) sought_size: bool,
     /// The thread that first read from the offset or the stream, by serial number; 0 for none.
-    pub(crate) reader: u64,
+    pub(crate) reader: Serial,
     /// The barrier to larger reads, if another thread or process also reads from the offset or the stream.
     pub(crate) shared_reads: Option<Barrier>,
     /// The thread that first used the offset, by serial number; 0 for none.
-    pub(crate) offset_user: u64,
+    pub(crate) offset_user: Serial,
     /// Whether another thread uses the offset: calls that give an offset would not move it.
     pub(crate) has_shared_offset: bool,
     /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
@@ -74,7 +75,7 @@ pub(crate) struct OpenFile {
     /// Its name before it was renamed; empty if it was not.
     pub(crate) first_name: Vec<u8>,
     /// Key of the group of open file descriptions of the same file; 0 for none.
-    pub(crate) group: usize,
+    pub(crate) group: GroupId,
     /// Patterns in which it is counted.
     pub(crate) counted: Bits,
     /// Runs of writes, then of reads.
@@ -104,11 +105,11 @@ impl OpenFile {
             fd_tables: 0,
             position: None,
             sought: 0,
-            sought_by: 0,
+            sought_by: Serial::NONE,
             sought_size: false,
-            reader: 0,
+            reader: Serial::NONE,
             shared_reads: None,
-            offset_user: 0,
+            offset_user: Serial::NONE,
             has_shared_offset: false,
             held: HeldFindings::default(),
             has_other_writers: false,
@@ -126,7 +127,7 @@ impl OpenFile {
             text: Vec::new(),
             path: Vec::new(),
             first_name: Vec::new(),
-            group: 0,
+            group: GroupId::NONE,
             counted: Bits::default(),
             runs: [DirectionRuns::default(), DirectionRuns::default()],
             was_counted: [false; 2],

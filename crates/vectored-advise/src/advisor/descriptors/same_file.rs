@@ -3,14 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::advisor::descriptors::keys::{Arena, DescriptorId, GroupId, ProcessId, Serial};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::NameSet;
-use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
 use crate::languages::last_part;
 use rustc_hash::{FxHashMap, FxHashSet};
-use slab::Slab;
 
 /// Most links that are kept.
 const LINKS_MAX: usize = 1 << 16;
@@ -24,12 +23,12 @@ pub(crate) type Inode = (u64, u64);
 /// Files and streams by their names in the log.
 #[derive(Debug)]
 pub(crate) struct FileGroups {
-    by_name: HashMap<Vec<u8>, usize>,
+    by_name: HashMap<Vec<u8>, GroupId>,
     /// Files by device and inode, as far as they are known.
-    by_inode: FxHashMap<Inode, usize>,
+    by_inode: FxHashMap<Inode, GroupId>,
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
-    by_last_part: FxHashMap<u64, BTreeSet<usize>>,
-    groups: Slab<Group>,
+    by_last_part: FxHashMap<u64, BTreeSet<GroupId>>,
+    groups: Arena<GroupId, Group>,
     /// From the hash of the last component of each further path of a file to the hash of the last component of its first path.
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
@@ -55,29 +54,29 @@ struct Group {
     /// Open file descriptions of it that are still open.
     members: u32,
     /// An open file description from before the log began.
-    inherited: Option<usize>,
+    inherited: Option<DescriptorId>,
     is_watched: bool,
     is_mapped: bool,
     is_mapped_to_write: bool,
     was_locked: bool,
     /// The open file description that the stream was first read through.
-    reader: Option<usize>,
-    written: Latest,
-    read: Latest,
+    reader: Option<DescriptorId>,
+    written: Latest<DescriptorId>,
+    read: Latest<DescriptorId>,
     /// The latest reads and looks at the size, by thread; `read` has them by open file description.
-    looked_at: Latest,
+    looked_at: Latest<Serial>,
     /// The latest writes and possible changes, by thread; `written` has them by open file description.
-    changed: Latest,
+    changed: Latest<Serial>,
     /// The latest syncs, by thread.
-    synced: Latest,
+    synced: Latest<Serial>,
     /// Threads that wrote. Each was created after the last write of the thread before it.
     writers: Vec<Writer>,
     /// The group of the other end, if it has one of its own.
-    peer: usize,
+    peer: GroupId,
     /// The process that first read what is written to it.
     drain: Option<ProcessId>,
     /// Processes that have it open and make transfers that the log may not have, by io_uring or AIO.
-    submitted: Latest,
+    submitted: Latest<u32>,
     /// Why no write to it is counted.
     listed: Option<Barrier>,
     /// Findings of writes. They are counted unless the rest of the log gives a reason not to.
@@ -88,7 +87,7 @@ struct Group {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
     /// Serial number of the thread.
-    pub(crate) thread: u64,
+    pub(crate) thread: Serial,
     pub(crate) process: ProcessId,
     /// The ID of the process in the log.
     pub(crate) number: u32,
@@ -98,14 +97,11 @@ pub(crate) struct Writer {
 
 impl FileGroups {
     pub(crate) fn new() -> FileGroups {
-        let mut groups = Slab::new();
-        // Key 0 stands for no group.
-        groups.insert(Group::default());
         FileGroups {
             by_name: HashMap::new(),
             by_inode: FxHashMap::default(),
             by_last_part: FxHashMap::default(),
-            groups,
+            groups: Arena::new(),
             links: FxHashMap::default(),
             watched: NameSet::default(),
             watched_inodes: FxHashSet::default(),
@@ -121,12 +117,11 @@ impl FileGroups {
         self.by_inode.clear();
         self.by_last_part.clear();
         self.groups.clear();
-        self.groups.insert(Group::default());
     }
 
     /// Adds an open file description to the group of its name, and returns the key of the group. `shown` is the whole path
     /// or the stream, from `strace -y`. `path` is from a call, and may be relative: only its last part is used.
-    pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> usize {
+    pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> GroupId {
         let name = if shown.is_empty() { last_part(path) } else { shown };
         if name.is_empty() {
             return self.groups.insert(Group {
@@ -160,11 +155,11 @@ impl FileGroups {
     /// Notes device and inode of a file, and of its folder. Returns the group of the same file by another name.
     pub(crate) fn identify(
         &mut self,
-        key: usize,
+        key: GroupId,
         inode: Option<Inode>,
         folder: Option<Inode>,
-    ) -> Option<usize> {
-        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+    ) -> Option<GroupId> {
+        let group = self.groups.get_mut(key)?;
         group.folder = folder.or(group.folder);
         let inode = inode?;
         match *self.by_inode.entry(inode).or_insert(key) {
@@ -179,29 +174,29 @@ impl FileGroups {
     }
 
     /// Notes a look at the size, or a possible change, of the file with this inode.
-    pub(crate) fn note_inode(&mut self, inode: Inode, event: u64, thread: u64, is_read: bool) {
+    pub(crate) fn note_inode(&mut self, inode: Inode, event: u64, thread: Serial, is_read: bool) {
         if let Some(&key) = self.by_inode.get(&inode) {
-            self.note(key, event, usize::MAX, thread, is_read);
+            self.note(key, event, DescriptorId::NONE, thread, is_read);
         }
     }
 
     /// Adds an open file description to a group.
-    pub(crate) fn enter(&mut self, key: usize) {
+    pub(crate) fn enter(&mut self, key: GroupId) {
         if let Some(group) = self.groups.get_mut(key) {
             group.members += 1;
         }
     }
 
     /// Notes a sync of a file.
-    pub(crate) fn note_sync(&mut self, key: usize, event: u64, thread: u64) {
-        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
-            group.synced.note(event, thread as usize);
+    pub(crate) fn note_sync(&mut self, key: GroupId, event: u64, thread: Serial) {
+        if let Some(group) = self.groups.get_mut(key) {
+            group.synced.note(event, thread);
         }
     }
 
     /// Whether another thread wrote to a file.
-    pub(crate) fn is_written_by_others(&self, key: usize, thread: u64) -> bool {
-        let group = self.groups.get(key).filter(|_| key != 0);
+    pub(crate) fn is_written_by_others(&self, key: GroupId, thread: Serial) -> bool {
+        let group = self.groups.get(key);
         group.is_some_and(|group| {
             group.listed == Some(Barrier::SeveralWriters)
                 || group.writers.iter().any(|writer| writer.thread != thread)
@@ -240,8 +235,8 @@ impl FileGroups {
 
     /// Removes an open file description from its group. If it was the last one, returns the held
     /// findings.
-    pub(crate) fn leave(&mut self, key: usize) -> Option<HeldFindings> {
-        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+    pub(crate) fn leave(&mut self, key: GroupId) -> Option<HeldFindings> {
+        let group = self.groups.get_mut(key)?;
         group.members -= 1;
         if group.members > 0 {
             return None;
@@ -254,7 +249,7 @@ impl FileGroups {
             self.by_inode.remove(&inode);
         }
         if let Some(peer) = self.groups.get_mut(group.peer) {
-            peer.peer = 0;
+            peer.peer = GroupId::NONE;
         }
         let last = self.root(&group.name);
         if let Some(alike) = self.by_last_part.get_mut(&last) {
@@ -268,8 +263,8 @@ impl FileGroups {
 
     /// Copies the facts about one group to another, when the log shows an open file description by a
     /// new name.
-    pub(crate) fn carry(&mut self, from: usize, to: usize) {
-        if from == to || from == 0 || to == 0 {
+    pub(crate) fn carry(&mut self, from: GroupId, to: GroupId) {
+        if from == to || from == GroupId::NONE || to == GroupId::NONE {
             return;
         }
         let Some(old) = self.groups.get_mut(from) else {
@@ -279,7 +274,7 @@ impl FileGroups {
         let (reader, drain) = (old.reader, old.drain);
         let peer = std::mem::take(&mut old.peer);
         let held = std::mem::take(&mut old.held);
-        if peer != 0 {
+        if peer != GroupId::NONE {
             self.pair(peer, to);
         }
         let Some(new) = self.groups.get_mut(to) else {
@@ -301,8 +296,12 @@ impl FileGroups {
 
     /// Notes that a stream is read through an open file description. Returns the first one that it was
     /// read through, if that is another.
-    pub(crate) fn note_reader(&mut self, key: usize, open_file: usize) -> Option<usize> {
-        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+    pub(crate) fn note_reader(
+        &mut self,
+        key: GroupId,
+        open_file: DescriptorId,
+    ) -> Option<DescriptorId> {
+        let group = self.groups.get_mut(key)?;
         let first = *group.reader.get_or_insert(open_file);
         (first != open_file).then_some(first)
     }
@@ -316,26 +315,26 @@ impl FileGroups {
     }
 
     /// The held findings of writes; `None` if they are listed at once.
-    pub(crate) fn held(&mut self, key: usize) -> Option<&mut HeldFindings> {
-        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+    pub(crate) fn held(&mut self, key: GroupId) -> Option<&mut HeldFindings> {
+        let group = self.groups.get_mut(key)?;
         group.listed.is_none().then_some(&mut group.held)
     }
 
     /// Why no write to it is counted.
-    pub(crate) fn listed(&self, key: usize) -> Option<Barrier> {
-        self.groups.get(key).filter(|_| key != 0)?.listed
+    pub(crate) fn listed(&self, key: GroupId) -> Option<Barrier> {
+        self.groups.get(key)?.listed
     }
 
     /// Lists all writes from now on, and returns the held findings.
-    pub(crate) fn list(&mut self, key: usize, reason: Barrier) -> Option<HeldFindings> {
-        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+    pub(crate) fn list(&mut self, key: GroupId, reason: Barrier) -> Option<HeldFindings> {
+        let group = self.groups.get_mut(key)?;
         group.listed.get_or_insert(reason);
         Some(std::mem::take(&mut group.held))
     }
 
     /// Notes that what is written to the one comes out of the other.
-    pub(crate) fn pair(&mut self, one: usize, other: usize) {
-        if one != other && one != 0 && other != 0 {
+    pub(crate) fn pair(&mut self, one: GroupId, other: GroupId) {
+        if one != other && one != GroupId::NONE && other != GroupId::NONE {
             for (key, peer) in [(one, other), (other, one)] {
                 if let Some(group) = self.groups.get_mut(key) {
                     group.peer = peer;
@@ -348,13 +347,13 @@ impl FileGroups {
     /// group of the writes: the pipe itself, or the peer of the socket.
     pub(crate) fn note_drain(
         &mut self,
-        key: usize,
+        key: GroupId,
         is_pipe: bool,
         process: ProcessId,
-    ) -> Option<usize> {
-        let written = match self.groups.get(key).filter(|_| key != 0)?.peer {
-            0 if is_pipe => key,
-            0 => return None,
+    ) -> Option<GroupId> {
+        let written = match self.groups.get(key)?.peer {
+            GroupId::NONE if is_pipe => key,
+            GroupId::NONE => return None,
             peer => peer,
         };
         let group = self.groups.get_mut(written)?;
@@ -367,9 +366,9 @@ impl FileGroups {
     }
 
     /// Notes that a process makes transfers that the log may not have, and has the file open.
-    pub(crate) fn submit(&mut self, key: usize, process: ProcessId) {
-        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
-            group.submitted.note(1, process.generation as usize);
+    pub(crate) fn submit(&mut self, key: GroupId, process: ProcessId) {
+        if let Some(group) = self.groups.get_mut(key) {
+            group.submitted.note(1, process.generation);
         }
     }
 
@@ -384,8 +383,8 @@ impl FileGroups {
     }
 
     /// Notes that each write to a file that is open is an event for a watcher.
-    pub(crate) fn watch_group(&mut self, key: usize) {
-        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+    pub(crate) fn watch_group(&mut self, key: GroupId) {
+        if let Some(group) = self.groups.get_mut(key) {
             group.is_watched = true;
         }
     }
@@ -407,8 +406,8 @@ impl FileGroups {
 
     /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for it.
     #[inline]
-    pub(crate) fn note_write(&mut self, key: usize, event: u64, thread: u64) -> bool {
-        let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
+    pub(crate) fn note_write(&mut self, key: GroupId, event: u64, thread: Serial) -> bool {
+        let Some(group) = self.groups.get_mut(key) else {
             return true;
         };
         match group.writers.last_mut() {
@@ -427,12 +426,12 @@ impl FileGroups {
     /// from now on, and the held findings are returned.
     pub(crate) fn add_writer(
         &mut self,
-        key: usize,
+        key: GroupId,
         new: Writer,
         is_over: impl Fn(&Writer) -> bool,
         is_younger: impl Fn(&Writer) -> bool,
     ) -> Option<HeldFindings> {
-        let group = self.groups.get_mut(key).filter(|_| key != 0)?;
+        let group = self.groups.get_mut(key)?;
         group.writers.retain(|writer| !is_over(writer));
         let comes_after = match group.writers.last_mut() {
             Some(writer) if writer.thread == new.thread => {
@@ -460,57 +459,70 @@ impl FileGroups {
     }
 
     /// The open file description of the file from before the log began.
-    pub(crate) fn inherited(&self, key: usize) -> Option<usize> {
+    pub(crate) fn inherited(&self, key: GroupId) -> Option<DescriptorId> {
         self.groups.get(key)?.inherited
     }
 
     /// Sets [`FileGroups::inherited`].
-    pub(crate) fn set_inherited(&mut self, key: usize, open_file: usize) {
-        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+    pub(crate) fn set_inherited(&mut self, key: GroupId, open_file: DescriptorId) {
+        if let Some(group) = self.groups.get_mut(key) {
             group.inherited = Some(open_file);
         }
     }
 
     /// Notes a lock. A process loses its locks on a file with any descriptor of it that it closes.
-    pub(crate) fn lock(&mut self, key: usize) {
-        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+    pub(crate) fn lock(&mut self, key: GroupId) {
+        if let Some(group) = self.groups.get_mut(key) {
             group.was_locked = true;
         }
     }
 
     /// Whether the file was locked.
-    pub(crate) fn was_locked(&self, key: usize) -> bool {
+    pub(crate) fn was_locked(&self, key: GroupId) -> bool {
         self.groups.get(key).is_some_and(|group| group.was_locked)
     }
 
     /// Notes a read, or a look at the size, or a write, or a possible change, by a process through the open file description
     /// `by`.
     #[inline]
-    pub(crate) fn note(&mut self, key: usize, event: u64, by: usize, thread: u64, is_read: bool) {
-        if let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) {
+    pub(crate) fn note(
+        &mut self,
+        key: GroupId,
+        event: u64,
+        by: DescriptorId,
+        thread: Serial,
+        is_read: bool,
+    ) {
+        if let Some(group) = self.groups.get_mut(key) {
             if is_read {
                 group.read.note(event, by);
-                group.looked_at.note(event, thread as usize);
+                group.looked_at.note(event, thread);
             } else {
                 group.written.note(event, by);
-                group.changed.note(event, thread as usize);
+                group.changed.note(event, thread);
             }
         }
     }
 
     /// Notes a read or a write of each file that a path may lead to. Returns the number of these files.
-    pub(crate) fn note_path(&mut self, path: &[u8], event: u64, thread: u64, is_read: bool) -> u64 {
+    pub(crate) fn note_path(
+        &mut self,
+        path: &[u8],
+        event: u64,
+        thread: Serial,
+        is_read: bool,
+    ) -> u64 {
         let alike = self.by_last_part.get(&self.root(path)).cloned();
         let alike = alike.unwrap_or_default();
         for &key in &alike {
-            self.note(key, event, usize::MAX, thread, is_read);
+            self.note(key, event, DescriptorId::NONE, thread, is_read);
         }
         alike.len() as u64
     }
 
     /// Notes a mapping into memory. The mapping counts until the log ends, since `munmap` does not name the file.
-    pub(crate) fn map(&mut self, key: usize, writes_through: bool) {
-        let Some(group) = self.groups.get_mut(key).filter(|_| key != 0) else {
+    pub(crate) fn map(&mut self, key: GroupId, writes_through: bool) {
+        let Some(group) = self.groups.get_mut(key) else {
             return;
         };
         if !group.is_mapped {
@@ -524,9 +536,9 @@ impl FileGroups {
     }
 
     /// Whether another thread looked at a file since an event.
-    pub(crate) fn is_seen(&self, key: usize, event: u64, thread: u64) -> bool {
-        let group = self.groups.get(key).filter(|_| key != 0);
-        group.is_some_and(|group| group.looked_at.by_others(thread as usize) > event)
+    pub(crate) fn is_seen(&self, key: GroupId, event: u64, thread: Serial) -> bool {
+        let group = self.groups.get(key);
+        group.is_some_and(|group| group.looked_at.by_others(thread) > event)
     }
 
     /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file since
@@ -534,20 +546,20 @@ impl FileGroups {
     #[inline]
     pub(crate) fn barrier_since(
         &self,
-        key: usize,
+        key: GroupId,
         event: u64,
-        by: usize,
-        (process, thread): (ProcessId, u64),
+        by: DescriptorId,
+        (process, thread): (ProcessId, Serial),
         is_read: bool,
     ) -> Option<Barrier> {
         let group = self.groups.get(key)?;
-        let own = process.generation as usize;
+        let own = process.generation;
         if is_read {
             let used = group.written.by_others(by) > event;
             let reason = if group.is_mapped_to_write { Barrier::Mapped } else { Barrier::SameFile };
             return (group.is_mapped_to_write || used).then_some(reason);
         }
-        if group.looked_at.by_others(thread as usize) > event {
+        if group.looked_at.by_others(thread) > event {
             return Some(Barrier::Observed);
         }
         if group.submitted.by_others(own) > 0 {
@@ -557,11 +569,11 @@ impl FileGroups {
         if group.is_watched || may_be_watched && self.is_watched(group) {
             return Some(Barrier::Watched);
         }
-        if group.synced.by_others(thread as usize) > event {
+        if group.synced.by_others(thread) > event {
             return Some(Barrier::SyncElsewhere);
         }
         // All writes of several writers are listed.
-        if group.listed.is_none() && group.changed.by_others(thread as usize) > event {
+        if group.listed.is_none() && group.changed.by_others(thread) > event {
             return Some(Barrier::Elsewhere);
         }
         if group.is_mapped {

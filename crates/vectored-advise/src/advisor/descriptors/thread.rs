@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
 use crate::advisor::descriptors::latest::Latest;
-use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::runs::barriers::Barrier;
 
 /// Barriers of a thread that are kept.
@@ -13,8 +13,8 @@ const BARRIERS_MAX: usize = 32;
 #[derive(Clone, Copy, Debug)]
 struct OwnBarrier {
     reason: Barrier,
-    /// The open file description of the call, or `usize::MAX`.
-    by: usize,
+    /// The open file description of the call, or `DescriptorId::NONE`.
+    by: DescriptorId,
     waits: bool,
     first: u64,
     last: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Thread {
     pub(crate) process: ProcessId,
     pub(super) number: u32,
     /// 1-based index in order of first appearance.
-    pub(crate) serial: u64,
+    pub(crate) serial: Serial,
     /// Its last event.
     pub(crate) last: u64,
     /// Time that strace added to its calls so far, at least, in ns.
@@ -53,17 +53,17 @@ pub(crate) struct Thread {
     /// The last event that may have read the size of a file.
     pub(crate) last_stat: u64,
     /// The last writes to files, by open file description.
-    pub(crate) filed_out: Latest,
+    pub(crate) filed_out: Latest<DescriptorId>,
     /// The last writes to what has a peer, by open file description.
-    pub(crate) streamed_out: Latest,
+    pub(crate) streamed_out: Latest<DescriptorId>,
     /// The last reads from what has a peer, by open file description.
-    pub(crate) streamed_in: Latest,
+    pub(crate) streamed_in: Latest<DescriptorId>,
     /// The last reads of files that may be waits for what others write, by open file description.
-    pub(crate) polled_in: Latest,
+    pub(crate) polled_in: Latest<DescriptorId>,
 }
 
 impl Thread {
-    pub(super) fn new(number: u32, process: ProcessId, serial: u64) -> Thread {
+    pub(super) fn new(number: u32, process: ProcessId, serial: Serial) -> Thread {
         Thread {
             process,
             number,
@@ -90,17 +90,17 @@ impl Thread {
     /// Notes an event that waited.
     pub(crate) fn wait(&mut self, event: u64, reason: Barrier) {
         self.last_wait = (event, reason);
-        self.note(event, reason, (usize::MAX, true));
+        self.note(event, reason, (DescriptorId::NONE, true));
     }
 
     /// Notes an event after which another process may rely on earlier writes.
     pub(crate) fn expose(&mut self, event: u64, reason: Barrier) {
         self.last_exposure = (event, reason);
-        self.note(event, reason, (usize::MAX, false));
+        self.note(event, reason, (DescriptorId::NONE, false));
     }
 
-    /// Notes a barrier, with the open file description of the call, or `usize::MAX`, and whether it waits.
-    pub(crate) fn note(&mut self, event: u64, reason: Barrier, (by, waits): (usize, bool)) {
+    /// Notes a barrier, with the open file description of the call, or `DescriptorId::NONE`, and whether it waits.
+    pub(crate) fn note(&mut self, event: u64, reason: Barrier, (by, waits): (DescriptorId, bool)) {
         match self.barriers.back_mut() {
             Some(last) if (last.reason, last.by, last.waits) == (reason, by, waits) => {
                 last.last = event;
@@ -124,7 +124,7 @@ impl Thread {
     pub(crate) fn barriers_since(
         &self,
         event: u64,
-        key: usize,
+        key: DescriptorId,
         is_read: bool,
         is_file: bool,
     ) -> impl Iterator<Item = (u64, Barrier)> {

@@ -4,7 +4,7 @@
 //! transfer that no sound link holds joins a chain of transfers with the same unsound link: calls that
 //! only a `poll` keeps apart are listed, but not counted. So each call is in at most one run or chain.
 
-use crate::advisor::descriptors::process_id::ProcessId;
+use crate::advisor::descriptors::keys::{ProcessId, Serial, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 
@@ -45,9 +45,9 @@ pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallingThread {
     /// Serial number of the thread; 0 for none.
-    pub(crate) thread: u64,
+    pub(crate) thread: Serial,
     /// Its key.
-    pub(crate) key: usize,
+    pub(crate) key: ThreadId,
     /// Its process.
     pub(crate) process: ProcessId,
     /// Process ID.
@@ -176,7 +176,7 @@ impl DirectionRuns {
     }
 
     /// Puts a barrier between the last transfer and the next one, if a thread did what `reason` says.
-    pub(crate) fn cross_by(&mut self, event: u64, thread: u64, reason: Barrier) {
+    pub(crate) fn cross_by(&mut self, event: u64, thread: Serial, reason: Barrier) {
         let is_own = self.last_caller.thread == thread || self.last == 0;
         self.cross(event, if is_own { reason } else { Barrier::Elsewhere });
     }

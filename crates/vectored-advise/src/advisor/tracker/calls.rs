@@ -1,6 +1,7 @@
 //! Applies the calls that move no bytes.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
+use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
 use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
@@ -120,7 +121,7 @@ impl Tracker {
     fn map(&mut self, descriptor: Descriptor<'_>, writes_through: bool, caller: Caller) {
         let key = self.resolve(descriptor, caller);
         let open_file = self.kernel.open_files.get(key);
-        let group = open_file.map_or(0, |open_file| open_file.group);
+        let group = open_file.map_or(GroupId::NONE, |open_file| open_file.group);
         if let Some(open_file) = open_file.filter(|_| writes_through) {
             self.files.change(open_file.name());
         }
@@ -279,7 +280,8 @@ impl Tracker {
                     self.files.change(known.name());
                 }
                 let group = known.map(|known| known.group);
-                self.groups.submit(group.unwrap_or(0), caller.process);
+                self.groups
+                    .submit(group.unwrap_or(GroupId::NONE), caller.process);
             }
         }
         self.mark_wait(caller, Barrier::Submitted);
@@ -289,7 +291,7 @@ impl Tracker {
     /// wait for it.
     fn mark_exposure_by_close(&mut self, number: i32, leads_to: Option<&[u8]>, caller: Caller) {
         let open_file = self.kernel.open_file_of(caller.process, number);
-        let by = open_file.unwrap_or(usize::MAX);
+        let by = open_file.unwrap_or(DescriptorId::NONE);
         let open_file = open_file.and_then(|open_file| self.kernel.open_files.get_mut(open_file));
         let kind = match &open_file {
             Some(open_file) => open_file.kind,
@@ -355,7 +357,7 @@ impl Tracker {
                     }
                     if let Some(thread) = self.kernel.at(caller.thread) {
                         thread.last_stat = self.event;
-                        thread.note(self.event, Barrier::Stat, (usize::MAX, false));
+                        thread.note(self.event, Barrier::Stat, (DescriptorId::NONE, false));
                     }
                 }
             },
@@ -408,7 +410,7 @@ impl Tracker {
     }
 
     /// Puts a barrier between earlier and later transfers through an open file description.
-    fn add_barrier(&mut self, key: usize, reason: Barrier, reads_too: bool, caller: Caller) {
+    fn add_barrier(&mut self, key: DescriptorId, reason: Barrier, reads_too: bool, caller: Caller) {
         let serial = self.serial(caller);
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.runs[WRITES].cross_by(self.event, serial, reason);
@@ -439,9 +441,9 @@ impl Tracker {
                 }
             }
             None => {
-                self.synced.note(self.event, serial as usize);
+                self.synced.note(self.event, serial);
                 if let Some(thread) = self.kernel.at(caller.thread) {
-                    thread.note(self.event, reason, (usize::MAX, false));
+                    thread.note(self.event, reason, (DescriptorId::NONE, false));
                 }
             }
         }
@@ -471,7 +473,7 @@ impl Tracker {
         }
         open_file.may_be_fifo = false;
         open_file.has_shared_offset |=
-            open_file.offset_user != 0 && open_file.offset_user != serial;
+            open_file.offset_user != Serial::NONE && open_file.offset_user != serial;
         if relative {
             open_file.ask_offset();
         }
@@ -497,7 +499,7 @@ impl Tracker {
         if asks_size {
             self.look_at(key, Barrier::Size(Call::of(b"lseek(SEEK_END)")), caller);
         }
-        if reader != 0 && reader != serial {
+        if reader != Serial::NONE && reader != serial {
             self.note_reader(key, serial);
         }
     }

@@ -1,6 +1,7 @@
 //! Resolves descriptors, by the kernel's tables and by the texts in the log.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
+use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{is_database, is_database_library};
 use crate::advisor::options::Seen;
@@ -106,7 +107,7 @@ impl Tracker {
                 .kernel
                 .open_files
                 .get(key)
-                .map_or(0, |known| known.group);
+                .map_or(GroupId::NONE, |known| known.group);
             if flags.truncates {
                 let serial = self.serial(caller);
                 self.groups.note(group, self.event, key, serial, false);
@@ -137,7 +138,7 @@ impl Tracker {
         kind: FdKind,
         close_on_exec: bool,
         caller: Caller,
-    ) -> usize {
+    ) -> GroupId {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.since = self.event;
         if let Some(text) = descriptor.leads_to {
@@ -161,7 +162,7 @@ impl Tracker {
 
     /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
     #[inline]
-    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> usize {
+    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> DescriptorId {
         let known = self.kernel.open_file_of(caller.process, descriptor.number);
         if let Some(key) = known {
             let Some(open_file) = self.kernel.open_files.get(key) else {
@@ -181,10 +182,10 @@ impl Tracker {
     /// Resolves a descriptor whose text differs from the tables, or that is in no table.
     fn resolve_otherwise(
         &mut self,
-        known: Option<usize>,
+        known: Option<DescriptorId>,
         descriptor: Descriptor<'_>,
         caller: Caller,
-    ) -> usize {
+    ) -> DescriptorId {
         if let (Some(key), Some(text)) = (known, descriptor.leads_to)
             && self.takes_name(key, text)
         {
@@ -195,7 +196,7 @@ impl Tracker {
 
     /// Gives an open file description a new text, if that is possible: a socket that was connected is
     /// shown otherwise than before. False if the text is of another file.
-    pub(super) fn takes_name(&mut self, key: usize, text: &[u8]) -> bool {
+    pub(super) fn takes_name(&mut self, key: DescriptorId, text: &[u8]) -> bool {
         let kind = kind_of_text(text);
         let Some(open_file) = self.kernel.open_files.get(key) else {
             return false;
@@ -234,7 +235,7 @@ impl Tracker {
     }
 
     /// Adds a descriptor that was open before the log began, or whose `open` did not show.
-    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> usize {
+    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> DescriptorId {
         let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.since = self.event;
@@ -268,7 +269,7 @@ impl Tracker {
         }
         self.settle_dropped();
         // The caller has looked the process up, so it exists.
-        key.unwrap_or(usize::MAX)
+        key.unwrap_or(DescriptorId::NONE)
     }
 }
 
@@ -276,7 +277,7 @@ impl Tracker {
     /// Shares an open file description between two processes that both had the same number and text
     /// before the log began. They may be threads of one process to which strace was attached, or have
     /// inherited it from one parent.
-    fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<usize> {
+    fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<DescriptorId> {
         let key = self.groups.inherited(new.group)?;
         let known = self.kernel.open_files.get(key)?;
         let is_same = known.is_inherited && known.first_number == new.number;
@@ -297,8 +298,8 @@ impl Tracker {
         let serial = self
             .kernel
             .at(caller.thread)
-            .map_or(0, |thread| thread.serial);
-        let is_before = |key: &usize| {
+            .map_or(Serial::NONE, |thread| thread.serial);
+        let is_before = |key: &DescriptorId| {
             self.kernel.open_files.get(*key).is_some_and(|before| {
                 before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
             })
@@ -321,7 +322,7 @@ impl Tracker {
     }
 
     /// Notes that the log shows a file: a FIFO can be neither mapped nor used at an offset.
-    pub(super) fn note_regular(&mut self, key: usize) {
+    pub(super) fn note_regular(&mut self, key: DescriptorId) {
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.may_be_fifo = false;
         }

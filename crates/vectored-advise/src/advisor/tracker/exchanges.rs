@@ -1,6 +1,7 @@
 //! Follows the exchanges of TCP sockets, and finds the ones that stall.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::keys::DescriptorId;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
 use crate::advisor::stalls::counts::Owner;
@@ -17,7 +18,7 @@ impl Tracker {
         &mut self,
         event: &Event<'_>,
         transfer: &Transfer<'_>,
-        key: usize,
+        key: DescriptorId,
         caller: Caller,
         site: u32,
     ) {
@@ -98,7 +99,7 @@ impl Tracker {
     }
 
     /// Notes that this end of a TCP connection is in the log.
-    fn note_end(&mut self, key: usize) {
+    fn note_end(&mut self, key: DescriptorId) {
         let name = self.kernel.open_files.get(key).map(OpenFile::name);
         if let Some(name) = name
             && self.tcp_ends.get(name) != Some(&key)
@@ -111,7 +112,7 @@ impl Tracker {
     }
 
     /// The other end of a TCP connection, if it is in the log: `TCP:[A->B]` has `TCP:[B->A]`.
-    fn peer_of(&self, key: usize) -> Option<&OpenFile> {
+    fn peer_of(&self, key: DescriptorId) -> Option<&OpenFile> {
         let name = self.kernel.open_files.get(key)?.name();
         let (start, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
         let rest = rest.strip_suffix(b"]")?;

@@ -1,6 +1,7 @@
 //! The link between a transfer and the one before it.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
@@ -42,7 +43,7 @@ impl LinkContext<'_> {
     #[inline(always)]
     pub(super) fn link(
         &self,
-        key: usize,
+        key: DescriptorId,
         open_file: &OpenFile,
         transfer: &Transfer<'_>,
         sought: u64,
@@ -134,7 +135,7 @@ impl LinkContext<'_> {
     #[inline(always)]
     fn barrier_between(
         &self,
-        key: usize,
+        key: DescriptorId,
         open_file: &OpenFile,
         transfer: &Transfer<'_>,
     ) -> Option<Barrier> {
@@ -161,10 +162,10 @@ impl LinkContext<'_> {
         }
         let group = match open_file.kind {
             FdKind::File => open_file.group,
-            _ => 0,
+            _ => GroupId::NONE,
         };
         let own = barrier_of_thread(thread, key, open_file.kind, is_read, runs.last);
-        let of_file = if group != 0 {
+        let of_file = if group != GroupId::NONE {
             self.groups.barrier_since(
                 group,
                 runs.last,
@@ -194,10 +195,10 @@ impl LinkContext<'_> {
         if !is_read && self.forked > runs.last {
             return Some(Barrier::Process(Call::UNKNOWN));
         }
-        if !is_read && group != 0 && self.looked_at > runs.last {
+        if !is_read && group != GroupId::NONE && self.looked_at > runs.last {
             return Some(Barrier::Stat);
         }
-        if !is_read && group != 0 && self.synced > runs.last {
+        if !is_read && group != GroupId::NONE && self.synced > runs.last {
             return Some(Barrier::SyncElsewhere);
         }
         if of_file.is_some() {
@@ -252,7 +253,7 @@ impl LinkContext<'_> {
 #[inline(always)]
 fn barrier_of_thread(
     thread: &Thread,
-    key: usize,
+    key: DescriptorId,
     kind: FdKind,
     is_read: bool,
     since: u64,
@@ -292,11 +293,11 @@ fn barrier_of_thread(
 /// The barriers between the last transfer in a direction and now that a buffer may not outlive: the first one of the own thread
 /// that its program shows, any before that, the ones that matter most, and the barriers of other threads.
 pub(super) fn barriers_since_last(
-    key: usize,
+    key: DescriptorId,
     open_file: &OpenFile,
     is_read: bool,
     thread: Option<&Thread>,
-    (groups, synced, lost, forked): (&FileGroups, &Latest, u64, u64),
+    (groups, synced, lost, forked): (&FileGroups, &Latest<Serial>, u64, u64),
     into: &mut Vec<Barrier>,
 ) {
     let runs = &open_file.runs[usize::from(is_read)];
@@ -310,7 +311,7 @@ pub(super) fn barriers_since_last(
         let by = (caller.process, caller.thread);
         into.extend(groups.barrier_since(open_file.group, runs.last, key, by, is_read));
     }
-    if is_file && !is_read && synced.by_others(caller.thread as usize) > runs.last {
+    if is_file && !is_read && synced.by_others(caller.thread) > runs.last {
         into.push(Barrier::SyncElsewhere);
     }
     if lost > runs.last {

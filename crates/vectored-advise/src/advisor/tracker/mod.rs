@@ -12,9 +12,9 @@ mod transfers;
 use std::collections::VecDeque;
 
 use crate::advisor::descriptors::kernel_tables::KernelTables;
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::NameSet;
-use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::buffers::Buffers;
 use crate::advisor::findings::named_files::NamedFiles;
@@ -55,15 +55,15 @@ pub(super) struct Tracker {
     /// The last event that may have asked for the size of any file.
     looked_at: u64,
     /// Hashes of the last parts of names that were made, with the serial number of the thread.
-    made: FxHashMap<u64, u64>,
+    made: FxHashMap<u64, Serial>,
     /// The last syncs of all files, by thread.
-    synced: Latest,
+    synced: Latest<Serial>,
     /// Standard descriptors that no other process appends to.
     own_standard: [bool; 3],
     /// See [`Options::look`].
     look: Option<Look>,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
-    closed: VecDeque<usize>,
+    closed: VecDeque<DescriptorId>,
     /// Runtimes of programs, by their paths.
     runtimes: FxHashMap<Vec<u8>, Runtime>,
     /// Last parts of the paths of FIFOs.
@@ -74,7 +74,7 @@ pub(super) struct Tracker {
     files: NamedFiles,
     stalls: StallCounts,
     /// Open file descriptions of TCP connections, by the text that the log shows.
-    tcp_ends: FxHashMap<Vec<u8>, usize>,
+    tcp_ends: FxHashMap<Vec<u8>, DescriptorId>,
     call: RunCall,
     /// Memory for the barriers between two transfers.
     ends: Vec<Barrier>,
@@ -175,7 +175,8 @@ impl Tracker {
 
     /// Ends all runs, and counts what was held.
     fn settle_all(&mut self) {
-        let open_files: Vec<usize> = self.kernel.open_files.iter().map(|(key, _)| key).collect();
+        let open_files: Vec<DescriptorId> =
+            self.kernel.open_files.iter().map(|(key, _)| key).collect();
         for open_file in open_files {
             self.end_all_runs(open_file);
             self.settle_reads(open_file);
@@ -345,7 +346,7 @@ const READS: usize = 1;
 /// The calling thread and its process.
 #[derive(Clone, Copy, Debug)]
 struct Caller {
-    thread: usize,
+    thread: ThreadId,
     process: ProcessId,
 }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
 use crate::advisor::descriptors::open_file::OpenFile;
-use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::Inode;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
@@ -90,7 +90,7 @@ impl Tracker {
         &mut self,
         path: &[u8],
         inode: Option<Inode>,
-        serial: u64,
+        serial: Serial,
         is_read: bool,
     ) {
         let seen = || self.look.and_then(|look| look(path)).map(|seen| seen.inode);
@@ -101,7 +101,12 @@ impl Tracker {
     }
 
     /// Notes device and inode of the file of an open file description. By another name it is the same file.
-    pub(super) fn identify(&mut self, key: usize, inode: Option<Inode>, folder: Option<Inode>) {
+    pub(super) fn identify(
+        &mut self,
+        key: DescriptorId,
+        inode: Option<Inode>,
+        folder: Option<Inode>,
+    ) {
         let Some(own) = self.kernel.open_files.get(key).map(|known| known.group) else {
             return;
         };
@@ -125,7 +130,7 @@ impl Tracker {
             return;
         }
         self.kernel.work += self.kernel.open_files.len() as u64;
-        for (_, open_file) in &mut self.kernel.open_files {
+        for (_, open_file) in self.kernel.open_files.iter_mut() {
             if open_file.text == *from {
                 let from = std::mem::replace(&mut open_file.text, to.to_vec());
                 if open_file.use_number.is_some() && open_file.renamed_use.is_empty() {
@@ -176,7 +181,7 @@ impl Tracker {
         path: &'a [u8],
         folder: Option<&[u8]>,
         caller: Caller,
-    ) -> (Cow<'a, [u8]>, Option<usize>) {
+    ) -> (Cow<'a, [u8]>, Option<DescriptorId>) {
         if let Some((process, number, rest)) = self.descriptor_of(path, caller) {
             let key = self.kernel.open_file_of(process, number);
             let open_file = key.and_then(|key| self.kernel.open_files.get(key));
@@ -231,7 +236,7 @@ impl Tracker {
     }
 
     /// Notes a look at the size of a file.
-    pub(super) fn look_at(&mut self, key: usize, reason: Barrier, caller: Caller) {
+    pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier, caller: Caller) {
         let serial = self.serial(caller);
         if let Some(open_file) = self.kernel.open_files.get_mut(key)
             && (open_file.kind == FdKind::File || open_file.flags.path_only)
@@ -243,9 +248,9 @@ impl Tracker {
     }
 
     /// The serial number of the calling thread.
-    pub(super) fn serial(&mut self, caller: Caller) -> u64 {
+    pub(super) fn serial(&mut self, caller: Caller) -> Serial {
         self.kernel
             .at(caller.thread)
-            .map_or(0, |thread| thread.serial)
+            .map_or(Serial::NONE, |thread| thread.serial)
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
 use crate::advisor::descriptors::open_file::OpenFile;
-use crate::advisor::descriptors::process_id::ProcessId;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::TransferMode;
@@ -18,7 +18,7 @@ use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade};
 
 impl Tracker {
-    pub(super) fn push(&mut self, key: usize, direction: usize, link: Link, site: u32) {
+    pub(super) fn push(&mut self, key: DescriptorId, direction: usize, link: Link, site: u32) {
         self.note_ends(key, direction, link);
         self.with_runs(key, direction, |runs, call, limits, on_end| {
             runs.push(link, call, site, limits, on_end);
@@ -26,7 +26,7 @@ impl Tracker {
     }
 
     /// Notes the barriers before the next transfer, or before the end of an open file description.
-    fn note_ends(&mut self, key: usize, direction: usize, link: Link) {
+    fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
         if direction == WRITES && link == Link::Broken {
             self.note_late_message(key);
         }
@@ -59,7 +59,7 @@ impl Tracker {
     }
 
     /// Notes a message to a file as standard error after the last write of a run: what is in a buffer then comes later.
-    fn note_late_message(&mut self, key: usize) {
+    fn note_late_message(&mut self, key: DescriptorId) {
         let Some(open_file) = self.kernel.open_files.get(key) else {
             return;
         };
@@ -94,21 +94,26 @@ impl Tracker {
         }
     }
 
-    pub(super) fn end_runs(&mut self, key: usize, direction: usize) {
+    pub(super) fn end_runs(&mut self, key: DescriptorId, direction: usize) {
         self.note_ends(key, direction, Link::Broken);
         self.with_runs(key, direction, |runs, _, limits, on_end| {
             runs.end(limits, on_end);
         });
     }
 
-    pub(super) fn end_all_runs(&mut self, key: usize) {
+    pub(super) fn end_all_runs(&mut self, key: DescriptorId) {
         self.end_runs(key, WRITES);
         self.end_runs(key, READS);
     }
 
     /// Ends the runs of one process. If others keep the open file description, they may go on from its
     /// offset.
-    pub(super) fn end_runs_of_process(&mut self, key: usize, process: ProcessId, is_kept: bool) {
+    pub(super) fn end_runs_of_process(
+        &mut self,
+        key: DescriptorId,
+        process: ProcessId,
+        is_kept: bool,
+    ) {
         for direction in [WRITES, READS] {
             let open_file = self.kernel.open_files.get_mut(key);
             let of_process =
@@ -124,7 +129,7 @@ impl Tracker {
     /// Changes the runs of one direction, and counts those that end by that.
     pub(super) fn with_runs(
         &mut self,
-        key: usize,
+        key: DescriptorId,
         direction: usize,
         act: impl FnOnce(&mut DirectionRuns, &RunCall, MergeLimits, OnRunEnd<'_>),
     ) {
@@ -155,7 +160,7 @@ impl Tracker {
     }
 
     /// Counts the calls of one process in one direction.
-    pub(super) fn flush(&mut self, key: usize, direction: usize) {
+    pub(super) fn flush(&mut self, key: DescriptorId, direction: usize) {
         let KernelTables {
             open_files,
             processes,
@@ -251,24 +256,24 @@ impl Tracker {
     }
 
     /// Counts the calls of both directions.
-    pub(super) fn flush_both(&mut self, key: usize) {
+    pub(super) fn flush_both(&mut self, key: DescriptorId) {
         self.flush(key, WRITES);
         self.flush(key, READS);
     }
 
     /// Later calls of a process on an open file description belong to another program.
-    pub(super) fn leave_to_another(&mut self, key: usize, process: ProcessId) {
+    pub(super) fn leave_to_another(&mut self, key: DescriptorId, process: ProcessId) {
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             for runs in &mut open_file.runs {
                 if runs.last_caller.process == process {
-                    runs.last_caller.thread = 0;
+                    runs.last_caller.thread = Serial::NONE;
                 }
             }
         }
     }
 
     /// Counts the held reads of an open file description, or lists them.
-    pub(super) fn settle_reads(&mut self, key: usize) {
+    pub(super) fn settle_reads(&mut self, key: DescriptorId) {
         self.flush_both(key);
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
@@ -292,7 +297,7 @@ impl Tracker {
     }
 
     /// Handles the close of the last descriptor.
-    fn close_open_file(&mut self, key: usize) {
+    fn close_open_file(&mut self, key: DescriptorId) {
         let open_file = self.kernel.open_files.get(key);
         let may_reopen = open_file.is_some_and(|open_file| {
             open_file.kind == FdKind::File
@@ -312,7 +317,7 @@ impl Tracker {
     }
 
     /// Counts all calls through an open file description, and removes it.
-    pub(super) fn forget(&mut self, key: usize) {
+    pub(super) fn forget(&mut self, key: DescriptorId) {
         self.end_all_runs(key);
         self.settle_reads(key);
         if let Some(open_file) = self.kernel.open_files.try_remove(key) {

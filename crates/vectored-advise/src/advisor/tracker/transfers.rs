@@ -2,6 +2,7 @@
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
+use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::Writer;
@@ -17,10 +18,6 @@ use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 
 /// The most that Linux moves in one call: `MAX_RW_COUNT`. A log with more is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
-
-/// Stands for the reader of an open file description, if an earlier program of the process read from it:
-/// no thread has this serial number.
-const EARLIER_PROGRAM: u64 = u64::MAX;
 
 impl Tracker {
     #[inline(always)]
@@ -96,12 +93,17 @@ impl Tracker {
 
     /// Notes which thread uses an open file description.
     #[inline(always)]
-    fn note_user(&mut self, key: usize, transfer: &Transfer<'_>, caller: Caller) -> Option<User> {
+    fn note_user(
+        &mut self,
+        key: DescriptorId,
+        transfer: &Transfer<'_>,
+        caller: Caller,
+    ) -> Option<User> {
         let is_read = transfer.direction == Direction::Read;
         let (thread, open_file) = self.kernel.both(caller.thread, key)?;
         let serial = thread.serial;
         let written_before = thread.filed_out;
-        let is_first = open_file.runs[usize::from(is_read)].last_caller.thread == 0;
+        let is_first = open_file.runs[usize::from(is_read)].last_caller.thread == Serial::NONE;
         if transfer.descriptor.number >= 0 && is_first {
             // A program may use a duplicate and close it.
             open_file.number = transfer.descriptor.number;
@@ -111,7 +113,7 @@ impl Tracker {
         let kind = open_file.kind;
         let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
         if uses_offset && open_file.offset_user != serial {
-            open_file.has_shared_offset |= open_file.offset_user != 0;
+            open_file.has_shared_offset |= open_file.offset_user != Serial::NONE;
             open_file.offset_user = serial;
         }
         if is_read {
@@ -141,7 +143,7 @@ impl Tracker {
     #[inline(always)]
     fn go_on(
         &mut self,
-        (key, direction): (usize, usize),
+        (key, direction): (DescriptorId, usize),
         transfer: &Transfer<'_>,
         caller: Caller,
         user: User,
@@ -177,7 +179,7 @@ impl Tracker {
             lost: self.lost,
             forked,
             looked_at: self.looked_at,
-            synced: self.synced.by_others(thread.serial as usize),
+            synced: self.synced.by_others(thread.serial),
             groups: &self.groups,
             call: &self.call,
             limits: self.limits,
@@ -221,7 +223,7 @@ impl Tracker {
                 .kernel
                 .open_files
                 .get(other)
-                .map_or(0, |other| other.group);
+                .map_or(GroupId::NONE, |other| other.group);
             if has_peer && self.groups.is_seen(group, last, serial) {
                 self.list_writes(key, Barrier::Announced);
             }
@@ -232,7 +234,7 @@ impl Tracker {
     }
 
     #[inline(always)]
-    fn note_use(&mut self, key: usize, direction: usize, transfer: &Transfer<'_>) {
+    fn note_use(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
             open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
         }
@@ -240,7 +242,7 @@ impl Tracker {
 
     /// Sets the thread that goes on with an open file description. Calls of another process or program
     /// are counted for that one first.
-    fn own(&mut self, key: usize, direction: usize, thread: CallingThread) {
+    fn own(&mut self, key: DescriptorId, direction: usize, thread: CallingThread) {
         let known = self.kernel.open_files.get(key);
         let before = known.map(|open_file| open_file.runs[direction].last_caller);
         let same = |before: CallingThread| {
@@ -261,7 +263,7 @@ impl Tracker {
         let serial = self
             .kernel
             .at(caller.thread)
-            .map_or(0, |thread| thread.serial);
+            .map_or(Serial::NONE, |thread| thread.serial);
         let reader = self
             .kernel
             .open_files
@@ -296,7 +298,7 @@ impl Tracker {
     }
 
     /// Notes that a process reads a pipe or socket: if it wrote the bytes itself, each write wakes one of its threads.
-    fn note_drain(&mut self, key: usize, caller: Caller) {
+    fn note_drain(&mut self, key: DescriptorId, caller: Caller) {
         let open_file = self.kernel.open_files.get(key);
         if let Some(open_file) =
             open_file.filter(|of| matches!(of.kind, FdKind::Pipe | FdKind::Unix))
@@ -312,7 +314,7 @@ impl Tracker {
     }
 
     /// The calling thread as `DirectionRuns` keeps it.
-    fn calling_thread(&self, caller: Caller, serial: u64) -> CallingThread {
+    fn calling_thread(&self, caller: Caller, serial: Serial) -> CallingThread {
         let process = self.kernel.process(caller.process);
         CallingThread {
             thread: serial,
@@ -324,7 +326,7 @@ impl Tracker {
     }
 
     /// Notes that another file was written between two writes of a run.
-    pub(super) fn note_order(&mut self, key: usize, other: usize) {
+    pub(super) fn note_order(&mut self, key: DescriptorId, other: DescriptorId) {
         let Some(other) = self.kernel.open_files.get(other) else {
             return;
         };
@@ -335,7 +337,7 @@ impl Tracker {
     }
 
     /// Notes a read from an offset or stream; a second reader makes all its reads listed.
-    pub(super) fn note_reader(&mut self, key: usize, serial: u64) {
+    pub(super) fn note_reader(&mut self, key: DescriptorId, serial: Serial) {
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
@@ -344,7 +346,7 @@ impl Tracker {
             kind if kind.has_peer() => Barrier::OtherReaders,
             _ => return,
         };
-        if open_file.reader != 0 {
+        if open_file.reader != Serial::NONE {
             return self.share_reads(key, reason);
         }
         open_file.reader = serial;
@@ -362,7 +364,7 @@ impl Tracker {
     }
 
     /// Lists the reads of an open file description that several threads or processes read from.
-    pub(super) fn share_reads(&mut self, key: usize, reason: Barrier) {
+    pub(super) fn share_reads(&mut self, key: DescriptorId, reason: Barrier) {
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
@@ -379,18 +381,18 @@ impl Tracker {
         let serial = self
             .kernel
             .at(caller.thread)
-            .map_or(0, |thread| thread.serial);
+            .map_or(Serial::NONE, |thread| thread.serial);
         for key in self.kernel.open_files_of(caller.process) {
             let Some(open_file) = self.kernel.open_files.get_mut(key) else {
                 continue;
             };
             if open_file.offset_user == serial {
-                open_file.offset_user = EARLIER_PROGRAM;
+                open_file.offset_user = Serial::EARLIER_PROGRAM;
             }
-            if open_file.kind.has_peer() && open_file.reader != 0 {
+            if open_file.kind.has_peer() && open_file.reader != Serial::NONE {
                 self.share_reads(key, Barrier::OtherReaders);
             } else if open_file.reader == serial {
-                open_file.reader = EARLIER_PROGRAM;
+                open_file.reader = Serial::EARLIER_PROGRAM;
             }
         }
     }
@@ -398,13 +400,14 @@ impl Tracker {
     /// Notes that descriptors may have been sent or received with a message (`SCM_RIGHTS`); which ones
     /// is not tracked.
     #[cold]
-    fn pass_descriptors(&mut self, key: usize, is_read: bool, caller: Caller) {
+    fn pass_descriptors(&mut self, key: DescriptorId, is_read: bool, caller: Caller) {
         if is_read {
             return self.share_reads(key, Barrier::ControlData);
         }
         for other in self.kernel.open_files_of(caller.process) {
             let open_file = self.kernel.open_files.get(other);
-            let Some(open_file) = open_file.filter(|open_file| open_file.reader != 0) else {
+            let Some(open_file) = open_file.filter(|open_file| open_file.reader != Serial::NONE)
+            else {
                 continue;
             };
             match open_file.kind {
@@ -417,7 +420,7 @@ impl Tracker {
     }
 
     /// Notes a write by another thread than the last one.
-    pub(super) fn note_writer(&mut self, key: usize, caller: Caller) {
+    pub(super) fn note_writer(&mut self, key: DescriptorId, caller: Caller) {
         let serial = self.kernel.at(caller.thread).map(|thread| thread.serial);
         let (Some(serial), Some(process)) = (serial, self.kernel.process(caller.process)) else {
             return;
@@ -458,7 +461,7 @@ impl Tracker {
 
     /// Lists all writes to a file.
     #[cold]
-    fn list_writes(&mut self, key: usize, reason: Barrier) {
+    fn list_writes(&mut self, key: DescriptorId, reason: Barrier) {
         let group = self.kernel.open_files.get(key).map(|known| known.group);
         if let Some(held) = group.and_then(|group| self.groups.list(group, reason)) {
             self.list(key, WRITES, held, reason);
@@ -468,7 +471,7 @@ impl Tracker {
     /// Lists held findings.
     pub(super) fn list(
         &mut self,
-        key: usize,
+        key: DescriptorId,
         direction: usize,
         held: HeldFindings,
         reason: Barrier,
@@ -509,7 +512,7 @@ struct User {
     /// The thread, if it is new.
     thread: CallingThread,
     /// The files that it wrote to last.
-    written_before: Latest,
+    written_before: Latest<DescriptorId>,
 }
 
 /// Moves the offset of an open file description by a transfer without an offset of its own. Returns the bytes that were
@@ -537,7 +540,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
 
 /// Sets a barrier in the other direction, which observes a transfer or whose offset it moved.
 #[inline(always)]
-fn observe_other_direction(event: u64, open_file: &mut OpenFile, is_read: bool, serial: u64) {
+fn observe_other_direction(event: u64, open_file: &mut OpenFile, is_read: bool, serial: Serial) {
     let other = &mut open_file.runs[1 - usize::from(is_read)];
     if open_file.kind == FdKind::File {
         other.cross_by(event, serial, Barrier::BothWays);
@@ -551,7 +554,7 @@ fn observe_other_direction(event: u64, open_file: &mut OpenFile, is_read: bool, 
 #[inline(always)]
 fn effect_of_transfer(
     number: u64,
-    key: usize,
+    key: DescriptorId,
     (kind, may_have_peer): (FdKind, bool),
     transfer: &Transfer<'_>,
     thread: &mut Thread,
