@@ -97,7 +97,7 @@ keys! {
     ThreadId from 0
     /// A table of descriptors, which processes may share.
     TableId from 0
-    /// The open file descriptions of one file, pipe or socket; 0 is that of an unknown one, and of no group.
+    /// The open file descriptions of one file, pipe or socket. An unknown one has the group 0, which is in no arena.
     GroupId from 1
 }
 

@@ -22,10 +22,7 @@ const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 impl Tracker {
     #[inline(always)]
     pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, caller: Caller) {
-        self.transfers += 1;
-        if let Ok(bytes) = transfer.result {
-            self.bytes = self.bytes.saturating_add(bytes);
-        }
+        self.count(transfer);
         if let Some(from) = transfer.from {
             self.copy_from(from, caller);
         }
@@ -37,32 +34,19 @@ impl Tracker {
             Some(_) => self.pattern_counts.site(event.site),
             None => 0,
         };
+        let is_read = transfer.direction == Direction::Read;
+        let direction = usize::from(is_read);
+        self.note_effect(key, transfer, caller);
         let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
             return;
         };
-        let is_read = transfer.direction == Direction::Read;
-        let direction = usize::from(is_read);
-        let may_have_peer = open_file.kind.has_peer() || open_file.may_be_fifo;
-        let kind = (open_file.kind, may_have_peer);
-        effect_of_transfer(self.event, key, kind, transfer, thread);
-        if open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram {
+        let makes_no_runs =
+            open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram;
+        if makes_no_runs {
             if user.is_new {
                 self.own(key, direction, user.thread);
             }
             return self.note_use(key, direction, transfer);
-        }
-        if is_read && open_file.kind == FdKind::File {
-            let from = transfer.offset.or(open_file.position);
-            let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
-            if again
-                || self
-                    .groups
-                    .is_written_by_others(open_file.group, thread.serial)
-            {
-                // It may wait for what another thread or process writes there.
-                thread.polled_in.note(self.event, key);
-                thread.note(self.event, Barrier::Polled, (key, true));
-            }
         }
         let sought = move_position(open_file, transfer);
         observe_other_direction(self.event, open_file, is_read, thread.serial);
@@ -71,13 +55,7 @@ impl Tracker {
         let (group, is_tcp) = (open_file.group, open_file.kind == FdKind::Tcp);
         let serial = thread.serial;
         if shape == Shape::Unusable {
-            if !is_read && transfer.result.is_ok() {
-                open_file.runs[WRITES].cross(self.event, Barrier::OtherForm);
-            }
-            self.end_runs(key, direction);
-            if user.is_new {
-                self.own(key, direction, user.thread);
-            }
+            self.interrupt_runs(key, transfer, user);
         } else {
             self.go_on((key, direction), transfer, caller, user, site, sought);
             if shape == Shape::Short {
@@ -88,6 +66,51 @@ impl Tracker {
         self.groups.note(group, self.event, key, serial, is_read);
         if is_tcp {
             self.exchange(event, transfer, key, caller, site);
+        }
+    }
+
+    /// Counts a transfer and its bytes.
+    fn count(&mut self, transfer: &Transfer<'_>) {
+        self.transfers += 1;
+        if let Ok(bytes) = transfer.result {
+            self.bytes = self.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// Notes what the transfer means for the thread's runs of other open file descriptions. A file that is read again from the
+    /// same place, or that another thread or process writes, may be waited for.
+    #[inline(always)]
+    fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>, caller: Caller) {
+        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
+            return;
+        };
+        let may_have_peer = open_file.kind.has_peer() || open_file.may_be_fifo;
+        let kind = (open_file.kind, may_have_peer);
+        effect_of_transfer(self.event, key, kind, transfer, thread);
+        if transfer.direction != Direction::Read || open_file.kind != FdKind::File {
+            return;
+        }
+        let from = transfer.offset.or(open_file.position);
+        let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
+        let group = open_file.group;
+        if again || self.groups.is_written_by_others(group, thread.serial) {
+            thread.polled_in.note(self.event, key);
+            thread.note(self.event, Barrier::Polled, (key, true));
+        }
+    }
+
+    /// Ends the runs of a direction by a transfer that can be in none.
+    fn interrupt_runs(&mut self, key: DescriptorId, transfer: &Transfer<'_>, user: User) {
+        let is_read = transfer.direction == Direction::Read;
+        if !is_read
+            && transfer.result.is_ok()
+            && let Some(open_file) = self.kernel.open_files.get_mut(key)
+        {
+            open_file.runs[WRITES].cross(self.event, Barrier::OtherForm);
+        }
+        self.end_runs(key, usize::from(is_read));
+        if user.is_new {
+            self.own(key, usize::from(is_read), user.thread);
         }
     }
 
@@ -204,6 +227,23 @@ impl Tracker {
         if user.is_new {
             self.own(key, direction, user.thread);
         }
+        self.end_call(key, direction, transfer);
+        if in_turn && matches!(link, Link::Joined { .. }) {
+            self.note_order(key, other);
+            let other = self.kernel.open_files.get(other);
+            let group = other.map_or(GroupId::NONE, |other| other.group);
+            if has_peer && self.groups.is_seen(group, last, serial) {
+                self.list_writes(key, Barrier::Announced);
+            }
+        }
+        if matches!(link, Link::Barrier(Barrier::Observed)) {
+            self.list_writes(key, Barrier::Observed);
+        }
+    }
+
+    /// Notes what the next transfer of this direction is compared with.
+    #[inline(always)]
+    fn end_call(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
         let Some(open_file) = self.kernel.open_files.get_mut(key) else {
             return;
         };
@@ -213,24 +253,11 @@ impl Tracker {
         runs.is_positional = transfer.offset.is_some();
         runs.number = transfer.descriptor.number;
         runs.has_more = transfer.more;
+        let is_read = transfer.direction == Direction::Read;
         runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
         runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
         runs.barrier = None;
         runs.barriers.clear();
-        if in_turn && matches!(link, Link::Joined { .. }) {
-            self.note_order(key, other);
-            let group = self
-                .kernel
-                .open_files
-                .get(other)
-                .map_or(GroupId::NONE, |other| other.group);
-            if has_peer && self.groups.is_seen(group, last, serial) {
-                self.list_writes(key, Barrier::Announced);
-            }
-        }
-        if matches!(link, Link::Barrier(Barrier::Observed)) {
-            self.list_writes(key, Barrier::Observed);
-        }
     }
 
     #[inline(always)]
