@@ -25,7 +25,7 @@ fn a_command_keeps_its_output_and_its_exit_code() {
     let failed = "\n\nThe command failed: exit status 7. ";
     assert!(stderr.contains(failed), "{stderr}");
     assert!(!stderr.contains("note:"), "{stderr}");
-    assert!(stderr.contains("No certain saving: of "), "{stderr}");
+    assert!(stderr.contains("Nothing to gain: of "), "{stderr}");
     let saved = bench.only_result();
     assert_eq!(
         stderr.lines().last().unwrap(),
