@@ -350,7 +350,7 @@ languages! {
         WritesAt Join "`fs.writev(fd, [a, b], position, done)`"
         ReadsAt ReadRun "`fs.readv(fd, [a, b], position, done)`"
         Seeks EachCall "the position argument of fs.read and fs.write"
-        Tiny EachCall "`Buffer.concat(parts)`, and one write"
+        Tiny EachCall "`Buffer.concat(parts)`, and one write; a stream joins waiting writes itself: add several texts, and write that"
         Syncs EachCall "`fs.fdatasyncSync(fd)` once for several records"
         NoDelay EachCall "`socket.setNoDelay(true)`"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
@@ -404,7 +404,7 @@ languages! {
 
     Perl "Perl" files [".pl"] programs ["perl"]
         ends "POSIX::_exit, exec and signals flush nothing" {
-        Writes WriteBuffer "in parts of 8 KiB: `$file->autoflush(0)` (`$| = 0` for standard output), `print $file`, not `syswrite`" => "$file->flush"
+        Writes WriteBuffer "in parts of 8 KiB: `print $file`, not `syswrite`, no autoflush(1) or $| = 1" => "my $o = select $file; $| = 1; $| = 0; select $o"
         Writes Join "`print $file $header . $body`, then `$file->flush`"
         SocketWrites Join "`print $socket $header . $body`"
         SocketWrites WriteBuffer "in parts of 8 KiB: `$socket->autoflush(0)`, `print $socket`" => "$socket->flush"
@@ -539,6 +539,7 @@ languages! {
         SocketWrites Join "write all pieces to a string stream, and send that once, before waiting"
         Reads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
         Reads ReadAhead "Guile: `(setvbuf port 'block 65536)`"
+        Reads ReadRun "Guile: get-bytevector-n of all bytes of the run, cut in memory; SBCL: read-sequence of them"
         StreamReads ReadAhead "SBCL, whose streams read 8 KiB: `(sb-unix:unix-read fd (sb-sys:vector-sap buffer) 65536)` with the buffer pinned"
         StreamReads ReadAhead "Guile: `(setvbuf port 'block 65536)`; get-bytevector-n waits for all its bytes"
         Seeks EachCall (Lacks) "positional read or write"

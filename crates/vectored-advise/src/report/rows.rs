@@ -212,20 +212,19 @@ pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Used {
         (&key.program, operation_of(key), &tally.path) == (&one.program, one.operation, &one.path)
     };
     let mut findings = advisory.findings.iter();
-    let has_finding = findings.any(|finding| is_it(&finding.key, &finding.tally));
+    let finding = findings.find(|finding| is_it(&finding.key, &finding.tally));
+    let has_finding = finding.is_some();
+    let is_of_seeks = finding.is_some_and(|one| one.key.kind == FindingKind::SeekThenTransfer);
+    let can = if is_of_seeks { "could go without a seek" } else { "could be merged" };
     let mut listed = advisory.uncounted.iter().filter(|_| !has_finding);
     let priced_out = listed.find(|other| is_priced_out(other) && is_it(&other.key, &other.tally));
     let counted = match (priced_out, one.counted, one.listed, neither) {
         (Some(other), 1.., 0, _) => format!("listed: {}", other.reason),
-        (_, _, 0, 0) => "all could be merged".to_owned(),
+        (_, _, 0, 0) => format!("all {can}"),
         (_, 0, _, 0) => format!("all listed{why}"),
         (_, 0, 0, _) => format!("none could be merged{why}"),
         (_, counted, listed, neither) => {
-            let parts = [
-                (counted, "could be merged"),
-                (listed, "listed"),
-                (neither, "neither"),
-            ];
+            let parts = [(counted, can), (listed, "listed"), (neither, "neither")];
             let parts: Vec<String> = parts
                 .into_iter()
                 .filter(|(calls, _)| *calls > 0)

@@ -7,8 +7,8 @@ use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::most_used;
-use crate::advisor::wording::remedies::{lack, starts};
-use crate::advisor::wording::sentences::{action, pattern};
+use crate::advisor::wording::remedies::{lack, part_bytes, starts};
+use crate::advisor::wording::sentences::{action, is_of_varying_reads, pattern, waits_unseen};
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Skipped, StallTally, Tally,
     Uncounted,
@@ -47,12 +47,20 @@ pub const STARTS: &str = "the programs that the remedy starts take longer than t
 /// The reason why a few reads of a file of the system are not counted: their code is not the user's.
 pub const SYSTEM: &str = "a library or the interpreter reads a file of the system";
 
+/// The reason why the writes of a filter are not counted.
+pub const FILTER: &str = "it reads a pipe or socket between them, perhaps through a buffer of its language: who reads these \
+    bytes may wait for them while it waits for more";
+
+/// The reason why reads of no known length are not counted where no buffer may read ahead.
+pub const VARYING: &str = "the lengths of the reads vary, so the bytes of several are not known before, and what ends the runs \
+    forbids a larger buffer";
+
 /// Below this time a saving is little: no user notices it, whatever the program takes.
 pub(crate) const LITTLE_S: f64 = 100e-6;
 
 /// Whether a finding is not counted for this reason only because of prices, or of who could change the code.
 pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
-    [UNPRICED, DEARER, STARTS, SYSTEM].contains(&&*one.reason)
+    [UNPRICED, DEARER, STARTS, SYSTEM, FILTER, VARYING].contains(&&*one.reason)
         || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)
 }
 
@@ -65,6 +73,8 @@ fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option
     let mut files = tally.files.iter().map(|file| file.path.as_ref());
     let reason = match (lack(key, tally), saving) {
         (Some(lack), _) => return Some(lack),
+        _ if waits_unseen(key, tally) => FILTER,
+        _ if is_of_varying_reads(key, tally) => VARYING,
         (_, None) => UNPRICED,
         (_, Some(saving)) if saving.s < 0.0 && starts(key, tally) > 0 => STARTS,
         (_, Some(saving)) if saving.s < 0.0 => DEARER,
@@ -83,7 +93,13 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     fold_files(&mut tallies);
     let counted = std::mem::take(&mut tallies.findings);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
-    for (key, tally) in counted {
+    for (key, mut tally) in counted {
+        if let Some(bytes) = part_bytes(&key, &tally) {
+            tally.merged_calls = tally
+                .merged_calls
+                .max(tally.bytes.div_ceil(bytes))
+                .min(tally.calls);
+        }
         let saving = price(&key, &tally, prices);
         match priced_out(&key, &tally, saving) {
             Some(reason) => join(tallies.uncounted.entry((key, reason)).or_default(), &tally),

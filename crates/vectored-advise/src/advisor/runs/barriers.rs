@@ -367,7 +367,7 @@ impl Barrier {
     fn words(self) -> &'static str {
         match self {
             Barrier::Poll(_) => "poll, select or epoll_wait between them",
-            Barrier::Sleep => "a sleep between them",
+            Barrier::Sleep => "a sleep or sched_yield between them",
             Barrier::Thread => "futex between them: another thread may continue",
             Barrier::Child => "a wait for a child between them",
             Barrier::Process(_) => "fork or execve between them",

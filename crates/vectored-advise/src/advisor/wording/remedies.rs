@@ -122,6 +122,18 @@ pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
     ))
 }
 
+/// The bytes of a call with each remedy of the finding, if the buffers of the language are smaller than the one that was asked for.
+pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
+    let is_buffer = |one: &&Remedy| one.kind == RemedyKind::WriteBuffer;
+    let rows = rows_of(key, tally);
+    let parts = rows.into_iter().filter(is_buffer).map(|one| {
+        let part = one.text.split_once("in parts of ")?.1;
+        part.split_once(" KiB")?.0.parse::<u64>().ok()
+    });
+    let largest = parts.collect::<Option<Vec<u64>>>()?.into_iter().max();
+    largest.map(|kib| kib << 10)
+}
+
 /// How often a program starts that the remedy needs: once for each run, or for each opening of a file that is read as a whole.
 pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
     let rows = rows_of(key, tally);

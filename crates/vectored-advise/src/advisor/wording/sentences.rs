@@ -194,10 +194,15 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             )
         }
     };
+    let is_buffer = remedy_kinds(key, tally).first() == Some(&RemedyKind::WriteBuffer);
+    let may_cut = is_buffer && key.target == DescriptorKind::File && !tally.others_write;
+    let cut = if may_cut { CUT } else { "" };
+    let killed = if tally.killed { KILLED } else { "" };
     let order = match key.grade {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),
-        _ => late_in_words(tally) + &order_in_words(tally) + if tally.killed { KILLED } else { "" },
+        _ => cut.to_owned() + &late_in_words(tally) + &order_in_words(tally) + killed,
     };
+    let order = order + if what.contains(STREAM_READ) { HIDDEN_READ } else { "" };
     let is_worker = tally.forked && what.contains(EVERY_END);
     let order = order + if is_worker { FORKED } else { "" };
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
@@ -226,16 +231,16 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
     }
     let what = match (key.target, tally.others_write) {
         (DescriptorKind::File, true) => {
-            "Others may append to the file: collect whole records in one buffer, and flush that before a record that does not fit"
+            "Others may append to the file: collect whole records in one buffer, count its bytes, and flush it before a record that does not fit, which a full buffer would cut"
         }
         (_, true) => {
-            "Others may write to the pipe: collect whole records in one buffer, and flush that before it has more than 4 KiB"
+            "Others may write to the pipe: collect whole records in one buffer, count its bytes, and flush it before it has more than 4 KiB"
         }
         (DescriptorKind::File, false) => {
-            "Collect all writes to the descriptor in one buffer, and flush that when it is full"
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record"
         }
         (_, false) => {
-            "Collect all writes to the descriptor in one buffer, and flush that when it is full, before waiting"
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, before waiting"
         }
     };
     what.to_owned() + &flushed(key.target, tally)
@@ -310,6 +315,30 @@ const BEFORE_POLL: &str =
     " Empty the buffer before poll or select: they do not report bytes that are in it.";
 
 const FORKED: &str = " A forked process wrote it: it flushes its own buffer before it ends.";
+
+/// What a read of another stream is called among the calls before which a buffer is flushed.
+const STREAM_READ: &str = "a read of a pipe or socket";
+
+/// Whether the calls are a stream, written for a reader while the program reads another pipe or socket: its language may read
+/// that through a buffer, and no code of the program knows when it waits.
+pub(crate) fn waits_unseen(key: &FindingKey, tally: &Tally) -> bool {
+    key.target != DescriptorKind::File
+        && remedy_kinds(key, tally) == [RemedyKind::WriteBuffer]
+        && tally.ends.iter().any(|(call, _)| call == STREAM_READ)
+}
+
+/// Whether reads of a run are to be one call and the first tells the length of the next: no program knows the bytes of all.
+pub(crate) fn is_of_varying_reads(key: &FindingKey, tally: &Tally) -> bool {
+    let varies = |&(least, most): &(u64, u64)| least != most;
+    let is_read_at = key.kind == FindingKind::PositionalReads;
+    let reads_runs = remedy_kinds(key, tally) == [RemedyKind::ReadRun] && !is_read_at;
+    reads_runs && tally.step_bytes.iter().any(varies)
+}
+
+const HIDDEN_READ: &str = " If the language reads ahead, the program does not know when it waits for that: then flush after \
+    each record that somebody may wait for.";
+
+const CUT: &str = " A reader may find, and a kill may leave, part of a record.";
 
 const KILLED: &str =
     " A signal killed a process that wrote it: it would lose the bytes that are in a buffer then.";
@@ -448,8 +477,9 @@ mod tests {
         tally.ends = vec![("fsync".to_owned(), 3)];
         assert_eq!(
             action(&key, &tally),
-            "Collect all writes to the descriptor in one buffer, and flush that when it is full, \
-             before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466."
+            "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, \
+             before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466. \
+             A reader may find, and a kill may leave, part of a record."
         );
         // Who writes in JavaScript makes none of these calls.
         tally.runtime = Some(crate::model::Runtime::Node);
@@ -464,6 +494,6 @@ mod tests {
         assert!(action(&key, &tally).starts_with("Write the 2 pieces in one call: "));
         tally.runs = 1;
         tally.merged_calls = 1;
-        assert!(action(&key, &tally).ends_with("1 call with such a buffer, instead of 20,466."));
+        assert!(action(&key, &tally).contains(": 1 call with such a buffer, instead of 20,466."));
     }
 }

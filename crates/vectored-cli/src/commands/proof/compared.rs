@@ -12,7 +12,7 @@ use super::Ran;
 use super::kept::is_of_user;
 
 /// Files that are named to be compared.
-const SAME_MAX: usize = 8;
+const SAME_MAX: usize = 32;
 
 /// Digits in a name from which on they are a time.
 const TIME_DIGITS: usize = 10;
