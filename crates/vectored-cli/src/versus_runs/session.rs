@@ -422,6 +422,7 @@ impl Session<'_> {
                 one.differences.insert(0, Difference { of, how });
             }
             one.same_files = same_files(old, &one.side);
+            note_names(&old.command, &one.side.command, &mut one.differences);
             if let (Some(old), Some(new)) = (&old.calls, &one.side.calls) {
                 one.figures = judge::counts(old, new);
             }
@@ -548,6 +549,34 @@ fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<
         found
     });
     of_new.collect()
+}
+
+/// Says so where a difference holds the name of a program that the two commands call by two names: messages and logs name it.
+fn note_names(old: &str, new: &str, differences: &mut [Difference]) {
+    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
+    let stem = |name: String| {
+        name.rsplit_once('.')
+            .map_or(name.clone(), |(stem, _)| stem.to_owned())
+    };
+    let pairs = std::iter::zip(old.split_whitespace(), new.split_whitespace());
+    let Some((old, new)) = pairs
+        .filter(|(old, new)| old != new)
+        .map(|(old, new)| (name(old), name(new)))
+        .next()
+    else {
+        return;
+    };
+    for one in differences {
+        let of_old = [&old, &stem(old.clone())]
+            .into_iter()
+            .any(|name| one.how.contains(&**name));
+        let of_new = [&new, &stem(new.clone())]
+            .into_iter()
+            .any(|name| one.how.contains(&**name));
+        if of_old && of_new && one.of != EXIT_STATUS {
+            one.how += ", which has the name of the program: let both be one name, as --prepare 'cp OLD NAME' --prepare 'cp NEW NAME'";
+        }
+    }
 }
 
 /// `old ('./prog x')`.

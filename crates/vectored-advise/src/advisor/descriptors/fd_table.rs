@@ -18,7 +18,7 @@ pub(super) enum Slot {
     Unseen,
     /// Closed.
     Closed,
-    /// DescriptorKind to an open file description.
+    /// It leads to an open file description.
     Open {
         open_file: DescriptorId,
         close_on_exec: bool,
