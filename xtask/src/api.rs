@@ -2,7 +2,7 @@
 //!
 //! The list is made from rustdoc's JSON: its paths, and the signatures as they stand in the sources. That output is unstable,
 //! but of it only the tree of items and their places are read; `RUSTC_BOOTSTRAP` lets a stable rustdoc write it. The build has
-//! a folder of its own, since build scripts that ask for that variable would run again for every other build.
+//! a folder of its own: in the usual one, build scripts that read this variable would run again whenever it comes or goes.
 
 use std::collections::HashMap;
 use std::fs;
@@ -108,7 +108,7 @@ impl<'j> Lister<'j> {
             let block = &self.index[&block]["inner"]["impl"];
             match &block["trait"]["path"] {
                 Value::Null => self.members(&block["items"])?,
-                // Nobody writes the implementations of a blanket or of an auto trait.
+                // Implementations that somebody wrote: not those by a blanket `impl` or of an auto trait.
                 name if block["blanket_impl"].is_null() && block["is_synthetic"] != true => {
                     // A part of `PartialEq` for the compiler.
                     let name = name.as_str().filter(|name| *name != "StructuralPartialEq");

@@ -117,7 +117,7 @@ pub struct Part {
     pub cache: Cache,
     /// Cells in which the peers are also measured.
     pub with_peers: Vec<CellSpec>,
-    /// Cells with the library and the techniques by hand only.
+    /// Cells in which the peers are not measured: only the library and the techniques by hand.
     pub without_peers: Vec<CellSpec>,
     /// Cells whose list has too many bytes.
     pub left_out: Vec<LeftOut>,

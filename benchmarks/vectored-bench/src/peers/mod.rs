@@ -37,7 +37,7 @@ use peer::Opened;
 use std_vectored::StdVectored;
 use tokio_vectored::TokioUtil;
 
-/// The peers that are available, and for each other one the reason.
+/// Each peer, or the reason why it is not available.
 pub struct Peers {
     uv: Result<Uv, String>,
     evbuffers: Result<Evbuffers, String>,

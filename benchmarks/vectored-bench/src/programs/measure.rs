@@ -32,7 +32,7 @@ pub struct TechniqueSamples {
     pub cpu_ns: Vec<f64>,
 }
 
-/// Slices of each technique in a round. Other work on the machine disturbs some of them: their median counts.
+/// Slices of each technique in a round. Other work on the machine disturbs some of them, so the result of a round is their median.
 const PASSES: usize = 5;
 
 /// The most requests of a slice.
@@ -117,7 +117,7 @@ impl Plan {
             let one: &mut Contender = &mut contenders[index];
             let cpu_ns = one.session.slice(self.requests);
             let cpu_ns = cpu_ns.map_err(|error| named(&case, one.technique, &error))?;
-            // A clock with ticks may show no time for very few requests; its logarithm is taken.
+            // A coarse clock may show 0 ns for very few requests, and the logarithm of the figure is taken later.
             Ok::<_, io::Error>(cpu_ns.max(1) as f64 / self.requests as f64)
         };
         let mut turns: Vec<usize> = (0..self.samples.techniques.len()).collect();

@@ -1,4 +1,4 @@
-//! The code of README and `docs/library.md`: what it replaces, and what takes its place, lead to the same bytes.
+//! The code of README and `docs/library.md`: the old code and the code that replaces it write the same bytes.
 //! `cargo xtask tidy` compares the pages with this file, whose lines stand as they do there.
 
 use std::fs::File;

@@ -73,8 +73,8 @@ pub(super) fn list_by_list<W>(
     outcome
 }
 
-/// The outcome once `accepted` bytes were accepted: all of them but those that are still staged were
-/// written. The staged ones are dropped.
+/// The outcome after `accepted` bytes were accepted. Those that are still staged were not written, and are dropped; all
+/// others were.
 fn written<W>(writer: GatherWriter<W>, accepted: u64, error: Option<io::Error>) -> Outcome {
     let (_, staged) = writer.into_parts();
     let staged = staged.expect("nothing panics here");

@@ -118,8 +118,8 @@ fn afterwards(_: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// A child that another thread starts meanwhile inherits the socket. Writing to a socket whose peer is gone is an error
-/// here and no signal, as on other systems whose calls take `MSG_NOSIGNAL`.
+/// A child that another thread starts meanwhile inherits the socket. A write to a socket whose peer is gone then returns an
+/// error and raises no SIGPIPE; other systems have `MSG_NOSIGNAL` for that.
 #[cfg(target_vendor = "apple")]
 fn afterwards(socket: &OwnedFd) -> io::Result<()> {
     rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::CLOEXEC)?;

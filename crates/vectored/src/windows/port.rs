@@ -46,7 +46,7 @@ pub struct CompletionPort {
     /// Tells the files of this port from the files of other ports.
     number: u64,
     next_id: u64,
-    /// Transfers that had ended when they were started.
+    /// Transfers that ended within the call that started them.
     ended: Vec<Ended>,
 }
 
@@ -139,7 +139,7 @@ impl CompletionPort {
     ///
     /// # Errors
     ///
-    /// With the buffers, and before any byte: [`InvalidInput`](io::ErrorKind::InvalidInput) if the list does not meet the
+    /// Nothing was written, and the buffers are in the error: [`InvalidInput`](io::ErrorKind::InvalidInput) if the list does not meet the
     /// [conditions](crate::windows), has no bytes, or more than 16,384 pages; otherwise the error of `WriteFileGather`.
     ///
     /// # Panics
@@ -205,7 +205,7 @@ impl CompletionPort {
         self.port.in_flight() + self.ended.len()
     }
 
-    /// The file, for calls that need no port. A read or write of it has no position.
+    /// The file, for calls that need no port. The file has no position: give each call an offset.
     ///
     /// # Panics
     ///
