@@ -64,12 +64,14 @@ pub enum Varying {
     Lines(Vec<usize>),
     /// The order of the lines.
     Order,
+    /// The numbers in all lines, as in a log whose lines have a time.
+    Numbers,
     /// All of it.
     All,
 }
 
-/// The lines of an output that vary, or their order; all of it if their number varies, if none stays, or if it is longer than
-/// what is kept.
+/// The lines of an output that vary, or their order; the numbers in them if no line stays; all of it if more than that or their
+/// number varies, or if it is longer than what is kept.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
@@ -87,10 +89,11 @@ pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
         .map(|(_, number)| number)
         .collect();
     let are_known = are_whole && one_lines.len() == other_lines.len();
-    Some(if are_known && lines.len() < one_lines.len() {
-        Varying::Lines(lines)
-    } else {
-        Varying::All
+    let [one, other] = [one, other].map(|output| output.without(&Varying::Numbers));
+    Some(match (are_known, lines.len() < one_lines.len()) {
+        (true, true) => Varying::Lines(lines),
+        (true, false) if one == other => Varying::Numbers,
+        _ => Varying::All,
     })
 }
 
@@ -103,7 +106,7 @@ impl Varying {
                 sort(lines);
                 lines.dedup();
             }
-            (Varying::Order, Varying::Order) => {}
+            (Varying::Order, Varying::Order) | (Varying::Numbers, Varying::Numbers) => {}
             _ => *self = Varying::All,
         }
     }
@@ -130,7 +133,7 @@ impl Captured {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
-    /// This output without what varies: without the text of these lines, or with its lines sorted.
+    /// This output without what varies: without the text of these lines, with its lines sorted, or with 0 for each number.
     pub fn without(&self, varying: &Varying) -> Captured {
         let mut lines = self.lines();
         match varying {
@@ -152,15 +155,27 @@ impl Captured {
                     .flat_map(|line| [line, &b"\n"[..]])
                     .collect();
             }
-            Varying::All => lines.clear(),
+            Varying::Numbers | Varying::All => {}
         }
-        let head = lines.concat();
+        let head = match varying {
+            Varying::All => Vec::new(),
+            Varying::Numbers => with_zeros(&self.head),
+            Varying::Lines(_) | Varying::Order => lines.concat(),
+        };
         Captured {
             bytes: self.bytes - self.head.len() as u64 + head.len() as u64,
             sha256: String::new(),
             head,
         }
     }
+}
+
+/// A text with 0 in place of each number.
+fn with_zeros(text: &[u8]) -> Vec<u8> {
+    let is_same = |one: &u8, other: &u8| one.is_ascii_digit() && other.is_ascii_digit();
+    let parts = text.chunk_by(is_same);
+    let zeros = parts.map(|part| if part[0].is_ascii_digit() { b"0" } else { part });
+    zeros.collect::<Vec<_>>().concat()
 }
 
 /// How two outputs differ, if they do: `line 3 is 'b' instead of 'a'`.
@@ -307,7 +322,8 @@ mod tests {
                 Some(Varying::Lines(vec![1, 3])),
             ),
             ("at 1\nb\n", "at 2\nb\nc\n", Some(Varying::All)),
-            ("at 1\n", "at 2\n", Some(Varying::All)),
+            ("at 9\nat 9 b\n", "at 10\nat 12 b\n", Some(Varying::Numbers)),
+            ("at 1\n", "on 2\n", Some(Varying::All)),
             ("a\nb\nc", "c\na\nb\n", Some(Varying::Order)),
         ] {
             let [one, other] = [one, other].map(|text| capture(text.as_bytes()).unwrap());

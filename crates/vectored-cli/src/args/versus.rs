@@ -20,7 +20,7 @@ Before that, each command runs twice under strace(1), as by 'vectored advise'. I
 are counted by name, with the bytes that it reads and writes. Its standard output, standard \
 error, exit status and the files of --same are compared with those of the old command. Before \
 each run, and after the last, a file of --same is put back to what it was before the first. \
-Lines that differ between runs of the old command are not compared. If anything else differs, the \
+Lines that differ between runs of the old command are not compared, or their numbers if all do. If anything else differs, the \
 commands are not timed, unless --ignore-output is given, and for other exit statuses also \
 --ignore-failure. If a run fails, no times are compared, \
 unless --ignore-failure is given. The files that were executed, mapped or \

@@ -276,6 +276,7 @@ pub fn unstable_in_words(unstable: &Unstable) -> Vec<String> {
     let in_words = |(of, varying): (&String, &Varying)| match varying {
         Varying::All => of.clone(),
         Varying::Order => format!("the order of the lines of {of}"),
+        Varying::Numbers => format!("the numbers in {of}"),
         Varying::Lines(lines) if lines.len() > NAMED_LINES => {
             format!("{} lines of {of}", grouped(lines.len() as u64))
         }
@@ -298,12 +299,11 @@ pub fn differences(old: &Observed, new: &Observed, unstable: &Unstable) -> Vec<D
                 match unstable.get(name) {
                     Some(varying) => {
                         difference(&old.without(varying), &new.without(varying)).map(|how| {
-                            let sorted = if *varying == Varying::Order {
-                                ", of the sorted lines"
-                            } else {
-                                ""
-                            };
-                            how + sorted
+                            how + match varying {
+                                Varying::Order => ", of the sorted lines",
+                                Varying::Numbers => ", with 0 for each number",
+                                Varying::Lines(_) | Varying::All => "",
+                            }
                         })
                     }
                     None => difference(old, new),

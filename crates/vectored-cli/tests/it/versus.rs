@@ -249,7 +249,9 @@ fn a_log_that_grows_by_each_run_is_no_more_calls_of_one_of_them() {
 #[test]
 fn each_run_finds_the_files_that_it_edits_as_the_first_run_did() {
     needs_strace!();
-    let adds = |number: u32| format!("n=$(cat n); echo $((n + {number})) > n; echo $$ > made");
+    let adds = |number: u32| {
+        format!("n=$(cat n); echo $((n + {number})) > n; date +%N | tr 0-9 a-j > made")
+    };
     for (added, made, options, code, told) in [
         (1, "n", &["--same=n"][..], 0, ""),
         (2, "n", &["--same=n"], 5, "line 1 is '7' instead of '6'"),
