@@ -75,7 +75,7 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
         "Standard error of new differs: line 1 is 'b'",
         "File 'out' of new differs: it does not exist",
         "File 'log' of new differs: line 2 is 'b' instead of missing",
-        "differ in line 1 of standard output, which is not compared",
+        "differ in line 1 of standard output: not compared",
         "was not timed",
     ] {
         assert!(joined.contains(told), "{told}: {stdout}");

@@ -391,7 +391,7 @@ fn notes(versus: &Versus) -> Vec<String> {
     }
     if !versus.not_compared.is_empty() {
         notes.push(format!(
-            "Two runs of old differ in {}, which is not compared.",
+            "Two runs of old differ in {}: not compared.",
             enumerated(&versus.not_compared)
         ));
     }
