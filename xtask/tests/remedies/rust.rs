@@ -83,6 +83,13 @@ fn main() -> Result<()> {
                 .try_for_each(|part| stream.write_all(part))
         }
         "adjacent-writes/unix 1" => {
+            let mut stream = TcpStream::connect(peer)?;
+            for [header, body] in records.iter().map(|record| [&record[0][..], &record[1][..]]) {
+                stream.write_all(&[header, body].concat())?;
+            }
+            Ok(())
+        }
+        "adjacent-writes/unix 2" => {
             let stream = TcpStream::connect(peer)?;
             for record in &records {
                 let segments = [IoSlice::new(&record[0]), IoSlice::new(&record[1])];
@@ -90,7 +97,7 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
-        "adjacent-writes/unix 2" => {
+        "adjacent-writes/unix 3" => {
             let stream = TcpStream::connect(peer)?;
             let mut stream = vectored::GatherWriter::with_capacity(65536, stream);
             records

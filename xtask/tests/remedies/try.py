@@ -252,8 +252,11 @@ def main():
     check_code(remedies)
     if not shutil.which("strace"):
         return missing("strace")
+    wanted = {os.path.basename(source) for source in sys.argv[1:]}
+    if unknown := wanted - {source for source, *_ in languages()}:
+        sys.exit(f"error: no program of xtask/tests/remedies: {', '.join(sorted(unknown))}")
     for source, of, needs, compilation, run in languages():
-        if sys.argv[1:] and source not in sys.argv[1:]:
+        if wanted and source not in wanted:
             continue
         absent = [name for name in needs.split() if not (shutil.which(name) or os.path.exists(name))]
         if absent:

@@ -528,7 +528,7 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
     advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
     let text = markdown(&advisory);
-    let remedy = r"between them (bash: \`exec {log}>>file\` before the loop, and \`>&$log\`, not \`>> file\`; or \`exec 7>>file\` before";
+    let remedy = r"between them (bash: \`exec {log}>>file\` before the loop, and \`>&$log\`, not \`>> file\`; another name than log for another file; or \`exec 7>>file\` before";
     assert!(text.contains(remedy), "{text}");
     advisory.uncounted[0].key.program = "dash".to_owned();
     assert!(!markdown(&advisory).contains("bash"));
