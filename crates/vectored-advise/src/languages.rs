@@ -303,9 +303,9 @@ languages! {
         StreamReads ReadAhead "socket: `sock.makefile(\"rb\", buffering=65536)`; its read(n) waits for n bytes"
         StreamReads ReadAhead "standard input: `sys.stdin.buffer`, likewise"
         StreamReads ReadAhead "another pipe: `os.fdopen(fd, \"rb\", 65536)`, likewise"
-        WritesAt Join "`os.pwritev(fd, [a, b], offset)`"
+        WritesAt Join "`os.pwritev(fd, [a, b], offset)`, at most 1,024 buffers"
         WritesAt Join "with the package vectored: `gather.write_all(fd, [a, b], offset)` of a `vectored.Gather()`"
-        ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays"
+        ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays, at most 1,024"
         Seeks EachCall "`os.pwrite(fd, data, offset)`, `os.pread(fd, count, offset)`"
         Tiny EachCall "`b\"\".join(parts)`, and one write, not `os.writev`"
         Many Join "`os.sysconf(\"SC_IOV_MAX\")` buffers an os.writev"
@@ -338,7 +338,7 @@ languages! {
     Node "Node.js" files [".js", ".mjs", ".cjs"] programs ["node", "nodejs", "deno", "bun"]
         own "each await and each return to the event loop" ["epoll", "waiting for or waking", "a read or write of a terminal"]
         ends "process.exit, process.abort, an uncaught exception and signals drop what was not written" {
-        Writes WriteBuffer "file descriptor: `lines.push(text)`, not `fs.writeSync`" => "fs.writeFileSync(fd, lines.splice(0).join(\"\"))"
+        Writes WriteBuffer "file descriptor: `lines.push(Buffer.from(data))`, not `fs.writeSync`" => "fs.writeFileSync(fd, Buffer.concat(lines.splice(0)))"
         Writes WriteBuffer "stream of a file: `stream.cork()` before the writes of a batch, of which 1,024 go in a call" => "stream.uncork()"
         Writes WriteBuffer "standard output and console.log, where cork does nothing: `lines.push(text)`" => "process.stdout.write(lines.splice(0).join(\"\"))"
         Writes Join "file descriptor: `fs.writevSync(fd, [a, b])` of Buffers, or one string, not `fs.writeSync` or appendFileSync"
@@ -348,7 +348,7 @@ languages! {
         Reads ReadAhead "`fs.readSync(fd, buffer)` into 64 KiB"
         StreamReads ReadAhead "`process.stdin.on(\"data\", take)`, or that of a socket: take whole chunks, and cut them in memory"
         WritesAt Join "`fs.writev(fd, [a, b], position, done)`"
-        ReadsAt ReadRun "`fs.readv(fd, [a, b], position, done)`"
+        ReadsAt ReadRun "`fs.readv(fd, [a, b], position, done)`, at most 1,024 buffers"
         Seeks EachCall "the position argument of fs.read and fs.write"
         Tiny EachCall "`Buffer.concat(parts)`, and one write; a stream joins waiting writes itself: add several texts, and write that"
         Syncs EachCall "`fs.fdatasyncSync(fd)` once for several records"
@@ -357,7 +357,7 @@ languages! {
     }
 
     Ruby "Ruby" files [".rb"] programs ["ruby", "irb"]
-        ends "exit!, exec and signals flush nothing" {
+        ends "exit!, exec and SIGKILL flush nothing" {
         Writes WriteBuffer "in parts of 8 KiB: `io.sync = false` ($stdout as well), `io.write(a)`, not `io.syswrite`" => "io.flush"
         Writes WriteBuffer "Logger, in parts of 8 KiB: `Logger.new(io)` of such a file, not `Logger.new(path)`" => "io.flush"
         Writes Join "`io.write(a, b)` for one record"
@@ -496,9 +496,9 @@ languages! {
         SocketWrites WriteBuffer "`w := bufio.NewWriterSize(conn, 65536)`" => "w.Flush()"
         Reads ReadAhead "`bufio.NewReaderSize(file, 65536)`; where the buffer ends, Read returns less: io.ReadFull"
         StreamReads ReadAhead "`bufio.NewReaderSize(conn, 65536)`, one for the whole connection; where the buffer ends, Read returns less: io.ReadFull"
-        WritesAt Join "`unix.Pwritev(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
+        WritesAt Join "`unix.Pwritev(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix, at most 1,024 slices"
         ReadsAt ReadRun "`file.ReadAt(large, offset)`"
-        ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix"
+        ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix, at most 1,024 slices"
         Seeks EachCall "`file.WriteAt(data, offset)`, `file.ReadAt(data, offset)`"
         Tiny EachCall "`bytes.Join(parts, nil)` or a bufio.Writer, not `net.Buffers`"
         Many Join "`b := net.Buffers(parts); b.WriteTo(conn)` of any length on a connection"
@@ -523,7 +523,7 @@ languages! {
     Nim "Nim"
         signs ":(Attempt to read from nil?)"
         ends "no way out writes a string" {
-        Writes WriteBuffer "in parts of 4 KiB: append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
+        Writes WriteBuffer "in parts of 4 KiB: append to a string with add, and write it when it has 64 KiB" => "file.write(text); file.flushFile(); text.setLen(0)"
         SocketWrites WriteBuffer "`text.add(part)`" => "socket.send(text)"
         Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
         StreamReads ReadAhead "socket: no `buffered = false`, and recv or recvLine of one piece"
@@ -562,7 +562,7 @@ languages! {
     Fortran "Fortran"
         signs "libgfortran.so:_gfortran_set_args"
         ends "signals flush nothing" {
-        Writes WriteBuffer "in parts of 4 KiB: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
+        Writes WriteBuffer "in parts of 4 KiB, of 128 KiB if unformatted: no `flush(unit)` after each record, and no GFORTRAN_UNBUFFERED_ALL" => "flush(unit)"
         StreamReads ReadAhead (Lacks) "read that returns the bytes that have arrived"
         Seeks EachCall (Lacks) "positional read or write"
     }
@@ -655,9 +655,9 @@ const C_AND_CPP: &[Remedy] = rows! {
     StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
     SocketWrites Join "in place of send `sendmsg(fd, &message, flags)` with its flags, of write `writev(fd, iov, count)`: all pieces, continued after a short call"
     SocketWrites Join "write, with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
-    WritesAt Join "`pwritev(fd, iov, count, offset)`"
+    WritesAt Join "`pwritev(fd, iov, count, offset)`, at most 1,024 buffers; small pieces: one large pwrite"
     WritesAt Join "with libvectored: `vectored_pwrite_all(fd, iov, count, offset, NULL)`"
-    ReadsAt ReadRun "`preadv(fd, iov, count, offset)`"
+    ReadsAt ReadRun "`preadv(fd, iov, count, offset)`, at most 1,024 buffers"
     ReadsAt ReadRun "one large pread"
     Seeks EachCall "`pwrite(fd, data, count, offset)`, `pread(fd, data, count, offset)`"
     Tiny EachCall "`memcpy` into one buffer, then write; `vectored_gather_write_all(gather, fd, iov, count, NULL)` of libvectored does that"

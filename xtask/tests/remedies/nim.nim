@@ -32,7 +32,7 @@ of "adjacent-writes/file 1":
   let file = unbuffered(fmWrite)
   var text = ""
   for i in 0 ..< count: text.add("record "); text.add(&"{i:031}\n")
-  file.write(text); text.setLen(0)
+  file.write(text); file.flushFile(); text.setLen(0)
 of "adjacent-writes/unix 0":
   let socket = newSocket().connected
   for i in 0 ..< count: socket.send("record "); socket.send(&"{i:031}\n")

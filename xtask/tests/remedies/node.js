@@ -31,9 +31,9 @@ const cases = {
     },
     "adjacent-writes/file#lines 1"() {
         const lines = [];
-        const push = (text) => lines.push(text);
+        const push = (data) => lines.push(Buffer.from(data));
         for (const part of parts) push(part);
-        ((fd) => fs.writeFileSync(fd, lines.splice(0).join("")))(fd());
+        ((fd) => fs.writeFileSync(fd, Buffer.concat(lines.splice(0))))(fd());
         process.exit();
     },
     "adjacent-writes/file 2"() {

@@ -357,6 +357,19 @@ fn a_file_that_is_asked_for_again_or_in_vain_may_be_an_answer() {
     }
     let zone = "stat(\"/etc/localtime\", {st_size=20}) = 0";
     check(&[PIPE, SEND, zone, zone, SEND], &[counted]);
+    // Two files, one after the other through the descriptors of one number, and one file again.
+    let look = "fstat(9</a>, {st_mode=S_IFREG|0644, st_size=1}) = 0";
+    let [open, close] = [
+        "openat(AT_FDCWD</>, \"/a\", O_RDONLY) = 9</a>",
+        "close(9</a>) = 0",
+    ];
+    let other = open.replace("/a", "/b");
+    let [of_other, end] = [look, close].map(|call| call.replace("/a", "/b"));
+    check(
+        &[PIPE, SEND, open, look, close, &other, &of_other, &end, SEND],
+        &[counted],
+    );
+    check(&[PIPE, SEND, open, look, look, close, SEND], &[polled]);
     let (end, list) = (
         "read(3</tmp/f>, \"\", 1) = 0",
         "lseek(9</d>, 0, SEEK_SET) = 0",
@@ -370,7 +383,7 @@ fn a_file_that_is_asked_for_again_or_in_vain_may_be_an_answer() {
 fn where_others_may_write_each_call_writes_whole_records() {
     let append = OPEN.replace("O_CREAT", "O_CREAT|O_APPEND");
     let file = "Others may append to the file: collect whole records in one buffer, count its bytes, and flush it before a record that \
-                does not fit, which a full buffer would cut, before the close of the file, and on every way out: 1 call with such a buffer, instead of 2.";
+                would leave less than 100 B of room, since a full buffer cuts a record, before the close of the file, and on every way out: 1 call with such a buffer, instead of 2.";
     assert_eq!(actions(&log_of(&[&append, WRITE, WRITE])), [file]);
     assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
     let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");

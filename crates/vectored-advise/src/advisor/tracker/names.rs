@@ -65,7 +65,13 @@ impl Tracker {
                 return;
             }
             Named::Path(path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
-            Named::Descriptor(descriptor) => (hash(&descriptor.number), None),
+            Named::Descriptor(descriptor) => {
+                let key = self.kernel.open_file_of(caller.process, descriptor.number);
+                let known = key.and_then(|key| self.kernel.open_files.get(key));
+                // After a close the next file gets the same number.
+                let since = known.map(|open_file| open_file.since);
+                (hash(&(key, since, descriptor.number)), None)
+            }
         };
         let event = self.event;
         if let Some(thread) = self.kernel.at(caller.thread)

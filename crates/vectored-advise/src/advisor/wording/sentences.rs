@@ -231,7 +231,7 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
     }
     let what = match (key.target, tally.others_write) {
         (DescriptorKind::File, true) => {
-            "Others may append to the file: collect whole records in one buffer, count its bytes, and flush it before a record that does not fit, which a full buffer would cut"
+            "Others may append to the file: collect whole records in one buffer, count its bytes, and flush it before a record that would leave less than 100 B of room, since a full buffer cuts a record"
         }
         (_, true) => {
             "Others may write to the pipe: collect whole records in one buffer, count its bytes, and flush it before it has more than 4 KiB"
