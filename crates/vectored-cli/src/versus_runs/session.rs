@@ -551,30 +551,23 @@ fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<
     of_new.collect()
 }
 
-/// Says so where a difference holds the name of a program that the two commands call by two names: messages and logs name it.
+/// Says so where a difference is the name of a program alone, which the two commands call by two names: messages and logs name it.
 fn note_names(old: &str, new: &str, differences: &mut [Difference]) {
-    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
-    let stem = |name: String| {
-        name.rsplit_once('.')
-            .map_or(name.clone(), |(stem, _)| stem.to_owned())
-    };
-    let pairs = std::iter::zip(old.split_whitespace(), new.split_whitespace());
-    let Some((old, new)) = pairs
-        .filter(|(old, new)| old != new)
-        .map(|(old, new)| (name(old), name(new)))
-        .next()
-    else {
+    let mut words = std::iter::zip(old.split_whitespace(), new.split_whitespace());
+    let Some((old, new)) = words.find(|(old, new)| old != new) else {
         return;
     };
+    let [old, new] = [old, new].map(|word| word.rsplit('/').next().unwrap_or(word));
+    let [old_stem, new_stem] =
+        [old, new].map(|name| name.rsplit_once('.').map_or(name, |one| one.0));
     for one in differences {
-        let of_old = [&old, &stem(old.clone())]
-            .into_iter()
-            .any(|name| one.how.contains(&**name));
-        let of_new = [&new, &stem(new.clone())]
-            .into_iter()
-            .any(|name| one.how.contains(&**name));
-        if of_old && of_new && one.of != EXIT_STATUS {
-            one.how += ", which has the name of the program: let both be one name, as --prepare 'cp OLD NAME' --prepare 'cp NEW NAME'";
+        let line = one.how.split_once(" is ").map_or("", |(_, line)| line);
+        let is_name = line.split_once(" instead of ").is_some_and(|(is, was)| {
+            let mut names = [(new, old), (new_stem, old_stem)].into_iter();
+            names.any(|(new, old)| is.replacen(new, "", 1) == was.replacen(old, "", 1))
+        });
+        if is_name {
+            one.how += ", the name of the program: let both be one name, as --prepare 'cp OLD NAME' --prepare 'cp NEW NAME'";
         }
     }
 }

@@ -406,7 +406,7 @@ fn each_command_may_have_a_preparation_of_its_own() {
     fs::write(bench.work().join("y.sh"), "basename $0").unwrap();
     fs::copy(bench.work().join("y.sh"), bench.work().join("y.sh.old")).unwrap();
     let (stdout, _) = said_by(&mut versus(&bench, "1", &["sh y.sh.old", "sh y.sh"]), 5);
-    assert!(one_line(&stdout).contains("'y.sh' instead of 'y.sh.old', which has the name"));
+    assert!(one_line(&stdout).contains("'y.sh' instead of 'y.sh.old', the name"));
     fs::remove_file(bench.saved().remove(0)).unwrap();
     let both = ["--same=out", "sh x.sh", "sh x.sh"];
     let (stdout, _) = said_by(versus(&bench, "1", &both).args(&own), 5);
