@@ -549,10 +549,10 @@ languages! {
     D "D"
         signs "libphobos:|libgphobos:|libdruntime:|:core.exception.RangeError"
         ends "_exit, exec, abort and signals flush nothing" {
-        Writes WriteBuffer "`__gshared ubyte[65536] large; file.setvbuf(large)` before the first use, no `file.flush()` after each record" => "file.flush()"
+        Writes WriteBuffer "`__gshared ubyte[65536] large; file.setvbuf(large)` before the first use, with an array of its own for each open file, no `file.flush()` after each record" => "file.flush()"
         Writes Join "`file.write(header, body)`, then `file.flush()`: one flush for the pieces of a record"
         SocketWrites Join "`socket.send(header ~ body)` of ubyte[]"
-        Reads ReadAhead "`__gshared ubyte[65536] large; file.setvbuf(large)` before the first use"
+        Reads ReadAhead "`__gshared ubyte[65536] large; file.setvbuf(large)` before the first use, with an array of its own for each open file"
         StreamReads ReadAhead "`socket.receive(bytes)` into 64 KiB returns the bytes that have arrived"
         Seeks EachCall "`pread(file.fileno, buffer.ptr, count, offset)` of core.sys.posix.unistd, pwrite likewise"
         Syncs EachCall "`file.sync()` once for several records"
@@ -570,7 +570,7 @@ languages! {
     Pascal "Pascal"
         signs ":FPC 3."
         ends "no way out flushes a file but that of output" {
-        Writes WriteBuffer "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before rewrite" => "Flush(t)"
+        Writes WriteBuffer "text: `SetTextBuf(t, buffer)` with 65,536 bytes of its own for each open file, which stay until the close, before rewrite" => "Flush(t)"
         Writes WriteBuffer "records: an array of them, and an untyped file, `rewrite(f, SizeOf(item))`" => "BlockWrite(f, items[0], count)"
         Reads ReadAhead "text: `SetTextBuf(t, buffer)` with 65,536 bytes, before reset"
         Reads ReadAhead "records: `BlockRead(f, items[0], count)` of an untyped file, `reset(f, SizeOf(item))`"
@@ -601,9 +601,9 @@ languages! {
         ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
         Writes WriteBuffer "stream, in parts of 8 KiB: `'\\n'`, not `std::endl`, no `std::unitbuf`" => "file.flush()"
         Writes WriteBuffer "cout, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
-        Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open" => "file.flush()"
+        Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open, with a buffer of its own for each open file" => "file.flush()"
         Writes Join "one record: writev(2), or join the pieces before one write"
-        Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open"
+        Reads ReadAhead "ifstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open, with a buffer of its own for each open file"
         Reads ReadAhead "cin, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use"
         Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
@@ -641,11 +641,11 @@ languages! {
             libc.:\0putchar|libc.:\0printf|libc.:\0fprintf|libc.:\0vfprintf|libc.:\0__printf_chk|libc.:\0__fprintf_chk|\
             libc.:\0fread|libc.:\0fgets|libc.:\0fgetc|libc.:\0getc|libc.:\0getline"
         ends "quick_exit, _exit, exec, abort and signals flush nothing" {
-        Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use" => "fflush(stream)"
+        Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use, with a buffer of its own for each open stream" => "fflush(stream)"
         Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
         Writes Join "`writev(fd, iov, count)`"
         Writes Join "with libvectored: `vectored_gather_write_all(gather, fd, iov, count, NULL)`"
-        Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use"
+        Reads ReadAhead "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use, with a buffer of its own for each open stream"
         Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
 }

@@ -94,7 +94,7 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
             grade => between(grade, kind).to_owned(),
         },
         action: shortened(&finding.action, SHOWN_ACTION),
-        remedy: Some(match option_of(kind, &finding.key.program) {
+        remedy: Some(match option_of(&finding.key, &finding.tally) {
             Some(option) => ("Option".to_owned(), vec![option]),
             None => remedies(&finding.key, &finding.tally),
         }),

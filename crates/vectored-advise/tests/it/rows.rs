@@ -293,6 +293,7 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         let run: String = (0..30).map(record).collect();
         format!("{run}wait4(-1, 0, 0, NULL) = 9\n").repeat(9)
     };
+    let more = reads([20, 20]).replacen("wait4", "read(3</o>, \"x\", 4) = 4\nwait4", 1);
     for (program, log, reason, told) in [
         (
             "mawk",
@@ -308,6 +309,9 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         ),
         ("java", reads([20, 30]), "the lengths of the reads vary", ""),
         ("java", reads([20, 20]), "", "9 calls instead of 540"),
+        // One more in the first run: they are of no one length.
+        ("java", more, "or their number", ""),
+        ("dd", write.repeat(90), "", "Option: `bs=64K`"),
         ("x", write.repeat(1000), "", "2 calls with such a buffer"),
         (
             "gawk",

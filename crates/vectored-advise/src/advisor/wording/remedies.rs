@@ -39,10 +39,13 @@ const OPTIONS: [(&str, &[FindingKind], &str); 6] = {
     ]
 };
 
-/// The option of a known program that has it make larger calls.
-pub fn option_of(kind: FindingKind, program: &str) -> Option<&'static str> {
+/// The option of a known program that has it make larger calls. All of them are in C: a program of the name in another language is
+/// the user's.
+pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
     let mut options = OPTIONS.iter();
-    let option = options.find(|(name, kinds, _)| *name == program && kinds.contains(&kind));
+    let is_c = matches!(runtime_of(key, tally), None | Some(Runtime::C));
+    let option =
+        options.find(|(name, kinds, _)| is_c && *name == key.program && kinds.contains(&key.kind));
     option.map(|(_, _, text)| *text)
 }
 
@@ -104,7 +107,7 @@ fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
 
 /// The rows for a finding; none if its program has an option.
 fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
-    if option_of(key.kind, &key.program).is_some() {
+    if option_of(key, tally).is_some() {
         return Vec::new();
     }
     let (kinds, runtime) = (remedy_kinds(key, tally), runtime_of(key, tally));

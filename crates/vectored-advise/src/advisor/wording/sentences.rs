@@ -327,12 +327,13 @@ pub(crate) fn waits_unseen(key: &FindingKey, tally: &Tally) -> bool {
         && tally.ends.iter().any(|(call, _)| call == STREAM_READ)
 }
 
-/// Whether reads of a run are to be one call and the first tells the length of the next: no program knows the bytes of all.
+/// Whether reads of a run are to be one call, and their lengths or their number vary: no program knows the bytes of all before.
 pub(crate) fn is_of_varying_reads(key: &FindingKey, tally: &Tally) -> bool {
     let varies = |&(least, most): &(u64, u64)| least != most;
     let is_read_at = key.kind == FindingKind::PositionalReads;
     let reads_runs = remedy_kinds(key, tally) == [RemedyKind::ReadRun] && !is_read_at;
-    reads_runs && tally.step_bytes.iter().any(varies)
+    let has_runs_of_any_length = !tally.calls.is_multiple_of(tally.runs.max(1));
+    reads_runs && (has_runs_of_any_length || tally.step_bytes.iter().any(varies))
 }
 
 const HIDDEN_READ: &str = " If the language reads ahead, the program does not know when it waits for that: then flush after \
