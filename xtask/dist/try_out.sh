@@ -7,14 +7,14 @@ set -eu
 box=$1 tool=$2 work=$PWD/target/dist
 root=$work/root status=0
 trap 'rm -rf "$root" "$work/again"' EXIT
-# Programs that write short pieces: 20,000 in Python, 2000 in a shell.
+# Programs that write 20,000 short pieces.
 cat >"$work/x.py" <<'END'
 import os
 log = os.open("log", os.O_WRONLY | os.O_CREAT)
 for number in range(20000):
     os.write(log, b"%d\n" % number)
 END
-echo 'n=0; while [ $n -lt 2000 ]; do echo $n; n=$((n + 1)); done >log' >"$work/x.sh"
+echo 'n=0; while [ $n -lt 20000 ]; do echo $n; n=$((n + 1)); done >log' >"$work/x.sh"
 
 wrong() {
     echo "   WRONG: $1"
@@ -64,7 +64,7 @@ else
     for file in $(ldd "$(command -v strace)" | grep -o '/[^ ]*') "$(command -v strace)"; do
         install -D "$file" "$root$file"
     done
-    use " instead of 2000" "vectored advise -- sh x.sh"
+    use " instead of 20,000" "vectored advise -- sh x.sh"
 fi
 rm -rf "$root"
 
