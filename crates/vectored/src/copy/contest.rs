@@ -78,7 +78,7 @@ enum State {
     /// The fastest way goes on.
     Stretch { left_bytes: u64, slow_parts: u32 },
     /// The fastest way of another technique, and the one that goes on, in turn.
-    Duel { part: usize },
+    Duel { rival: usize, part: usize },
 }
 
 /// Chooses the way of each part.
@@ -90,24 +90,20 @@ pub(super) struct Contest {
     least: [f64; WAYS.len()],
     is_refused: [bool; WAYS.len()],
     chosen: usize,
-    rival: Option<usize>,
     /// Stretches since the last contest.
     stretches: u32,
 }
 
 impl Contest {
     pub(super) fn new(trial_bytes: u64) -> Contest {
-        let mut contest = Contest {
+        Contest {
             trial_bytes,
-            state: State::Duel { part: 0 },
+            state: State::Contest { turn: 0, way: 0 },
             least: [f64::INFINITY; WAYS.len()],
             is_refused: [false; WAYS.len()],
             chosen: 0,
-            rival: None,
             stretches: 0,
-        };
-        contest.begin();
-        contest
+        }
     }
 
     /// The way of the next part, and its length.
@@ -117,7 +113,9 @@ impl Contest {
             State::Stretch { left_bytes, .. } => {
                 (self.chosen, left_bytes.min(PART_TRIALS * self.trial_bytes))
             }
-            State::Duel { part } => (self.duellist(part), self.trial_bytes.div_ceil(2)),
+            State::Duel { rival, part } => {
+                (self.duellist(rival, part), self.trial_bytes.div_ceil(2))
+            }
         };
         (WAYS[way], bytes)
     }
@@ -148,15 +146,18 @@ impl Contest {
                     self.meet_rival();
                 }
             }
-            State::Duel { part } => {
-                let way = self.duellist(part);
+            State::Duel { rival, part } => {
+                let way = self.duellist(rival, part);
                 self.least[way] = self.least[way].min(time);
                 if part + 1 < 2 * DUEL_TURNS {
-                    self.state = State::Duel { part: part + 1 };
-                } else if self.least[self.duellist(0)] < FASTER * self.least[self.chosen] {
+                    self.state = State::Duel {
+                        rival,
+                        part: part + 1,
+                    };
+                } else if self.least[rival] < FASTER * self.least[self.chosen] {
                     self.begin();
                 } else {
-                    let is_slow = self.least[self.duellist(0)] > SLOW * self.least[self.chosen];
+                    let is_slow = self.least[rival] > SLOW * self.least[self.chosen];
                     self.stretch(if is_slow { LONG_STRETCH_TRIALS } else { STRETCH_TRIALS });
                 }
             }
@@ -172,11 +173,8 @@ impl Contest {
         self.begin();
     }
 
-    fn duellist(&self, part: usize) -> usize {
-        match self.rival {
-            Some(rival) if part % 2 == 0 => rival,
-            _ => self.chosen,
-        }
+    fn duellist(&self, rival: usize, part: usize) -> usize {
+        if part % 2 == 0 { rival } else { self.chosen }
     }
 
     fn begin(&mut self) {
@@ -217,11 +215,10 @@ impl Contest {
         let technique = WAYS[self.chosen].technique;
         let rival = self.fastest(|way| WAYS[way].technique != technique);
         let is_there = WAYS[rival].technique != technique && !self.is_refused[rival];
-        self.rival = is_there.then_some(rival);
         if is_there {
             self.least[rival] = f64::INFINITY;
             self.least[self.chosen] = f64::INFINITY;
-            self.state = State::Duel { part: 0 };
+            self.state = State::Duel { rival, part: 0 };
         } else {
             self.stretch(STRETCH_TRIALS);
         }
