@@ -181,7 +181,7 @@ fn every_transfer_is_in_the_table_of_files_and_descriptors() {
             _ => one.tally.calls,
         };
         let listed: u64 = advisory.descriptors.iter().map(|one| one.listed).sum();
-        // What no remedy suits is in order, and its calls are not listed one by one.
+        // The table of descriptors counts the calls of a finding that no remedy suits.
         let (unsuited, uncounted): (Vec<_>, Vec<_>) = advisory
             .uncounted
             .iter()

@@ -255,7 +255,7 @@ mod tests {
                     assert!(!rows.is_empty(), "{runtime:?} {way:?} {kind:?}");
                     for row in rows {
                         assert_eq!(row.kind, if row.way == way { *kind } else { EachCall });
-                        // What a language has no row for is said without code, and the language is not left to find the call.
+                        // A general text names no code and no call: a known language may have neither.
                         let is_own =
                             runtime.is_none() || remedies_of(runtime).any(|own| own == row);
                         let text = text_in(runtime, row);

@@ -4,7 +4,7 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 use vectored_report::{visible, words};
 
-use crate::advisor::runs::barriers::CLOSE;
+use crate::advisor::runs::barriers::{Barrier, CLOSE};
 use crate::advisor::wording::remedy_kind::{has_large_step, is_record, remedy_kinds};
 use crate::languages::{RemedyKind, language_of};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
@@ -202,7 +202,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),
         _ => cut.to_owned() + &late_in_words(tally) + &order_in_words(tally) + killed,
     };
-    let order = order + if what.contains(STREAM_READ) { HIDDEN_READ } else { "" };
+    let order = order + if is_buffer && reads_streams(tally) { HIDDEN_READ } else { "" };
     let is_worker = tally.forked && what.contains(EVERY_END);
     let order = order + if is_worker { FORKED } else { "" };
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
@@ -316,15 +316,18 @@ const BEFORE_POLL: &str =
 
 const FORKED: &str = " A forked process wrote it: it flushes its own buffer before it ends.";
 
-/// What a read of another stream is called among the calls before which a buffer is flushed.
-const STREAM_READ: &str = "a read of a pipe or socket";
+/// Whether the program reads another pipe or socket between the runs.
+fn reads_streams(tally: &Tally) -> bool {
+    let read = Barrier::PeerRead.before(false);
+    tally.ends.iter().any(|(call, _)| read == Some(&**call))
+}
 
 /// Whether the calls are a stream, written for a reader while the program reads another pipe or socket: its language may read
 /// that through a buffer, and no code of the program knows when it waits.
 pub(crate) fn waits_unseen(key: &FindingKey, tally: &Tally) -> bool {
     key.target != DescriptorKind::File
         && remedy_kinds(key, tally) == [RemedyKind::WriteBuffer]
-        && tally.ends.iter().any(|(call, _)| call == STREAM_READ)
+        && reads_streams(tally)
 }
 
 /// Whether reads of a run are to be one call, and their lengths or their number vary: no program knows the bytes of all before.
@@ -482,13 +485,21 @@ mod tests {
              before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466. \
              A reader may find, and a kill may leave, part of a record."
         );
-        // Who writes in JavaScript makes none of these calls.
+        // Code in JavaScript makes none of these calls itself.
         tally.runtime = Some(crate::model::Runtime::Node);
         tally.ends = ["epoll_ctl", "epoll_pwait", "fsync"]
             .map(|call| (call.to_owned(), 3))
             .to_vec();
         let own = "before fsync (3 times), each await and each return to the event loop, the close";
         assert!(action(&key, &tally).contains(own));
+        // Only bytes that are written wait in such a buffer.
+        tally.ends = vec![("a read of a pipe or socket".to_owned(), 3)];
+        assert!(action(&key, &tally).contains("flush after each record"));
+        let reads = FindingKey {
+            kind: FindingKind::SmallReads,
+            ..key.clone()
+        };
+        assert!(!action(&reads, &tally).contains("flush"));
         tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];
         (tally.runs, tally.merged_calls) = (10_233, 10_233);
