@@ -567,7 +567,7 @@ fn note_names(old: &str, new: &str, differences: &mut [Difference]) {
             names.any(|(new, old)| is.replacen(new, "", 1) == was.replacen(old, "", 1))
         });
         if is_name {
-            one.how += ", the name of the program: let both be one name, as --prepare 'cp OLD NAME' --prepare 'cp NEW NAME'";
+            one.how += ", the name of the program: let both be one name, by --prepare 'cp OLD NAME' --prepare 'cp NEW NAME' --cleanup 'cp NEW NAME'";
         }
     }
 }
