@@ -230,6 +230,38 @@ pub(crate) fn last_part(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
+/// Options of the system's programs that make their calls larger.
+pub(crate) const OPTIONS: [(&str, &[Way], &str); 6] = {
+    const WRITES: &[Way] = &[Way::Writes, Way::SocketWrites];
+    const BOTH: &[Way] = &[Way::Writes, Way::SocketWrites, Way::Reads, Way::StreamReads];
+    [
+        (
+            "tcpdump",
+            WRITES,
+            "no `-U`, which writes each packet at once",
+        ),
+        ("split", WRITES, "no `-u`, which writes each line at once"),
+        ("sed", WRITES, "no `-u`, which writes each line at once"),
+        ("grep", WRITES, "no `--line-buffered`"),
+        ("jq", WRITES, "no `--unbuffered`"),
+        ("dd", BOTH, "`bs=64K`"),
+    ]
+};
+
+/// The runtime of a program by the path that started it, if its name or file says that it is `known`. A program of the system's with
+/// [options](OPTIONS) has none, since they are its remedy. A program of the user's with such a name is in C if nothing is known.
+pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Runtime> {
+    let mut names = OPTIONS.iter().map(|option| option.0.as_bytes());
+    if !names.any(|name| name == last_part(path)) {
+        return known;
+    }
+    let of_system: [&[u8]; 4] = [b"/bin/", b"/usr/bin/", b"/usr/sbin/", b"/nix/store/"];
+    if of_system.iter().any(|folder| path.starts_with(folder)) {
+        return known.filter(|known| *known != Runtime::C);
+    }
+    known.or(Some(Runtime::C))
+}
+
 /// What stands before the code that writes what a buffer has.
 pub(crate) const FLUSH: &str = "; flush: `";
 

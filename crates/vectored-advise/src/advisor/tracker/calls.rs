@@ -6,7 +6,7 @@ use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
-use crate::languages::runtime_of_program;
+use crate::languages::{runtime_of_path, runtime_of_program};
 use vectored_strace::event::{Action, Descriptor, OpenFlags};
 
 impl Tracker {
@@ -248,8 +248,8 @@ impl Tracker {
         self.mark_wait(caller, Barrier::Process(Call::of(b"execve")));
         let name = program.rsplit(|&byte| byte == b'/').next();
         let name = self.pattern_counts.program(name.unwrap_or(program));
-        let runtime = runtime_of_program(program);
-        let runtime = runtime.or_else(|| self.runtimes.get(program).copied());
+        let by_file = runtime_of_program(program).or_else(|| self.runtimes.get(program).copied());
+        let runtime = runtime_of_path(program, by_file);
         for (open_file, is_kept) in self.kernel.open_files_at_execute(caller.process) {
             self.end_runs_of_process(open_file, caller.process, is_kept);
             self.leave_to_another(open_file, caller.process);

@@ -4,7 +4,7 @@ use vectored_machine::model::DescriptorKind;
 
 use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::languages::{
-    FLUSH, Language, Mark, Remedy, RemedyKind, Way, bare_name, language_of, remedies_of,
+    FLUSH, Language, Mark, OPTIONS, Remedy, RemedyKind, Way, bare_name, language_of, remedies_of,
     runtime_of_interpreter, runtime_of_program,
 };
 use crate::model::{FindingKey, FindingKind, Runtime, Tally};
@@ -21,31 +21,13 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
     language_of(runtime).name
 }
 
-/// Options of known programs that make their calls larger.
-const OPTIONS: [(&str, &[FindingKind], &str); 6] = {
-    const WRITES: &[FindingKind] = &[FindingKind::AdjacentWrites];
-    const BOTH: &[FindingKind] = &[FindingKind::AdjacentWrites, FindingKind::SmallReads];
-    [
-        (
-            "tcpdump",
-            WRITES,
-            "no `-U`, which writes each packet at once",
-        ),
-        ("split", WRITES, "no `-u`, which writes each line at once"),
-        ("sed", WRITES, "no `-u`, which writes each line at once"),
-        ("grep", WRITES, "no `--line-buffered`"),
-        ("jq", WRITES, "no `--unbuffered`"),
-        ("dd", BOTH, "`bs=64K`"),
-    ]
-};
-
-/// The option of a known program that has it make larger calls. All of them are in C: a program of the name in another language is
-/// the user's.
+/// The option of a known program that has it make larger calls. A program of the name whose runtime is known is the user's.
 pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
+    let is_tool = runtime_of(key, tally).is_none();
+    let way = way_of(key.kind, key.target);
     let mut options = OPTIONS.iter();
-    let is_c = matches!(runtime_of(key, tally), None | Some(Runtime::C));
     let option =
-        options.find(|(name, kinds, _)| is_c && *name == key.program && kinds.contains(&key.kind));
+        options.find(|(name, ways, _)| is_tool && *name == key.program && ways.contains(&way));
     option.map(|(_, _, text)| *text)
 }
 

@@ -196,7 +196,9 @@ fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
             ..Options::default()
         });
         analysis.begin_log();
-        analysis.name_runtime(b"/usr/bin/tool", Runtime::C);
+        for file in ["/usr/bin/tool", "/usr/bin/dd", "/home/u/dd"] {
+            analysis.name_runtime(file.as_bytes(), Runtime::C);
+        }
         let library = open_at(9, "/lib/libstdc++.so.6");
         let before = execve("/usr/bin/python3");
         let writes = [
@@ -213,6 +215,10 @@ fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
     assert_eq!(of("/usr/bin/tool"), Some(Runtime::C));
     assert_eq!(of("/usr/bin/node"), Some(Runtime::Node));
     assert_eq!(of("/usr/bin/tar"), None);
+    // An option of the system's program is no remedy for the user's.
+    assert_eq!(of("/usr/bin/dd"), None);
+    assert_eq!(of("/home/u/dd"), Some(Runtime::C));
+    assert_eq!(of("./grep"), Some(Runtime::C));
 }
 
 #[test]
