@@ -14,6 +14,14 @@ use crate::counts::SkipReason;
 use crate::event::{Action, Ask, Named};
 use crate::text::numbers::{leading, leading_any};
 
+/// The text after the first occurrence of another one. Preparing a search takes as long as searching a line.
+macro_rules! after {
+    ($text:expr, $name:literal) => {{
+        static FINDER: LazyLock<Finder> = LazyLock::new(|| Finder::new($name));
+        FINDER.find($text).map(|at| &$text[at + $name.len()..])
+    }};
+}
+
 /// The action of a call, and the reason if part of the call could not be read.
 #[derive(Debug)]
 pub(crate) struct ReadCall<'a> {
@@ -133,9 +141,7 @@ fn is_refused_seek(body: Body) -> bool {
 
 /// Whether a call succeeded and shows a FIFO: `st_mode=S_IFIFO|0644`.
 fn shows_fifo(body: Body) -> bool {
-    // Preparing a search takes as long as searching a line.
-    static FIFO: LazyLock<Finder> = LazyLock::new(|| Finder::new(b"S_IFIFO|"));
-    FIFO.find(body.text).is_some() && is_success(body.result())
+    after!(body.text, b"S_IFIFO|").is_some() && is_success(body.result())
 }
 
 /// A call that shows a FIFO: `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`, or a
@@ -181,26 +187,27 @@ fn ask<'a>(name: Syscall, mut arguments: Arguments<'a>, body: Body<'a>) -> Optio
         folder,
         sees_size: !matches!(name, Syscall::AskPath | Syscall::AskAt),
         failed: !is_success(body.result()),
-        is_regular: memmem::find(body.text, b"S_IFREG").is_some(),
+        is_regular: after!(body.text, b"S_IFREG").is_some(),
         inode: inode(body.text),
     }))
 }
 
 /// Device and inode in `{st_dev=makedev(0x8, 0x1), st_ino=12, …}` or `{…, stx_ino=12, …, stx_dev_major=8, stx_dev_minor=1}`.
 fn inode(text: &[u8]) -> Option<(u64, u64)> {
-    let after = |name: &[u8]| {
-        let at = memmem::find(text, name)? + name.len();
-        Some(leading_any(&text[at..]).ok()?.0)
-    };
-    let node = after(b"st_ino=").or_else(|| after(b"stx_ino="))?;
-    let (major, minor) = match memmem::find(text, b"st_dev=makedev(") {
-        Some(at) => {
-            let mut numbers = Arguments::new(&text[at + b"st_dev=makedev(".len()..]);
+    let number = |text| Some(leading_any(text).ok()?.0);
+    let node = after!(text, b"st_ino=").and_then(number);
+    let node = node.or_else(|| number(after!(text, b"stx_ino=")?))?;
+    let (major, minor) = match after!(text, b"st_dev=makedev(") {
+        Some(numbers) => {
+            let mut numbers = Arguments::new(numbers);
             let major = numbers.number().ok()?;
             numbers.comma().ok()?;
             (major, numbers.number().ok()?)
         }
-        None => (after(b"stx_dev_major=")?, after(b"stx_dev_minor=")?),
+        None => (
+            number(after!(text, b"stx_dev_major=")?)?,
+            number(after!(text, b"stx_dev_minor=")?)?,
+        ),
     };
     // As `makedev` of Linux puts them together.
     let device = (major & 0xffff_f000) << 32

@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use crate::counts::SkipReason;
 use crate::line::clock::Timestamp;
-use crate::text::numbers::{fraction_ns, leading};
+use crate::text::numbers::{UNITS_NS, fraction_ns, leading};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -143,7 +143,7 @@ impl Prefix {
             return Err(SkipReason::NotALine);
         }
         self.stamp = Some(stamp);
-        self.clock_ns = (0..fraction_digits).fold(SECOND_NS, |ns, _| ns / 10);
+        self.clock_ns = UNITS_NS[fraction_digits];
         Ok(())
     }
 

@@ -5,6 +5,20 @@ use crate::counts::SkipReason;
 /// Numbers of up to this many digits fit 64 bits: 10¹⁹ − 1 < 2⁶⁴.
 const MAX_SAFE_DIGITS: usize = 19;
 
+/// The nanoseconds of the last digit of a decimal fraction of a second, by its count of digits.
+pub(crate) const UNITS_NS: [u64; 10] = [
+    1_000_000_000,
+    100_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000,
+    1000,
+    100,
+    10,
+    1,
+];
+
 /// The decimal number at the beginning of `text`, and its length in bytes.
 #[inline]
 pub(crate) fn leading(text: &[u8]) -> Result<(u64, usize), SkipReason> {
@@ -58,11 +72,8 @@ pub(crate) fn leading_any(text: &[u8]) -> Result<(u64, usize), SkipReason> {
 /// The nanoseconds of a decimal fraction of a second at the beginning of `text`, and its count of digits, one to nine.
 pub(crate) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), SkipReason> {
     let (value, digits) = leading(text)?;
-    let power = u32::try_from(digits)
-        .ok()
-        .and_then(|digits| 9_u32.checked_sub(digits))
-        .ok_or(SkipReason::Overflow)?;
-    Ok((value * 10_u64.pow(power), digits))
+    let unit_ns = UNITS_NS.get(digits).ok_or(SkipReason::Overflow)?;
+    Ok((value * unit_ns, digits))
 }
 
 /// The value of any count of digits, or an overflow.

@@ -134,8 +134,9 @@ impl Thread {
             Barrier::Stat => is_file,
             _ => true,
         };
-        let since = self.barriers.iter().filter(move |one| one.last > event);
-        since
+        let since = self.barriers.partition_point(|one| one.last <= event);
+        self.barriers
+            .range(since..)
             .filter(concerns)
             .map(move |one| (one.first.max(event + 1), one.reason))
     }

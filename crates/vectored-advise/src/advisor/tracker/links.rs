@@ -298,7 +298,7 @@ pub(super) fn barriers_since_last(
     is_read: bool,
     thread: Option<&Thread>,
     (groups, synced, lost, forked): (&FileGroups, &Latest<Serial>, u64, u64),
-    into: &mut Vec<Barrier>,
+    (into, own): &mut (Vec<Barrier>, Vec<(u64, Barrier)>),
 ) {
     let runs = &open_file.runs[usize::from(is_read)];
     into.clear();
@@ -320,25 +320,29 @@ pub(super) fn barriers_since_last(
     if forked > runs.last && !is_read {
         into.push(Barrier::Process(Call::of(b"fork")));
     }
-    let (elsewhere, own): (Vec<_>, Vec<_>) = runs
-        .barriers
-        .iter()
-        .partition(|(_, reason)| reason.is_elsewhere());
-    let thread = thread.filter(|thread| thread.serial == caller.thread);
-    let of_thread = thread.map(|thread| thread.barriers_since(runs.last, key, is_read, is_file));
-    let mut own: Vec<(u64, Barrier)> = own
-        .into_iter()
-        .chain(of_thread.into_iter().flatten())
-        .collect();
-    sort::sort_by_key(&mut own, |(event, _)| *event);
-    let shows = own.iter().position(|(_, reason)| !reason.is_implicit());
-    let own = own.into_iter().enumerate();
-    let named = own.filter(|(place, (_, reason))| {
-        *place == 0 || Some(*place) == shows || !is_read && reason.is_strong()
-    });
-    for (_, reason) in elsewhere.into_iter().chain(named.map(|(_, one)| one)) {
+    let mut add = |reason| {
         if !into.contains(&reason) {
             into.push(reason);
+        }
+    };
+    own.clear();
+    for &(event, reason) in &runs.barriers {
+        if reason.is_elsewhere() {
+            add(reason);
+        } else {
+            own.push((event, reason));
+        }
+    }
+    if let Some(thread) = thread.filter(|thread| thread.serial == caller.thread) {
+        own.extend(thread.barriers_since(runs.last, key, is_read, is_file));
+    }
+    if !own.is_sorted_by_key(|(event, _)| *event) {
+        sort::sort_by_key(own, |(event, _)| *event);
+    }
+    let shows = own.iter().position(|(_, reason)| !reason.is_implicit());
+    for (place, &(_, reason)) in own.iter().enumerate() {
+        if place == 0 || Some(place) == shows || !is_read && reason.is_strong() {
+            add(reason);
         }
     }
 }

@@ -76,8 +76,8 @@ pub(super) struct Tracker {
     /// Open file descriptions of TCP connections, by the text that the log shows.
     tcp_ends: FxHashMap<Vec<u8>, DescriptorId>,
     call: RunCall,
-    /// Memory for the barriers between two transfers.
-    ends: Vec<Barrier>,
+    /// Memory for the barriers between two transfers, and for the barriers that the own thread set.
+    ends: (Vec<Barrier>, Vec<(u64, Barrier)>),
     calls: u64,
     transfers: u64,
     bytes: u64,
@@ -122,7 +122,7 @@ impl Tracker {
             stalls: StallCounts::default(),
             tcp_ends: FxHashMap::default(),
             call: RunCall::default(),
-            ends: Vec::new(),
+            ends: Default::default(),
             calls: 0,
             transfers: 0,
             bytes: 0,

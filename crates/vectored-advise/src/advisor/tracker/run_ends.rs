@@ -40,9 +40,9 @@ impl Tracker {
         let caller = open_file.runs[direction].last_caller;
         let forked = self.kernel.process(caller.process);
         let forked = forked.map_or(0, |process| process.forked);
-        let mut ends = std::mem::take(&mut self.ends);
         let known = (&self.groups, &self.synced, self.lost, forked);
-        barriers_since_last(key, open_file, is_read, thread, known, &mut ends);
+        barriers_since_last(key, open_file, is_read, thread, known, &mut self.ends);
+        let ends = &mut self.ends.0;
         let by_link = match link {
             Link::Barrier(reason) => Some(reason),
             Link::Sought { .. } => Some(Barrier::Sought),
@@ -53,9 +53,8 @@ impl Tracker {
         let by_link = by_link.filter(is_new);
         ends.extend(by_link);
         if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.pending[direction].note_ends(&ends);
+            open_file.pending[direction].note_ends(ends);
         }
-        self.ends = ends;
     }
 
     /// Notes a message to a file as standard error after the last write of a run: what is in a buffer then comes later.
