@@ -293,6 +293,16 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         let run: String = (0..30).map(record).collect();
         format!("{run}wait4(-1, 0, 0, NULL) = 9\n").repeat(9)
     };
+    let reads_at = |bytes: [u32; 2]| {
+        let pair = |number: u32| {
+            let (at, bytes) = (number * 64, bytes[number as usize % 2]);
+            format!(
+                "pread64(3</o>, \"x\", 16, {at}) = 16\npread64(3</o>, \"x\", {bytes}, {}) = {bytes}\nwait4(-1, 0, 0, NULL) = 9\n",
+                at + 16
+            )
+        };
+        (0..90).map(pair).collect::<String>()
+    };
     let more = reads([20, 20]).replacen("wait4", "read(3</o>, \"x\", 4) = 4\nwait4", 1);
     for (program, log, reason, told) in [
         (
@@ -309,6 +319,8 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         ),
         ("java", reads([20, 30]), "the lengths of the reads vary", ""),
         ("java", reads([20, 20]), "", "9 calls instead of 540"),
+        ("x", reads_at([40, 44]), "the lengths of the reads vary", ""),
+        ("x", reads_at([40, 40]), "", "90 calls instead of 180"),
         // One more in the first run: they are of no one length.
         ("java", more, "or their number", ""),
         ("dd", write.repeat(90), "", "Option: `bs=64K`"),

@@ -52,8 +52,7 @@ pub const FILTER: &str = "it reads a pipe or socket between them, perhaps throug
     bytes may wait for them while it waits for more";
 
 /// The reason why reads of no known length are not counted where no buffer may read ahead.
-pub const VARYING: &str = "the lengths of the reads vary, or their number, so the bytes of several are not known before, and what ends \
-    the runs forbids a larger buffer";
+pub const VARYING: &str = "the lengths of the reads vary, or their number: the bytes of the next may be known from the one before";
 
 /// Below this time a saving is little: no user notices it, whatever the program takes.
 pub(crate) const LITTLE_S: f64 = 100e-6;

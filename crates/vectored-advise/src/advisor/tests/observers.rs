@@ -376,6 +376,13 @@ fn a_file_that_is_asked_for_again_or_in_vain_may_be_an_answer() {
     );
     let folder = "openat(AT_FDCWD</>, \"/d\", O_RDONLY|O_DIRECTORY) = 9</d>";
     check(&[PIPE, OPEN, SEND, end, end, SEND], &[polled]);
+    // A record that the thread itself wrote meanwhile.
+    let [look, update] = [
+        r#"pread64(3</tmp/f>, "x"..., 8, 0) = 8"#,
+        r#"pwrite64(3</tmp/f>, "y"..., 8, 0) = 8"#,
+    ];
+    check(&[PIPE, OPEN, SEND, look, look, SEND], &[polled]);
+    check(&[PIPE, OPEN, SEND, look, update, look, SEND], &[counted]);
     check(&[PIPE, folder, SEND, list, SEND], &[polled]);
 }
 

@@ -87,6 +87,10 @@ impl Tracker {
         let may_have_peer = open_file.kind.has_peer() || open_file.may_be_fifo;
         let kind = (open_file.kind, may_have_peer);
         effect_of_transfer(self.event, key, kind, transfer, thread);
+        if transfer.direction == Direction::Write {
+            // What it reads there next is its own.
+            open_file.read_from = None;
+        }
         if transfer.direction != Direction::Read || open_file.kind != FdKind::File {
             return;
         }

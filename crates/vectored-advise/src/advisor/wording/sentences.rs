@@ -330,12 +330,13 @@ pub(crate) fn waits_unseen(key: &FindingKey, tally: &Tally) -> bool {
         && reads_streams(tally)
 }
 
-/// Whether reads of a run are to be one call, and their lengths or their number vary: no program knows the bytes of all before.
+/// Whether reads of a run are to be one call, and their lengths vary, or the number of reads without an offset: a program may
+/// learn the bytes of the next from the one before.
 pub(crate) fn is_of_varying_reads(key: &FindingKey, tally: &Tally) -> bool {
     let varies = |&(least, most): &(u64, u64)| least != most;
+    let reads_runs = remedy_kinds(key, tally) == [RemedyKind::ReadRun];
     let is_read_at = key.kind == FindingKind::PositionalReads;
-    let reads_runs = remedy_kinds(key, tally) == [RemedyKind::ReadRun] && !is_read_at;
-    let has_runs_of_any_length = !tally.calls.is_multiple_of(tally.runs.max(1));
+    let has_runs_of_any_length = !is_read_at && !tally.calls.is_multiple_of(tally.runs.max(1));
     reads_runs && (has_runs_of_any_length || tally.step_bytes.iter().any(varies))
 }
 
