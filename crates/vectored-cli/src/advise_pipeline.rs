@@ -83,7 +83,7 @@ pub struct Observed {
     skipped: Vec<Skipped>,
     /// Whether every log was read to its end.
     complete: bool,
-    /// The programs that the log shows, by the paths that `execve` got.
+    /// The paths of the programs that the log shows.
     pub programs: HashSet<Vec<u8>>,
     /// The least number of a thread, and the first above all.
     pub numbers: Range<u32>,
@@ -201,6 +201,13 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
             analysis.own_standard(number);
         }
     }
+    // strace shows other characters as escapes. Without this, an open of a relative path shows the folder.
+    let here = env::current_dir().unwrap_or_default();
+    let here = here.as_os_str().as_bytes();
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !b"\"\\<>".contains(byte);
+    if here.iter().all(is_plain) {
+        analysis.begin_in(here);
+    }
     let cannot = "cannot read the log of strace";
     let mut programs = HashSet::new();
     let mut numbers: Option<Range<u32>> = None;
@@ -209,12 +216,13 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
         let thread = event.thread;
         let known = numbers.get_or_insert(thread..thread);
         *known = thread.min(known.start)..known.end.max(thread.saturating_add(1));
-        if let Action::Execute { program } = event.action
-            && !programs.contains(program)
-        {
-            programs.insert(program.to_vec());
-            if let Some(runtime) = runtime_of(&unescaped(program)) {
-                analysis.name_runtime(program, runtime);
+        if let Action::Execute { program } = event.action {
+            let program = analysis.path_of(thread, program);
+            if !programs.contains(&program) {
+                if let Some(runtime) = runtime_of(&unescaped(&program)) {
+                    analysis.name_runtime(&program, runtime);
+                }
+                programs.insert(program);
             }
         }
         match event.action {

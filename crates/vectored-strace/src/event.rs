@@ -54,6 +54,31 @@ pub struct Descriptor<'a> {
     pub leads_to: Option<&'a [u8]>,
 }
 
+impl Descriptor<'_> {
+    /// The number of `AT_FDCWD`: the working folder of the process.
+    pub const WORKING_FOLDER: i32 = -100;
+}
+
+/// A path in the arguments of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The path, as it was passed.
+    pub path: &'a [u8],
+    /// The folder in which a relative path begins, if the call has that argument.
+    pub folder: Option<Descriptor<'a>>,
+}
+
+/// How a file got another name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkKind {
+    /// `link`.
+    Hard,
+    /// `symlink`. A relative path in it begins in the folder of the new name.
+    Symbolic,
+    /// `rename`: the old name is gone.
+    Rename,
+}
+
 /// The effect of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -66,8 +91,8 @@ pub enum Action<'a> {
         descriptor: Descriptor<'a>,
         /// The path that the program passed.
         path: &'a [u8],
-        /// What `-y` shows of the folder in which a relative path begins: `AT_FDCWD</home>`.
-        folder: Option<&'a [u8]>,
+        /// The folder in which a relative path begins, if the call has that argument.
+        folder: Option<Descriptor<'a>>,
         /// The flags that the program passed.
         flags: OpenFlags,
     },
@@ -185,10 +210,7 @@ pub enum Action<'a> {
     /// `open` that failed.
     Ask(Ask<'a>),
     /// `mkdir`, successful.
-    MakeFolder {
-        /// The path that the program passed.
-        path: &'a [u8],
-    },
+    MakeFolder(Place<'a>),
     /// `truncate` of a path.
     Truncate {
         /// The path that the program passed.
@@ -196,12 +218,12 @@ pub enum Action<'a> {
     },
     /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
     Link {
-        /// The existing path, as it was passed.
-        from: &'a [u8],
-        /// The new path, as it was passed.
-        to: &'a [u8],
-        /// Whether the first is gone (`rename`).
-        renames: bool,
+        /// The existing path.
+        from: Place<'a>,
+        /// The new path.
+        to: Place<'a>,
+        /// What the two are to each other.
+        kind: LinkKind,
     },
     /// `inotify_add_watch`, `fanotify_mark` or `fcntl(F_NOTIFY)` for writes, successful.
     Watch {
@@ -269,8 +291,8 @@ pub enum Action<'a> {
 pub struct Ask<'a> {
     /// The file.
     pub file: Named<'a>,
-    /// What `-y` shows of the folder in which a relative path begins.
-    pub folder: Option<&'a [u8]>,
+    /// The folder in which a relative path begins, if the call has that argument.
+    pub folder: Option<Descriptor<'a>>,
     /// Whether the result has the size of the file.
     pub sees_size: bool,
     /// Whether the call failed.

@@ -63,8 +63,18 @@ impl Analysis {
         self.tracker.own_standard(number);
     }
 
-    /// Notes the runtime of a program whose name does not tell it, by the path in its `execve`. It holds for the rest of this
-    /// log.
+    /// Notes the working folder in which this log begins, with the escapes of strace.
+    pub fn begin_in(&mut self, folder: &[u8]) {
+        self.tracker.begin_in(folder);
+    }
+
+    /// The path that a thread means now, from its working folder on.
+    pub fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
+        self.tracker.path_of(thread, path)
+    }
+
+    /// Notes the runtime of a program whose name does not tell it, by its path (see [`Analysis::path_of`]). It holds for the
+    /// rest of this log.
     pub fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
         self.tracker.name_runtime(program, runtime);
     }

@@ -11,7 +11,7 @@ use crate::call::descriptors;
 use crate::call::names::Syscall;
 use crate::call::transfers::{Segments, is_cut, transfer};
 use crate::counts::SkipReason;
-use crate::event::{Action, Ask, Named};
+use crate::event::{Action, Ask, LinkKind, Named, Place};
 use crate::text::numbers::{leading, leading_any};
 
 /// The text after the first occurrence of another one. Preparing a search takes as long as searching a line.
@@ -112,11 +112,10 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
         }
         Syscall::AskPath | Syscall::AskAt => Ok(ask(name, arguments, body)),
         Syscall::ChangeFolder => Ok(change_folder(arguments, body)),
-        Syscall::MakeFolder | Syscall::MakeFolderAt => Ok(make_folder(name, arguments, body)),
+        Syscall::MakeFolder => Ok(make_folder(arguments, body)),
         Syscall::Truncate => Ok(truncate(arguments)),
-        Syscall::Link if is_success(body.result()) => link(arguments, false),
-        Syscall::Rename if is_success(body.result()) => link(arguments, true),
-        Syscall::Link | Syscall::Rename => Ok(None),
+        Syscall::Link(kind) if is_success(body.result()) => link(arguments, kind),
+        Syscall::Link(_) => Ok(None),
         Syscall::Watch if is_success(body.result()) => Ok(watch(arguments)),
         Syscall::Watch => Ok(None),
         Syscall::SetOption => descriptors::set_option(arguments),
@@ -224,22 +223,14 @@ fn truncate(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
 }
 
 /// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`; one that failed asked for the name.
-fn make_folder<'a>(
-    name: Syscall,
-    mut arguments: Arguments<'a>,
-    body: Body<'a>,
-) -> Option<Action<'a>> {
-    let folder = match name {
-        Syscall::MakeFolderAt => descriptors::folder(&mut arguments).ok()?,
-        _ => None,
-    };
-    let path = arguments.string().ok()?;
+fn make_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Action<'a>> {
+    let made = place(&mut arguments).ok()?;
     Some(if is_success(body.result()) {
-        Action::MakeFolder { path }
+        Action::MakeFolder(made)
     } else {
         Action::Ask(Ask {
-            file: Named::Path(path),
-            folder,
+            file: Named::Path(made.path),
+            folder: made.folder,
             sees_size: false,
             failed: true,
             is_regular: false,
@@ -258,29 +249,20 @@ fn change_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Act
     is_success(body.result()).then_some(Action::ChangeFolder(to))
 }
 
-/// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`.
-fn link(mut arguments: Arguments<'_>, renames: bool) -> Result<Option<Action<'_>>, SkipReason> {
-    let mut from = None;
-    loop {
-        if arguments.rest().starts_with(b"\"") {
-            let path = arguments.string()?;
-            match from {
-                None => from = Some(path),
-                Some(from) => {
-                    return Ok(Some(Action::Link {
-                        from,
-                        to: path,
-                        renames,
-                    }));
-                }
-            }
-        } else {
-            arguments.any()?;
-        }
-        if arguments.comma().is_err() {
-            return Ok(None);
-        }
-    }
+/// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`, `symlinkat("a", AT_FDCWD, "b") = 0`.
+fn link(mut arguments: Arguments<'_>, kind: LinkKind) -> Result<Option<Action<'_>>, SkipReason> {
+    let from = place(&mut arguments)?;
+    arguments.comma()?;
+    let to = place(&mut arguments)?;
+    Ok(Some(Action::Link { from, to, kind }))
+}
+
+/// `"a"`, or with its folder `3</tmp>, "a"`.
+fn place<'a>(arguments: &mut Arguments<'a>) -> Result<Place<'a>, SkipReason> {
+    let is_path = arguments.rest().starts_with(b"\"");
+    let folder = if is_path { None } else { descriptors::folder(arguments)? };
+    let path = arguments.string()?;
+    Ok(Place { path, folder })
 }
 
 /// `inotify_add_watch(3, "x", IN_MODIFY) = 1`, `fanotify_mark(3, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, "x") = 0`; `None` if

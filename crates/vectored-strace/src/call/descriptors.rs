@@ -39,12 +39,21 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
     }))
 }
 
-/// Reads the descriptor of a folder, and returns what `-y` shows of it: `AT_FDCWD</home>`, `3</tmp>`.
-pub(crate) fn folder<'a>(arguments: &mut Arguments<'a>) -> Result<Option<&'a [u8]>, SkipReason> {
+/// Reads the descriptor of a folder: `AT_FDCWD</home>`, `3</tmp>`; `None` if it is no number.
+pub(crate) fn folder<'a>(
+    arguments: &mut Arguments<'a>,
+) -> Result<Option<Descriptor<'a>>, SkipReason> {
+    let mut start = *arguments;
     let text = arguments.any()?;
     arguments.comma()?;
-    let from = text.iter().position(|&byte| byte == b'<');
-    Ok(from.and_then(|from| text[from + 1..].strip_suffix(b">")))
+    let Some(shown) = text.strip_prefix(b"AT_FDCWD") else {
+        return Ok(start.descriptor().ok());
+    };
+    let shown = shown.strip_prefix(b"<");
+    Ok(Some(Descriptor {
+        number: Descriptor::WORKING_FOLDER,
+        leads_to: shown.and_then(|shown| shown.strip_suffix(b">")),
+    }))
 }
 
 /// `creat("x", 0666) = 3`.

@@ -1,6 +1,6 @@
 //! The names of the calls whose arguments are read.
 
-use crate::event::Direction;
+use crate::event::{Direction, LinkKind};
 
 /// The arguments of a call that transfers bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +57,7 @@ pub(crate) enum Syscall {
     AskAt,
     ChangeFolder,
     MakeFolder,
-    MakeFolderAt,
-    Link,
-    Rename,
+    Link(LinkKind),
     Watch,
     SetOption,
     Wait,
@@ -214,11 +212,11 @@ fn syscall(name: &[u8]) -> Syscall {
         b"access" | b"readlink" | b"getxattr" | b"lgetxattr" => Syscall::AskPath,
         b"faccessat" | b"faccessat2" | b"readlinkat" => Syscall::AskAt,
         b"chdir" | b"fchdir" => Syscall::ChangeFolder,
-        b"mkdir" => Syscall::MakeFolder,
-        b"mkdirat" => Syscall::MakeFolderAt,
+        b"mkdir" | b"mkdirat" => Syscall::MakeFolder,
         b"truncate" | b"truncate64" => Syscall::Truncate,
-        b"link" | b"linkat" | b"symlink" | b"symlinkat" => Syscall::Link,
-        b"rename" | b"renameat" | b"renameat2" => Syscall::Rename,
+        b"link" | b"linkat" => Syscall::Link(LinkKind::Hard),
+        b"symlink" | b"symlinkat" => Syscall::Link(LinkKind::Symbolic),
+        b"rename" | b"renameat" | b"renameat2" => Syscall::Link(LinkKind::Rename),
         b"fanotify_mark" => Syscall::Watch,
         b"setsockopt" => Syscall::SetOption,
         b"wait4" | b"waitpid" => Syscall::Wait,

@@ -151,14 +151,18 @@ impl KernelTables {
             program,
             runtime,
             table,
+            folder,
             ..
         }) = self.process(parent)
         else {
             return;
         };
-        let (program, runtime, table) = (*program, *runtime, *table);
+        let (program, runtime, table, folder) = (*program, *runtime, *table, folder.clone());
         if let Some(child) = self.process_mut(child) {
             child.is_found = false;
+            if child.folder.is_empty() {
+                child.folder = folder;
+            }
             if !child.has_executed {
                 child.program = program;
                 child.runtime = runtime;

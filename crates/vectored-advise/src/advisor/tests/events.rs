@@ -3,7 +3,7 @@
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::event::{
-    Action, Descriptor, Direction, Event, Form, OpenFlags, SocketKind, Transfer,
+    Action, Descriptor, Direction, Event, Form, LinkKind, OpenFlags, Place, SocketKind, Transfer,
 };
 
 /// A line of a log, with its own memory.
@@ -205,6 +205,15 @@ pub(super) fn thread(child: u32) -> Line {
 pub(super) fn execve(program: &'static str) -> Line {
     let program = program.as_bytes();
     line("execve", Action::Execute { program })
+}
+
+pub(super) fn rename(from: &'static str, to: &'static str) -> Line {
+    let [from, to] = [from, to].map(|path| Place {
+        path: path.as_bytes(),
+        folder: None,
+    });
+    let kind = LinkKind::Rename;
+    line("rename", Action::Link { from, to, kind })
 }
 
 pub(super) fn exit() -> Line {

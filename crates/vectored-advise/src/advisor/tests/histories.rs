@@ -93,7 +93,7 @@ fn any_call() -> impl Strategy<Value = Line> {
         1 => number().prop_map(|number| call_on("fstat", number)),
         1 => number().prop_map(|number| call_on("flock", number)),
         1 => Just(call("poll")),
-        1 => Just(line("rename", Action::Link { from: b"/a", to: b"/b", renames: true })),
+        1 => Just(rename("/a", "/b")),
     ];
     let site = prop_oneof![3 => Just(None), 1 => Just(Some("one")), 1 => Just(Some("two"))];
     let what = prop_oneof![12 => transfers, 5 => openings, 4 => processes, 2 => others];
@@ -167,15 +167,7 @@ fn a_run_is_listed_by_the_name_under_which_its_calls_are_counted() {
         read(3, 8).but(|of| of.descriptor = shown(3, 0)).by(2),
         fork(3).by(2),
         read(3, 8).by(3),
-        line(
-            "rename",
-            Action::Link {
-                from: b"/a",
-                to: b"/b",
-                renames: true,
-            },
-        )
-        .by(1),
+        rename("/a", "/b").by(1),
     ]);
     let uses = tallies.uses.values();
     let counts: Vec<_> = uses.map(|one| (one.calls, one.listed)).collect();

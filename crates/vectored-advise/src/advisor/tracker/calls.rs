@@ -5,9 +5,10 @@ use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
 use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
+use crate::advisor::tracker::names::joined;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
-use crate::languages::{runtime_of_path, runtime_of_program};
-use vectored_strace::event::{Action, Descriptor, OpenFlags};
+use crate::languages::{last_part, runtime_of_path, runtime_of_program};
+use vectored_strace::event::{Action, Descriptor, LinkKind, OpenFlags, Place};
 
 impl Tracker {
     /// Tracks calls that open, close or duplicate descriptors, set an offset, or sync.
@@ -96,8 +97,8 @@ impl Tracker {
             Action::Ask(ask) => self.ask(&ask, caller),
             Action::Truncate { path } => self.truncate(path, caller),
             Action::ChangeFolder(to) => self.change_folder(to, caller),
-            Action::MakeFolder { path } => self.make_folder(path, caller),
-            Action::Link { from, to, renames } => self.link(from, to, renames, caller),
+            Action::MakeFolder(made) => self.make_folder(made, caller),
+            Action::Link { from, to, kind } => self.link(from, to, kind, caller),
             Action::Watch { path } => self.watch(path, caller),
             Action::SetTcpOption {
                 descriptor,
@@ -130,21 +131,26 @@ impl Tracker {
     }
 
     /// A second name of a file, or its new one.
-    fn link(&mut self, from: &[u8], to: &[u8], renames: bool, caller: Caller) {
-        self.note_made(to, caller);
-        let [old, new] = [from, to].map(|path| self.full_path(path, None, caller).0.into_owned());
-        self.files.link(old, new);
-        if renames {
-            self.rename(from, to, caller);
+    fn link(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind, caller: Caller) {
+        self.note_made(to.path, caller);
+        let new = self.full_path(to.path, to.folder, caller).0.into_owned();
+        let end = new.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        let old = match kind {
+            LinkKind::Symbolic => joined(&new[..end], from.path),
+            _ => self.full_path(from.path, from.folder, caller).0,
+        };
+        self.files.link(old.to_vec(), new.clone());
+        if kind == LinkKind::Rename {
+            self.rename(&old, &new);
         }
-        if !renames || self.groups.is_unnamed(from) {
-            self.groups.link(from, to);
+        if kind != LinkKind::Rename || self.groups.is_unnamed(from.path) {
+            self.groups.link(from.path, to.path);
         }
     }
 
-    fn make_folder(&mut self, path: &[u8], caller: Caller) {
-        self.note_made(path, caller);
-        let (path, _) = self.full_path(path, None, caller);
+    fn make_folder(&mut self, made: Place<'_>, caller: Caller) {
+        self.note_made(made.path, caller);
+        let (path, _) = self.full_path(made.path, made.folder, caller);
         self.files.make(&path);
     }
 
@@ -246,8 +252,9 @@ impl Tracker {
         }
         // What is in a buffer is lost.
         self.mark_wait(caller, Barrier::Process(Call::of(b"execve")));
-        let name = program.rsplit(|&byte| byte == b'/').next();
-        let name = self.pattern_counts.program(name.unwrap_or(program));
+        let (program, _) = self.full_path(program, None, caller);
+        let program = &*program;
+        let name = self.pattern_counts.program(last_part(program));
         let by_file = runtime_of_program(program).or_else(|| self.runtimes.get(program).copied());
         let runtime = runtime_of_path(program, by_file);
         for (open_file, is_kept) in self.kernel.open_files_at_execute(caller.process) {

@@ -27,14 +27,14 @@ impl Tracker {
         &mut self,
         descriptor: Descriptor<'_>,
         path: &[u8],
-        folder: Option<&[u8]>,
+        folder: Option<Descriptor<'_>>,
         flags: OpenFlags,
         caller: Caller,
     ) {
-        if let (Some(folder), Some(process)) = (folder, self.kernel.process_mut(caller.process))
-            && process.folder.is_empty()
+        if let (None, Some(text)) = (folder, descriptor.leads_to)
+            && !path.starts_with(b"/")
         {
-            process.folder = folder.to_vec();
+            self.learn_folder(path, text, caller);
         }
         let (path, _) = self.full_path(path, folder, caller);
         let path = &*path;

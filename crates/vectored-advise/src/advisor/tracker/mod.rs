@@ -62,6 +62,8 @@ pub(super) struct Tracker {
     own_standard: [bool; 3],
     /// See [`Options::look`].
     look: Option<Look>,
+    /// The working folder in which the log begins; empty if unknown.
+    folder: Vec<u8>,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<DescriptorId>,
     /// Runtimes of programs, by their paths.
@@ -112,6 +114,7 @@ impl Tracker {
             synced: Latest::default(),
             own_standard: [false; 3],
             look: options.look,
+            folder: Vec::new(),
             closed: VecDeque::new(),
             runtimes: FxHashMap::default(),
             fifos: NameSet::default(),
@@ -365,7 +368,7 @@ fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {
         | Action::Wait { .. }
         | Action::Truncate { .. }
         | Action::ChangeFolder(_)
-        | Action::MakeFolder { .. }
+        | Action::MakeFolder(_)
         | Action::Link { .. }
         | Action::Poll { .. }
         | Action::Watch { .. } => Some(None),

@@ -10,7 +10,7 @@ use crate::advisor::descriptors::same_file::Inode;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use crate::languages::last_part;
-use vectored_strace::event::{Ask, Named};
+use vectored_strace::event::{Ask, Descriptor, Named};
 
 /// Files that the C library asks for again and again, and that no program waits for.
 const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo"];
@@ -26,6 +26,33 @@ fn hash(of: &impl Hash) -> u64 {
 
 /// Bytes of the longest path that Linux takes.
 const PATH_MAX: usize = 4096;
+
+/// A path from a folder on, without `.`, `..` and empty parts. It stays as it is if the folder is unknown.
+pub(super) fn joined<'a>(folder: &[u8], path: &'a [u8]) -> Cow<'a, [u8]> {
+    let is_absolute = path.starts_with(b"/");
+    let is_plain = || !path.windows(2).any(|two| matches!(two, b"//" | b"/."));
+    if folder.is_empty() && !is_absolute
+        || folder.len() + path.len() >= PATH_MAX
+        || is_absolute && is_plain()
+    {
+        return Cow::Borrowed(path);
+    }
+    let mut whole = if is_absolute || folder == b"/" { Vec::new() } else { folder.to_vec() };
+    for part in path.split(|&byte| byte == b'/') {
+        match part {
+            b"" | b"." => {}
+            b".." => whole.truncate(whole.iter().rposition(|&byte| byte == b'/').unwrap_or(0)),
+            part => {
+                whole.push(b'/');
+                whole.extend_from_slice(part);
+            }
+        }
+    }
+    if whole.is_empty() {
+        whole.push(b'/');
+    }
+    Cow::Owned(whole)
+}
 
 impl Tracker {
     /// Notes a call that asks for a file: it may see the size, and a program that asks again or in vain may wait for it.
@@ -129,15 +156,13 @@ impl Tracker {
     }
 
     /// Gives an open file a new name, as `-y` shows it from now on.
-    pub(super) fn rename(&mut self, from: &[u8], to: &[u8], caller: Caller) {
-        let (from, _) = self.full_path(from, None, caller);
-        let (to, _) = self.full_path(to, None, caller);
-        if !from.starts_with(b"/") || !self.groups.rename(&from, &to) {
+    pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) {
+        if !from.starts_with(b"/") || !self.groups.rename(from, to) {
             return;
         }
         self.kernel.work += self.kernel.open_files.len() as u64;
         for (_, open_file) in self.kernel.open_files.iter_mut() {
-            if open_file.text == *from {
+            if open_file.text == from {
                 let from = std::mem::replace(&mut open_file.text, to.to_vec());
                 if open_file.use_number.is_some() && open_file.renamed_use.is_empty() {
                     open_file.renamed_use = from.clone();
@@ -167,12 +192,7 @@ impl Tracker {
     pub(super) fn change_folder(&mut self, to: Named<'_>, caller: Caller) {
         let folder = match to {
             Named::Path(path) => self.full_path(path, None, caller).0.into_owned(),
-            Named::Descriptor(descriptor) => {
-                let key = self.kernel.open_file_of(caller.process, descriptor.number);
-                let open_file = key.and_then(|key| self.kernel.open_files.get(key));
-                let name = open_file.map_or(&b""[..], |open_file| open_file.name());
-                descriptor.leads_to.unwrap_or(name).to_vec()
-            }
+            Named::Descriptor(descriptor) => self.named(descriptor, caller).to_vec(),
         };
         if let Some(process) = self.kernel.process_mut(caller.process) {
             process.folder = folder;
@@ -181,11 +201,11 @@ impl Tracker {
 
     /// The path that a call means: with the folder in front if it is relative, and if it leads through a descriptor, with what
     /// that leads to. Also the open file description, if it leads to one. A path of more than `PATH_MAX` bytes stays relative:
-    /// each `chdir("..")` makes the joined path of the folder longer.
+    /// each `chdir("x")` makes the path of the folder longer.
     pub(super) fn full_path<'a>(
-        &self,
+        &mut self,
         path: &'a [u8],
-        folder: Option<&[u8]>,
+        folder: Option<Descriptor<'_>>,
         caller: Caller,
     ) -> (Cow<'a, [u8]>, Option<DescriptorId>) {
         if let Some((process, number, rest)) = self.descriptor_of(path, caller) {
@@ -198,16 +218,68 @@ impl Tracker {
                 );
             }
         }
-        let own = self.kernel.process(caller.process);
-        let folder = folder.or(own.map(|process| &process.folder[..]));
-        match folder {
-            Some(folder @ [_, ..])
-                if !path.starts_with(b"/") && folder.len() + path.len() < PATH_MAX =>
-            {
-                (Cow::Owned([folder, b"/", path].concat()), None)
+        let folder = match folder {
+            Some(folder) if folder.number != Descriptor::WORKING_FOLDER => {
+                self.named(folder, caller)
             }
-            _ => (Cow::Borrowed(path), None),
+            shown => {
+                if let Some(text) = shown.and_then(|shown| shown.leads_to)
+                    && let Some(process) = self.kernel.process_mut(caller.process)
+                    && process.folder != text
+                {
+                    process.folder = text.to_vec();
+                }
+                self.working_folder(caller)
+            }
+        };
+        (joined(folder, path), None)
+    }
+
+    /// What a descriptor leads to; empty if that is unknown.
+    fn named<'a>(&'a self, descriptor: Descriptor<'a>, caller: Caller) -> &'a [u8] {
+        let key = self.kernel.open_file_of(caller.process, descriptor.number);
+        let open_file = key.and_then(|key| self.kernel.open_files.get(key));
+        let name = open_file.map_or(&b""[..], |open_file| open_file.name());
+        descriptor.leads_to.unwrap_or(name)
+    }
+
+    /// The working folder of a process; empty if that is unknown.
+    fn working_folder(&self, caller: Caller) -> &[u8] {
+        let own = self.kernel.process(caller.process);
+        let own = own.map_or(&b""[..], |process| &process.folder);
+        if own.is_empty() { &self.folder } else { own }
+    }
+
+    /// Learns the working folder from an open of a relative path: `open("a/b") = 3</home/a/b>`. A name of the folder that goes
+    /// through a link is replaced.
+    pub(super) fn learn_folder(&mut self, path: &[u8], text: &[u8], caller: Caller) {
+        let path = path.strip_prefix(b"./").unwrap_or(path);
+        let folder = text.strip_suffix(path);
+        let Some(folder) = folder.and_then(|folder| folder.strip_suffix(b"/")) else {
+            return;
+        };
+        let known = self.working_folder(caller);
+        let inode = |of: &[u8]| Some(self.look.and_then(|look| look(of))?.inode);
+        let is_it = !known.starts_with(b"/")
+            || known != folder && inode(known).is_some() && inode(known) == inode(folder);
+        if is_it && let Some(process) = self.kernel.process_mut(caller.process) {
+            process.folder = if folder.is_empty() { b"/".to_vec() } else { folder.to_vec() };
         }
+    }
+
+    /// Does [`Analysis::begin_in`](crate::advisor::analysis::Analysis::begin_in).
+    pub(in crate::advisor) fn begin_in(&mut self, folder: &[u8]) {
+        self.folder = folder.to_vec();
+    }
+
+    /// Does [`Analysis::path_of`](crate::advisor::analysis::Analysis::path_of).
+    pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
+        let thread = self.kernel.thread(thread);
+        let Some(process) = self.kernel.at(thread).map(|thread| thread.process) else {
+            return path.to_vec();
+        };
+        let caller = Caller { thread, process };
+        self.full_path(path, None, caller).0.into_owned()
     }
 
     /// The process and the descriptor in `/proc/self/fd/3`, `/proc/12/fd/3`, `/dev/fd/3` or `/dev/stdout`, and the rest of the

@@ -49,7 +49,7 @@ impl Input {
 #[derive(Clone, Debug)]
 pub struct Ran {
     pub files: RunFiles,
-    /// The paths that `execve` got.
+    /// The paths of the programs.
     pub programs: Vec<PathBuf>,
     /// The least number of a thread, and the first above all.
     pub numbers: Range<u32>,
