@@ -15,7 +15,7 @@ use crate::commands::{cargo_words, run as run_command};
 use crate::root;
 
 const LIST: &str = "crates/vectored/api.txt";
-const BUILD: &str = "rustdoc --package vectored --features bytes,serde,tokio,uring --locked --quiet --target-dir target/api \
+const BUILD: &str = "rustdoc --package vectored --features bytes,load,tokio,uring --locked --quiet --target-dir target/api \
                      -- -Z unstable-options --output-format json";
 const HEAD: &str =
     "The public API of `vectored` on Linux with all features, by `cargo xtask api --update`.\n";

@@ -556,6 +556,18 @@ struct vectored_cost_model *vectored_cost_model_calibrate(int target,
                                                           unsigned int budget_ms);
 
 /**
+ * Reads the model of a target from a result that `vectored measure --format json` printed on this type of machine: the one that was
+ * calibrated before the run. Free it with `vectored_cost_model_free`.
+ *
+ * `target` is one of `enum vectored_target`; VECTORED_OTHER has the model of `--target null`.
+ *
+ * Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `path` is NULL, EBADMSG if the file is no such result
+ * or has no calibrated model of the target, ENOMEM, and the errors of reading the file.
+ */
+struct vectored_cost_model *vectored_cost_model_load(const char *path,
+                                                     int target);
+
+/**
  * Frees a model. NULL is allowed. errno is kept.
  */
 void vectored_cost_model_free(struct vectored_cost_model *model);

@@ -1,6 +1,7 @@
 //! The cost model, which decides which segments are copied.
 
 use std::ffi::{CStr, OsStr};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -74,6 +75,35 @@ pub unsafe extern "C" fn vectored_cost_model_calibrate(
         }
         let budget = Duration::from_millis(budget_ms.into());
         Ok(vectored_cost_model(CostModel::calibrate(target, budget)?))
+    })
+}
+
+/// Reads the model of a target from a result that `vectored measure --format json` printed on this type of machine: the one that was
+/// calibrated before the run. Free it with `vectored_cost_model_free`.
+///
+/// `target` is one of `enum vectored_target`; VECTORED_OTHER has the model of `--target null`.
+///
+/// Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `path` is NULL, EBADMSG if the file is no such result
+/// or has no calibrated model of the target, ENOMEM, and the errors of reading the file.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vectored_cost_model_load(
+    path: *const c_char,
+    target: c_int,
+) -> *mut vectored_cost_model {
+    new_object(|| {
+        let kind = calibration_target(target, Path::new("."))?.kind();
+        if path.is_null() {
+            return Err(Failure::with_code(libc::EFAULT));
+        }
+        // SAFETY: the caller promises a text that ends with a zero.
+        let path = unsafe { CStr::from_ptr(path) };
+        match CostModel::load(OsStr::from_bytes(path.to_bytes()), kind) {
+            Ok(model) => Ok(vectored_cost_model(model)),
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                Err(Failure::with_code(libc::EBADMSG))
+            }
+            Err(error) => Err(error.into()),
+        }
     })
 }
 

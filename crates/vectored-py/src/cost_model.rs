@@ -1,5 +1,6 @@
 //! The costs that decide what a [`Gather`](crate::gather::Gather) copies.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,16 +26,20 @@ impl CostModel {
     #[staticmethod]
     #[pyo3(signature = (target = "other"))]
     fn for_target(target: &str) -> PyResult<CostModel> {
-        let kind = match target {
-            "file" => TargetKind::File,
-            "file-overwrite" => TargetKind::FileOverwrite,
-            "pipe" => TargetKind::Pipe,
-            "unix" => TargetKind::Unix,
-            "tcp" => TargetKind::Tcp,
-            "other" => TargetKind::Other,
-            _ => return Err(unknown(target)),
-        };
+        let kind = kind_of(target)?;
         Ok(CostModel(vectored::CostModel::for_target(kind)))
+    }
+
+    /// The costs of a target in a result that `vectored measure --format json` printed on this type of machine, calibrated
+    /// before the run. 'other' is the target `null`.
+    #[staticmethod]
+    fn load(path: PathBuf, target: &str) -> PyResult<CostModel> {
+        let kind = kind_of(target)?;
+        let model = vectored::CostModel::load(&path, kind).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData => PyValueError::new_err(error.to_string()),
+            _ => of_path(&error, &path),
+        })?;
+        Ok(CostModel(model))
     }
 
     /// Measure the costs on this machine in about `milliseconds`, on descriptors of its own. 'other' is /dev/null.
@@ -97,6 +102,18 @@ impl CostModel {
             self.0.call_ns, self.0.segment_ns, self.0.staging_bytes
         )
     }
+}
+
+fn kind_of(target: &str) -> PyResult<TargetKind> {
+    Ok(match target {
+        "file" => TargetKind::File,
+        "file-overwrite" => TargetKind::FileOverwrite,
+        "pipe" => TargetKind::Pipe,
+        "unix" => TargetKind::Unix,
+        "tcp" => TargetKind::Tcp,
+        "other" => TargetKind::Other,
+        _ => return Err(unknown(target)),
+    })
 }
 
 fn unknown(target: &str) -> PyErr {

@@ -5,6 +5,7 @@ import os
 import random
 import select
 import socket
+import tempfile
 import threading
 import unittest
 
@@ -261,6 +262,23 @@ class CostModels(unittest.TestCase):
                 vectored.CostModel.calibrate(wrong[0], directory=wrong[1])
         with self.assertRaisesRegex(ValueError, "not 'pip'"):
             vectored.CostModel.for_target("pip")
+
+    def test_a_saved_model_is_loaded_by_target(self):
+        saved = """{"target":"pipe","source":"calibration","call_ns":166,"gather_call_ns":28,"segment_ns":22,
+            "large_segment_ns":26,"iovec_step_ns":53,"page_end_ns":31,"byte_ns":0.07,
+            "copy_segment_ns":2,"copy_byte_ns":0.02,"copy_byte_uncached_ns":0.08,
+            "staging_bytes":4096,"copy_thresholds":[[2,900]],"queue_thresholds":{}}"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "machine.json")
+            with open(path, "w") as file:
+                file.write('{"cost_models": [' + saved + "]}")
+            self.assertEqual(vectored.CostModel.load(path, "pipe").copy_below_bytes(2), 900)
+            with self.assertRaisesRegex(ValueError, "run `vectored measure --target tcp`"):
+                vectored.CostModel.load(path, "tcp")
+            with self.assertRaisesRegex(ValueError, "not 'pip'"):
+                vectored.CostModel.load(path, "pip")
+            with self.assertRaises(FileNotFoundError):
+                vectored.CostModel.load(path + "x", "pipe")
 
 
 if __name__ == "__main__":

@@ -159,6 +159,7 @@
 //! | write a `bytes::Buf` (feature `bytes`) | `SegmentQueue::push_buf` |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
 //! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |
+//! | load the costs of a type of machine from a saved result (feature `load`) | `CostModel::load` |
 //! | make the calls yourself | [`SegmentCursor`], [`limits`] |
 //!
 //! Frames for `tokio_util::codec` are in the crate `vectored-codec`.

@@ -303,6 +303,29 @@ static void models(void)
     vectored_cost_model_free(measured);
 }
 
+static void saved_models(void)
+{
+    static const char saved[] = "{\"cost_models\":["
+        "{\"target\":\"pipe\",\"source\":\"calibration\",\"call_ns\":166,\"gather_call_ns\":28"
+        ",\"segment_ns\":22,\"large_segment_ns\":26,\"iovec_step_ns\":53,\"page_end_ns\":31"
+        ",\"byte_ns\":0.07,\"copy_segment_ns\":2,\"copy_byte_ns\":0.02"
+        ",\"copy_byte_uncached_ns\":0.08,\"staging_bytes\":4096,\"copy_thresholds\":[[2,900]]"
+        ",\"queue_thresholds\":{}}"
+        "]}";
+    char path[] = "/tmp/vectored-errors-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "w");
+    CHECK(file != NULL && fputs(saved, file) >= 0 && fclose(file) == 0);
+    vectored_cost_model *model = vectored_cost_model_load(path, VECTORED_PIPE);
+    CHECK(model != NULL && vectored_cost_model_copy_below_bytes(model, 2) == 900);
+    vectored_cost_model_free(model);
+    CHECK(vectored_cost_model_load(path, VECTORED_TCP) == NULL && errno == EBADMSG);
+    CHECK(vectored_cost_model_load("/dev/null", VECTORED_PIPE) == NULL && errno == EBADMSG);
+    CHECK(vectored_cost_model_load(path, 17) == NULL && errno == EINVAL);
+    CHECK(vectored_cost_model_load(NULL, VECTORED_PIPE) == NULL && errno == EFAULT);
+    CHECK(unlink(path) == 0);
+    CHECK(vectored_cost_model_load(path, VECTORED_PIPE) == NULL && errno == ENOENT);
+}
+
 static size_t released;
 
 static void release(void *counter)
@@ -421,6 +444,7 @@ int main(void)
     full_and_empty();
     limits_of_files_and_records();
     models();
+    saved_models();
     queues();
     queues_without_memory();
     vectored_gather_free(gather);

@@ -8,6 +8,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
 use serde_json::{Value, json};
+use vectored::CostModel;
+use vectored::cost::TargetKind;
 
 use crate::support::{
     Bench, VECTORED, entries, make_fifo, needs_strace, one_line, refused, stderr_of, stdout_of,
@@ -207,6 +209,11 @@ fn adaptive_is_calibrated_in_the_directory_that_is_measured() {
     assert_eq!(model["source"], "calibration");
     assert_eq!(model["path"], results["cells"][0]["path"]);
     assert_ne!(model["judged_cells"], 0);
+    let [saved] = &bench.saved()[..] else {
+        panic!("{results}");
+    };
+    let loaded = CostModel::load(saved, TargetKind::File).unwrap();
+    assert_eq!(Some(loaded.call_ns), model["call_ns"].as_f64());
 }
 
 #[test]

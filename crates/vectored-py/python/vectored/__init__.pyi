@@ -53,6 +53,7 @@ Exceptions of all functions:
 """
 
 import io
+import os
 from collections.abc import Collection, Iterable
 from typing import Any, Literal, Protocol, final
 
@@ -196,6 +197,15 @@ class CostModel:
         'other'.
 
         The model of 'pipe' also cuts long lists into calls of 8 KiB, so that the reader can work at the same time.
+        """
+
+    @staticmethod
+    def load(
+        path: str | os.PathLike[str],
+        target: Literal["file", "file-overwrite", "pipe", "unix", "tcp", "other"],
+    ) -> CostModel:
+        """The costs of a target in a result that `vectored measure --format json` printed on this type of machine, calibrated
+        before the run. 'other' is the target `null`.
         """
 
     @staticmethod

@@ -128,15 +128,5 @@ mod tests {
         let read: FittedModel = serde_json::from_str(&text).unwrap();
         assert_eq!(read, fitted);
         assert_eq!(read.model, model);
-        let results = serde_json::json!({ "cost_models": [fitted] });
-        // As in `docs/results.md`.
-        let load = || {
-            let mut models = results["cost_models"].as_array().unwrap().iter();
-            let saved =
-                models.find(|model| model["target"] == "pipe" && model["source"] == "calibration");
-            let model: vectored::CostModel = serde_json::from_value(saved.unwrap().clone())?;
-            serde_json::Result::Ok(model)
-        };
-        assert_eq!(load().unwrap(), model);
     }
 }

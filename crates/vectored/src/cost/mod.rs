@@ -11,6 +11,8 @@ pub(crate) mod page_alignment;
 mod prediction;
 pub(crate) mod queue_thresholds;
 pub(crate) mod queueing;
+#[cfg(feature = "load")]
+mod saved;
 pub(crate) mod thresholds;
 
 pub use self::calibration_target::CalibrationTarget;
@@ -54,26 +56,7 @@ use crate::sys::limits::Limits;
 /// bit, so the loaded model may be unequal to the saved one (no decision depends on that bit). With the
 /// feature `float_roundtrip` of `serde_json` they are equal.
 ///
-/// A result of `vectored measure` has up to two models of each target in `cost_models`. Load the one whose `source` is
-/// `"calibration"`: its [thresholds](CostModel::copy_thresholds) were measured by timing both techniques.
-///
-/// ```
-/// # #[cfg(feature = "serde")]
-/// # {
-/// # let file = r#"{ "cost_models": [
-/// #     { "target": "pipe", "source": "cells", "call_ns": 1 },
-/// #     { "target": "pipe", "source": "calibration", "call_ns": 166.0, "gather_call_ns": 28.7, "segment_ns": 22.4,
-/// #       "large_segment_ns": 26.2, "iovec_step_ns": 53.3, "page_end_ns": 31.0, "byte_ns": 0.068, "copy_segment_ns": 2.01,
-/// #       "copy_byte_ns": 0.024, "copy_byte_uncached_ns": 0.08, "staging_bytes": 262144,
-/// #       "copy_thresholds": [[2, 900]], "queue_thresholds": {} }
-/// # ] }"#;
-/// let results: serde_json::Value = serde_json::from_str(file).unwrap();
-/// let mut models = results["cost_models"].as_array().unwrap().iter();
-/// let saved = models.find(|model| model["target"] == "pipe" && model["source"] == "calibration");
-/// let model: vectored::CostModel = serde_json::from_value(saved.unwrap().clone()).unwrap();
-/// # assert_eq!(model.call_ns, 166.0);
-/// # }
-/// ```
+/// With the feature `load`, `CostModel::load` reads the model of a target from a saved result of `vectored measure`.
 ///
 /// The [defaults](CostModel::for_target) were measured on one virtual machine (2 cores, x86-64, Linux 6.18) and
 /// rounded. They are a first guess: another processor, kernel or file system has other costs, and so does the same
