@@ -150,6 +150,8 @@ pub(crate) struct Language {
     pub(crate) threads: &'static [&'static str],
     /// The ways out of a program that write nothing of a buffer.
     pub(crate) ends: &'static str,
+    /// Whether a flush or close that fails does so without an exception, and the program ends as if all were written.
+    pub(crate) hides_errors: bool,
     remedies: &'static [Remedy],
 }
 
@@ -291,7 +293,7 @@ macro_rules! languages {
     ($($runtime:ident $name:literal
         $(files [$($file:literal),*])? $(programs [$($program:literal),*])? $(signs $signs:literal)? $(threads [$($thread:literal),*])?
         $(own $place:literal [$($call:literal),*])?
-        ends $ends:literal { $($rows:tt)* })*) => {
+        ends $ends:literal $(($hides:ident))? { $($rows:tt)* })*) => {
         pub(crate) const LANGUAGES: &[Language] = &[
             $(Language {
                 runtime: runtime!($runtime),
@@ -302,9 +304,19 @@ macro_rules! languages {
                 threads: &[$($($thread),*)?],
                 own: &[$(($place, &[$($call),*]))?],
                 ends: $ends,
+                hides_errors: hides_errors!($($hides)?),
                 remedies: rows!($($rows)*),
             },)*
         ];
+    };
+}
+
+macro_rules! hides_errors {
+    (HidesErrors) => {
+        true
+    };
+    () => {
+        false
     };
 }
 
@@ -409,7 +421,7 @@ languages! {
     }
 
     Php "PHP" files [".php"] programs ["php", "php-fpm", "php-cgi"]
-        ends "no way out writes a string; errors and exit write ob_start, signals do not" {
+        ends "no way out writes a string; errors and exit write ob_start, signals do not" (HidesErrors) {
         Writes WriteBuffer "file: fwrite has no buffer: `$text .= $line` until it is long; ftell does not count that" => "fwrite($file, $text)"
         Writes WriteBuffer "fputcsv, to `$rows = fopen(\"php://memory\", \"w+\")`" => "fwrite($file, stream_get_contents($rows, -1, 0)); ftruncate($rows, 0); rewind($rows)"
         Writes WriteBuffer "echo: output_buffering=65536, or `ob_start(null, 65536)`, without fwrite(STDOUT)" => "ob_flush()"
@@ -423,10 +435,10 @@ languages! {
     }
 
     Lua "Lua" files [".lua"] programs ["lua", "luajit"]
-        ends "signals flush nothing" {
-        Writes WriteBuffer "in parts of 4 KiB: `file:setvbuf(\"full\")`, not `file:setvbuf(\"no\")` or \"line\"" => "file:flush()"
-        Writes Join "`file:write(header .. body)`, then `file:flush()`: several arguments may be several calls"
-        SocketWrites WriteBuffer "in parts of 8 KiB: `parts[#parts + 1] = part`" => "socket:send(table.concat(parts))"
+        ends "signals flush nothing" (HidesErrors) {
+        Writes WriteBuffer "in parts of 4 KiB: `file:setvbuf(\"full\")`, not `file:setvbuf(\"no\")` or \"line\"" => "assert(file:flush())"
+        Writes Join "`file:write(header .. body)`, then `assert(file:flush())`: several arguments may be several calls"
+        SocketWrites WriteBuffer "in parts of 8 KiB: `parts[#parts + 1] = part`" => "assert(socket:send(table.concat(parts)))"
         Reads ReadAhead "`file:read(65536)`, and take the pieces from that string"
         StreamReads ReadAhead "in parts of 4 KiB: no `file:setvbuf(\"no\")`, and `file:read(count)` of one piece, since it waits for count bytes"
         NoDelay EachCall "`socket:setoption(\"tcp-nodelay\", true)`"
@@ -435,11 +447,11 @@ languages! {
     }
 
     Perl "Perl" files [".pl"] programs ["perl"]
-        ends "POSIX::_exit, exec and signals flush nothing" {
-        Writes WriteBuffer "in parts of 8 KiB: `print $file`, not `syswrite`, no autoflush(1) or $| = 1" => "my $o = select $file; $| = 1; $| = 0; select $o"
-        Writes Join "`print $file $header . $body`, then `$file->flush`"
+        ends "POSIX::_exit, exec and signals flush nothing" (HidesErrors) {
+        Writes WriteBuffer "in parts of 8 KiB: `print $file`, not `syswrite`, no autoflush(1) or $| = 1" => "my $o = select $file; $| = 1; print \"\" or die $!; $| = 0; select $o"
+        Writes Join "`print $file $header . $body`, then `$file->flush or die $!`"
         SocketWrites Join "`print $socket $header . $body`"
-        SocketWrites WriteBuffer "in parts of 8 KiB: `$socket->autoflush(0)`, `print $socket`" => "$socket->flush"
+        SocketWrites WriteBuffer "in parts of 8 KiB: `$socket->autoflush(0)`, `print $socket`" => "$socket->flush or die $!"
         Reads ReadAhead "`sysread($file, $data, 65536, length $data)`, and cut the pieces from $data, not `sysread` of a few bytes"
         Reads ReadAhead "in parts of 8 KiB: `readline $file`, or `read($file, $data, $count)`, not `sysread` of a few bytes"
         StreamReads ReadAhead "`sysread($file, $data, 65536, length $data)`, and cut the pieces from $data, not `sysread` of a few bytes"
@@ -468,7 +480,7 @@ languages! {
     }
 
     Awk "awk" files [".awk"] programs ["awk", "gawk", "mawk", "nawk", "original-awk"]
-        ends "signals flush nothing" {
+        ends "signals flush nothing" (HidesErrors) {
         Writes WriteBuffer "in parts of 4 KiB: no `fflush()` or system(\"\") after each line, mawk without -W interactive" => "fflush()"
         Writes Join "`print header body`, then `fflush()`: one print for the pieces of a record"
         Reads ReadAhead "`AWKBUFSIZE=65536 gawk`; mawk always reads 4 KiB"
@@ -493,7 +505,7 @@ languages! {
     // The first of those with texts: vectored, in Rust, has the texts of this table.
     Rust "Rust"
         signs ":/rustc/|:/usr/src/rustc-|:library/std/src"
-        ends "process::exit, exec, abort and signals flush nothing" {
+        ends "process::exit, exec, abort and signals flush nothing" (HidesErrors) {
         Writes WriteBuffer "`BufWriter::with_capacity(65536, file)`" => "file.flush()"
         Writes WriteBuffer "with the crate vectored: `vectored::GatherWriter::with_capacity(65536, file)`" => "file.flush()"
         Writes Join "with the crate vectored: `gather.write_all(&file, &segments)` of a vectored::Gather"
@@ -519,9 +531,9 @@ languages! {
         signs ":\x04\0\0\0Go\0\0"
         threads [
             "no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536)",
-            "one goroutine writes them, bufio.NewWriterSize(file, 65536), with w.Flush() before it waits"
+            "one goroutine writes them, bufio.NewWriterSize(file, 65536), with a checked w.Flush() before it waits"
         ]
-        ends "no way out flushes, nor does the end of main" {
+        ends "no way out flushes, nor does the end of main" (HidesErrors) {
         Writes WriteBuffer "`w := bufio.NewWriterSize(file, 65536)`" => "w.Flush()"
         Writes Join "`file.Write(bytes.Join([][]byte{header, body}, nil))`"
         SocketWrites Join "`b := net.Buffers{header, body}; b.WriteTo(conn)`"
@@ -540,7 +552,7 @@ languages! {
     }
 
     Erlang "Erlang" files [".erl", ".exs"] programs ["beam.smp", "beam", "erl", "escript", "elixir"]
-        ends "halt() and kills flush nothing" {
+        ends "halt() and kills flush nothing" (HidesErrors) {
         Writes WriteBuffer "`{delayed_write, 65536, 2000}` in the options of file:open, beside raw" => "file:position(File, cur)"
         Writes Join "`file:write(File, [Header, Body])` for one record"
         SocketWrites Join "`gen_tcp:send(Socket, [Header, Body])` once, before waiting"
@@ -555,7 +567,7 @@ languages! {
     Nim "Nim"
         signs ":(Attempt to read from nil?)"
         ends "no way out writes a string" {
-        Writes WriteBuffer "in parts of 4 KiB: append to a string with add, and write it when it has 64 KiB" => "file.write(text); file.flushFile(); text.setLen(0)"
+        Writes WriteBuffer "`bufSize = 0` in open, since flushFile and close ignore errors; append to a string with add, and write it when it has 64 KiB" => "file.write(text); text.setLen(0)"
         SocketWrites WriteBuffer "`text.add(part)`" => "socket.send(text)"
         Reads ReadAhead "`file.readChars(buffer)` into 64 KiB, and take the pieces from that"
         StreamReads ReadAhead "socket: no `buffered = false`, and recv or recvLine of one piece"
@@ -630,7 +642,7 @@ languages! {
 
     Cpp "C++"
         signs "libstdc++.so:|libc++.so:"
-        ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" {
+        ends "exit flushes no local ofstream; quick_exit, _exit, exec, abort, an uncaught exception and signals flush nothing" (HidesErrors) {
         Writes WriteBuffer "stream, in parts of 8 KiB: `'\\n'`, not `std::endl`, no `std::unitbuf`" => "file.flush()"
         Writes WriteBuffer "cout, in parts of 8 KiB: `std::ios::sync_with_stdio(false)` before the first use, and no more stdio" => "std::cout.flush()"
         Writes WriteBuffer "ofstream: `file.rdbuf()->pubsetbuf(buffer, 65536)` before open, with a buffer of its own for each open file" => "file.flush()"
@@ -645,7 +657,7 @@ languages! {
         signs "libR.so:|libgfortran:|libHS:|libgnat:|libcob:|libswipl:|libtcl:|libmono:|libjulia:|liboctave:|libswift:|\
             libobjc:|libcamlrun:|libasmrun:|libgforth:|libffi-plat:|libpython:|libperl:|libruby:|libguile:|:GHC|:caml_|\
             :Gforth|:SBCL|:zig version"
-        ends "signals and some ways out flush nothing" {
+        ends "signals and some ways out flush nothing" (HidesErrors) {
         Writes WriteBuffer "a buffer of 64 KiB that collects the bytes" => "write(fd, buffer, used)"
         Writes Join "join the pieces of a record in one buffer or string"
         Writes Join "pieces that lie apart, if the language has it: writev(2)"
@@ -672,7 +684,7 @@ languages! {
         signs "libc.:\0fopen|libc.:\0setvbuf|libc.:\0fwrite|libc.:\0fputs|libc.:\0fputc|libc.:\0putc|libc.:\0puts|\
             libc.:\0putchar|libc.:\0printf|libc.:\0fprintf|libc.:\0vfprintf|libc.:\0__printf_chk|libc.:\0__fprintf_chk|\
             libc.:\0fread|libc.:\0fgets|libc.:\0fgetc|libc.:\0getc|libc.:\0getline"
-        ends "quick_exit, _exit, exec, abort and signals flush nothing" {
+        ends "quick_exit, _exit, exec, abort and signals flush nothing" (HidesErrors) {
         Writes WriteBuffer "stream of stdio: `static char buffer[65536]; setvbuf(stream, buffer, _IOFBF, sizeof buffer)` before the first use, with a buffer of its own for each open stream" => "fflush(stream)"
         Writes WriteBuffer "write(2): `stream = fdopen(fd, \"w\")` with such a buffer, and fwrite in its place" => "fflush(stream)"
         Writes Join "`writev(fd, iov, count)`"

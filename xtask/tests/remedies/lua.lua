@@ -16,7 +16,7 @@ local cases = {
         local file = io.open(path, "w")
         file:setvbuf("full")
         each(function(part) file:write(part) end)
-        file:flush()
+        assert(file:flush())
     end,
     ["adjacent-writes/file 2"] = function()
         local file = io.open(path, "w")
@@ -24,7 +24,7 @@ local cases = {
         for i = 1, #parts, 2 do
             local header, body = parts[i], parts[i + 1]
             file:write(header .. body)
-            file:flush()
+            assert(file:flush())
         end
     end,
     ["adjacent-writes/unix 0"] = function()
@@ -35,7 +35,7 @@ local cases = {
         local socket = connect()
         local all, parts = parts, {}
         for _, part in ipairs(all) do parts[#parts + 1] = part end
-        socket:send(table.concat(parts))
+        assert(socket:send(table.concat(parts)))
     end,
     ["no-delay/tcp 1"] = function()
         local socket = connect()

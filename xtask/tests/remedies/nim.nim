@@ -29,10 +29,10 @@ of "adjacent-writes/file 0":
   let file = unbuffered(fmWrite)
   for i in 0 ..< count: file.write("record "); file.write(&"{i:031}\n")
 of "adjacent-writes/file 1":
-  let file = unbuffered(fmWrite)
+  let file = open(path, fmWrite, bufSize = 0)
   var text = ""
   for i in 0 ..< count: text.add("record "); text.add(&"{i:031}\n")
-  file.write(text); file.flushFile(); text.setLen(0)
+  file.write(text); text.setLen(0)
 of "adjacent-writes/unix 0":
   let socket = newSocket().connected
   for i in 0 ..< count: socket.send("record "); socket.send(&"{i:031}\n")

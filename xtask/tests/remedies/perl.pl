@@ -17,14 +17,14 @@ my %cases = (
     "adjacent-writes/file 1" => sub {
         my $file = to_file();
         print $file $_ for @parts;
-        my $o = select $file; $| = 1; $| = 0; select $o;
+        my $o = select $file; $| = 1; print "" or die $!; $| = 0; select $o;
     },
     "adjacent-writes/file 2" => sub {
         my $file = to_file();
         for my $i (0 .. $count - 1) {
             my ($header, $body) = @parts[2 * $i, 2 * $i + 1];
             print $file $header . $body;
-            $file->flush;
+            $file->flush or die $!;
         }
     },
     "adjacent-writes/unix 0" => sub { my $socket = to_peer(); print $socket $_ for @parts },
@@ -32,7 +32,7 @@ my %cases = (
         my $socket = to_peer();
         $socket->autoflush(0);
         print $socket $_ for @parts;
-        $socket->flush;
+        $socket->flush or die $!;
     },
     "adjacent-writes/unix 2" => sub {
         my $socket = to_peer();

@@ -390,18 +390,18 @@ fn a_file_that_is_asked_for_again_or_in_vain_may_be_an_answer() {
 fn where_others_may_write_each_call_writes_whole_records() {
     let append = OPEN.replace("O_CREAT", "O_CREAT|O_APPEND");
     let file = "Others may append to the file: collect whole records in one buffer, count its bytes, and flush it before a record that \
-                would leave less than 100 B of room, since a full buffer cuts a record, before the close of the file, and on every way out: 1 call with such a buffer, instead of 2.";
+                would leave less than 100 B of room, since a full buffer cuts a record, before the close of the file, and on every way out: 1 call with such a buffer, instead of 2. A failed write shows at a later write, flush or close: check each.";
     assert_eq!(actions(&log_of(&[&append, WRITE, WRITE])), [file]);
     assert_eq!(actions(&log_of(&[WRITE, WRITE])), [file]);
     let new = append.replace("O_CREAT", "O_CREAT|O_EXCL");
     let alone = "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, before the close of the \
                  file, and on every way out: 1 call with such a buffer, instead of 2. \
-                A reader may find, and a kill may leave, part of a record.";
+                A reader may find, and a kill may leave, part of a record. A failed write shows at a later write, flush or close: check each.";
     assert_eq!(actions(&log_of(&[&new, WRITE, WRITE])), [alone]);
     // A pipe from before the log began.
     let pipe = "write(1<pipe:[7]>, \"x\"..., 2000) = 2000";
     let piped = "Others may write to the pipe: collect whole records in one buffer, count its bytes, and flush it before it has more than \
-                 4 KiB, before the close of the descriptor, and on every way out: 2 calls with such a buffer, instead of 4.";
+                 4 KiB, before the close of the descriptor, and on every way out: 2 calls with such a buffer, instead of 4. A failed write shows at a later write, flush or close: check each.";
     assert_eq!(actions(&log_of(&[pipe; 4])), [piped]);
     // No record is cut in two: 21 records of 3,000 B fit.
     let record = "write(3</tmp/f>, \"x\"..., 3000) = 3000";

@@ -472,13 +472,13 @@ fn a_buffer_is_written_before_the_calls_that_ended_runs() {
         [
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, before fsync (3 times), \
              fork (once), the close of the file, and on every way out: 4 calls with such a buffer, instead of 20. \
-            A reader may find, and a kill may leave, part of a record."
+            A reader may find, and a kill may leave, part of a record. A failed write shows at a later write, flush or close: check each."
         ]
     );
     let log = log_of(&[&[OPEN][..], &five].concat());
     let plain = "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, before the close of the \
                  file, and on every way out: 1 call with such a buffer, instead of 5. \
-                A reader may find, and a kill may leave, part of a record.";
+                A reader may find, and a kill may leave, part of a record. A failed write shows at a later write, flush or close: check each.";
     assert_eq!(actions(&log), [plain]);
     let killed = format!(
         "{plain} A signal killed a process that wrote it: it would lose the bytes that are in a buffer then."

@@ -5,6 +5,7 @@ use vectored_report::sort;
 use vectored_report::{visible, words};
 
 use crate::advisor::runs::barriers::{Barrier, CLOSE};
+use crate::advisor::wording::remedies::{option_of, runtime_of};
 use crate::advisor::wording::remedy_kind::{has_large_step, is_record, remedy_kinds};
 use crate::languages::{RemedyKind, language_of};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
@@ -198,9 +199,11 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let may_cut = is_buffer && key.target == DescriptorKind::File && !tally.others_write;
     let cut = if may_cut { CUT } else { "" };
     let killed = if tally.killed { KILLED } else { "" };
+    let may_hide = is_buffer && language_of(runtime_of(key, tally)).hides_errors;
+    let late_errors = if may_hide && option_of(key, tally).is_none() { LATE_ERRORS } else { "" };
     let order = match key.grade {
         Grade::ReadsAhead => BEFORE_POLL.to_owned(),
-        _ => cut.to_owned() + &late_in_words(tally) + &order_in_words(tally) + killed,
+        _ => cut.to_owned() + late_errors + &late_in_words(tally) + &order_in_words(tally) + killed,
     };
     let order = order + if is_buffer && reads_streams(tally) { HIDDEN_READ } else { "" };
     let is_worker = tally.forked && what.contains(EVERY_END);
@@ -345,6 +348,8 @@ const HIDDEN_READ: &str = " If the language reads ahead, the program does not kn
 
 const CUT: &str = " A reader may find, and a kill may leave, part of a record.";
 
+const LATE_ERRORS: &str = " A failed write shows at a later write, flush or close: check each.";
+
 const KILLED: &str =
     " A signal killed a process that wrote it: it would lose the bytes that are in a buffer then.";
 
@@ -484,8 +489,11 @@ mod tests {
             action(&key, &tally),
             "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, \
              before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466. \
-             A reader may find, and a kill may leave, part of a record."
+             A reader may find, and a kill may leave, part of a record. A failed write shows at a later write, flush or close: \
+             check each."
         );
+        tally.runtime = Some(crate::model::Runtime::Python);
+        assert!(!action(&key, &tally).contains("failed write"));
         // Code in JavaScript makes none of these calls itself.
         tally.runtime = Some(crate::model::Runtime::Node);
         tally.ends = ["epoll_ctl", "epoll_pwait", "fsync"]
