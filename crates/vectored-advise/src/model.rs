@@ -151,7 +151,7 @@ pub struct DescriptorUse {
     pub counted: u64,
     /// Calls that are in [`Advisory::uncounted`].
     pub listed: u64,
-    /// The reason why most of the other calls are not counted; `None` if all are.
+    /// The reason why most of the other calls are not counted; `None` if all are, or if merging lost it.
     pub reason: Option<String>,
     /// The calls that were not counted in the part (one program's use in one log) whose reason this is: the largest
     /// part of a joined use.

@@ -4,6 +4,7 @@ use vectored_report::words;
 
 use crate::advisor::UNPRICED;
 use crate::advisor::findings::advise::LITTLE_S;
+use crate::advisor::findings::uses::transfers;
 use crate::advisor::runs::barriers::SLOW_PEERS;
 use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
 use crate::report::figures::{seconds, span};
@@ -199,12 +200,8 @@ fn lower(text: &str) -> String {
 
 /// Calls that move bytes and are listed.
 fn listed_transfers(advisory: &Advisory) -> u64 {
-    let calls = advisory.uncounted.iter().map(|one| match one.key.kind {
-        // Their calls may be in other findings.
-        FindingKind::Stall | FindingKind::PeerStall => 0,
-        FindingKind::SeekThenTransfer => one.tally.merged_calls,
-        _ => one.tally.calls,
-    });
+    let listed = advisory.uncounted.iter();
+    let calls = listed.map(|one| transfers(&one.key, &one.tally));
     calls.fold(0, u64::saturating_add)
 }
 

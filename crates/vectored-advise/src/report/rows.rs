@@ -6,7 +6,6 @@
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{visible, words};
 
-use crate::advisor::findings::advise::is_priced_out;
 use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
@@ -213,17 +212,13 @@ pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Used {
     };
     let mut findings = advisory.findings.iter();
     let finding = findings.find(|finding| is_it(&finding.key, &finding.tally));
-    let has_finding = finding.is_some();
     let is_of_seeks = finding.is_some_and(|one| one.key.kind == FindingKind::SeekThenTransfer);
     let can = if is_of_seeks { "could go without a seek" } else { "could be merged" };
-    let mut listed = advisory.uncounted.iter().filter(|_| !has_finding);
-    let priced_out = listed.find(|other| is_priced_out(other) && is_it(&other.key, &other.tally));
-    let counted = match (priced_out, one.counted, one.listed, neither) {
-        (Some(other), 1.., 0, _) => format!("listed: {}", other.reason),
-        (_, _, 0, 0) => format!("all {can}"),
-        (_, 0, _, 0) => format!("all listed{why}"),
-        (_, 0, 0, _) => format!("none could be merged{why}"),
-        (_, counted, listed, neither) => {
+    let counted = match (one.counted, one.listed, neither) {
+        (_, 0, 0) => format!("all {can}"),
+        (0, _, 0) => format!("all listed{why}"),
+        (0, 0, _) => format!("none could be merged{why}"),
+        (counted, listed, neither) => {
             let parts = [(counted, can), (listed, "listed"), (neither, "neither")];
             let parts: Vec<String> = parts
                 .into_iter()

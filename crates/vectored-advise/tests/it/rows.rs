@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use vectored_advise::advisor::{About, Analysis, Options, Tallies, advise, merge};
-use vectored_advise::model::{Advisory, FindingKind, Runtime};
+use vectored_advise::model::{Advisory, DescriptorUse, FindingKey, FindingKind, Runtime, Tally};
 use vectored_advise::report::TOP;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
 
@@ -174,28 +174,29 @@ fn every_transfer_is_in_the_table_of_files_and_descriptors() {
             (calls, bytes, advisory.more_descriptors),
             (advisory.transfers, advisory.bytes, 0)
         );
-        let counted: u64 = advisory.descriptors.iter().map(|one| one.counted).sum();
-        let transfers = |one: &vectored_advise::model::Finding| match one.key.kind {
-            // The others of its calls seek.
-            FindingKind::SeekThenTransfer => one.tally.merged_calls,
-            _ => one.tally.calls,
-        };
-        let listed: u64 = advisory.descriptors.iter().map(|one| one.listed).sum();
-        // The table of descriptors counts the calls of a finding that no remedy suits.
-        let (unsuited, uncounted): (Vec<_>, Vec<_>) = advisory
-            .uncounted
-            .iter()
-            .partition(|one| one.reason.starts_with("the lengths of the reads vary"));
-        let calls = |all: Vec<&vectored_advise::model::Uncounted>| {
-            all.iter().map(|one| one.tally.calls).sum::<u64>()
-        };
-        let findings = advisory.findings.iter().map(transfers).sum::<u64>();
-        assert_eq!(counted, findings + calls(unsuited));
-        assert_eq!(listed, calls(uncounted));
-        for one in &advisory.descriptors {
-            assert_eq!(one.reason.is_none(), one.counted == one.calls, "{one:?}");
-        }
+        assert_table(&advisory);
     }
+}
+
+/// The table counts the calls that the findings count, and lists the calls that they list, also after merging.
+fn assert_table(advisory: &Advisory) {
+    let sum = |of: fn(&DescriptorUse) -> u64| advisory.descriptors.iter().map(of).sum::<u64>();
+    let transfers = |key: &FindingKey, tally: &Tally| match key.kind {
+        // The others of its calls seek.
+        FindingKind::SeekThenTransfer => tally.merged_calls,
+        _ => tally.calls,
+    };
+    let findings = advisory.findings.iter();
+    let findings: u64 = findings.map(|one| transfers(&one.key, &one.tally)).sum();
+    let others = advisory.uncounted.iter();
+    let others: u64 = others.map(|one| transfers(&one.key, &one.tally)).sum();
+    let table = (sum(|one| one.counted), sum(|one| one.listed));
+    assert_eq!(table, (findings, others));
+    for one in &advisory.descriptors {
+        assert_eq!(one.reason.is_none(), one.counted == one.calls, "{one:?}");
+    }
+    let merged = merge(std::slice::from_ref(advisory));
+    assert_eq!(merged.descriptors, advisory.descriptors);
 }
 
 /// The tallies of a log that has all calls.
@@ -253,6 +254,7 @@ fn what_cannot_be_typed_is_listed_and_what_starts_a_program_pays_for_that() {
         }
         let advisory = advise(tallies(&log), &prices, About::default());
         let (counted, listed) = (&advisory.findings, &advisory.uncounted);
+        assert_table(&advisory);
         if reason.is_empty() {
             assert_eq!((counted.len(), listed.len()), (1, 0), "{program}");
             let starts_s = if program == "dash" { 0.003 } else { 0.0 };
@@ -356,6 +358,7 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
             .replace("  ", " ");
         let is_counted = !advisory.findings.is_empty();
         assert_eq!(is_counted, reason.is_empty(), "{program}: {text}");
+        assert_table(&advisory);
         assert!(
             text.contains(reason) && text.contains(told),
             "{told}: {text}"

@@ -6,7 +6,7 @@ use vectored_report::sort;
 use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
 use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::most_used;
+use crate::advisor::findings::uses::{most_used, relist};
 use crate::advisor::wording::remedies::{lack, part_bytes, starts};
 use crate::advisor::wording::sentences::{action, is_of_varying_reads, pattern, waits_unseen};
 use crate::model::{
@@ -92,6 +92,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     fold_files(&mut tallies);
     let counted = std::mem::take(&mut tallies.findings);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
+    let mut listed: Vec<((FindingKey, String), Tally)> = Vec::new();
     for (key, mut tally) in counted {
         if let Some(bytes) = part_bytes(&key, &tally) {
             tally.merged_calls = tally
@@ -101,9 +102,15 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         }
         let saving = price(&key, &tally, prices);
         match priced_out(&key, &tally, saving) {
-            Some(reason) => join(tallies.uncounted.entry((key, reason)).or_default(), &tally),
+            Some(reason) => listed.push(((key, reason), tally)),
             None => priced.push((saving.unwrap_or_default(), key, tally)),
         }
+    }
+    // The reason of the most calls stays.
+    sort::sort_by_key(&mut listed, |(_, tally)| std::cmp::Reverse(tally.calls));
+    for ((key, reason), tally) in listed {
+        relist(&mut tallies.uses, (&key, &tally), &reason, false);
+        join(tallies.uncounted.entry((key, reason)).or_default(), &tally);
     }
     let finding = |(saving, key, tally): (Saving, FindingKey, Tally)| Finding {
         pattern: pattern(&key, &tally),

@@ -7,7 +7,7 @@ use vectored_machine::model::Price;
 use crate::advisor::findings::advise::{About, advise, is_priced_out};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::join_use;
+use crate::advisor::findings::uses::{UsesByName, join_use, relist};
 use crate::model::{Advisory, Skipped};
 
 /// Merges advisories into the one that all their logs together would have given, with the machine and
@@ -44,8 +44,9 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     tallies.transfers = tallies.transfers.saturating_add(advisory.transfers);
     tallies.bytes = tallies.bytes.saturating_add(advisory.bytes);
     tallies.processes = tallies.processes.saturating_add(advisory.processes);
+    let mut uses = UsesByName::new();
     for one in &advisory.descriptors {
-        join_use(&mut tallies.uses, one.clone());
+        join_use(&mut uses, one.clone());
     }
     tallies.more_uses = tallies.more_uses.saturating_add(advisory.more_descriptors);
     for finding in &advisory.findings {
@@ -55,12 +56,17 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     for uncounted in &advisory.uncounted {
         if is_priced_out(uncounted) {
             // Another advisory may have its price.
+            let finding = (&uncounted.key, &uncounted.tally);
+            relist(&mut uses, finding, &uncounted.reason, true);
             let known = tallies.findings.entry(uncounted.key.clone());
             join(known.or_default(), &uncounted.tally);
             continue;
         }
         let key = (uncounted.key.clone(), uncounted.reason.clone());
         join(tallies.uncounted.entry(key).or_default(), &uncounted.tally);
+    }
+    for one in uses.into_values() {
+        join_use(&mut tallies.uses, one);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use vectored_machine::model::Operation;
+use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::sort;
 
 use crate::advisor::descriptors::fd_kind::FdKind;
@@ -11,9 +11,10 @@ use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::name_table::NameTable;
+use crate::advisor::findings::price::operation_of;
 use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;
-use crate::model::DescriptorUse;
+use crate::model::{DescriptorUse, FindingKey, FindingKind, Tally};
 
 /// Files of a log that are counted separately; later ones are one for each program.
 const FILES_MAX: usize = 4096;
@@ -75,10 +76,7 @@ pub(crate) type UsesByName = BTreeMap<(String, String, bool, Option<String>, i32
 
 /// Adds a use to the uses of the same name.
 pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
-    let standard = match new.descriptor {
-        0..=2 if new.path.is_none() => new.descriptor,
-        _ => -1,
-    };
+    let standard = standard_of(new.descriptor, new.path.as_ref());
     let is_read = new.operation == Operation::Read;
     let name = (
         new.program.clone(),
@@ -103,6 +101,83 @@ pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
     one.bytes = one.bytes.saturating_add(new.bytes);
     one.counted = one.counted.saturating_add(new.counted);
     one.listed = one.listed.saturating_add(new.listed);
+}
+
+/// The calls of a finding that move bytes and are in no other finding.
+pub(crate) fn transfers(key: &FindingKey, tally: &Tally) -> u64 {
+    match key.kind {
+        // Their calls may be in other findings.
+        FindingKind::Stall | FindingKind::PeerStall => 0,
+        FindingKind::SeekThenTransfer => tally.merged_calls,
+        _ => tally.calls,
+    }
+}
+
+/// Moves the calls of a finding from the counted to the listed ones of its uses, for a reason. If `is_back`, moves them back.
+pub(crate) fn relist(
+    uses: &mut UsesByName,
+    (key, tally): (&FindingKey, &Tally),
+    reason: &str,
+    is_back: bool,
+) {
+    let all = transfers(key, tally);
+    let kind = match key.target {
+        DescriptorKind::File => "file",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Unix => "Unix socket",
+        DescriptorKind::Tcp => "TCP socket",
+        DescriptorKind::Datagram | DescriptorKind::Unknown => return,
+    };
+    let is_read = operation_of(key) == Operation::Read;
+    let mut left = all;
+    let mut relist = |one: &mut DescriptorUse, most: u64| {
+        let (from, to) = match is_back {
+            false => (&mut one.counted, &mut one.listed),
+            true => (&mut one.listed, &mut one.counted),
+        };
+        let before = one.calls.saturating_sub(*from);
+        let moved = most.min(left).min(*from);
+        (*from, *to) = (*from - moved, to.saturating_add(moved));
+        left -= moved;
+        if is_back && one.reason.as_deref() == Some(reason) {
+            (one.reason, one.reason_calls) = (None, 0);
+        } else if !is_back && moved > 0 && moved >= before {
+            one.reason = Some(reason.to_owned());
+            one.reason_calls = one.calls.saturating_sub(one.counted);
+        }
+    };
+    let name = |path, standard| {
+        let kind = kind.to_owned();
+        (key.program.clone(), kind, is_read, path, standard)
+    };
+    for file in &tally.files {
+        let path = file.path.as_deref();
+        let path = path.filter(|path| kind == "file" || path.starts_with('/'));
+        let path = path.map(|path| match path.starts_with('/') {
+            true => path.split('<').next().unwrap_or(path).to_owned(),
+            false => path.to_owned(),
+        });
+        let standard = standard_of(file.descriptor, path.as_ref());
+        // Of seeks and transfers, the transfers.
+        let share = u128::from(file.calls) * u128::from(all);
+        let most = share.div_ceil(u128::from(tally.calls.max(1)));
+        let one = uses.get_mut(&name(path, standard));
+        one.into_iter().for_each(|one| relist(one, most as u64));
+    }
+    // Files that the finding does not name.
+    let rest = uses.range_mut(name(None, i32::MIN)..);
+    let rest = rest.take_while(|(other, _)| {
+        (&other.0, other.1.as_str(), other.2) == (&key.program, kind, is_read)
+    });
+    rest.for_each(|(_, one)| relist(one, u64::MAX));
+}
+
+/// The number of a standard stream without a path, else -1.
+fn standard_of(descriptor: i32, path: Option<&String>) -> i32 {
+    match descriptor {
+        0..=2 if path.is_none() => descriptor,
+        _ => -1,
+    }
 }
 
 /// Uses that an advisory lists.
