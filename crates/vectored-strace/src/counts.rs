@@ -14,7 +14,7 @@ pub struct Skipped {
     /// Number of the first such line in its file, from 1; the smallest one if several files have such lines.
     pub first_line: u64,
     /// The file with that line; `-` is standard input. `None` from a [`Reader`](crate::Reader), which knows no
-    /// file, and where arguments could not be read in a log of several parts.
+    /// file.
     pub first_file: Option<PathBuf>,
 }
 

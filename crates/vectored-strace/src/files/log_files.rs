@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 
 use crate::counts::Counts;
 use crate::error::LogError;
-use crate::files::Item;
 use crate::files::input::Input;
+use crate::files::pipeline::Sender;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::{ReadOptions, Reader};
 
 /// Initial buffers of all parts of a log together, in bytes.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Receives items; a break ends reading.
-type OnItem<'s> = dyn FnMut(Item<'_>) -> ControlFlow<()> + 's;
-
-/// Reads each log until `on_item` breaks. Returns the counts of all that was read.
-pub(crate) fn read_all(paths: &[PathBuf], on_item: &mut OnItem) -> Result<Counts, LogError> {
+/// Reads each log until nobody follows. Returns the counts of all that was read, but of its arguments.
+pub(super) fn read_all<'a>(
+    paths: &'a [PathBuf],
+    sender: &mut Sender<'a>,
+) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
-        let (counts, flow) = read_log(&log, on_item)?;
+        let (counts, flow) = read_log(&log, sender)?;
         all.add(&counts);
-        if flow.is_break() || on_item(Item::End(&counts)).is_break() {
+        if flow.is_break() || sender.end(&counts).is_break() {
             break;
         }
     }
@@ -81,10 +81,13 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
 }
 
 /// A part and its reader.
-type Open<'a> = (&'a Part<'a>, Reader<Input>);
+type Open<'a> = (&'a Path, Reader<Input>);
 
 /// Reads a log of one or more parts.
-fn read_log(parts: &[Part], on_item: &mut OnItem) -> Result<(Counts, ControlFlow<()>), LogError> {
+fn read_log<'a>(
+    parts: &[Part<'a>],
+    sender: &mut Sender<'a>,
+) -> Result<(Counts, ControlFlow<()>), LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
     let mut open_parts = Vec::new();
     for part in parts {
@@ -92,28 +95,31 @@ fn read_log(parts: &[Part], on_item: &mut OnItem) -> Result<(Counts, ControlFlow
             thread: part.thread.unwrap_or_default(),
             buffer_bytes,
         };
-        let input = Input::open(part.path).map_err(|error| failed(part, error))?;
-        open_parts.push((part, Reader::with_options(input, options)));
+        let input = Input::open(part.path).map_err(|error| failed(part.path, error))?;
+        open_parts.push((part.path, Reader::with_options(input, options)));
     }
-    let mut flow = on_item(Item::Begin);
+    let mut flow = sender.begin();
     if flow.is_continue() {
         flow = match &mut open_parts[..] {
-            [only] => read_to_end(only, on_item)?,
-            parts => read_parts(parts, on_item)?,
+            [only] => read_to_end(only, sender)?,
+            parts => read_parts(parts, sender)?,
         };
     }
     let mut counts = Counts::default();
-    for (part, reader) in &open_parts {
+    for (path, reader) in &open_parts {
         let mut of_part = reader.counts();
         of_part.truncated |= reader.input().is_cut();
-        of_part.set_file(part.path);
+        of_part.set_file(path);
         counts.add(&of_part);
     }
     Ok((counts, flow))
 }
 
 /// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
-fn read_parts(parts: &mut [Open], on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
+fn read_parts<'a>(
+    parts: &mut [Open<'a>],
+    sender: &mut Sender<'a>,
+) -> Result<ControlFlow<()>, LogError> {
     // The next event of each part.
     let mut next_events = BinaryHeap::new();
     let mut have_times = true;
@@ -127,7 +133,7 @@ fn read_parts(parts: &mut [Open], on_item: &mut OnItem) -> Result<ControlFlow<()
     if !have_times {
         for part in parts {
             part.1.forget_times();
-            if deliver(&mut part.1, on_item).is_break() || read_to_end(part, on_item)?.is_break() {
+            if sender.line(part.0, &part.1).is_break() || read_to_end(part, sender)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -137,7 +143,7 @@ fn read_parts(parts: &mut [Open], on_item: &mut OnItem) -> Result<ControlFlow<()
         let until_ns = next_events.peek().map(|Reverse((began_ns, _))| *began_ns);
         let part = &mut parts[index];
         loop {
-            if deliver(&mut part.1, on_item).is_break() {
+            if sender.line(part.0, &part.1).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             if !advance(part)? {
@@ -154,30 +160,25 @@ fn read_parts(parts: &mut [Open], on_item: &mut OnItem) -> Result<ControlFlow<()
 }
 
 /// Reads the rest of a part.
-fn read_to_end(part: &mut Open, on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
+fn read_to_end<'a>(
+    part: &mut Open<'a>,
+    sender: &mut Sender<'a>,
+) -> Result<ControlFlow<()>, LogError> {
     while advance(part)? {
-        if deliver(&mut part.1, on_item).is_break() {
+        if sender.line(part.0, &part.1).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
     Ok(ControlFlow::Continue(()))
 }
 
-/// Passes on the event to which a reader advanced, if any.
-fn deliver(reader: &mut Reader<Input>, on_item: &mut OnItem) -> ControlFlow<()> {
-    match reader.event() {
-        Some(event) => on_item(Item::Event(event)),
-        None => ControlFlow::Continue(()),
-    }
+fn advance((path, reader): &mut Open) -> Result<bool, LogError> {
+    reader.advance().map_err(|error| failed(path, error))
 }
 
-fn advance((part, reader): &mut Open) -> Result<bool, LogError> {
-    reader.advance().map_err(|error| failed(part, error))
-}
-
-fn failed(part: &Part, error: io::Error) -> LogError {
+fn failed(path: &Path, error: io::Error) -> LogError {
     LogError {
-        path: part.path.to_owned(),
+        path: path.to_owned(),
         error,
     }
 }
@@ -185,13 +186,13 @@ fn failed(part: &Part, error: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::read_logs;
+    use crate::files::{Item, read_logs};
 
     #[test]
     fn the_sink_may_stop_at_any_event() {
         let path = std::env::temp_dir().join(format!("vectored-stop-{}", std::process::id()));
-        std::fs::write(&path, "sync() = 0\n".repeat(20)).unwrap();
-        for wanted in [1, 19, 20] {
+        std::fs::write(&path, "sync() = 0\n".repeat(20_000)).unwrap();
+        for wanted in [1, 1023, 1024, 1025, 19_999, 20_000] {
             let mut seen = 0;
             let read = read_logs(std::slice::from_ref(&path), |item| {
                 seen += usize::from(matches!(item, Item::Event(_)));
@@ -221,6 +222,24 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(delivered, ["begin", "event", "end"]);
         assert_eq!(error.unwrap_err().path, folder.join("missing"));
+    }
+
+    #[test]
+    fn events_before_broken_data_are_delivered() {
+        let path = std::env::temp_dir().join(format!("vectored-broken-{}", std::process::id()));
+        // The first 4 KiB are read at once. After a stored block of 9900 bytes comes one of a type that does not exist.
+        let header = b"\x1f\x8b\x08\0\0\0\0\0\0\x03";
+        let lines = b"sync() = 0\n".repeat(900);
+        let bytes = [&header[..], b"\0\xac\x26\x53\xd9", &lines, b"\x07"].concat();
+        std::fs::write(&path, bytes).unwrap();
+        let mut events = 0;
+        let error = read_logs(std::slice::from_ref(&path), |item| {
+            events += usize::from(matches!(item, Item::Event(_)));
+            ControlFlow::Continue(())
+        });
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(error.unwrap_err().path, path);
+        assert!((300..900).contains(&events), "{events}");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Logs in files.
 
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread::{self, Builder};
 
 use crate::counts::Counts;
 use crate::error::LogError;
@@ -9,6 +11,7 @@ use crate::event::Event;
 
 mod input;
 mod log_files;
+mod pipeline;
 
 /// An item of a log.
 #[derive(Debug)]
@@ -30,7 +33,7 @@ pub enum Item<'a> {
 /// absolute times, file by file. Files compressed by gzip are decompressed here, those by xz, zstd and bzip2 by these
 /// programs.
 ///
-/// `on_item` stops reading by returning [`ControlFlow::Break`].
+/// Another thread reads ahead of `on_item`, which stops it by returning [`ControlFlow::Break`].
 ///
 /// Returns the counts of all logs together, as far as they were read.
 ///
@@ -64,5 +67,29 @@ pub fn read_logs(
     paths: &[PathBuf],
     mut on_item: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
-    log_files::read_all(paths, &mut on_item)
+    read_all(paths, &mut on_item)
+}
+
+/// Receives items; a break ends reading.
+type OnItem<'s> = dyn FnMut(Item<'_>) -> ControlFlow<()> + 's;
+
+fn read_all(paths: &[PathBuf], on_item: &mut OnItem) -> Result<Counts, LogError> {
+    thread::scope(|scope| {
+        let (mut sender, received) = pipeline::new();
+        let read = move || {
+            let counts = log_files::read_all(paths, &mut sender);
+            // The lines before an error are followed; if nobody follows, there is nothing left to stop.
+            let _ = sender.flush();
+            counts
+        };
+        let thread = Builder::new().spawn_scoped(scope, read);
+        let thread = thread.map_err(|error| LogError {
+            path: paths.first().cloned().unwrap_or_default(),
+            error,
+        })?;
+        let of_arguments = pipeline::follow(received, on_item);
+        let mut counts = thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        counts.add(&of_arguments);
+        Ok(counts)
+    })
 }

@@ -1,7 +1,7 @@
 //! Parses one log: from lines to events.
 
 mod interpret;
-mod parsed_line;
+pub(crate) mod parsed_line;
 mod pending_calls;
 mod strace_messages;
 mod threads;
@@ -210,7 +210,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// The event that [`advance`](Self::advance) reached; `None` before the first one and after the end.
-    pub(crate) fn event(&mut self) -> Option<Event<'_>> {
+    fn event(&mut self) -> Option<Event<'_>> {
         let text = if self.in_joined {
             &self.joined
         } else {
@@ -224,6 +224,18 @@ impl<R: Read> Reader<R> {
             &mut self.segments,
             &mut self.counts,
         )
+    }
+
+    /// The line that [`advance`](Self::advance) reached, with its text and call site.
+    #[inline]
+    pub(crate) fn parsed(&self) -> (&ParsedLine, &[u8], Option<&[u8]>) {
+        let text = if self.in_joined {
+            &self.joined
+        } else {
+            self.lines.text(self.line.start, self.line.end)
+        };
+        let site = self.has_site.then_some(&*self.site);
+        (&self.parsed, text, site)
     }
 
     /// Whether the line that [`advance`](Self::advance) reached has a time, or none because it could not be read. Times

@@ -302,9 +302,6 @@ pub(super) fn barriers_since_last(
 ) {
     let runs = &open_file.runs[usize::from(is_read)];
     into.clear();
-    if runs.last == 0 {
-        return;
-    }
     let is_file = open_file.kind == FdKind::File;
     let caller = runs.last_caller;
     if is_file {

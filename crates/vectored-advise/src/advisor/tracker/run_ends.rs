@@ -27,6 +27,11 @@ impl Tracker {
 
     /// Notes the barriers before the next transfer, or before the end of an open file description.
     fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
+        let known = self.kernel.open_files.get(key);
+        let last = known.map_or(0, |open_file| open_file.runs[direction].last);
+        if last == 0 || last == self.event {
+            return;
+        }
         if direction == WRITES && link == Link::Broken {
             self.note_late_message(key);
         }
@@ -67,7 +72,7 @@ impl Tracker {
             return;
         };
         let (event, other) = thread.filed_out.of_others(key);
-        let is_late = runs.last != 0 && event > runs.last;
+        let is_late = event > runs.last;
         if is_late && self.kernel.open_file_of(runs.last_caller.process, 2) == Some(other) {
             self.note_order(key, other);
         }
