@@ -473,8 +473,8 @@ languages! {
         Seeks EachCall (Starts) "let `awk` read the lines"
         Syncs EachCall "`sync -d file` once, after several records"
         QuickAck EachCall "no option at this end; the first answer of a connection does not wait"
-        Reopened EachCall "bash: `exec {log}>>file` before the loop, and `>&$log`, not `>> file`; another name than log for another file"
-        Reopened EachCall "`exec 7>>file` before the loop, and `>&7`, not `>> file`; another number than 7 if the script uses that"
+        Reopened EachCall "bash: `exec {log}>>file` once, and `>&$log`, not `>> file`; another name than log for another file"
+        Reopened EachCall "`exec 7>>file` once, and `>&7`, not `>> file`; another number than 7 if the script uses that"
         Reads ReadRun (Lacks) "read of exactly the bytes of a run"
         StreamReads ReadRun (Lacks) "read of exactly the bytes of a run"
     }

@@ -528,8 +528,10 @@ fn what_is_listed_and_matters_more_is_in_the_answer() {
     advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
     advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
     let text = markdown(&advisory);
-    let remedy = r"between them (bash: \`exec {log}>>file\` before the loop, and \`>&$log\`, not \`>> file\`; another name than log for another file; or \`exec 7>>file\` before";
+    let remedy = r"between them (bash: \`exec {log}>>file\` once, and \`>&$log\`, not \`>> file\`; another name than log for another file; or \`exec 7>>file\` once";
     assert!(text.contains(remedy), "{text}");
+    let first = "; open it where the program first opens it: earlier, that would create the file)";
+    assert!(text.contains(first), "{text}");
     advisory.uncounted[0].key.program = "dash".to_owned();
     assert!(!markdown(&advisory).contains("bash"));
     // A call that could not be read may move bytes.

@@ -159,11 +159,12 @@ fn text_in(runtime: Option<Runtime>, row: &Remedy) -> &'static str {
     &row.text[..end.unwrap_or(row.text.len())]
 }
 
-/// The changes in a program that opens a file for each write.
+/// The changes in a program that opens a file for each write. It may look whether the file is there before the first.
 pub fn reopening(runtime: Option<Runtime>, program: &str) -> String {
     let rows = rows_for(Way::Reopened, &[RemedyKind::EachCall], runtime, program);
     let texts: Vec<&str> = rows.iter().map(|one| one.text).collect();
     texts.join("; or ")
+        + "; open it where the program first opens it: earlier, that would create the file"
 }
 
 #[cfg(test)]
