@@ -363,7 +363,7 @@ languages! {
         signs "libjli.so:|libjvm.so:"
         ends "no way out flushes, nor does the end of main" {
         Writes WriteBuffer "`out = new BufferedOutputStream(out, 65536)` below DataOutputStream, PrintStream or PrintWriter, no `new PrintWriter(out, true)`, which flushes each println" => "out.flush()"
-        Writes WriteBuffer "RandomAccessFile: `out = new BufferedOutputStream(new FileOutputStream(file.getFD()), 65536)`, no `file.write`" => "out.flush()"
+        Writes WriteBuffer "RandomAccessFile: `out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(file.getFD()), 65536))`, no `file.write`" => "out.flush()"
         Writes Join "FileChannel: `channel.write(new ByteBuffer[] {a, b})`"
         SocketWrites Join "SocketChannel: `channel.write(new ByteBuffer[] {header, body})`"
         SocketWrites WriteBuffer "`out = new BufferedOutputStream(socket.getOutputStream(), 65536)`" => "out.flush()"

@@ -84,8 +84,8 @@ class Remedies {
             }
             case "adjacent-writes/file#random 1" -> {
                 var file = new RandomAccessFile(path, "rw");
-                OutputStream out;
-                out = new BufferedOutputStream(new FileOutputStream(file.getFD()), 65536);
+                DataOutputStream out;
+                out = new DataOutputStream(new BufferedOutputStream(new FileOutputStream(file.getFD()), 65536));
                 for (byte[] part : parts)
                     out.write(part);
                 out.flush();

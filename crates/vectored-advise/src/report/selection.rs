@@ -55,12 +55,13 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
     let listed: Vec<&Uncounted> = listed_that_matter(advisory).take(top.div_ceil(2)).collect();
     let uses = notable(advisory);
     let mut items: Vec<Item> = shown.iter().map(|one| item(advisory, one)).collect();
-    let mut shown_remedies = Vec::new();
-    for item in &mut items {
-        match &item.remedy {
-            Some(remedy) if shown_remedies.contains(remedy) => item.remedy = None,
-            Some(remedy) => shown_remedies.push(remedy.clone()),
-            None => {}
+    for index in 1..items.len() {
+        let (before, item) = items.split_at_mut(index);
+        let item = &mut item[0];
+        let same = before.iter().position(|one| one.remedy == item.remedy);
+        if let Some(same) = same.filter(|_| item.remedy.is_some()) {
+            item.action += &format!(" How: as in finding {}.", same + 1);
+            item.remedy = None;
         }
     }
     Selection {

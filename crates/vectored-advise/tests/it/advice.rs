@@ -453,6 +453,16 @@ fn listed_calls_that_hardly_matter_are_summed_up() {
 }
 
 #[test]
+fn a_remedy_is_told_once_and_referred_to() {
+    let mut advisory = fixed();
+    advisory.findings.truncate(2);
+    assert!(!table(&advisory, TOP).contains("How: "));
+    advisory.findings[1] = advisory.findings[0].clone();
+    let text = table(&advisory, TOP);
+    assert_eq!(text.matches("How: as in finding 1.").count(), 1, "{text}");
+}
+
+#[test]
 fn what_the_log_lacks_is_said_once() {
     let mut advisory = fixed();
     let lack = "the log has few kinds of calls: -e hides waits: trace again without -e";
