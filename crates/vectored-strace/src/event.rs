@@ -401,7 +401,7 @@ pub enum Form {
 }
 
 /// Flags of `open` and `fcntl(F_SETFL)`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenFlags {
     /// `O_APPEND`.

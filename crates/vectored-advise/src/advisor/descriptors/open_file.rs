@@ -16,6 +16,8 @@ pub(crate) struct OpenFile {
     pub(crate) kind: FdKind,
     /// Flags of `open`: `O_APPEND`, `O_SYNC` and the like.
     pub(crate) flags: OpenFlags,
+    /// The flags that it was opened with; `fcntl` may have changed them since.
+    pub(crate) opened_flags: OpenFlags,
     /// The event since which its descriptors are known.
     pub(crate) since: u64,
     /// Whether it was open before the log began: other processes may have it.
@@ -99,6 +101,7 @@ impl OpenFile {
         OpenFile {
             kind,
             flags,
+            opened_flags: flags,
             since: 0,
             is_inherited: false,
             descriptors: 0,

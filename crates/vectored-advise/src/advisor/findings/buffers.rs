@@ -1,16 +1,19 @@
-//! What all transfers of a program with one name have in common, since an edit that adds a buffer changes all of them.
+//! What all transfers of a program with one name, through files that one call may have opened, have in common, since an edit that
+//! adds a buffer changes all of them.
 
 use rustc_hash::FxHashMap;
 
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::findings::row::outlived;
 use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::model::{FindingKind, Grade, Tally};
+use vectored_strace::event::OpenFlags;
 
 /// Names of a log that are known separately; later ones are one for each program and direction.
 const NAMES_MAX: usize = 4096;
 
-/// A program, whether it reads, and the name that it opened a file with, or the text of a stream.
-type Key = (u32, bool, Vec<u8>);
+/// A program, whether it reads, and the name and the flags that it opened a file with, or the text of a stream.
+type Key = (u32, bool, Vec<u8>, OpenFlags);
 
 /// The transfers of a log by program, direction and name, through any open file description.
 #[derive(Debug, Default)]
@@ -36,10 +39,11 @@ pub(crate) struct Buffer {
 
 impl Buffers {
     /// The number of a buffer.
-    pub(crate) fn number(&mut self, program: u32, is_read: bool, name: &[u8]) -> u32 {
-        let mut key = (program, is_read, name.to_vec());
+    pub(crate) fn number(&mut self, program: u32, is_read: bool, open_file: &OpenFile) -> u32 {
+        let name = open_file.opened_name().to_vec();
+        let mut key = (program, is_read, name, open_file.opened_flags);
         if self.known.len() >= NAMES_MAX && !self.numbers.contains_key(&key) {
-            key.2.clear();
+            (key.2, key.3) = (Vec::new(), OpenFlags::default());
         }
         let next = self.known.len() as u32;
         let number = *self.numbers.entry(key).or_insert(next);

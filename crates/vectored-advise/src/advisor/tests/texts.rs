@@ -618,7 +618,7 @@ fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
     assert!(text.contains(own), "{text}");
 }
 
-/// A buffer in the program changes its writes through every open file description of that name.
+/// A buffer in the program changes its writes through every open file description that the same call may have opened.
 #[test]
 fn a_buffer_heeds_all_openings_of_the_file() {
     let begin = ["clone(child_stack=NULL, flags=SIGCHLD) = 2", OPEN, WRITE];
@@ -642,6 +642,9 @@ fn a_buffer_heeds_all_openings_of_the_file() {
         );
         let text = actions(&log).concat();
         assert!(text.contains("before fsync (once)"), "{text}");
+        // Another call opened the file.
+        let text = actions(&log.replacen("CREAT", "CREAT|O_TRUNC", 1)).concat();
+        assert!(text.contains("record, before the close"), "{text}");
     }
     // Another program has its own buffer.
     let log = log_of(&begin)

@@ -188,9 +188,7 @@ impl Tracker {
             }
         }
         let is_read = direction == READS;
-        let number = self
-            .buffers
-            .number(user.program, is_read, open_file.opened_name());
+        let number = self.buffers.number(user.program, is_read, open_file);
         let used = self
             .uses
             .add(&use_of(open_file, direction, user.program, calls), &rows);

@@ -521,9 +521,7 @@ impl Tracker {
             program,
             ..
         } = open_file.runs[direction].last_caller;
-        let number = self
-            .buffers
-            .number(program, direction == READS, open_file.opened_name());
+        let number = self.buffers.number(program, direction == READS, open_file);
         self.buffers.at(number).rule_out(Some(reason));
         let counted = &mut open_file.counted;
         self.pattern_counts.list(held, reason, |found| {
