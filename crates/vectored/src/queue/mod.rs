@@ -20,7 +20,7 @@ use std::fmt;
 use std::io::{self, IoSlice, Write};
 
 use crate::queue::records::RecordEnds;
-use crate::queue::sys::Kept;
+use crate::queue::sys::{Kept, append_within};
 use crate::sys::limits::MAX_CALL_BYTES;
 
 pub use self::policy::QueuePolicy;
@@ -130,10 +130,8 @@ impl SegmentQueue {
     /// Appends a copy of `bytes`, also if the queue is full.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
-        if self.copied.capacity() - self.copied.len() < bytes.len() {
+        if !append_within(&mut self.copied, bytes) {
             self.grow_and_put(bytes);
-        } else {
-            self.copied.extend_from_slice(bytes);
         }
     }
 
