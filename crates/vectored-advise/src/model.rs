@@ -262,6 +262,10 @@ pub struct Tally {
     pub bytes: u64,
     /// Calls that would remain.
     pub merged_calls: u64,
+    /// Of reads of a pipe or socket: the calls that would remain if each returned the bytes of one write, as far as the log
+    /// shows the writes at the other end; 0 if it shows none.
+    #[serde(default)]
+    pub merged_calls_most: u64,
     /// The longest time that a written byte would wait in a buffer for later ones, in ns; 0 if `--max-delay` is not exceeded.
     #[serde(default)]
     pub late_ns: u64,

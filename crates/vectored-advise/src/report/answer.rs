@@ -6,7 +6,7 @@ use crate::advisor::UNPRICED;
 use crate::advisor::findings::advise::LITTLE_S;
 use crate::advisor::findings::uses::transfers;
 use crate::advisor::runs::barriers::SLOW_PEERS;
-use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
+use crate::model::{Advisory, Finding, FindingKind, Grade, Tally, Uncounted};
 use crate::report::figures::{seconds, span};
 
 /// The answer: the largest saving, or that there is nothing to gain. A larger one that is listed and not counted follows
@@ -158,7 +158,9 @@ fn counted(advisory: &Advisory) -> String {
     if left == calls {
         return format!("{begin} {saving} {interval}.");
     }
-    format!("{begin} {saving} {interval}: {left} {of_calls} instead of {calls}.")
+    let is_paced = |one: &&Finding| one.key.grade == Grade::ReadsAhead;
+    let few = if saving_ones.iter().any(is_paced) { "as few as " } else { "" };
+    format!("{begin} {saving} {interval}: {few}{left} {of_calls} instead of {calls}.")
 }
 
 /// Whether an edit of the program itself is worth a proof.

@@ -5,7 +5,7 @@ use vectored_machine::report::machine_in_words;
 use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
-use crate::model::{Advisory, FindingKey};
+use crate::model::{Advisory, DescriptorUse, FindingKey};
 use crate::report::figures::{shortened, span};
 use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE, is_lack_of_the_log};
 
@@ -69,6 +69,16 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
              `vectored versus` measures what an edit saves."
                 .to_owned(),
         );
+        let reads_streams = |one: &DescriptorUse| {
+            let is_stream = one.kind == "pipe" || one.kind.ends_with("socket");
+            is_stream && one.operation == Operation::Read && one.calls > 1
+        };
+        if advisory.descriptors.iter().any(reads_streams) {
+            notes.push(
+                "A faster reader of a pipe or socket may find less at once: more such reads after an edit are no failure."
+                    .to_owned(),
+            );
+        }
     }
     let warnings = advisory.host.warnings.iter();
     notes.extend(warnings.map(|warning| format!("Warning: {}.", visible(warning))));

@@ -33,7 +33,7 @@ const NAMED_SITES: usize = 4;
 
 /// A finding in words.
 pub struct Item {
-    /// `812 ms`.
+    /// `812 ms`, `at most 812 ms`.
     pub saving: String,
     /// `[700, 910]`.
     pub interval: String,
@@ -82,8 +82,10 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
     let kind = finding.key.kind;
     let all_s = advisory.saving_s + advisory.stalled_s;
     let part = if all_s > 0.0 { (finding.saving_s / all_s).clamp(0.0, 1.0) } else { 0.0 };
+    let is_paced = finding.key.grade == Grade::ReadsAhead;
+    let at_most = if is_paced && finding.tally.merged_calls_most == 0 { "at most " } else { "" };
     Item {
-        saving,
+        saving: at_most.to_owned() + &saving,
         interval,
         pattern: shortened(&finding.pattern, SHOWN_PATTERN),
         location: location(&finding.key, &finding.tally),

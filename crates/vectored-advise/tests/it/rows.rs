@@ -365,3 +365,46 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         );
     }
 }
+
+#[test]
+fn reads_of_a_stream_promise_no_number() {
+    let read = "7 read(5<TCP:[127.0.0.1:80->127.0.0.1:5]>, \"x\", 4) = 4 <0.000010>\n";
+    let write = "8 write(6<TCP:[127.0.0.1:5->127.0.0.1:80]>, \"x\", 20) = 20 <0.000010>\n";
+    let begin =
+        "7 accept4(3<TCP:[9]>, NULL, NULL, 0) = 5<TCP:[127.0.0.1:80->127.0.0.1:5]> <0.000010>\n";
+    let prices = [price(DescriptorKind::Tcp, Operation::Read, 1000.0)];
+    // The log shows no writer, or one write for five reads, or for each.
+    for (writes, reads, most) in [(0, 1000, 0), (200, 1000, 200), (1000, 1000, 1000)] {
+        let log = begin.to_owned() + &write.repeat(writes) + &read.repeat(reads);
+        let line = |(number, line): (usize, &str)| {
+            let (process, call) = line.split_once(' ').unwrap();
+            format!("{process} 1.{number:06} {call}\n")
+        };
+        let log: String = log.lines().enumerate().map(line).collect();
+        let advisory = advise(tallies(&log), &prices, About::default());
+        let finding = &advisory.findings[0];
+        assert_eq!(finding.tally.merged_calls_most, most);
+        let text = table(&advisory, TOP)
+            .replace("\n  ", " ")
+            .replace("  ", " ");
+        let few = "as few as 1 call with such a buffer, instead of 1000, depending on the pace of the writer.";
+        assert!(text.contains(few), "{text}");
+        assert!(
+            text.contains(": as few as 1 call instead of 1000."),
+            "{text}"
+        );
+        assert!(
+            text.contains("more such reads after an edit are no failure"),
+            "{text}"
+        );
+        assert_eq!(text.contains("saves at most"), most == 0, "{text}");
+        // What is copied costs time also if no call is saved.
+        let share = finding.saving_low_s / advisory.findings[0].saving_s;
+        let expected = [(0, 0.9), (200, 0.7), (1000, 0.0)];
+        let (_, least) = expected
+            .into_iter()
+            .find(|(known, _)| *known == most)
+            .unwrap();
+        assert!((share - least).abs() < 0.1, "{share} {most}");
+    }
+}

@@ -13,6 +13,7 @@ pub(crate) mod pattern_counts;
 pub(crate) mod pending;
 pub mod price;
 pub(crate) mod row;
+pub(crate) mod stream_writes;
 pub(crate) mod tallies;
 pub(crate) mod tally;
 pub(crate) mod uses;

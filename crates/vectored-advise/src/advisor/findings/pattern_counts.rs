@@ -11,6 +11,7 @@ use crate::advisor::findings::counts::Counts;
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
+use crate::advisor::findings::stream_writes::StreamWrites;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
 use crate::advisor::findings::tally::{add_ends, bound, join};
 use crate::advisor::findings::uses::DescriptorUses;
@@ -275,7 +276,12 @@ impl PatternCounts {
 
     /// Lists the findings whose remedy is a buffer that would also change calls that it breaks, and adds to the others what
     /// the buffer must heed elsewhere.
-    pub(crate) fn judge(&mut self, buffers: &Buffers, uses: &mut DescriptorUses) {
+    pub(crate) fn judge(
+        &mut self,
+        buffers: &Buffers,
+        writes: &StreamWrites,
+        uses: &mut DescriptorUses,
+    ) {
         for place in 0..self.entries.len() {
             let (key, entry) = &mut self.entries[place];
             let has_buffer = matches!(
@@ -289,8 +295,12 @@ impl PatternCounts {
             let Counts {
                 tally,
                 buffers: of_counts,
+                files,
                 ..
             } = &mut entry.counts;
+            if key.grade == Grade::ReadsAhead {
+                tally.merged_calls_most = writes.most_reads(files);
+            }
             let by_buffer = of_counts.chunk_by(|one, next| one.0 == next.0);
             let numbers = by_buffer.map(|same| same[0].0);
             if key.reason.is_some() {

@@ -26,7 +26,23 @@ pub struct Saving {
 ///
 /// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does
 /// not reach below the entries of all saved calls, less the cost of copying and lists.
+///
+/// Of reads of a pipe or socket, the lower end is for a writer that is slower than the reader.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
+    let saving = price_of(key, tally, prices)?;
+    let most = tally.merged_calls_most.min(tally.calls);
+    if most <= tally.merged_calls {
+        return Some(saving);
+    }
+    let paced = Tally {
+        merged_calls: most,
+        ..tally.clone()
+    };
+    let low_s = price_of(key, &paced, prices)?.low_s.min(saving.low_s);
+    Some(Saving { low_s, ..saving })
+}
+
+fn price_of(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
     if key.kind.is_stall() {
         return Some(lost(tally.stall.unwrap_or_default()));
     }

@@ -29,6 +29,9 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     known.calls = known.calls.saturating_add(new.calls);
     known.bytes = known.bytes.saturating_add(new.bytes);
     known.merged_calls = known.merged_calls.saturating_add(new.merged_calls);
+    known.merged_calls_most = known
+        .merged_calls_most
+        .saturating_add(new.merged_calls_most);
     known.late_ns = known.late_ns.max(new.late_ns);
     known.segments = known.segments.saturating_add(new.segments);
     known.gathered_calls = known.gathered_calls.saturating_add(new.gathered_calls);

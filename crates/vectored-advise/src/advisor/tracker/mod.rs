@@ -19,6 +19,7 @@ use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::buffers::Buffers;
 use crate::advisor::findings::named_files::NamedFiles;
 use crate::advisor::findings::pattern_counts::PatternCounts;
+use crate::advisor::findings::stream_writes::StreamWrites;
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::DescriptorUses;
@@ -73,6 +74,7 @@ pub(super) struct Tracker {
     pattern_counts: PatternCounts,
     buffers: Buffers,
     uses: DescriptorUses,
+    stream_writes: StreamWrites,
     files: NamedFiles,
     stalls: StallCounts,
     /// Open file descriptions of TCP connections, by the text that the log shows.
@@ -121,6 +123,7 @@ impl Tracker {
             pattern_counts: PatternCounts::default(),
             buffers: Buffers::default(),
             uses: DescriptorUses::default(),
+            stream_writes: StreamWrites::default(),
             files: NamedFiles::default(),
             stalls: StallCounts::default(),
             tcp_ends: FxHashMap::default(),
@@ -148,7 +151,8 @@ impl Tracker {
         } else {
             None
         };
-        self.pattern_counts.judge(&self.buffers, &mut self.uses);
+        self.pattern_counts
+            .judge(&self.buffers, &self.stream_writes, &mut self.uses);
         let pattern_counts = &self.pattern_counts;
         let program = |number| pattern_counts.program_name(number);
         self.uses

@@ -188,6 +188,9 @@ impl Tracker {
             }
         }
         let is_read = direction == READS;
+        if !is_read && open_file.kind.has_peer() {
+            self.stream_writes.add(open_file.name(), calls.calls);
+        }
         let number = self.buffers.number(user.program, is_read, open_file);
         let used = self
             .uses

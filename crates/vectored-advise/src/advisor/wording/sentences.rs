@@ -216,7 +216,11 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             Some(RemedyKind::WriteBuffer | RemedyKind::ReadAhead) => " with such a buffer,",
             _ => "",
         };
-        format!("{what}: {left} {of}{by} instead of {calls}.{order}")
+        let (few, pace) = match key.grade {
+            Grade::ReadsAhead => ("as few as ", ", depending on the pace of the writer"),
+            _ => ("", ""),
+        };
+        format!("{what}: {few}{left} {of}{by} instead of {calls}{pace}.{order}")
     } else {
         format!("{what}.{order}")
     }
@@ -464,6 +468,12 @@ mod tests {
         assert!(!action(&key, &tally).contains("poll"));
         key.grade = Grade::ReadsAhead;
         assert!(action(&key, &tally).contains("Empty the buffer before poll"));
+        let tally = Tally {
+            merged_calls: 2,
+            ..tally
+        };
+        let few = "as few as 2 calls with such a buffer, instead of 10, depending on the pace of the writer.";
+        assert!(action(&key, &tally).contains(few));
     }
 
     #[test]

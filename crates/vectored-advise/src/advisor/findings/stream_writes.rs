@@ -1,0 +1,71 @@
+//! Writes to pipes and sockets, for what reads of the other end there may be: a fast reader makes one for each write.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::FileCalls;
+
+/// Streams of a log that are counted; later ones are unknown.
+const STREAMS_MAX: usize = 1 << 15;
+
+/// The writes of a log by the text of the stream.
+#[derive(Debug, Default)]
+pub(crate) struct StreamWrites(FxHashMap<Vec<u8>, u64>);
+
+impl StreamWrites {
+    pub(crate) fn add(&mut self, name: &[u8], writes: u64) {
+        let name = parts_of(name).map_or(name.to_vec(), |parts| parts.concat());
+        if self.0.len() < STREAMS_MAX || self.0.contains_key(&name) {
+            *self.0.entry(name).or_default() += writes;
+        }
+    }
+
+    /// Most of the reads that a larger buffer leaves, as far as the log shows the writes at the other end.
+    pub(crate) fn most_reads(&self, reads: &[(Vec<u8>, FileCalls)]) -> u64 {
+        let most = reads.iter().map(|(name, file)| {
+            let other = parts_of(name).map(|[kind, own, arrow, peer]| [kind, peer, arrow, own]);
+            let other = other.map_or(name.clone(), |parts| parts.concat());
+            self.0.get(&other).copied().unwrap_or(0).min(file.calls)
+        });
+        most.fold(0, u64::saturating_add)
+    }
+}
+
+/// `TCP:[`, A, `->` and B of `TCP:[A->B]`, also without a path that follows. `None` for a pipe: its ends have one text.
+fn parts_of(name: &[u8]) -> Option<[&[u8]; 4]> {
+    let (kind, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
+    let ends = rest.split(|&byte| byte == b',').next()?;
+    let ends = ends.strip_suffix(b"]").unwrap_or(ends);
+    let arrow = ends.windows(2).position(|pair| pair == b"->")?;
+    Some([kind, &ends[..arrow], b"->", &ends[arrow + 2..]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_writes_of_the_other_end_bound_the_reads() {
+        let mut writes = StreamWrites::default();
+        for (name, calls) in [
+            ("pipe:[7]", 30),
+            ("UNIX-STREAM:[8->9]", 20),
+            ("TCPv6:[[::1]:80->[::1]:5]", 10),
+        ] {
+            writes.add(name.as_bytes(), calls);
+        }
+        let most = |name: &str, calls| {
+            let file = FileCalls {
+                calls,
+                ..FileCalls::default()
+            };
+            writes.most_reads(&[(name.as_bytes().to_vec(), file)])
+        };
+        assert_eq!((most("pipe:[7]", 99), most("pipe:[7]", 9)), (30, 9));
+        assert_eq!(most("UNIX-STREAM:[9->8,\"/run/s\"]", 99), 20);
+        assert_eq!(most("TCPv6:[[::1]:5->[::1]:80]", 99), 10);
+        assert_eq!(
+            (most("UNIX-STREAM:[8->9]", 99), most("pipe:[8]", 99)),
+            (0, 0)
+        );
+    }
+}
