@@ -295,10 +295,10 @@ pub struct Tally {
     pub descriptor: i32,
     /// Path or address behind the descriptor; of several the first in byte order.
     pub path: Option<String>,
-    /// Path of another file that the program writes in turn with this one; of several the first in byte
-    /// order. Merging changes the order in which the bytes of the two reach the kernel.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub order_between: Option<String>,
+    /// Paths of other files that the program writes in turn with this one, the first three in byte order. Merging changes
+    /// the order in which their bytes reach the kernel.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order_between: Vec<String>,
     /// Calls between transfers of the same open file, with their number: no byte may be in a buffer before them.
     pub ends: Vec<(String, u64)>,
     /// Whether others may write to it of whom the log does not know: each call writes whole records.

@@ -25,6 +25,12 @@ impl<A: Copy + PartialEq> Latest<A> {
         self.of_others(than).0
     }
 
+    /// The last event by each of the last actors but `than`, with its actor.
+    pub(crate) fn each_of_others(&self, than: A) -> impl Iterator<Item = (u64, A)> {
+        let all = [self.first, self.second];
+        all.into_iter().filter(move |one| one.1 != than)
+    }
+
     /// The last event by any actor but `than`, with its actor.
     pub(crate) fn of_others(&self, than: A) -> (u64, A) {
         if self.first.1 == than { self.second } else { self.first }

@@ -130,7 +130,10 @@ impl Thread {
     ) -> impl Iterator<Item = (u64, Barrier)> {
         let concerns = move |one: &&OwnBarrier| match one.reason {
             _ if is_read => one.waits && one.by != key,
-            Barrier::OtherStream | Barrier::StreamClosed | Barrier::SyncOther => one.by != key,
+            Barrier::OtherStream
+            | Barrier::StreamClosed
+            | Barrier::SyncOther
+            | Barrier::InPlace => one.by != key,
             Barrier::Stat => is_file,
             _ => true,
         };

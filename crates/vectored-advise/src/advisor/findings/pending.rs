@@ -6,7 +6,7 @@ use vectored_strace::event::Transfer;
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::{Found, TransferMode, classify};
 use crate::advisor::findings::row::{Row, add_sites, has_site};
-use crate::advisor::findings::tally::{add_sizes, join_ranges};
+use crate::advisor::findings::tally::{add_in_turn, add_sizes, join_ranges};
 use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
@@ -55,12 +55,8 @@ impl Pending {
         let steps = row.pattern.steps();
         let ranges = run.ranges(&row.pattern, found.start);
         join_ranges(&mut tally.step_bytes, ranges.into_iter());
-        if !run.order_between.is_empty() {
-            let other = String::from_utf8_lossy(&run.order_between);
-            let known = tally.order_between.as_deref();
-            if known.is_none_or(|known| *other < *known) {
-                tally.order_between = Some(other.into_owned());
-            }
+        for path in &run.order_between {
+            add_in_turn(&mut tally.order_between, &String::from_utf8_lossy(path));
         }
         if steps.len() > 1 {
             tally.starts.resize(steps.len(), 0);

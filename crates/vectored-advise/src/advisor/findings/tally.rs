@@ -2,6 +2,7 @@
 
 use vectored_report::sort;
 
+use crate::advisor::runs::run_builder::IN_TURN_MAX;
 use crate::model::{FileCalls, StallTally, Tally};
 
 /// Files and call sites that a finding lists.
@@ -68,7 +69,9 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     known.killed |= new.killed;
     known.forked |= new.forked;
     known.others_write |= new.others_write;
-    known.order_between = first(known.order_between.take(), &new.order_between);
+    for path in &new.order_between {
+        add_in_turn(&mut known.order_between, path);
+    }
     for site in &new.sites {
         match known.sites.iter_mut().find(|one| one.site == site.site) {
             Some(one) => {
@@ -119,10 +122,13 @@ pub(crate) fn bound(tally: &mut Tally) {
     tally.sites.truncate(NAMED_MAX);
 }
 
-fn first(known: Option<String>, new: &Option<String>) -> Option<String> {
-    match (known, new) {
-        (Some(one), Some(other)) if *other < one => Some(other.clone()),
-        (one, other) => one.or_else(|| other.clone()),
+/// Adds a file that is written in turn with the file of the tally.
+pub(crate) fn add_in_turn(known: &mut Vec<String>, path: &str) {
+    if let Err(place) = known.binary_search_by(|one| one.as_str().cmp(path))
+        && place < IN_TURN_MAX
+    {
+        known.insert(place, path.to_owned());
+        known.truncate(IN_TURN_MAX);
     }
 }
 

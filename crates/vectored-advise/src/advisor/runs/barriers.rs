@@ -99,6 +99,8 @@ pub(crate) enum Barrier {
     SyncOwn,
     /// A sync of another file.
     SyncOther,
+    /// Another file was written again at the place of the write before: it may tell how far the program is.
+    InPlace,
     /// `sync`, `syncfs`: all files.
     SyncAll,
     /// Another thread or process synced the file.
@@ -381,6 +383,7 @@ impl Barrier {
             Barrier::OtherTransfer => OTHER_TRANSFER,
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
+            Barrier::InPlace => "an overwrite of another file in place between them",
             Barrier::SyncAll => "sync or syncfs between them",
             Barrier::SyncElsewhere => "another thread or process syncs the file between them",
             Barrier::BothWays => "reads and writes of the same open file in turn",

@@ -158,8 +158,8 @@ pub(crate) struct Run {
     pub(crate) seeks: u64,
     /// Whether any other call lies between them.
     pub(crate) has_between: bool,
-    /// Path of another file that was written between them, the first one met.
-    pub(crate) order_between: Vec<u8>,
+    /// Paths of other files that were written between them, the first ones met.
+    pub(crate) order_between: Vec<Vec<u8>>,
     /// The begins of its calls.
     #[cfg(test)]
     pub(crate) members: Vec<u64>,

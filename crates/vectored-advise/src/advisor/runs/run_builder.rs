@@ -38,6 +38,9 @@ pub(crate) enum RunKind {
     Sought,
 }
 
+/// Files written in turn with another that are named.
+pub(crate) const IN_TURN_MAX: usize = 3;
+
 /// Receives each run and chain that ended.
 pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 
@@ -164,9 +167,10 @@ impl DirectionRuns {
     /// Notes that another file was written before the last call of the run.
     pub(crate) fn note_order(&mut self, path: &[u8]) {
         if let (2.., Some(run)) = (self.calls, &mut self.run)
-            && run.order_between.is_empty()
+            && run.order_between.len() < IN_TURN_MAX
+            && run.order_between.iter().all(|known| known != path)
         {
-            run.order_between.extend_from_slice(path);
+            run.order_between.push(path.to_vec());
         }
     }
 

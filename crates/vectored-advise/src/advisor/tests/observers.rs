@@ -417,7 +417,7 @@ fn a_message_on_standard_error_after_the_writes_comes_before_what_is_in_a_buffer
         let texts = actions(&log_of(&[&[OPEN][..], calls].concat()));
         let text = texts.concat();
         assert_eq!(texts.len(), 1, "{calls:?}");
-        text.contains("The program writes f and err in turn")
+        text.contains("The program writes f in turn with err:")
     };
     for end in [&[exit][..], &[close, exit], &[]] {
         let late = [&[WRITE, WRITE, message][..], end].concat();

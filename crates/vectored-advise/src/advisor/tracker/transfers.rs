@@ -91,10 +91,19 @@ impl Tracker {
             // What it reads there next is its own.
             open_file.read_from = None;
         }
-        if transfer.direction != Direction::Read || open_file.kind != FdKind::File {
+        let from = transfer.offset.or(open_file.position);
+        if open_file.kind != FdKind::File {
             return;
         }
-        let from = transfer.offset.or(open_file.position);
+        if transfer.direction == Direction::Write {
+            if let (Some(from), Ok(bytes)) = (from, transfer.result)
+                && open_file.write_again(from, bytes)
+            {
+                thread.last_exposure = (self.event, Barrier::InPlace);
+                thread.note(self.event, Barrier::InPlace, (key, false));
+            }
+            return;
+        }
         let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
         let group = open_file.group;
         if again || self.groups.is_written_by_others(group, thread.serial) {
@@ -221,6 +230,18 @@ impl Tracker {
         let limits = self
             .limits
             .of(is_read, open_file.kind == FdKind::File, most_bytes);
+        let is_announced = in_turn && has_peer && {
+            let other = self.kernel.open_files.get(other);
+            let group = other.map_or(GroupId::NONE, |other| other.group);
+            self.groups.is_seen(group, last, serial)
+        };
+        let link = match link {
+            Link::Barrier(Barrier::InPlace) if is_announced => Link::Joined { has_between: true },
+            link => link,
+        };
+        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
+            return;
+        };
         let runs = &mut open_file.runs[direction];
         if !is_read && runs.is_positional != transfer.offset.is_some() {
             runs.cross(self.event, Barrier::OtherForm);
@@ -233,10 +254,12 @@ impl Tracker {
         }
         self.end_call(key, direction, transfer);
         if in_turn && matches!(link, Link::Joined { .. }) {
-            self.note_order(key, other);
-            let other = self.kernel.open_files.get(other);
-            let group = other.map_or(GroupId::NONE, |other| other.group);
-            if has_peer && self.groups.is_seen(group, last, serial) {
+            for (event, other) in user.written_before.each_of_others(key) {
+                if event > last {
+                    self.note_order(key, other);
+                }
+            }
+            if is_announced {
                 self.list_writes(key, Barrier::Announced);
             }
         }

@@ -370,19 +370,21 @@ fn late_in_words(tally: &Tally) -> String {
 
 /// The effect of merging on the order of writes; empty if none is known.
 fn order_in_words(tally: &Tally) -> String {
-    let Some(other) = &tally.order_between else {
+    if tally.order_between.is_empty() {
         return String::new();
-    };
+    }
     let named = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let characters = name.chars().take(NAMED_CHARACTERS);
         visible(&characters.collect::<String>())
     };
+    let others = tally.order_between.iter().map(|path| named(path));
+    let others: Vec<String> = others.collect();
     format!(
-        " The program writes {} and {} in turn: merging changes the order in which their bytes \
+        " The program writes {} in turn with {}: merging changes the order in which their bytes \
          reach the kernel.",
         tally.path.as_deref().map_or("this file".to_owned(), named),
-        named(other),
+        words::enumerated(&others),
     )
 }
 

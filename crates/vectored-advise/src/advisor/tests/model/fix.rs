@@ -187,6 +187,7 @@ impl Fix {
         };
         let writes = |fd: i32| {
             is_stream(fd) && !same(fd) && names(Barrier::OtherStream)
+                || !is_stream(fd) && !same(fd) && names(Barrier::InPlace)
                 || same(fd) && names(Barrier::OtherForm)
                 || same(fd) && fd != buffered && names(Barrier::TwoDescriptors)
                 || by_another(fd)

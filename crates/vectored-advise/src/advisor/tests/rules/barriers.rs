@@ -114,15 +114,18 @@ fn files_that_are_written_in_turn_are_counted_with_a_note_on_their_order() {
     let order: Vec<_> = tallies
         .findings
         .values()
-        .map(|tally| (tally.path.as_deref(), tally.order_between.as_deref()))
+        .map(|tally| (tally.path.as_deref(), tally.order_between.concat()))
         .collect();
-    let (wal, data) = (Some("/a/wal"), Some("/a/data"));
-    assert_eq!(order, [(wal, data), (data, wal)]);
+    let [wal, data] = ["/a/wal", "/a/data"];
+    assert_eq!(
+        order,
+        [(Some(wal), data.to_owned()), (Some(data), wal.to_owned())]
+    );
     let (key, tally) = tallies.findings.iter().next().unwrap();
     let action = crate::advisor::wording::sentences::action(key, tally);
     assert!(
         action.ends_with(
-            " The program writes wal and data in turn: merging changes the order in which their bytes reach the kernel."
+            " The program writes wal in turn with data: merging changes the order in which their bytes reach the kernel."
         ),
         "{action}"
     );
@@ -140,8 +143,55 @@ fn files_that_are_written_in_turn_are_counted_with_a_note_on_their_order() {
         tallies
             .findings
             .values()
-            .all(|tally| tally.order_between.is_none())
+            .all(|tally| tally.order_between.is_empty())
     );
+    // Three others are named.
+    let lines: Vec<Line> = (3..8).map(open).collect();
+    let writes = [3, 7, 6, 3, 5, 4, 3].map(|number| write(number, 8));
+    let tallies = analysed(&[lines, writes.to_vec()].concat());
+    let (key, tally) = tallies.findings.iter().next().unwrap();
+    let action = crate::advisor::wording::sentences::action(key, tally);
+    assert!(
+        action.contains("The program writes d in turn with e, g and h:"),
+        "{action}"
+    );
+}
+
+/// A buffer would keep what the other file says has been written.
+#[test]
+fn a_file_that_is_overwritten_at_one_place_ends_the_runs_of_others() {
+    let rows = [write(3, 8), write(3, 8)];
+    let of = |update: &[Line]| {
+        let opened = [open_at(3, "/a/rows"), open_at(4, "/a/state")];
+        let round = [&rows[..], update].concat();
+        summary(&analysed(
+            &[&opened[..], &round, &round, &round, &rows].concat(),
+        ))
+    };
+    // The first one shows no more than a write to another file.
+    let ended = [
+        "adjacent-writes file 4→2: write 4 [adjacent]",
+        "adjacent-writes file 4→1: write 4 [harmless-between]",
+    ];
+    for update in [
+        &[pwrite(4, 9, 0)][..],
+        &[seek(4, 0), write(4, 9)],
+        // In two parts.
+        &[pwrite(4, 9, 16), pwrite(4, 9, 25)],
+    ] {
+        let found = of(update);
+        assert!(
+            ended
+                .iter()
+                .all(|one| found.iter().any(|found| found == one)),
+            "{found:?}"
+        );
+    }
+    // Records of a table, and a log.
+    for update in [&[write(4, 9)][..], &[pwrite(4, 9, 0), pwrite(4, 9, 90)]] {
+        let found = of(update);
+        assert!(found[0].contains(" 8→1: write 4"), "{found:?}");
+    }
 }
 
 #[test]
