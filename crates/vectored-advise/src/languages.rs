@@ -56,6 +56,8 @@ pub enum Runtime {
     Rust,
     /// C, by a C library and nothing else of these.
     C,
+    /// None of the user's: a program of the system that runs no script.
+    System,
 }
 
 /// A change in a program.
@@ -185,7 +187,9 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
 
 /// Whether programs of a runtime are scripts or byte code, which have no descriptors of libraries.
 pub(crate) fn is_interpreted(runtime: Runtime) -> bool {
-    !language_of(Some(runtime)).programs.is_empty()
+    let is_it = |language: &&Language| language.runtime == Some(runtime);
+    let mut languages = LANGUAGES.iter().filter(is_it);
+    languages.any(|language| !language.programs.is_empty())
 }
 
 /// The runtime that runs scripts or byte code, by the name of its own program.
@@ -243,25 +247,42 @@ pub(crate) const OPTIONS: [(&str, &[Way], &str); 6] = {
             "no `-U`, which writes each packet at once",
         ),
         ("split", WRITES, "no `-u`, which writes each line at once"),
-        ("sed", WRITES, "no `-u`, which writes each line at once"),
+        (
+            "sed",
+            BOTH,
+            "no `-u`, which reads each byte and writes each line at once",
+        ),
         ("grep", WRITES, "no `--line-buffered`"),
         ("jq", WRITES, "no `--unbuffered`"),
         ("dd", BOTH, "`bs=64K`"),
     ]
 };
 
-/// The runtime of a program by the path that started it, if its name or file says that it is `known`. A program of the system's with
-/// [options](OPTIONS) has none, since they are its remedy. A program of the user's with such a name is in C if nothing is known.
+/// What has any program of the system's with a C library write its standard output in larger parts, in place of an option.
+pub(crate) const STDBUF: &str =
+    "`stdbuf -o64K` before the name of the program, if that writes by stdio of a shared C library";
+
+/// The runtime of a program by the path that started it, if its name or file says that it is `known`. A program of the system's that
+/// runs no script is [`Runtime::System`]: an [option](OPTIONS) is its only remedy. A program of the user's with the name of such a
+/// one is in C if nothing is known.
 pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Runtime> {
+    const FOLDERS: [&str; 7] = [
+        "/bin/",
+        "/sbin/",
+        "/usr/bin/",
+        "/usr/sbin/",
+        "/usr/lib/",
+        "/usr/libexec/",
+        "/nix/store/",
+    ];
+    let runs_scripts = known.is_some_and(is_interpreted) || interprets_others(path);
+    let mut folders = FOLDERS.iter().map(|folder| folder.as_bytes());
+    if !runs_scripts && folders.any(|folder| path.starts_with(folder)) {
+        return Some(Runtime::System);
+    }
     let mut names = OPTIONS.iter().map(|option| option.0.as_bytes());
-    if !names.any(|name| name == last_part(path)) {
-        return known;
-    }
-    let of_system: [&[u8]; 4] = [b"/bin/", b"/usr/bin/", b"/usr/sbin/", b"/nix/store/"];
-    if of_system.iter().any(|folder| path.starts_with(folder)) {
-        return known.filter(|known| *known != Runtime::C);
-    }
-    known.or(Some(Runtime::C))
+    let has_options = names.any(|name| name == last_part(path));
+    known.or(has_options.then_some(Runtime::C))
 }
 
 /// What stands before the code that writes what a buffer has.
@@ -653,7 +674,8 @@ languages! {
     }
 
     // A language without a block of its own.
-    Other "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4"]
+    Other "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4",
+        "expect", "ghci", "mono-sgen", "pike", "pwsh", "runghc"]
         signs "libR.so:|libgfortran:|libHS:|libgnat:|libcob:|libswipl:|libtcl:|libmono:|libjulia:|liboctave:|libswift:|\
             libobjc:|libcamlrun:|libasmrun:|libgforth:|libffi-plat:|libpython:|libperl:|libruby:|libguile:|:GHC|:caml_|\
             :Gforth|:SBCL|:zig version"

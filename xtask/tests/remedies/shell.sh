@@ -65,6 +65,8 @@ case $case in
 "sed 1") sed p -n "$path" ;;
 "grep 0") grep --line-buffered . "$path" ;;
 "grep 1") grep . "$path" ;;
+"sort 0") sort "$path" ;;
+"sort 1") stdbuf -o64K sort "$path" ;;
 "jq 0") sed 's/.*/"&"/' "$path" | jq -r --unbuffered . ;;
 "jq 1") sed 's/.*/"&"/' "$path" | jq -r . ;;
 "dd 0") dd if="$path" bs=39 ;;

@@ -20,7 +20,7 @@ TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,
 # The calls of which there are fewer, and the number of records, if not all transfers and the default.
 WRITES = "write,writev,sendto,sendmsg"
 READS = "read,readv,recvfrom,recvmsg"
-COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
+COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sort": WRITES, "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
 # Socket options that save waits.
 OPTIONS = {"no-delay": "TCP_NODELAY", "quick-ack": "TCP_QUICKACK"}
 RECORDS = {"sync-each": 50, "datagrams": 200}
@@ -195,7 +195,7 @@ def sockets():
 
 def calls(words, case, counted=None):
     """Runs a program with a case, compares the bytes, and counts its calls: all transfers, or those that matter."""
-    kind = case.split("/")[0]
+    kind = re.split("[/ ]", case)[0]
     count = RECORDS.get(kind, MANY_RECORDS)
     is_read, path, received = "read" in case or "/" not in case, f"{scratch}/file", []
     if is_read:
@@ -267,7 +267,7 @@ def main():
         at_start = {counted: calls(run, NOTHING, counted) for counted in [TRANSFERS, WRITES, READS]}
         numbers, texts = {}, cases(source, needs)
         for case in texts:
-            counted = COUNTED.get(case.split("/")[0], TRANSFERS)
+            counted = COUNTED.get(re.split("[/ ]", case)[0], TRANSFERS)
             numbers[case] = number = calls(run, case) - at_start.get(counted, 0)
             option = OPTIONS.get(case.split("/")[0])
             if option:

@@ -234,7 +234,7 @@ fn what_cannot_be_typed_is_listed_and_what_starts_a_program_pays_for_that() {
         ("python3", "/a", "lseek", 90, String::new()),
         ("unknown", "/a", "lseek", 90, String::new()),
     ] {
-        let mut log = format!("execve(\"/bin/{program}\", [\"x\"], 0x7 /* 9 vars */) = 0\n");
+        let mut log = format!("execve(\"/home/u/{program}\", [\"x\"], 0x7 /* 9 vars */) = 0\n");
         log += &format!("openat(AT_FDCWD, \"{path}\", O_RDONLY) = 3\n");
         for number in 0..times {
             match between {
@@ -306,6 +306,8 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         (0..90).map(pair).collect::<String>()
     };
     let more = reads([20, 20]).replacen("wait4", "read(3</o>, \"x\", 4) = 4\nwait4", 1);
+    let full = "write(1</o>, \"x\", 4096) = 4096\n";
+    let starts = "the programs that the remedy starts take longer";
     for (program, log, reason, told) in [
         (
             "mawk",
@@ -326,6 +328,16 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         // One more in the first run: they are of no one length.
         ("java", more, "or their number", ""),
         ("dd", write.repeat(90), "", "Option: `bs=64K`"),
+        ("sort", full.repeat(9), starts, ""),
+        ("sort", full.repeat(20_000), "", "Option: `stdbuf -o64K`"),
+        ("grep", full.repeat(20_000), "", "Option: `stdbuf -o64K`"),
+        ("grep", write.repeat(90), "", "Option: no `--line-buffered`"),
+        (
+            "sort",
+            write.repeat(90),
+            "a program of the system, without",
+            "",
+        ),
         ("x", write.repeat(1000), "", "2 calls with such a buffer"),
         (
             "gawk",
@@ -341,7 +353,8 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         ),
     ] {
         let log = if told.ends_with("seek") { log.repeat(900) } else { log };
-        let mut all = format!("execve(\"/bin/{program}\", [\"x\"], 0x7 /* 9 vars */) = 0\n");
+        let folder = if let "dd" | "grep" | "sort" = program { "/bin/" } else { "/home/u/" };
+        let mut all = format!("execve(\"{folder}{program}\", [\"x\"], 0x7 /* 9 vars */) = 0\n");
         all += "openat(AT_FDCWD</>, \"/o\", O_RDWR|O_CREAT|O_EXCL) = 3</o>\n";
         all += &log;
         let line = |(number, line): (usize, &str)| format!("7 1.{number:06} {line}\n");

@@ -4,8 +4,8 @@ use vectored_machine::model::DescriptorKind;
 
 use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::languages::{
-    FLUSH, Language, Mark, OPTIONS, Remedy, RemedyKind, Way, bare_name, language_of, remedies_of,
-    runtime_of_interpreter, runtime_of_program,
+    FLUSH, Language, Mark, OPTIONS, Remedy, RemedyKind, STDBUF, Way, bare_name, language_of,
+    remedies_of, runtime_of_interpreter, runtime_of_program,
 };
 use crate::model::{FindingKey, FindingKind, Runtime, Tally};
 
@@ -21,15 +21,26 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
     language_of(runtime).name
 }
 
-/// The option of a known program that has it make larger calls. A program of the name whose runtime is known is the user's.
+/// The option that has a program of the system's make larger calls. A program of the name in another language is the user's.
 pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
-    let is_tool = runtime_of(key, tally).is_none();
+    let runtime = runtime_of(key, tally);
     let way = way_of(key.kind, key.target);
-    let mut options = OPTIONS.iter();
-    let option =
-        options.find(|(name, ways, _)| is_tool && *name == key.program && ways.contains(&way));
-    option.map(|(_, _, text)| *text)
+    // Full buffers of stdio: no option writes them earlier.
+    let is_full = tally.step_bytes == [(STDIO_BYTES, STDIO_BYTES)];
+    let mut options = OPTIONS
+        .iter()
+        .filter(|one| !is_full || !one.2.starts_with("no "));
+    let option = options.find(|(name, ways, _)| *name == key.program && ways.contains(&way));
+    let is_output = tally.descriptor == 1 && matches!(way, Way::Writes | Way::SocketWrites);
+    match (runtime, option) {
+        (None | Some(Runtime::System), Some((_, _, text))) => Some(text),
+        (Some(Runtime::System), None) if is_full && is_output => Some(STDBUF),
+        _ => None,
+    }
 }
+
+/// The buffer of a stream of stdio, in bytes.
+const STDIO_BYTES: u64 = 4096;
 
 /// The way of moving bytes that a finding has.
 fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
@@ -96,8 +107,15 @@ fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
     rows_for(way_of(key.kind, key.target), &kinds, runtime, &key.program)
 }
 
-/// Why no change to the program can be typed: its language lacks the call.
+/// Why no change to the program can be typed: its language lacks the call, or it is not the user's.
 pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
+    let is_of_system = runtime_of(key, tally) == Some(Runtime::System);
+    // What a peer writes is another program's.
+    if is_of_system && key.kind != FindingKind::PeerStall {
+        return option_of(key, tally)
+            .is_none()
+            .then(|| NO_OPTION.to_owned());
+    }
     let rows = rows_of(key, tally);
     let lack = rows.iter().find(|one| one.mark == Mark::Lacks)?;
     Some(format!(
@@ -106,6 +124,8 @@ pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
         lack.text
     ))
 }
+
+const NO_OPTION: &str = "a program of the system, without an option that is known to merge them";
 
 /// The bytes of a call with each remedy of the finding, if the buffers of the language are smaller than the one that was asked for.
 pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
@@ -121,6 +141,9 @@ pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
 
 /// How often a program starts that the remedy needs: once for each run, or for each opening of a file that is read as a whole.
 pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
+    if option_of(key, tally) == Some(STDBUF) {
+        return tally.processes;
+    }
     let rows = rows_of(key, tally);
     let at_most = match tally.ends.is_empty() {
         _ if rows.iter().any(|one| one.mark != Mark::Starts) => 0,
@@ -212,6 +235,7 @@ mod tests {
         for (program, _, text) in OPTIONS {
             let _ = writeln!(list, "Option: {program}: {text}");
         }
+        let _ = writeln!(list, "Option: sort: {STDBUF}");
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!("remedies", list);
         });

@@ -75,7 +75,7 @@ fn std_advise(bench: &Bench) -> Command {
 /// The log of a program that writes a thousand records, a header of 8 bytes and a body of 4 KiB.
 pub fn records() -> String {
     let mut log = String::from(
-        "7 1795315726.000000 execve(\"/usr/bin/store\", [\"store\"], 0x7ffd) = 0 <0.000300>\n\
+        "7 1795315726.000000 execve(\"/home/u/store\", [\"store\"], 0x7ffd) = 0 <0.000300>\n\
          7 1795315726.000500 set_tid_address(0x7f0000000a10) = 7 <0.000010>\n\
          7 1795315726.001000 openat(AT_FDCWD</>, \"/tmp/log\", O_WRONLY|O_CREAT|O_TRUNC, 0666) = 3</tmp/log> \
          <0.000020>\n",

@@ -212,11 +212,18 @@ fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
         feed(&mut analysis, &writes);
         analysis.finish().findings.values().next().unwrap().runtime
     };
-    assert_eq!(of("/usr/bin/tool"), Some(Runtime::C));
     assert_eq!(of("/usr/bin/node"), Some(Runtime::Node));
-    assert_eq!(of("/usr/bin/tar"), None);
-    // An option of the system's program is no remedy for the user's.
-    assert_eq!(of("/usr/bin/dd"), None);
+    assert_eq!(of("/usr/local/bin/tar"), None);
+    // An option of the system's program is no remedy for the user's, who can edit none of the system's.
+    for program in [
+        "/usr/bin/tool",
+        "/usr/bin/tar",
+        "/usr/bin/dd",
+        "/usr/lib/git-core/git",
+    ] {
+        assert_eq!(of(program), Some(Runtime::System), "{program}");
+    }
+    assert_eq!(of("/usr/bin/octave"), None);
     assert_eq!(of("/home/u/dd"), Some(Runtime::C));
     assert_eq!(of("./grep"), Some(Runtime::C));
 }
