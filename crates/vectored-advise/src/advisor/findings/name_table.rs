@@ -26,16 +26,6 @@ impl NameTable {
         number
     }
 
-    /// Number of names.
-    pub(crate) fn count(&self) -> usize {
-        self.names.len()
-    }
-
-    /// The number of a known name; 0 for any other.
-    pub(crate) fn known(&self, name: &[u8]) -> u32 {
-        self.numbers.get(name).copied().unwrap_or(0)
-    }
-
     pub(crate) fn name(&self, number: u32) -> Option<String> {
         self.names.get((number as usize).checked_sub(1)?).cloned()
     }

@@ -16,9 +16,6 @@ use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, FindingKey, FindingKind, Tally};
 
-/// Files of a log that are counted separately; later ones are one for each program.
-const FILES_MAX: usize = 4096;
-
 /// Entries of a log that are counted separately; later ones are one for each kind and direction.
 const ENTRIES_MAX: usize = 1 << 15;
 
@@ -35,7 +32,7 @@ struct Key {
     program: u32,
     kind: &'static str,
     is_read: bool,
-    /// Number of the file's path; 0 for none.
+    /// Number of the file's path; 0 for none, and for those that the table of names has no room for.
     path: u32,
     /// Number of a standard stream without a path, else -1.
     standard: i32,
@@ -202,16 +199,11 @@ impl DescriptorUses {
         };
         let name = name.unwrap_or(used.name);
         let is_named = used.kind == FdKind::File || used.name.first() == Some(&b'/');
-        let has_room = self.paths.count() < FILES_MAX;
         let key = Key {
             program: used.program,
             kind: kind_in_words(used.kind, used.is_folder, used.name),
             is_read: used.is_read,
-            path: if is_named && has_room {
-                self.paths.number(name)
-            } else {
-                self.paths.known(name)
-            },
+            path: if is_named { self.paths.number(name) } else { 0 },
             standard: match used.first_descriptor {
                 0..=2 if !is_named => used.first_descriptor,
                 _ => -1,

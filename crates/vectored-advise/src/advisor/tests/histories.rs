@@ -173,3 +173,21 @@ fn a_run_is_listed_by_the_name_under_which_its_calls_are_counted() {
     let counts: Vec<_> = uses.map(|one| (one.calls, one.listed)).collect();
     assert_eq!(counts, [(2, 2)]);
 }
+
+/// A stream is named by no path, even if a descriptor opened by its path has the same text as its name.
+#[test]
+fn a_stream_is_listed_under_one_name_if_it_is_also_opened_by_its_path() {
+    let socket = |thread| write(3, 8).but(|of| of.descriptor = shown(3, 2)).by(thread);
+    let tallies = analysed(&[
+        socket(2),
+        thread(1).by(2),
+        socket(3),
+        open_at(5, "/dev/fd/3"),
+        fork(3),
+        write(5, 8).by(3),
+        exit().by(3),
+    ]);
+    let uses = tallies.uses.values();
+    let counts: Vec<_> = uses.map(|one| (one.calls, one.listed)).collect();
+    assert_eq!(counts, [(1, 0), (2, 2)]);
+}
