@@ -366,6 +366,8 @@ impl PatternCounts {
             }
             // Threads to which strace was attached count as one process, elsewhere.
             tally.processes = tally.processes.max(1);
+            // The first calls of an opening may have been listed since it was counted.
+            tally.openings = tally.openings.max(1);
             tally.files = named_files(files);
             if let Some(place) = tally.ends.iter().position(|(call, _)| call == PAUSE) {
                 let (_, times) = tally.ends.remove(place);

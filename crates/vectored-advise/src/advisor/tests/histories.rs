@@ -191,3 +191,15 @@ fn a_stream_is_listed_under_one_name_if_it_is_also_opened_by_its_path() {
     let counts: Vec<_> = uses.map(|one| (one.calls, one.listed)).collect();
     assert_eq!(counts, [(1, 0), (2, 2)]);
 }
+
+/// A process writes to a pipe and reads from it, so its writes are listed, until a child writes to the pipe.
+#[test]
+fn a_finding_whose_first_calls_were_listed_has_an_opening() {
+    let own = write(4, 8).to("pipe:[7]");
+    let lines = [own.clone(), own, fork(2), execve("/bin/one"), read(4, 8)];
+    let child = [write(4, 8).by(2), write(4, 8).by(2)];
+    let tallies = analysed(&[&lines[..], &child].concat());
+    let found = tallies.findings.values();
+    let counts: Vec<_> = found.map(|one| (one.calls, one.openings)).collect();
+    assert_eq!(counts, [(2, 1)]);
+}
