@@ -120,14 +120,15 @@ impl Thread {
         }
     }
 
-    /// The barriers since an event to transfers through an open file description, each with its first event.
+    /// The barriers since an event to transfers through an open file description, each with its first event. One that was also
+    /// set before may have come at any time up to its last event: that, and true.
     pub(crate) fn barriers_since(
         &self,
         event: u64,
         key: DescriptorId,
         is_read: bool,
         is_file: bool,
-    ) -> impl Iterator<Item = (u64, Barrier)> {
+    ) -> impl Iterator<Item = (bool, u64, Barrier)> {
         let concerns = move |one: &&OwnBarrier| match one.reason {
             _ if is_read => one.waits && one.by != key,
             Barrier::OtherStream
@@ -141,7 +142,10 @@ impl Thread {
         self.barriers
             .range(since..)
             .filter(concerns)
-            .map(move |one| (one.first.max(event + 1), one.reason))
+            .map(move |one| match one.first > event {
+                true => (false, one.first, one.reason),
+                false => (true, one.last, one.reason),
+            })
     }
 
     /// Notes that it asks for a file, and returns whether it did so a moment ago.

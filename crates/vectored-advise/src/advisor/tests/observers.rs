@@ -446,3 +446,40 @@ fn a_message_on_standard_error_after_the_writes_comes_before_what_is_in_a_buffer
         assert!(text.contains(&format!("before {before} (once)")), "{text}");
     }
 }
+
+#[test]
+fn what_comes_between_the_last_write_and_the_exit_is_named_or_the_writes_are_listed() {
+    let seek = |call: &str| format!("lseek(3</tmp/f>, {call}");
+    let (stay, there) = (seek("40, SEEK_SET) = 40"), seek("60, SEEK_CUR) = 100"));
+    let made = r#"openat(AT_FDCWD</>, "/tmp/g", O_WRONLY|O_CREAT, 0666) = 7</tmp/g>"#;
+    // It closes another descriptor, whose buffer has nothing.
+    let duplicate = "dup2(3</tmp/f>, 5) = 5</tmp/f>";
+    let at_offset = r#"pwrite64(3</tmp/f>, "x"..., 8, 32) = 8"#;
+    let by_5 = r#"write(5</tmp/f>, "x"..., 8) = 8"#;
+    for (calls, named) in [
+        (&[&*stay][..], "lseek"),
+        (&[&there], "lseek"),
+        // The first such open was before the writes.
+        (&["getpid() = 1", &there, made], "lseek"),
+        (
+            &[duplicate, duplicate, at_offset],
+            "sendfile, a write at an offset or one with flags to the same descriptor",
+        ),
+        (
+            &[duplicate, duplicate, by_5],
+            "a call through another descriptor of the same open file",
+        ),
+    ] {
+        let log = log_of(&[&[OPEN, WRITE, WRITE][..], calls, &["exit_group(0) = ?"]].concat());
+        let text = actions(&log).concat();
+        assert!(text.contains(&format!("{named} (once), ")), "{log}{text}");
+    }
+    // Both had the descriptor before the log began.
+    let write = WRITE.replace('3', "2");
+    let elsewhere = "adjacent-writes file 2→1: write 5 (another thread or process uses the same file or descriptor between them)";
+    for by_2 in ["ftruncate(2</tmp/f>, 8) = 0", "fchmod(2</tmp/f>, 0600) = 0"] {
+        let log = log_of(&["clone(child_stack=NULL, flags=SIGCHLD) = 2", &write, &write])
+            + &format!("2 1795312736.000040 {by_2}\n1 1795312736.000050 exit_group(0) = ?\n");
+        assert_eq!(found_in(&log, true), [elsewhere], "{log}");
+    }
+}

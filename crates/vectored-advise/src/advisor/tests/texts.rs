@@ -704,6 +704,10 @@ fn a_seek_whose_offset_is_used_stays() {
     ] {
         check(&[OPEN, &one, WRITE, &two, WRITE, use_of_offset], &[listed]);
     }
+    // The first seek moves nothing, but the write goes to where its read ends.
+    let again = seek(0);
+    let read = listed.replace("write", "read");
+    check(&[OPEN, &again, READ, WRITE, &again, READ], &[&read]);
     // C needs a seek between a read and a write, which may move nothing.
     let stay = |at: u64| format!("lseek(3</tmp/f>, {at}, SEEK_SET) = {at}");
     let (one, two, three) = (stay(20), stay(40), stay(60));

@@ -307,7 +307,9 @@ impl Tracker {
         let event = self.event;
         let open_file = open_file.map(|open_file| {
             let writes = &mut open_file.runs[WRITES];
-            if writes.last != 0 && writes.last_caller.process == caller.process {
+            let is_own = writes.last != 0 && writes.last_caller.process == caller.process;
+            // A buffer of another descriptor stays.
+            if is_own && writes.number == number {
                 writes.note_barrier(event, Barrier::Closed);
             }
             &*open_file
@@ -348,6 +350,14 @@ impl Tracker {
         let known = descriptor
             .filter(|descriptor| descriptor.number >= 0)
             .and_then(|descriptor| self.kernel.open_file_of(caller.process, descriptor.number));
+        if let (None, Effect::ExposesWrites(_) | Effect::Waits(_)) = (known, effect)
+            && let Some(text) = descriptor.and_then(|by| by.leads_to)
+            && kind_of_text(text) == FdKind::File
+        {
+            // Open before the log began, or it came with a message.
+            let serial = self.serial(caller);
+            self.groups.note_path(text, self.event, serial, false);
+        }
         match effect {
             Effect::Harmless => {}
             Effect::ObservesSize(reason) => match (known, descriptor) {
@@ -492,7 +502,7 @@ impl Tracker {
             open_file.sought_by = serial;
             open_file.sought_size = asks_size;
         }
-        for runs in &mut open_file.runs {
+        for (direction, runs) in open_file.runs.iter_mut().enumerate() {
             let has_offset = runs.last != 0 && !runs.is_positional;
             if has_offset && runs.last_caller.thread != serial {
                 runs.cross(self.event, Barrier::SharedOffset);
@@ -500,6 +510,9 @@ impl Tracker {
                 runs.cross(self.event, Barrier::Position);
             } else if has_offset && moves {
                 runs.note_barrier(self.event, Barrier::Sought);
+            } else if has_offset && direction == WRITES && !asks_size {
+                // It moves nothing as long as no write waits in a buffer.
+                runs.cross(self.event, Barrier::Sought);
             }
         }
         let reader = open_file.reader;

@@ -331,7 +331,12 @@ pub(super) fn barriers_since_last(
         }
     }
     if let Some(thread) = thread.filter(|thread| thread.serial == caller.thread) {
-        own.extend(thread.barriers_since(runs.last, key, is_read, is_file));
+        for (is_vague, event, reason) in thread.barriers_since(runs.last, key, is_read, is_file) {
+            if is_vague {
+                add(reason);
+            }
+            own.push((event, reason));
+        }
     }
     if !own.is_sorted_by_key(|(event, _)| *event) {
         sort::sort_by_key(own, |(event, _)| *event);

@@ -575,7 +575,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
     if transfer.offset.is_none() {
         let is_read = transfer.direction == Direction::Read;
         open_file.use_offset();
-        open_file.was_sought |= sought != 0;
+        open_file.was_sought |= sought != 0 || open_file.is_placed;
         (open_file.sought, open_file.is_placed) = (0, false);
         open_file.position = match (open_file.position, transfer.result) {
             // The call may have given an offset of its own.

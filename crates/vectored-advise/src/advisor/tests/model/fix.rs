@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::kernel::{Kernel, Object};
+use super::kernel::{FIFO, Kernel, Object};
 use super::program::{Op, Step};
 use super::run::{Outcome, Turn, User};
 use crate::advisor::options::Options;
@@ -218,6 +218,9 @@ impl Fix {
             Op::SyncAll | Op::SyncFileSystem => names(Barrier::SyncAll),
             Op::Stat => names(Barrier::Stat) || polls,
             Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
+            Op::OpenToRead if step.name == FIFO => {
+                polls || calls(Barrier::Connect, "open of a FIFO")
+            }
             Op::OpenToRead | Op::OpenPath | Op::Access | Op::List => polls,
             Op::Rename => calls(Barrier::Names, "rename"),
             Op::Link => calls(Barrier::Names, "link"),
@@ -229,6 +232,7 @@ impl Fix {
             Op::Truncate => calls(Barrier::Control, "truncate") || names(Barrier::SameFile),
             Op::TruncateDescriptor => calls(Barrier::Control, "ftruncate") || by_another(step.fd),
             Op::Watch => calls(Barrier::Control, "inotify") || by_another(step.fd),
+            Op::SeekOn if step.at == 0 => any(&[Barrier::Position, Barrier::Sought]),
             Op::Seek | Op::SeekOn => same(step.fd) && names(Barrier::Sought),
             Op::Tell => any(&[Barrier::Position, Barrier::Sought]),
             Op::SeekEnd if same(step.fd) && names(Barrier::Sought) => true,

@@ -134,7 +134,13 @@ fn compare(program: &[Step], before: &Outcome, after: &Outcome) -> Option<String
     }
     for step in &before.order {
         let (one, other) = (before.seen.get(step), after.seen.get(step));
-        if one != other && program[*step].op != Op::Seek {
+        let is_sync = matches!(
+            program[*step].op,
+            Op::Sync | Op::SyncAll | Op::SyncFileSystem
+        );
+        let durable = one.zip(other).filter(|_| is_sync);
+        let is_alike = durable.is_some_and(|(one, other)| are_alike(program, one, other));
+        if one != other && !is_alike && program[*step].op != Op::Seek {
             let of =
                 |seen: Option<&Vec<u16>>| seen.map_or("nothing".to_owned(), |seen| in_words(seen));
             return Some(format!("step {step} saw {}, then {}", of(one), of(other)));
