@@ -1,10 +1,10 @@
 //! A hyper server with the settings that a cost model chooses for its bodies.
 //!
-//! hyper writes the head and the body of a response as a list, or it copies both into one buffer, for all responses of
-//! a connection alike. Copying pays for bodies below two thresholds of the model:
+//! hyper writes the head and the body of a response as a list, or it copies both into one buffer: the choice holds for all responses of
+//! a connection. Copying pays for bodies below two thresholds of the model:
 //!
 //! - Up to `copy_below_bytes(2)`, copying the body costs less than a second segment: `writev(false)`. On
-//!   the machine of the default models, a list became faster under hyper between 4 and 8 KiB.
+//!   the machine where the default models were measured, a list became faster under hyper at a size between 4 and 8 KiB.
 //! - Up to `join_below_bytes`, copying the body costs less than a call. So if clients send requests without waiting for
 //!   answers, one call for all answers that are ready is cheaper: `pipeline_flush(true)`, which also copies. hyper then
 //!   buffers answers without a limit: a client that sends requests and reads nothing makes the server hold all answers. So it
@@ -34,7 +34,7 @@ use vectored::queue::QueuePolicy;
 /// The choice of the model for bodies of one size.
 #[derive(Debug, PartialEq)]
 struct Setting {
-    /// `None` is hyper's default, a list, unless the transport takes none.
+    /// `None` keeps hyper's default: a list, if the transport takes lists.
     writev: Option<bool>,
     pipeline_flush: bool,
 }

@@ -17,7 +17,7 @@ pub struct RingPeer {
 }
 
 impl RingPeer {
-    /// A ring that writes so many lists to a descriptor, up to `depth` of them at a time.
+    /// A ring that writes `lists` lists to a descriptor, at most `depth` of them at a time.
     pub fn open(depth: u32, lists: u32, fd: &Arc<OwnedFd>) -> io::Result<RingPeer> {
         Ok(RingPeer {
             ring: Ring::new(depth)?,
@@ -29,7 +29,7 @@ impl RingPeer {
         })
     }
 
-    /// Makes each list of these segments.
+    /// Fills each list with these segments.
     pub fn fill(&mut self, segments: impl ExactSizeIterator<Item = &'static [u8]> + Clone) {
         for list in &mut self.lists {
             if let Data::Queue(queue) = &mut list.data {
@@ -41,7 +41,7 @@ impl RingPeer {
         }
     }
 
-    /// Writes all lists. They must be [filled](RingPeer::fill) again then.
+    /// Writes all lists. [Fill](RingPeer::fill) them again before the next call.
     pub fn write(&mut self, place: Place) -> io::Result<()> {
         let how = (place, self.lists.len() as u64, self.ring.depth() as usize);
         move_by_ring(

@@ -1,4 +1,4 @@
-//! The servers of the bench of programs under a real load generator: CPU time of the server per request, by technique.
+//! Runs the servers of `bench-programs` under a load generator, and prints the CPU time of a request by technique.
 //!
 //! ```text
 //! cargo run --release --manifest-path benchmarks/Cargo.toml --bin load -- \
@@ -111,7 +111,7 @@ impl Server {
             port: port.trim().to_owned(),
             cpu_ns: Vec::new(),
         };
-        // The server has printed why.
+        // A server that gives no port has printed its error.
         match server.port.parse::<u16>() {
             Ok(_) => Ok(server),
             Err(_) => Err(io::Error::other(format!("no server of {technique}"))),

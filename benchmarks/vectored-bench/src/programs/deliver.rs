@@ -7,7 +7,7 @@ pub fn difference(expected: &[u8], delivered: &[u8]) -> Option<String> {
     }
     let same = std::iter::zip(expected, delivered).take_while(|(one, other)| one == other);
     Some(format!(
-        "delivered {} bytes of {}, and other ones from byte {} on",
+        "delivered {} bytes instead of {}; they differ from byte {} on",
         delivered.len(),
         expected.len(),
         same.count()

@@ -36,7 +36,7 @@ pub const GRPC: Program = Program {
 
 #[derive(Clone, Copy)]
 enum GrpcWay {
-    /// Encoded into a buffer; frames from 256 bytes on are written by a call each.
+    /// Encoded into a buffer; each frame of 256 bytes or more is written by a call of its own.
     PerFrame,
     Records(Way),
 }
@@ -105,7 +105,7 @@ impl AsRef<[u8]> for Head {
 /// The head of a frame, the prefix of gRPC, and the fields of the message before the payload.
 fn head(index: usize, payload: &Bytes) -> Head {
     let mut bytes = [0; 32];
-    // The fields come first, since the lengths before them count them.
+    // The fields are encoded first: the lengths before them depend on their size.
     let mut fields = &mut bytes[14..];
     // Field 1, a number; field 2, bytes: tag, length.
     fields.put_u8(0x08);
@@ -137,7 +137,7 @@ fn put_varint(buffer: &mut &mut [u8], mut number: usize) {
     buffer.put_u8(number as u8);
 }
 
-/// Sends like h2 what a gRPC library has encoded: frames of less than 256 bytes are collected in a buffer of 16 KiB;
+/// Sends what a gRPC library has encoded, as h2 does: frames of less than 256 bytes are collected in a buffer of 16 KiB;
 /// a longer one is written at once, together with what was collected.
 async fn serve_per_frame(mut stream: TcpStream, pool: Rc<Pool>) -> io::Result<()> {
     const CHAIN_THRESHOLD: usize = 256;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// The most slices of a call, as `writev(2)` takes them.
+/// The most slices that a call of `writev(2)` takes.
 const MAX_SLICES: usize = 1024;
 
 /// Heads and tails in one buffer, and values that are kept.
@@ -13,7 +13,7 @@ const MAX_SLICES: usize = 1024;
 pub struct List {
     copied: Vec<u8>,
     pieces: Vec<Piece>,
-    /// The first piece that was not written, and the bytes of it that were.
+    /// The index of the first piece that was not written whole, and the number of its bytes that were written.
     at: (usize, usize),
 }
 
@@ -63,11 +63,11 @@ impl List {
         slices
     }
 
-    /// Counts `bytes` as written, and empties the list after the last.
+    /// Counts `bytes` as written, and empties the list when all are written.
     ///
     /// # Errors
     ///
-    /// `WriteZero` if there are none.
+    /// `WriteZero` if `bytes` is 0.
     pub fn advance(&mut self, mut bytes: usize) -> io::Result<()> {
         if bytes == 0 {
             return Err(io::ErrorKind::WriteZero.into());

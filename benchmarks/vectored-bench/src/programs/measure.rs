@@ -1,4 +1,4 @@
-//! The rounds.
+//! Samples all techniques of all cases, round by round.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub struct CaseSamples {
 pub struct TechniqueSamples {
     /// The name of the technique.
     pub technique: &'static str,
-    /// How it comes into the comparison.
+    /// Its part in the comparison.
     pub role: Role,
     /// CPU time per request in each round, in ns.
     pub cpu_ns: Vec<f64>,
@@ -41,8 +41,8 @@ const MAX_REQUESTS: usize = 1 << 20;
 /// Compares the bytes of all techniques, and samples them in turns.
 ///
 /// Rounds are the outer loop, so a short disturbance affects a few rounds of all cases, not all rounds of a few
-/// cases. Every round opens new connections and files: what the kernel learns of a connection (the size of its buffers)
-/// differs from one to the next by more than some techniques do. Within a round the techniques of a case take turns:
+/// cases. Every round opens new connections and files: the kernel tunes the buffers of each connection, which
+/// changes the time by more than some techniques do. Within a round the techniques of a case take turns:
 /// `PASSES` short slices of each, each time in another random order.
 ///
 /// # Errors

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use crate::support::{Bench, VECTORED, json, skip};
 
-/// Measures a list of 64 KiB with at most so much locked memory, without `CAP_IPC_LOCK`: standard output, or the message
-/// of the failure.
+/// Measures a list of 64 KiB with this limit of locked memory, without `CAP_IPC_LOCK`. Returns standard output, or the message of the
+/// failure.
 fn measured(limit_kib: u32) -> Result<String, String> {
     let bench = Bench::new();
     let mut command = bench.program("sh");
@@ -33,7 +33,7 @@ fn sends_without_a_copy_wait_for_locked_memory_and_name_its_limit() {
     if !setpriv.is_ok_and(|status| status.success()) {
         return skip("setpriv cannot drop CAP_IPC_LOCK here");
     }
-    // The list and its pages' edges do not fit.
+    // Segments of 64 KiB lie on more than 64 KiB of pages.
     let message = measured(64).unwrap_err();
     for words in [
         "send-zerocopy",

@@ -9,13 +9,13 @@ const KEEP_NS: f64 = 100.0;
 /// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
 const COLD_CALL_NS: f64 = 2000.0;
 
-/// The segments with copied heads that a call is assumed to have, since a queue does not know it yet.
+/// How many kept segments, each with a copied head, a call is assumed to have: a queue does not know their number yet.
 const KEPT_IN_A_CALL: f64 = 4.0;
 
-/// A queue copies no longer segments by a model: the most that was measured on any target with 16 of them in a call.
+/// The largest threshold that a model may give: the largest that was measured on any target, with 16 such segments in a call.
 pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
 
-/// The bounds of the formulas: half of the least, and the most, that was measured on any target.
+/// The bounds of the formulas: half of the smallest threshold that was measured on any target, and the largest one.
 const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
 const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, 65536.0];
 

@@ -11,7 +11,7 @@ pub(crate) use windows_sys::Win32::Networking::WinSock::WSABUF as Entry;
 #[cfg(unix)]
 pub(super) fn entry(base: usize, len: usize) -> Entry {
     Entry {
-        // `writev(2)` and `readv(2)` have the same type of entries. The kernel does not write through an entry of `writev(2)`.
+        // `*mut` since `readv(2)` has the same type of entries. `writev(2)` does not write through an entry.
         iov_base: std::ptr::with_exposed_provenance_mut(base),
         iov_len: len,
     }
@@ -22,7 +22,7 @@ pub(super) fn entry(base: usize, len: usize) -> Entry {
 #[cfg(windows)]
 pub(super) fn entry(base: usize, len: usize) -> Entry {
     Entry {
-        // `WSASend` and `WSARecv` have the same type of entries. Nothing is written through an entry of `WSASend`.
+        // `*mut` since `WSARecv` has the same type of entries. `WSASend` does not write through an entry.
         buf: std::ptr::with_exposed_provenance_mut(base),
         len: len as u32,
     }
@@ -30,7 +30,8 @@ pub(super) fn entry(base: usize, len: usize) -> Entry {
 
 const _: () = assert!(size_of::<std::io::IoSlice<'_>>() == size_of::<Entry>());
 
-/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address and the length after it, 16 bytes apart.
+/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address, and its length 8 bytes later. The next one begins after
+/// 16 bytes.
 #[cfg(unix)]
 const _: () = {
     use std::mem::offset_of;

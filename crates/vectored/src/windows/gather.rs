@@ -1,4 +1,4 @@
-//! Lists of pages, one call after another, each awaited by an event.
+//! Moves lists of pages call by call, and waits for each call by an event.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::windows::io::{AsHandle, BorrowedHandle};
@@ -8,8 +8,8 @@ use super::page_rules::{PageCall, next_call};
 use super::sys::calls::{Direction, Elements};
 use crate::error::TransferError;
 
-/// Writes all of `segments` in order into a file at `offset` by `WriteFileGather`, past the cache, and returns their
-/// bytes.
+/// Writes all of `segments` in order into a file at `offset` by `WriteFileGather`, past the cache, and returns the
+/// number of bytes.
 ///
 /// The segments are pages, the file is open for them, and the offset and the number of bytes are multiples of the sector:
 /// the [conditions](crate::windows). One call takes at most 16,384 pages. The file's position is not used. If the list
@@ -58,8 +58,8 @@ pub fn write_file_gather(
         })
 }
 
-/// Reads into `segments` from byte `offset` of a file on by `ReadFileScatter`, past the cache, until they are full or the
-/// file ends, and returns the bytes read.
+/// Reads a file from byte `offset` into `segments` by `ReadFileScatter`, past the cache, until they are full or the file
+/// ends, and returns the number of bytes.
 ///
 /// The conditions are the same as for [`write_file_gather`]. The end of the file is no error.
 ///
@@ -83,7 +83,7 @@ pub fn read_file_scatter(
         .map_err(|e| error(moved.bytes, e))
 }
 
-/// The bytes that were moved before the end of the list, an error or a short call.
+/// The bytes that were moved until the list ended, a call failed, or a call moved less than it was asked to.
 struct Moved {
     bytes: u64,
     result: io::Result<()>,

@@ -11,7 +11,7 @@ use crate::measure::techniques::Technique;
 use crate::measure::techniques::write_mover::Mover;
 
 pub const SEND_MORE: Technique = Technique {
-    about: "send with MSG_MORE; sockets",
+    about: "send with MSG_MORE; sockets only",
     refuses: |conditions| (!conditions.target.is_socket()).then_some("is for sockets only"),
     cost_ns: |costs| costs.each_ns,
     write: Some(|_| Box::new(SendMore)),
