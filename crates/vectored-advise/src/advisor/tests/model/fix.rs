@@ -177,8 +177,9 @@ impl Fix {
         let is_stream = |fd: i32| matches!(object(fd), Some(Object::Stream(..)));
         let same = |fd: i32| kernel.key_of(process, fd) == kernel.key_of(process, buffered);
         let by_another = |fd: i32| {
-            let is_file = object(fd).is_some() && object(fd) == object(buffered);
-            !same(fd) && is_file && names(Barrier::SameFile)
+            let file = kernel.file_of(process, fd);
+            let is_same = file.is_some() && file == kernel.file_of(process, buffered);
+            !same(fd) && is_same && names(Barrier::SameFile)
         };
         let reads = |fd: i32| {
             is_stream(fd) && (waits || names(Barrier::PeerRead))
@@ -218,8 +219,10 @@ impl Fix {
             Op::SyncAll | Op::SyncFileSystem => names(Barrier::SyncAll),
             Op::Stat => names(Barrier::Stat) || polls,
             Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
-            Op::OpenToRead if step.name == FIFO => {
-                polls || calls(Barrier::Connect, "open of a FIFO")
+            Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend
+                if step.name == FIFO && calls(Barrier::Connect, "open of a FIFO") =>
+            {
+                true
             }
             Op::OpenToRead | Op::OpenPath | Op::Access | Op::List => polls,
             Op::Rename => calls(Barrier::Names, "rename"),

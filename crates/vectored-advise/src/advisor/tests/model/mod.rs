@@ -218,7 +218,12 @@ fn least(program: &[Step], fault: &Fault) -> (String, String) {
 fn report(program: &[Step], fault: &Fault) -> String {
     let all: Vec<usize> = (0..program.len()).collect();
     let log = run(program, &all, None).log;
-    format!("{}: {}\n  {}\n{log}", fault.kind, fault.text, fault.what)
+    // Some leave no line in the log.
+    let steps: String = program.iter().map(|step| format!("  {step:?}\n")).collect();
+    format!(
+        "{}: {}\n  {}\n{log}{steps}",
+        fault.kind, fault.text, fault.what
+    )
 }
 
 /// The calls of a program without their arguments.

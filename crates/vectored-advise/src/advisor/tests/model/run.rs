@@ -149,6 +149,7 @@ impl Runner<'_> {
             }
         }
         for (thread, queue) in std::mem::take(&mut self.queues) {
+            self.poll_again(&queue);
             self.out.stuck.insert(thread);
             self.out.order.extend(queue);
             self.flush(self.threads[&thread], |_| true);
@@ -162,6 +163,25 @@ impl Runner<'_> {
             .map(|stream| stream.history.clone());
         self.out.content = files.chain(streams).collect();
         self.out
+    }
+
+    /// Logs a poll that finds nothing until the log ends.
+    fn poll_again(&mut self, waiting: &VecDeque<usize>) {
+        let step = waiting
+            .front()
+            .map(|&number| (number, self.program[number]));
+        if let Some((number, step)) = step.filter(|(_, step)| step.polls) {
+            let process = self.threads[&step.thread];
+            let turn = Turn {
+                number,
+                process,
+                step,
+            };
+            let named = [step.fd, step.other].map(|fd| self.shown(process, fd));
+            let result =
+                if step.op == Op::Read { "0" } else { "-1 ENOENT (No such file or directory)" };
+            self.log_call(turn, None, named, result);
+        }
     }
 
     fn tick(&mut self) -> u64 {
