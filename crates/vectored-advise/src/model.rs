@@ -156,6 +156,9 @@ pub struct DescriptorUse {
     /// The calls that were not counted in the part (one program's use in one log) whose reason this is: the largest
     /// part of a joined use.
     pub reason_calls: u64,
+    /// The two above without the findings that are listed for their price or their language: joining results begins with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_before: Option<(Option<String>, u64)>,
 }
 
 /// Identity of a finding: runs with the same key are one finding. It has no process number, and no path

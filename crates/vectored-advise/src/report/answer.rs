@@ -6,7 +6,8 @@ use crate::advisor::UNPRICED;
 use crate::advisor::findings::advise::LITTLE_S;
 use crate::advisor::findings::uses::transfers;
 use crate::advisor::runs::barriers::SLOW_PEERS;
-use crate::model::{Advisory, Finding, FindingKind, Grade, Tally, Uncounted};
+use crate::advisor::wording::sentences::is_paced;
+use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
 use crate::report::figures::{seconds, span};
 
 /// The answer: the largest saving, or that there is nothing to gain. A larger one that is listed and not counted follows
@@ -158,8 +159,8 @@ fn counted(advisory: &Advisory) -> String {
     if left == calls {
         return format!("{begin} {saving} {interval}.");
     }
-    let is_paced = |one: &&Finding| one.key.grade == Grade::ReadsAhead;
-    let few = if saving_ones.iter().any(is_paced) { "as few as " } else { "" };
+    let mut ones = saving_ones.iter();
+    let few = if ones.any(|one| is_paced(&one.key, &one.tally)) { "as few as " } else { "" };
     format!("{begin} {saving} {interval}: {few}{left} {of_calls} instead of {calls}.")
 }
 

@@ -113,6 +113,7 @@ fn used(program: &str, calls: u64, counted: u64) -> DescriptorUse {
         listed: 0,
         reason: None,
         reason_calls: 0,
+        reason_before: None,
     }
 }
 

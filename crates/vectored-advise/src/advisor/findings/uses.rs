@@ -136,9 +136,13 @@ pub(crate) fn relist(
         let moved = most.min(left).min(*from);
         (*from, *to) = (*from - moved, to.saturating_add(moved));
         left -= moved;
-        if is_back && one.reason.as_deref() == Some(reason) {
-            (one.reason, one.reason_calls) = (None, 0);
-        } else if !is_back && moved > 0 && moved >= before {
+        if is_back {
+            if let Some(first) = one.reason_before.take() {
+                (one.reason, one.reason_calls) = first;
+            }
+        } else if moved > 0 && moved >= before {
+            let first = (one.reason.take(), one.reason_calls);
+            one.reason_before.get_or_insert(first);
             one.reason = Some(reason.to_owned());
             one.reason_calls = one.calls.saturating_sub(one.counted);
         }
@@ -292,6 +296,7 @@ impl DescriptorUses {
                 bytes: entry.calls.bytes,
                 counted: entry.counted,
                 listed,
+                reason_before: None,
                 reason_calls: match reason {
                     Some(_) => entry.calls.calls.saturating_sub(entry.counted),
                     None => 0,
@@ -409,6 +414,7 @@ mod tests {
             listed: 0,
             reason: Some(reason.to_owned()),
             reason_calls: calls,
+            reason_before: None,
         };
         let joined = |parts: &[DescriptorUse]| {
             let mut uses = UsesByName::new();

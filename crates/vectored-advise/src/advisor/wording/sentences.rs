@@ -216,9 +216,9 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             Some(RemedyKind::WriteBuffer | RemedyKind::ReadAhead) => " with such a buffer,",
             _ => "",
         };
-        let (few, pace) = match key.grade {
-            Grade::ReadsAhead => ("as few as ", ", depending on the pace of the writer"),
-            _ => ("", ""),
+        let (few, pace) = match is_paced(key, tally) {
+            true => ("as few as ", ", depending on the pace of the other end"),
+            false => ("", ""),
         };
         format!("{what}: {few}{left} {of}{by} instead of {calls}{pace}.{order}")
     } else {
@@ -327,6 +327,15 @@ const FORKED: &str = " A forked process wrote it: it flushes its own buffer befo
 fn reads_streams(tally: &Tally) -> bool {
     let read = Barrier::PeerRead.before(false);
     tally.ends.iter().any(|(call, _)| read == Some(&**call))
+}
+
+/// Whether the number of calls that remain depends on the pace of another process: they are reads of a stream, or writes that a program
+/// flushes before it reads a stream or waits for one.
+pub(crate) fn is_paced(key: &FindingKey, tally: &Tally) -> bool {
+    let is_wait = |(call, _): &(String, u64)| call.contains("poll") || call.contains("select");
+    let is_buffer = remedy_kinds(key, tally).first() == Some(&RemedyKind::WriteBuffer);
+    let waits = reads_streams(tally) || tally.ends.iter().any(is_wait);
+    key.grade == Grade::ReadsAhead || is_buffer && waits
 }
 
 /// Whether the calls are a stream, written for a reader while the program reads another pipe or socket: its language may read
@@ -474,7 +483,7 @@ mod tests {
             merged_calls: 2,
             ..tally
         };
-        let few = "as few as 2 calls with such a buffer, instead of 10, depending on the pace of the writer.";
+        let few = "as few as 2 calls with such a buffer, instead of 10, depending on the pace of the other end.";
         assert!(action(&key, &tally).contains(few));
     }
 
