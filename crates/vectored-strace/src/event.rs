@@ -295,6 +295,8 @@ pub struct Ask<'a> {
     pub folder: Option<Descriptor<'a>>,
     /// Whether the result has the size of the file.
     pub sees_size: bool,
+    /// The size, if the result shows it and the file is a regular one.
+    pub size: Option<u64>,
     /// Whether the call failed.
     pub failed: bool,
     /// Whether the result shows a regular file.

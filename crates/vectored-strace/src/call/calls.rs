@@ -181,14 +181,22 @@ fn ask<'a>(name: Syscall, mut arguments: Arguments<'a>, body: Body<'a>) -> Optio
         b"" => Named::Descriptor({ start }.descriptor().ok()?),
         path => Named::Path(path),
     };
+    let is_regular = after!(body.text, b"S_IFREG").is_some();
     Some(Action::Ask(Ask {
         file,
         folder,
         sees_size: !matches!(name, Syscall::AskPath | Syscall::AskAt),
+        size: if is_regular { size(body.text) } else { None },
         failed: !is_success(body.result()),
-        is_regular: after!(body.text, b"S_IFREG").is_some(),
+        is_regular,
         inode: inode(body.text),
     }))
+}
+
+/// The size in `{…, st_size=12, …}` or `{…, stx_size=12, …}`.
+fn size(text: &[u8]) -> Option<u64> {
+    let found = after!(text, b"st_size=").or_else(|| after!(text, b"stx_size="))?;
+    Some(leading_any(found).ok()?.0)
 }
 
 /// Device and inode in `{st_dev=makedev(0x8, 0x1), st_ino=12, …}` or `{…, stx_ino=12, …, stx_dev_major=8, stx_dev_minor=1}`.
@@ -232,6 +240,7 @@ fn make_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Actio
             file: Named::Path(made.path),
             folder: made.folder,
             sees_size: false,
+            size: None,
             failed: true,
             is_regular: false,
             inode: None,

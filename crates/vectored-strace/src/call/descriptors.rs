@@ -32,6 +32,7 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
             file: Named::Path(path),
             folder,
             sees_size: false,
+            size: None,
             failed: true,
             is_regular: false,
             inode: None,

@@ -57,8 +57,6 @@ pub(crate) struct OpenFile {
     pub(crate) is_placed: bool,
     /// Where the last read began, if known.
     pub(crate) read_from: Option<u64>,
-    /// The begin and the end of the last writes that follow one another, as far as they are known.
-    pub(crate) written: (u64, u64),
     /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
     /// waits for.
     pub(crate) was_locked: bool,
@@ -123,7 +121,6 @@ impl OpenFile {
             was_sought: false,
             is_placed: false,
             read_from: None,
-            written: (0, 0),
             was_locked: false,
             is_of_library: false,
             is_corked: false,
@@ -179,15 +176,6 @@ impl OpenFile {
     /// Notes a call that depends on the offset, even if a seek set it.
     pub(crate) fn ask_offset(&mut self) {
         self.offset_is_used |= self.was_sought || self.is_placed;
-    }
-
-    /// Notes a write. Returns whether it begins where the writes before began: a program records its progress so.
-    pub(crate) fn write_again(&mut self, from: u64, bytes: u64) -> bool {
-        let (begin, end) = self.written;
-        let again = from == begin && end > begin;
-        let begin = if from == end { begin } else { from };
-        self.written = (begin, from.saturating_add(bytes));
-        again
     }
 
     /// Whether it was opened by a path.

@@ -59,6 +59,8 @@ struct Group {
     is_mapped: bool,
     is_mapped_to_write: bool,
     was_locked: bool,
+    /// Where it ends at least.
+    end: u64,
     /// The open file description that the stream was first read through.
     reader: Option<DescriptorId>,
     written: Latest<DescriptorId>,
@@ -194,6 +196,24 @@ impl FileGroups {
         }
     }
 
+    /// Notes that a file has bytes up to an offset. Returns where it was known to end.
+    #[inline]
+    pub(crate) fn reach(&mut self, key: GroupId, end: u64) -> u64 {
+        let group = self.groups.get_mut(key);
+        group.map_or(0, |group| {
+            let before = group.end;
+            group.end = before.max(end);
+            before
+        })
+    }
+
+    /// Notes that a file was cut: where it ends is not known.
+    pub(crate) fn cut(&mut self, key: GroupId) {
+        if let Some(group) = self.groups.get_mut(key) {
+            group.end = 0;
+        }
+    }
+
     /// Whether another thread wrote to a file.
     pub(crate) fn is_written_by_others(&self, key: GroupId, thread: Serial) -> bool {
         let group = self.groups.get(key);
@@ -271,7 +291,7 @@ impl FileGroups {
             return;
         };
         let (writers, listed) = (old.writers.clone(), old.listed);
-        let (reader, drain) = (old.reader, old.drain);
+        let (reader, drain, end) = (old.reader, old.drain, old.end);
         let peer = std::mem::take(&mut old.peer);
         let held = std::mem::take(&mut old.held);
         if peer != GroupId::NONE {
@@ -286,6 +306,7 @@ impl FileGroups {
             new.listed = Some(Barrier::SeveralWriters);
         }
         new.listed = new.listed.or(listed);
+        new.end = new.end.max(end);
         new.drain = new.drain.or(drain);
         if new.writers.is_empty() {
             new.writers = writers;

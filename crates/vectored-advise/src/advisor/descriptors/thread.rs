@@ -54,6 +54,8 @@ pub(crate) struct Thread {
     pub(crate) last_stat: u64,
     /// The last writes to files, by open file description.
     pub(crate) filed_out: Latest<DescriptorId>,
+    /// The last overwrites of what a file has, by open file description.
+    pub(crate) placed_out: Latest<DescriptorId>,
     /// The last writes to what has a peer, by open file description.
     pub(crate) streamed_out: Latest<DescriptorId>,
     /// The last reads from what has a peer, by open file description.
@@ -81,6 +83,7 @@ impl Thread {
             slept: 0,
             last_stat: 0,
             filed_out: Latest::default(),
+            placed_out: Latest::default(),
             streamed_out: Latest::default(),
             streamed_in: Latest::default(),
             polled_in: Latest::default(),

@@ -99,7 +99,7 @@ pub(crate) enum Barrier {
     SyncOwn,
     /// A sync of another file.
     SyncOther,
-    /// Another file was written again at the place of the write before: it may tell how far the program is.
+    /// Bytes of another file were overwritten: they may tell how far the program is.
     InPlace,
     /// `sync`, `syncfs`: all files.
     SyncAll,

@@ -387,6 +387,9 @@ impl Tracker {
             Effect::Waits(reason) => {
                 if let Some(open_file) = known {
                     self.add_barrier(open_file, reason, true, caller);
+                    if reason == Barrier::Control(Call::of(b"ftruncate")) {
+                        self.cut(open_file);
+                    }
                     if matches!(reason, Barrier::Lock(_))
                         && let Some(open_file) = self.kernel.open_files.get_mut(open_file)
                     {
@@ -436,6 +439,13 @@ impl Tracker {
             }
             self.groups
                 .note(open_file.group, self.event, key, serial, false);
+        }
+    }
+
+    /// Notes that a file was cut.
+    fn cut(&mut self, key: DescriptorId) {
+        if let Some(open_file) = self.kernel.open_files.get(key) {
+            self.groups.cut(open_file.group);
         }
     }
 
@@ -515,8 +525,9 @@ impl Tracker {
                 runs.cross(self.event, Barrier::Sought);
             }
         }
-        let reader = open_file.reader;
+        let (reader, group) = (open_file.reader, open_file.group);
         if asks_size {
+            self.groups.reach(group, position);
             self.look_at(key, Barrier::Size(Call::of(b"lseek(SEEK_END)")), caller);
         }
         if reader != Serial::NONE && reader != serial {

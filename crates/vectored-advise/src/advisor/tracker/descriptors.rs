@@ -71,6 +71,9 @@ impl Tracker {
         if kind.is_shared_object() || is_looked_at {
             open_file.group = self.groups.join(&open_file.text, &open_file.path);
         }
+        if flags.truncates {
+            self.groups.cut(open_file.group);
+        }
         if open_file.kind.has_peer() {
             // `/dev/stdin`: another descriptor leads to the same stream.
             open_file.shared_reads = Some(Barrier::OtherReaders);

@@ -287,6 +287,9 @@ fn barrier_of_thread(
     if thread.streamed_out.by_others(key) > since {
         return Some(Barrier::OtherStream);
     }
+    if thread.placed_out.by_others(key) > since {
+        return Some(Barrier::InPlace);
+    }
     (kind == FdKind::File && thread.last_stat > since).then_some(Barrier::Stat)
 }
 

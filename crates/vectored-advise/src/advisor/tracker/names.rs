@@ -70,6 +70,9 @@ impl Tracker {
                     return;
                 };
                 open_file.may_be_fifo &= !ask.is_regular;
+                if let Some(size) = ask.size {
+                    self.groups.reach(open_file.group, size);
+                }
                 if open_file.kind == FdKind::File || open_file.flags.path_only {
                     self.identify(key, ask.inode, None);
                 }

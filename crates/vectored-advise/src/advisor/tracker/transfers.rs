@@ -95,17 +95,22 @@ impl Tracker {
         if open_file.kind != FdKind::File {
             return;
         }
+        let group = open_file.group;
+        let end = match (from, transfer.result) {
+            (Some(from), Ok(bytes @ 1..)) => from.saturating_add(bytes),
+            _ => 0,
+        };
+        // With `O_APPEND` each write goes to the end.
+        let grows = end > 0 && !(open_file.flags.append && transfer.direction == Direction::Write);
+        let end_before = if grows { self.groups.reach(group, end) } else { 0 };
         if transfer.direction == Direction::Write {
-            if let (Some(from), Ok(bytes)) = (from, transfer.result)
-                && open_file.write_again(from, bytes)
-            {
-                thread.last_exposure = (self.event, Barrier::InPlace);
+            if from.is_some_and(|from| from < end_before) {
+                thread.placed_out.note(self.event, key);
                 thread.note(self.event, Barrier::InPlace, (key, false));
             }
             return;
         }
         let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
-        let group = open_file.group;
         if again || self.groups.is_written_by_others(group, thread.serial) {
             thread.polled_in.note(self.event, key);
             thread.note(self.event, Barrier::Polled, (key, true));

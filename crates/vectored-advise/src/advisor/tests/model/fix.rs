@@ -176,6 +176,8 @@ impl Fix {
         let object = |fd: i32| kernel.object(process, fd);
         let is_stream = |fd: i32| matches!(object(fd), Some(Object::Stream(..)));
         let same = |fd: i32| kernel.key_of(process, fd) == kernel.key_of(process, buffered);
+        let at = (step.op == Op::WriteAt).then_some(step.at);
+        let overwrites = |fd: i32| kernel.overwrites(process, fd, at);
         let by_another = |fd: i32| {
             let file = kernel.file_of(process, fd);
             let is_same = file.is_some() && file == kernel.file_of(process, buffered);
@@ -188,7 +190,7 @@ impl Fix {
         };
         let writes = |fd: i32| {
             is_stream(fd) && !same(fd) && names(Barrier::OtherStream)
-                || !is_stream(fd) && !same(fd) && names(Barrier::InPlace)
+                || !same(fd) && overwrites(fd) && names(Barrier::InPlace)
                 || same(fd) && names(Barrier::OtherForm)
                 || same(fd) && fd != buffered && names(Barrier::TwoDescriptors)
                 || by_another(fd)

@@ -218,6 +218,15 @@ impl Kernel {
     }
 
     /// Writes at the offset, at the end, or at a place of its own.
+    /// Whether a write would begin before the end of a file.
+    pub(super) fn overwrites(&self, process: u32, fd: i32, at: Option<usize>) -> bool {
+        let Some(open_file) = self.at(process, fd).filter(|one| !one.append) else {
+            return false;
+        };
+        let from = at.unwrap_or(open_file.offset);
+        matches!(open_file.object, Object::File(file) if from < self.files[file].bytes.len())
+    }
+
     pub(super) fn write(&mut self, key: usize, bytes: &[Cell], at: Option<usize>) {
         let Some(open_file) = self.open_files.get_mut(&key) else {
             return;

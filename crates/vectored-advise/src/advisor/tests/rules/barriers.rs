@@ -159,7 +159,7 @@ fn files_that_are_written_in_turn_are_counted_with_a_note_on_their_order() {
 
 /// A buffer would keep what the other file says has been written.
 #[test]
-fn a_file_that_is_overwritten_at_one_place_ends_the_runs_of_others() {
+fn a_file_that_is_overwritten_ends_the_runs_of_others() {
     let rows = [write(3, 8), write(3, 8)];
     let of = |update: &[Line]| {
         let opened = [open_at(3, "/a/rows"), open_at(4, "/a/state")];
@@ -178,6 +178,8 @@ fn a_file_that_is_overwritten_at_one_place_ends_the_runs_of_others() {
         &[seek(4, 0), write(4, 9)],
         // In two parts.
         &[pwrite(4, 9, 16), pwrite(4, 9, 25)],
+        // Records of a table.
+        &[pwrite(4, 9, 0), pwrite(4, 9, 90)],
     ] {
         let found = of(update);
         assert!(
@@ -187,10 +189,55 @@ fn a_file_that_is_overwritten_at_one_place_ends_the_runs_of_others() {
             "{found:?}"
         );
     }
-    // Records of a table, and a log.
-    for update in [&[write(4, 9)][..], &[pwrite(4, 9, 0), pwrite(4, 9, 90)]] {
+    let mut append = OpenFlags::default();
+    append.append = true;
+    // A log that grows.
+    for update in [
+        &[write(4, 9)][..],
+        &[open_with(4, "/a/log", append), pwrite(4, 9, 0)],
+    ] {
         let found = of(update);
         assert!(found[0].contains(" 8→1: write 4"), "{found:?}");
+    }
+}
+
+/// The first overwrite also ends a run if the log shows that the file has bytes there.
+#[test]
+fn a_file_is_known_to_have_what_was_read_and_what_its_size_says() {
+    let mut cuts = OpenFlags::default();
+    cuts.truncates = true;
+    let of = |before: &[Line]| {
+        let opened = [open_at(3, "/a/rows"), open_at(4, "/a/table")];
+        let rest = [seek(4, 64), write(4, 9), seek(4, 0), write(4, 9)];
+        let rows = |next: &Line| [write(3, 8), write(3, 8), next.clone()];
+        let mut lines = [&opened[..], before, &rows(&rest[0])].concat();
+        lines.extend(rest[1..].iter().flat_map(rows));
+        lines.extend(rows(&brk()));
+        let tallies = analysed(&lines);
+        let mut merged = 0;
+        for tally in tallies.findings.values() {
+            if tally.path.as_deref() == Some("/a/rows") {
+                merged += tally.merged_calls;
+            }
+        }
+        merged
+    };
+    // The second write begins before the end of the first.
+    assert_eq!(of(&[]), 2);
+    for before in [
+        &[pread(4, 70, 0)][..],
+        &[seek_end(4, 70)],
+        &[status(4, 70)],
+        &[open_at(5, "/a/table"), pwrite(5, 70, 0)],
+    ] {
+        assert_eq!(of(before), 3, "{before:?}");
+    }
+    for before in [
+        &[pread(4, 64, 0)][..],
+        &[status(4, 70), call_on("ftruncate", 4)],
+        &[status(4, 70), open_with(5, "/a/table", cuts)],
+    ] {
+        assert_eq!(of(before), 2, "{before:?}");
     }
 }
 
