@@ -406,6 +406,8 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenFlags {
+    /// `O_RDWR`.
+    pub both_ways: bool,
     /// `O_APPEND`.
     pub append: bool,
     /// `O_SYNC` or `O_DSYNC`.

@@ -347,6 +347,7 @@ fn open_flags(text: &[u8]) -> OpenFlags {
     for word in text.split(|byte| !in_name(byte)) {
         named |= word.starts_with(b"O_");
         match word {
+            b"O_RDWR" => flags.both_ways = true,
             b"O_APPEND" => flags.append = true,
             b"O_SYNC" | b"O_DSYNC" | b"__O_SYNC" => flags.sync = true,
             b"O_DIRECT" => flags.direct = true,

@@ -520,8 +520,8 @@ impl Tracker {
                 runs.cross(self.event, Barrier::Position);
             } else if has_offset && moves {
                 runs.note_barrier(self.event, Barrier::Sought);
-            } else if has_offset && direction == WRITES && !asks_size {
-                // It moves nothing as long as no write waits in a buffer.
+            } else if has_offset && (direction == READS || !asks_size) {
+                // It moves nothing as long as nothing is in a buffer.
                 runs.cross(self.event, Barrier::Sought);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::advisor::tests::events::*;
 use crate::advisor::tests::rules::{POLL, check};
-use vectored_strace::event::SocketKind;
+use vectored_strace::event::{OpenFlags, SocketKind};
 
 #[test]
 fn writes_with_nothing_between_are_one_call() {
@@ -121,9 +121,34 @@ fn seeks_before_transfers_could_be_left_out() {
         &[vec![open(3)], lines].concat(),
         &["seek-then-transfer file 5→3: lseek 0, write 4 [adjacent]"],
     );
-    // A seek to the current offset is a barrier to writes only: one that waits in a buffer would go elsewhere.
+    // A seek to the current offset moves one that is behind what a buffer has read, or before what it has to write.
     check! { open(3), write(3, 8), seek(3, 8), write(3, 8) => "adjacent-writes file 2→1: write 4 (lseek between them)" }
-    check! { open(3), read(3, 8), seek(3, 8), read(3, 8) => "small-reads file 2→1: read 4 [harmless-between]" }
+    check! { open(3), read(3, 8), seek(3, 8), read(3, 8) => "small-reads file 2→1: read 4 (lseek between them)" }
+    check! { open(3), read(3, 8), seek_end(3, 8), read(3, 8) => "small-reads file 2→1: read 4 (lseek between them)" }
+}
+
+/// A program updates records, and then reads them all, each after a seek to where the file stands already.
+#[test]
+fn a_seek_that_moves_nothing_ends_a_run() {
+    let record = |at: u64| [seek(3, at), read(3, 4), read(3, 4), read(3, 8)];
+    let mut both = OpenFlags::default();
+    both.both_ways = true;
+    let mut lines = vec![open_with(3, "a", both)];
+    for place in [9, 3, 7, 1] {
+        let at = 16 * place;
+        lines.extend([seek(3, at), read(3, 16), seek(3, at), write(3, 16)]);
+    }
+    lines.extend([close(3), open_at(3, "a")]);
+    lines.extend([0, 1, 2].into_iter().flat_map(|place| record(16 * place)));
+    let tallies = analysed(&lines);
+    let found = tallies.findings.values().find(|one| one.calls == 9);
+    let found = found.map(|one| (one.merged_calls, one.ends.clone()));
+    assert_eq!(
+        found,
+        Some((3, vec![("lseek".to_owned(), 2)])),
+        "{:?}",
+        summary(&tallies)
+    );
 }
 
 #[test]
