@@ -1,6 +1,6 @@
 //! The files of a run: those that were read, and those that were written, by the names that they have at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use vectored_machine::model::Operation;
@@ -76,6 +76,8 @@ pub struct WrittenFile {
     pub path: String,
     /// The names that it had: that path, and those that it got later.
     pub names: Vec<PathBuf>,
+    /// Whether some of its writes are in findings.
+    pub is_counted: bool,
 }
 
 impl RunFiles {
@@ -94,7 +96,8 @@ impl RunFiles {
             made: made.iter().map(|name| unescaped(name)).collect(),
             ..RunFiles::default()
         };
-        let mut written: BTreeSet<String> = changed.iter().map(|name| lossy(name)).collect();
+        let mut written: BTreeMap<String, bool> =
+            changed.iter().map(|name| (lossy(name), false)).collect();
         for used in uses.values().filter(|used| used.kind == "file") {
             match (used.operation, &used.path) {
                 (Operation::Read, Some(name)) => {
@@ -103,14 +106,15 @@ impl RunFiles {
                         .push((used.program.clone(), unescaped(name.as_bytes())));
                 }
                 (Operation::Write, Some(name)) if used.bytes > 0 => {
-                    written.insert(name.clone());
+                    *written.entry(name.clone()).or_default() |= used.counted > 0;
                 }
                 _ => {}
             }
         }
-        let named = |name: String| WrittenFile {
+        let named = |(name, is_counted): (String, bool)| WrittenFile {
             names: names(unescaped(name.as_bytes()), &links),
             path: name,
+            is_counted,
         };
         files.written = written.into_iter().map(named).collect();
         files

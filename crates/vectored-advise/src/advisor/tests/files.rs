@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::advisor::analysis::Analysis;
 use crate::advisor::options::Options;
-use crate::advisor::tests::texts::tallies_of;
+use crate::advisor::tests::texts::{OPEN, WRITE, log_of, tallies_of};
 use crate::advisor::{RunFiles, WrittenFile};
 use vectored_strace::Reader;
 
@@ -101,6 +101,17 @@ fn names(files: &RunFiles) -> String {
         .map(named)
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+#[test]
+fn a_file_is_counted_if_a_finding_has_some_of_its_writes() {
+    let calls = [OPEN, WRITE, WRITE];
+    for (calls, expected) in [(&calls[..2], false), (&calls, true)] {
+        let log = log_of(calls);
+        let files = tallies_of(&log, true).run_files();
+        let counted: Vec<bool> = files.written.iter().map(|file| file.is_counted).collect();
+        assert_eq!(counted, [expected], "{log}");
+    }
 }
 
 #[test]

@@ -12,7 +12,10 @@ use super::Ran;
 use super::kept::is_of_user;
 
 /// Files that are named to be compared.
-const SAME_MAX: usize = 32;
+const SAME_MAX: usize = 64;
+
+/// Files that are not compared for no reason of their own, and are named.
+const NAMED_MAX: usize = 5;
 
 /// Digits in a name from which on they are a time.
 const TIME_DIGITS: usize = 10;
@@ -37,8 +40,9 @@ pub fn compared(words: &[&str], advisory: &Advisory, ran: &Ran) -> Compared {
     };
     let is_found = |path: &str| writes.iter().any(|one| is_of(one, path));
     let files = ran.files.written.iter();
-    let (found, others): (Vec<_>, Vec<_>) = files.partition(|file| is_found(&file.path));
-    let mut more = 0_u64;
+    let (found, others): (Vec<_>, Vec<_>) =
+        files.partition(|file| file.is_counted || is_found(&file.path));
+    let mut more = Vec::new();
     for (index, file) in found.iter().chain(&others).enumerate() {
         let is_found = index < found.len();
         if is_found && !file.names.iter().any(|name| name.is_file()) {
@@ -60,7 +64,7 @@ pub fn compared(words: &[&str], advisory: &Advisory, ran: &Ran) -> Compared {
             if compared.same.len() < SAME_MAX && (is_found || is_of_user(name, ran)) {
                 compared.same.push(name.clone());
             } else {
-                more += 1;
+                more.push(name);
             }
         }
     }
@@ -82,10 +86,17 @@ pub fn compared(words: &[&str], advisory: &Advisory, ran: &Ran) -> Compared {
     {
         compared.not.push(format!("{path}, a FIFO"));
     }
-    if more > 0 {
-        compared
-            .not
-            .push(format!("{more} more files that it writes"));
+    if !more.is_empty() {
+        let named = more.iter().take(NAMED_MAX);
+        let named = named.map(|name| match ran.near(name) {
+            Some(near) => near,
+            None => name.display().to_string(),
+        });
+        let mut text = named.collect::<Vec<_>>().join(", ");
+        if more.len() > NAMED_MAX {
+            text += &format!(" and {} more that it writes", more.len() - NAMED_MAX);
+        }
+        compared.not.push(text);
     }
     compared
 }

@@ -276,6 +276,7 @@ mod tests {
                 .unwrap()
                 .to_owned(),
             names: names.split('>').map(at).collect(),
+            is_counted: false,
         };
         let files = RunFiles {
             read: pairs
@@ -468,7 +469,7 @@ make | make prog |  |  |
                 "",
                 "DIR/log.1795316800, whose name differs in each run",
             ),
-            ("out .cache/x", "out", "out", "1 more files that it writes"),
+            ("out .cache/x", "out", "out", "NEAR/.cache/x"),
             (".cache/x", ".cache/x", ".cache/x", ""),
         ] {
             let text = proof(
@@ -493,10 +494,34 @@ make | make prog |  |  |
                 .map_or("", |(_, said)| said.strip_suffix('.').unwrap());
             assert_eq!(
                 said,
-                not.replace("DIR", absolute("").trim_end_matches('/')),
+                not.replace("DIR", absolute("").trim_end_matches('/'))
+                    .replace("NEAR", &dir),
                 "{written}: {text}"
             );
         }
+    }
+
+    #[test]
+    fn files_of_findings_are_compared_first_and_some_of_the_others_are_named() {
+        let (_dir, dir) = folder();
+        let names: Vec<String> = (100..170).map(|number| format!("f{number}")).collect();
+        for name in &names {
+            fs::write(format!("{dir}/{name}"), "").unwrap();
+        }
+        let mut ran = ran(&dir, "", "", &names.join(" "));
+        for file in &mut ran.files.written[40..] {
+            file.is_counted = true;
+        }
+        let command = ["./unknown"].map(OsString::from);
+        let found = found("p", "file", &ran.files.written[69].path);
+        let text = proof(&command, &Input::None, &found, &ran).unwrap();
+        let compared = |name: &String| text.contains(&format!(" --same {dir}/{name} "));
+        assert!(names[40..].iter().all(compared), "{text}");
+        assert_eq!(names.iter().filter(|name| compared(name)).count(), 64);
+        let left = names[34..39].iter().map(|name| format!("{dir}/{name}"));
+        let left = left.collect::<Vec<_>>().join(", ");
+        let end = format!(". Not compared: {left} and 1 more that it writes.");
+        assert!(text.ends_with(&end), "{text}");
     }
 
     #[test]
@@ -554,6 +579,7 @@ make | make prog |  |  |
         ran.files.written.push(WrittenFile {
             path: String::new(),
             names: vec![here.join("it's")],
+            is_counted: false,
         });
         let link = format!("{name}/link");
         let command = ["python3", &link, "a b", "it's", "*"].map(OsString::from);
