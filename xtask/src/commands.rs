@@ -11,8 +11,7 @@ use crate::skips::{self, SKIPS};
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
 /// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
-pub const FEATURES: &str =
-    "--features vectored/bytes,vectored/load,vectored/tokio,vectored/uring,xtask/measure";
+pub const FEATURES: &str = "--features vectored/bytes,vectored/load,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
 
 /// The cargo that runs this program.
 pub fn cargo() -> Command {

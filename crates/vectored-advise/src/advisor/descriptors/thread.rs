@@ -145,9 +145,12 @@ impl Thread {
         self.barriers
             .range(since..)
             .filter(concerns)
-            .map(move |one| match one.first > event {
-                true => (false, one.first, one.reason),
-                false => (true, one.last, one.reason),
+            .map(move |one| {
+                if one.first > event {
+                    (false, one.first, one.reason)
+                } else {
+                    (true, one.last, one.reason)
+                }
             })
     }
 

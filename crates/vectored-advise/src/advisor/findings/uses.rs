@@ -128,9 +128,10 @@ pub(crate) fn relist(
     let is_read = operation_of(key) == Operation::Read;
     let mut left = all;
     let mut relist = |one: &mut DescriptorUse, most: u64| {
-        let (from, to) = match is_back {
-            false => (&mut one.counted, &mut one.listed),
-            true => (&mut one.listed, &mut one.counted),
+        let (from, to) = if is_back {
+            (&mut one.listed, &mut one.counted)
+        } else {
+            (&mut one.counted, &mut one.listed)
         };
         let before = one.calls.saturating_sub(*from);
         let moved = most.min(left).min(*from);
@@ -154,9 +155,9 @@ pub(crate) fn relist(
     for file in &tally.files {
         let path = file.path.as_deref();
         let path = path.filter(|path| kind == "file" || path.starts_with('/'));
-        let path = path.map(|path| match path.starts_with('/') {
-            true => path.split('<').next().unwrap_or(path).to_owned(),
-            false => path.to_owned(),
+        let path = path.map(|path| {
+            let name = path.split('<').next().filter(|name| name.starts_with('/'));
+            name.unwrap_or(path).to_owned()
         });
         let standard = standard_of(file.descriptor, path.as_ref());
         // Of seeks and transfers, the transfers.

@@ -216,9 +216,10 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
             Some(RemedyKind::WriteBuffer | RemedyKind::ReadAhead) => " with such a buffer,",
             _ => "",
         };
-        let (few, pace) = match is_paced(key, tally) {
-            true => ("as few as ", ", depending on the pace of the other end"),
-            false => ("", ""),
+        let (few, pace) = if is_paced(key, tally) {
+            ("as few as ", ", depending on the pace of the other end")
+        } else {
+            ("", "")
         };
         format!("{what}: {few}{left} {of}{by} instead of {calls}{pace}.{order}")
     } else {
