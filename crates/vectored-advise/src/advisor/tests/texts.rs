@@ -509,7 +509,7 @@ fn a_barrier_is_named_by_the_call_that_set_it() {
         ),
         (
             "clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2",
-            "start of a thread",
+            "the start of a thread by the program or its runtime",
         ),
     ] {
         let text = actions(&log_of(&[OPEN, WRITE, WRITE, call, WRITE, WRITE])).concat();

@@ -2,7 +2,7 @@
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
 use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
-use crate::advisor::runs::barriers::{Barrier, Call};
+use crate::advisor::runs::barriers::{Barrier, Call, THREAD_START};
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::names::joined;
@@ -237,8 +237,8 @@ impl Tracker {
         let (event, process) = (self.event, caller.process);
         self.kernel
             .fork(event, process, child, same_process, shares_descriptors);
-        let call: &[u8] = if same_process { b"start of a thread" } else { b"fork" };
-        self.mark_wait(caller, Barrier::Process(Call::of(call)));
+        let call = if same_process { THREAD_START } else { "fork" };
+        self.mark_wait(caller, Barrier::Process(Call::of(call.as_bytes())));
         if !same_process && let Some(process) = self.kernel.process_mut(process) {
             process.forked = event;
             self.forked = event;

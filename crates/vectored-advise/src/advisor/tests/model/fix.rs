@@ -6,7 +6,7 @@ use super::kernel::{FIFO, Kernel, Object};
 use super::program::{Op, Step};
 use super::run::{Outcome, Turn, User};
 use crate::advisor::options::Options;
-use crate::advisor::runs::barriers::{Barrier, Call};
+use crate::advisor::runs::barriers::{Barrier, Call, THREAD_START};
 use crate::advisor::wording::remedy_kind::remedy_kinds;
 use crate::advisor::wording::sentences::{EVERY_END, action};
 use crate::languages::RemedyKind;
@@ -210,7 +210,7 @@ impl Fix {
             Op::Await | Op::Wake => waits || names(Barrier::Thread),
             Op::Wait => waits || names(Barrier::Child),
             Op::Fork => calls(Barrier::Process, "fork"),
-            Op::Thread => calls(Barrier::Process, "start of a thread"),
+            Op::Thread => calls(Barrier::Process, THREAD_START),
             Op::Execute => calls(Barrier::Process, "execve"),
             Op::Kill => names(Barrier::Signal),
             Op::Pause => names(Barrier::Gap),
