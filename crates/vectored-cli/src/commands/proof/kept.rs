@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use vectored_advise::languages::runtime_of_interpreter;
+use vectored_advise::model::Runtime;
 use vectored_report::sort;
 use vectored_versus::is_script_name;
 
@@ -59,15 +60,16 @@ pub fn kept(words: &[&str], ran: &Ran, found: &[&str]) -> Vec<PathBuf> {
         .map(|(program, path)| (&**program, source_of(path)))
         .filter(|(_, path)| own(path))
         .collect();
-    // The first file that the command names for an interpreter is a script, whatever its name.
+    // The first file that the command names for an interpreter is a script, whatever its name, unless the code is in the command.
     let is_interpreted = |path: &PathBuf| {
         let mut read = read.iter().filter(|(_, known)| known == path);
         read.any(|(program, _)| runtime_of_interpreter(program.as_bytes()).is_some())
     };
-    let mut named = words
-        .iter()
-        .filter_map(|word| Path::new(word).canonicalize().ok());
-    let named = named.find(is_interpreted);
+    let mut named = words.iter().enumerate();
+    let named = named.find_map(|(place, word)| {
+        let path = Path::new(word).canonicalize().ok()?;
+        (!has_code(&words[..place]) && is_interpreted(&path)).then_some(path)
+    });
     let read = read
         .iter()
         .filter(|(_, path)| is_script(path) || named.as_ref() == Some(path));
@@ -87,6 +89,17 @@ pub fn kept(words: &[&str], ran: &Ran, found: &[&str]) -> Vec<PathBuf> {
         kept.clear();
     }
     kept.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Whether the words before a file have the code of an interpreter, as in `awk CODE FILE`, `perl -ne CODE FILE` and `sh -c CODE`.
+fn has_code(before: &[&str]) -> bool {
+    let is_awk = |word: &&str| runtime_of_interpreter(word.as_bytes()) == Some(Runtime::Awk);
+    let names_file = |word: &&str| word.starts_with("-f") || *word == "--file";
+    let is_code = |word: &&str| {
+        word.starts_with('-') && !word.starts_with("--") && word.ends_with(['c', 'e', 'E'])
+    };
+    let awk_has = before.iter().any(is_awk) && !before.iter().any(names_file);
+    awk_has || before.iter().any(is_code)
 }
 
 /// Whether a file belongs to neither the system, nor an installed interpreter, nor a package, nor is hidden.

@@ -333,6 +333,10 @@ nice DIR/tool | tool | tool tool |  | tool>tool.old
 sh -c DIR/w.sh |  | dash tool |  | tool
 sort DIR/q.bin |  | sort q.bin |  |
 python3 -m module DIR/q.bin |  |  |  |
+# The code is in the command: the file is what it reads.
+gawk -v x=1 print DIR/q.bin |  | gawk q.bin |  |
+perl -ne print DIR/q.bin |  | perl q.bin |  |
+gawk -f DIR/prog DIR/q.bin |  | gawk prog gawk q.bin |  | prog>prog.old
 # The program of the finding comes first.
 sh DIR/w.sh |  | sh w.sh writer w.pl |  | w.pl w.sh
 sh DIR/w.sh | prog | sh w.sh |  | prog w.sh
