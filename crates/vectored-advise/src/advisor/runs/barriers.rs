@@ -443,9 +443,7 @@ impl Barrier {
             Barrier::UnknownCall => "a call between them that is not known to be harmless",
             Barrier::Unread => "a line between them that could not be read",
             Barrier::Gap => "a gap",
-            Barrier::SyncFlag => {
-                "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk"
-            }
+            Barrier::SyncFlag => SYNC_FLAG,
             Barrier::Direct => "O_DIRECT",
             Barrier::More => "MSG_MORE or TCP_CORK, which gathers in the kernel already",
             Barrier::SharedOffset => {
@@ -494,6 +492,7 @@ const ANNOUNCED: &str =
     "another thread or process looks at a file that is written between them, and may wait for that";
 const OTHER_FORM: &str =
     "sendfile, a write at an offset or one with flags to the same descriptor between them";
+const SYNC_FLAG: &str = "O_SYNC or O_DSYNC: each call lasts until its bytes are on the disk";
 const OFFSET_USED: &str = "the offset is used by more than the next call: lseek(SEEK_CUR), sendfile, or a call without a seek before it";
 const SUBMITTED: &str =
     "io_uring or AIO in a process that has it open, whose transfers the log does not show";
