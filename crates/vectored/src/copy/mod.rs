@@ -307,7 +307,7 @@ impl<'p> Options<'p> {
         if is_within {
             refuse_endless(from, to, &input).map_err(fails(Side::Output))?;
         }
-        let descriptors = self.descriptors((from, &input), (to, &output));
+        let descriptors = self.descriptors([from, to], [&input, &output]);
         let plan = choice::plan(&input, &output, is_within, &descriptors, &self.wishes);
         self.run(descriptors, plan)
     }
@@ -329,7 +329,7 @@ impl<'p> Options<'p> {
             bytes: 0,
             is_null: false,
         };
-        let descriptors = self.descriptors((from, &pipe), (to, &pipe));
+        let descriptors = self.descriptors([from, to], [&pipe, &pipe]);
         let mut plan = choice::plan(&pipe, &pipe, false, &descriptors, &self.wishes);
         plan.is_named = true;
         let copied = self.run(descriptors, plan);
@@ -343,16 +343,17 @@ impl<'p> Options<'p> {
 
     fn descriptors<'d>(
         &self,
-        (from, input): (BorrowedDescriptor<'d>, &CopyEnd),
-        (to, _output): (BorrowedDescriptor<'d>, &CopyEnd),
+        [from, to]: [BorrowedDescriptor<'d>; 2],
+        // Windows asks neither.
+        _ends: [&CopyEnd; 2],
     ) -> Descriptors<'d> {
         Descriptors {
             from,
             to,
             #[cfg(unix)]
-            may_be_silent: self.progress.is_some() && files::may_be_silent(from, input.kind),
+            may_be_silent: self.progress.is_some() && files::may_be_silent(from, _ends[0].kind),
             #[cfg(target_os = "linux")]
-            patience: is_polled(input, _output).then(moves::Patience::default),
+            patience: is_polled(_ends[0], _ends[1]).then(moves::Patience::default),
             #[cfg(target_os = "linux")]
             moved_bytes: 0,
             began: None,
