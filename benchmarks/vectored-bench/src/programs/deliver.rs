@@ -23,7 +23,7 @@ mod tests {
         assert_eq!(difference(b"abc", b"abc"), None);
         for (delivered, needle) in [
             (&b"abx"[..], "from byte 2 on"),
-            (b"ab", "delivered 2 bytes of 3"),
+            (b"ab", "delivered 2 bytes instead of 3"),
             (b"abcd", "from byte 3 on"),
         ] {
             let found = difference(b"abc", delivered).unwrap();

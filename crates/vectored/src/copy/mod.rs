@@ -331,7 +331,7 @@ impl<'p> Options<'p> {
         };
         let descriptors = self.descriptors([from, to], [&pipe, &pipe]);
         let mut plan = choice::plan(&pipe, &pipe, false, &descriptors, &self.wishes);
-        plan.is_named = true;
+        plan.is_unseen = true;
         let copied = self.run(descriptors, plan);
         // An error that names no side: reading and writing find which of the two has it.
         let is_refused = copied.as_ref().is_err_and(|error| {
