@@ -85,7 +85,6 @@ pub(super) fn plan(
         technique,
         trial_bytes: is_measured.then_some(TRIAL_BYTES),
         is_named: wishes.technique.is_some(),
-        is_unseen: false,
         is_zero_the_end: !is_file,
         is_short_the_last: is_file && (to.kind == FileKind::Regular || to.is_null),
         file_bytes: if is_file { from.bytes } else { 0 },

@@ -19,7 +19,7 @@ use std::time::Instant;
 pub use self::error::{CopyError, Side};
 
 use self::choice::{Output, Wishes};
-use self::run::{Calls, Plan, Run};
+use self::run::{Calls, Run};
 use crate::cost::CostModel;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 #[cfg(target_os = "linux")]
@@ -296,9 +296,6 @@ impl<'p> Options<'p> {
         to: impl AsDescriptor,
     ) -> Result<Copied, CopyError> {
         let (from, to) = (from.as_descriptor(), to.as_descriptor());
-        if let Some(copied) = self.between_pipes(from, to) {
-            return copied;
-        }
         let fails = |side| move |error| CopyError::before_any_byte(Some(side), error);
         let input = look(from).map_err(fails(Side::Input))?;
         let output = look(to).map_err(fails(Side::Output))?;
@@ -307,60 +304,18 @@ impl<'p> Options<'p> {
         if is_within {
             refuse_endless(from, to, &input).map_err(fails(Side::Output))?;
         }
-        let descriptors = self.descriptors([from, to], [&input, &output]);
-        let plan = choice::plan(&input, &output, is_within, &descriptors, &self.wishes);
-        self.run(descriptors, plan)
-    }
-
-    /// Splices from a pipe to a pipe without a look at either: asking for the size of a pipe takes a fifth of the time of fstat(2).
-    /// `None` if they are no pipes, or the kernel refuses: a pipe is not spliced to itself.
-    fn between_pipes(
-        &mut self,
-        from: BorrowedDescriptor<'_>,
-        to: BorrowedDescriptor<'_>,
-    ) -> Option<Result<Copied, CopyError>> {
-        let is_pipe = |fd| files::pipe_bytes(fd).is_some();
-        if self.wishes.technique.is_some() || !is_pipe(from) || !is_pipe(to) {
-            return None;
-        }
-        let pipe = CopyEnd {
-            kind: FileKind::Fifo,
-            file: None,
-            bytes: 0,
-            is_null: false,
-        };
-        let descriptors = self.descriptors([from, to], [&pipe, &pipe]);
-        let mut plan = choice::plan(&pipe, &pipe, false, &descriptors, &self.wishes);
-        plan.is_unseen = true;
-        let copied = self.run(descriptors, plan);
-        // An error that names no side: reading and writing find which of the two has it.
-        let is_refused = copied.as_ref().is_err_and(|error| {
-            let is_stopped = error.kind() == io::ErrorKind::Interrupted;
-            error.written() == 0 && error.side().is_none() && !is_stopped
-        });
-        (!is_refused).then_some(copied)
-    }
-
-    fn descriptors<'d>(
-        &self,
-        [from, to]: [BorrowedDescriptor<'d>; 2],
-        // Windows asks neither.
-        _ends: [&CopyEnd; 2],
-    ) -> Descriptors<'d> {
-        Descriptors {
+        let descriptors = Descriptors {
             from,
             to,
             #[cfg(unix)]
-            may_be_silent: self.progress.is_some() && files::may_be_silent(from, _ends[0].kind),
+            may_be_silent: self.progress.is_some() && files::may_be_silent(from, input.kind),
             #[cfg(target_os = "linux")]
-            patience: is_polled(_ends[0], _ends[1]).then(moves::Patience::default),
+            patience: is_polled(&input, &output).then(moves::Patience::default),
             #[cfg(target_os = "linux")]
             moved_bytes: 0,
             began: None,
-        }
-    }
-
-    fn run(&mut self, descriptors: Descriptors<'_>, plan: Plan) -> Result<Copied, CopyError> {
+        };
+        let plan = choice::plan(&input, &output, is_within, &descriptors, &self.wishes);
         let progress = self.progress.as_mut();
         let progress = progress.map(|progress| &mut **progress as &mut Progress<'_>);
         Run::new(descriptors, plan, progress).finish(plan)

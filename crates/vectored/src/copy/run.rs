@@ -61,8 +61,6 @@ pub(super) struct Plan {
     pub(super) trial_bytes: Option<u64>,
     /// Whether the caller named the technique: what the kernel refuses is an error then.
     pub(super) is_named: bool,
-    /// Whether the two descriptors were not looked at: what the kernel refuses before any byte is an error then.
-    pub(super) is_unseen: bool,
     /// Whether 0 bytes of a transfer are the end of the input. Of a file a read confirms it: files of /proc have a size
     /// of 0, and `copy_file_range` heeds the size.
     pub(super) is_zero_the_end: bool,
@@ -238,9 +236,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 Err(error) if is_one_of(&codes::OF_OUTPUT, &error) => {
                     return Err(self.failure(Some(Side::Output), error));
                 }
-                Err(error) if plan.is_named || plan.is_unseen && self.copied.bytes == 0 => {
-                    return Err(self.failure(None, error));
-                }
+                Err(error) if plan.is_named => return Err(self.failure(None, error)),
                 // A socket reports an error once, for example that its peer has reset it: a read would find the end.
                 Err(error) if plan.is_zero_the_end && !is_one_of(&codes::REFUSALS, &error) => {
                     return Err(self.failure(Some(Side::Input), error));

@@ -130,7 +130,6 @@ const OF_FILES: Plan = Plan {
     technique: Technique::CopyFileRange,
     trial_bytes: None,
     is_named: false,
-    is_unseen: false,
     is_zero_the_end: false,
     is_short_the_last: true,
     file_bytes: 0,
@@ -397,7 +396,6 @@ proptest! {
         script in any_script(),
         is_transfer: bool,
         is_named: bool,
-        is_unseen: bool,
         is_short_the_last: bool,
         is_zero_the_end: bool,
         is_full: bool,
@@ -409,7 +407,7 @@ proptest! {
     ) {
         let technique = if is_transfer { Technique::Splice } else { Technique::ReadWrite };
         let file_bytes = if is_sized { bytes as u64 } else { 0 };
-        let plan = Plan { technique, trial_bytes, is_named, is_unseen, is_zero_the_end, is_short_the_last, file_bytes, first_bytes, most_bytes, limit };
+        let plan = Plan { technique, trial_bytes, is_named, is_zero_the_end, is_short_the_last, file_bytes, first_bytes, most_bytes, limit };
         let mut kernel = Kernel { is_full, ..Kernel::new(bytes, &script) };
         let mut idle = 0;
         while kernel.output.len() < bytes {
