@@ -222,7 +222,7 @@ pub enum Action<'a> {
         from: Place<'a>,
         /// The new path.
         to: Place<'a>,
-        /// What the two are to each other.
+        /// Whether it is a hard link, a symbolic link or a new name.
         kind: LinkKind,
     },
     /// `inotify_add_watch`, `fanotify_mark` or `fcntl(F_NOTIFY)` for writes, successful.

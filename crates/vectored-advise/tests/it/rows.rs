@@ -418,7 +418,7 @@ fn reads_of_a_stream_promise_no_number() {
             "{text}"
         );
         assert_eq!(text.contains("saves at most"), most == 0, "{text}");
-        // What is copied costs time also if no call is saved.
+        // Copying costs time even if no call is saved.
         let share = finding.saving_low_s / advisory.findings[0].saving_s;
         let expected = [(0, 0.9), (200, 0.7), (1000, 0.0)];
         let (_, least) = expected

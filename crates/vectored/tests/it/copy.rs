@@ -167,7 +167,7 @@ fn a_copy_between_files_that_measures_itself_is_whole() {
         let by = [Technique::ReadWrite, Technique::CopyFileRange];
         let by = by.map(|technique| copied.bytes_by(technique));
         assert_eq!((copied.bytes, by[0] + by[1]), (bytes as u64, bytes as u64));
-        // On Linux, copy_file_range has copied some parts, or all on a file system that has copies of its own.
+        // On Linux, copy_file_range copied some parts, or all of them if the file system copies files by itself.
         assert!(!cfg!(target_os = "linux") || by[1] > 0, "{by:?}");
         assert!(arrival.all() == content[..bytes]);
     }

@@ -216,7 +216,7 @@ fn a_relative_name_begins_in_the_folder_of_its_call() {
             vec![open, write, r#"symlinkat("../a", 5</w/o/p>, "b") = 0"#],
             "o/a>o/p/b",
         ),
-        // Each process has a folder of its own, also one whose first call comes before its fork returns.
+        // Each process has its own working folder, even if its first call is logged before the fork returns.
         (
             "",
             vec![

@@ -88,7 +88,7 @@ impl Tracker {
         let kind = (open_file.kind, may_have_peer);
         effect_of_transfer(self.event, key, kind, transfer, thread);
         if transfer.direction == Direction::Write {
-            // What it reads there next is its own.
+            // A thread that reads what it wrote does not wait for another one.
             open_file.read_from = None;
         }
         let from = transfer.offset.or(open_file.position);
