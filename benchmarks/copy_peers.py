@@ -8,7 +8,7 @@ The pairs are file-file, file-pipe, pipe-file, pipe-pipe, file-null and file-soc
 writes a pipe and reads a pipe or socket, 128 KiB at a time. Files are in the page cache. A run lasts from the start of the
 program, when the other process waits for it, until it and the reader have ended. Each line has the median of the ratios of ours to a peer's within a round, its 95 %
 interval, and the difference of the medians, of which the start is a part: a static program of `cargo xtask dist` starts 0.4 ms
-before cat, a dynamic one of the profile release 0.3 ms after it. Programs that are missing are named.
+before cat, a dynamic one of the profile release 0.8 ms after it. Programs that are missing are named.
 """
 
 import argparse

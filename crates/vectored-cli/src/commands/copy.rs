@@ -18,6 +18,9 @@ use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_file, is_shown};
 use crate::failure::Failure;
 
+/// The size that a pipe gets. More would take more of the 64 MiB that a user's pipes may have, and saves no more time.
+const PIPE_BYTES: usize = 256 << 10;
+
 const OTHER_TECHNIQUE: &str = "; choose another --technique";
 
 /// Runs the command.
@@ -107,6 +110,9 @@ fn copied(
         }
     };
     let mut options = Options::new().technique(technique).may_alias(true);
+    if technique.is_none() {
+        options = options.enlarge_pipe(PIPE_BYTES);
+    }
     if let Some(bytes) = args.buffer_size {
         options = options.buffer_bytes(bytes as usize);
     }

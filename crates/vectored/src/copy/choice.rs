@@ -33,6 +33,7 @@ pub(super) struct Wishes {
     pub(super) model: Option<CostModel>,
     pub(super) limit: u64,
     pub(super) may_alias: bool,
+    pub(super) larger_pipe_bytes: Option<usize>,
 }
 
 /// What is asked of the output only if it matters.

@@ -46,7 +46,7 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself: it copies its first parts by
 ///   `copy_file_range` and through buffers of 64 to 512 KiB, in turn, goes on by the way that took the least time, and compares
 ///   again every 16 to 22 MiB. A technique, a buffer or a model in the [`Options`] switches this off.
-/// - No size of a pipe is changed, no file is synchronised, and nothing is kept in a pipe of this crate's own.
+/// - No size of a pipe is changed (but see [`Options::enlarge_pipe`]), no file is synchronised, and nothing is kept in a pipe of this crate's own.
 /// - From a file or pipe to a pipe, after 64 KiB, both are polled for up to 50 µs before a call that would sleep, since waking up takes
 ///   longer than a fast process at the other end needs. After four times in vain, only one time in 32 is polled.
 /// - A socket is copied from until its peer ends the stream.
@@ -158,6 +158,10 @@ impl Copied {
     }
 }
 
+/// The bytes after which a copy from a pipe counts as long.
+#[cfg(target_os = "linux")]
+const LONG_BYTES: usize = 1 << 20;
+
 /// A function that is told how many bytes were written.
 type Progress<'p> = dyn FnMut(u64) -> ControlFlow<()> + 'p;
 
@@ -215,6 +219,7 @@ impl<'p> Options<'p> {
                 model: None,
                 limit: u64::MAX,
                 may_alias: false,
+                larger_pipe_bytes: None,
             },
             progress: None,
         }
@@ -249,6 +254,18 @@ impl<'p> Options<'p> {
     #[must_use]
     pub fn may_alias(mut self, allowed: bool) -> Self {
         self.wishes.may_alias = allowed;
+        self
+    }
+
+    /// Enlarges a pipe that is the input to this size, on Linux, once 1 MiB has passed through it: `F_SETPIPE_SZ` of fcntl(2). It keeps
+    /// that size. A larger pipe stays as it is, and so does one that the kernel refuses to enlarge, since a user's pipes may have 64 MiB
+    /// in all (pipe(7)).
+    ///
+    /// The processes at the two ends sleep less often: to a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of one
+    /// through the usual 64 KiB, and 1 MiB was no better.
+    #[must_use]
+    pub fn enlarge_pipe(mut self, bytes: usize) -> Self {
+        self.wishes.larger_pipe_bytes = Some(bytes);
         self
     }
 
@@ -311,6 +328,10 @@ impl<'p> Options<'p> {
             may_be_silent: self.progress.is_some() && files::may_be_silent(from, input.kind),
             #[cfg(target_os = "linux")]
             patience: is_polled(&input, &output).then(moves::Patience::default),
+            #[cfg(target_os = "linux")]
+            larger_pipe_bytes: (input.kind == FileKind::Fifo)
+                .then_some(self.wishes.larger_pipe_bytes)
+                .flatten(),
             #[cfg(target_os = "linux")]
             moved_bytes: 0,
             began: None,
@@ -389,6 +410,9 @@ struct Descriptors<'d> {
     /// For an output that is a pipe.
     #[cfg(target_os = "linux")]
     patience: Option<moves::Patience>,
+    /// The size that the input is to have once it has proved long.
+    #[cfg(target_os = "linux")]
+    larger_pipe_bytes: Option<usize>,
     #[cfg(target_os = "linux")]
     moved_bytes: usize,
     /// When the time was asked for first: only a copy that measures itself asks.
@@ -404,6 +428,17 @@ impl Descriptors<'_> {
         }
         if let Some(patience) = &mut self.patience {
             patience.wait(from, self.to);
+        }
+    }
+
+    /// Counts bytes that were written.
+    #[cfg(target_os = "linux")]
+    fn count(&mut self, bytes: usize) {
+        self.moved_bytes = self.moved_bytes.saturating_add(bytes);
+        if self.moved_bytes >= LONG_BYTES {
+            if let Some(bytes) = self.larger_pipe_bytes.take() {
+                files::enlarge_pipe(self.from, bytes);
+            }
         }
     }
 }
@@ -428,9 +463,7 @@ impl Calls for Descriptors<'_> {
         self.wait(None);
         let written = syscalls::write_entries(self.to, &[io::IoSlice::new(bytes)])?;
         #[cfg(target_os = "linux")]
-        {
-            self.moved_bytes = self.moved_bytes.saturating_add(written);
-        }
+        self.count(written);
         Ok(written)
     }
 
@@ -444,7 +477,7 @@ impl Calls for Descriptors<'_> {
         };
         self.wait(Some(self.from));
         let moved = call(self.from, self.to, most)?;
-        self.moved_bytes = self.moved_bytes.saturating_add(moved);
+        self.count(moved);
         Ok(moved)
     }
 

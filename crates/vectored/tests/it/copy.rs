@@ -475,6 +475,41 @@ fn a_pipe_keeps_its_size() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_pipe_is_enlarged_on_demand_after_the_first_mebibyte() {
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+    const ALL: usize = 3 << 20;
+    let sizes = |enlarged: Option<usize>, technique, first: usize| {
+        let (from, mut feeder) = io::pipe().unwrap();
+        fcntl_setpipe_size(&from, first).unwrap();
+        let feeding = std::thread::spawn(move || feeder.write_all(&content(ALL)));
+        let mut options = Options::new().technique(technique);
+        if let Some(bytes) = enlarged {
+            options = options.enlarge_pipe(bytes);
+        }
+        let (mut seen, mut early) = (0, 0);
+        let mut note = |bytes: u64| {
+            seen = fcntl_getpipe_size(&from).unwrap();
+            if bytes < 1 << 20 {
+                early = early.max(seen);
+            }
+            std::ops::ControlFlow::Continue(())
+        };
+        let (to, arrival) = output("file");
+        let copied = options.progress(&mut note).copy(&from, &to).unwrap();
+        feeding.join().unwrap().unwrap();
+        assert_eq!(copied.bytes, ALL as u64);
+        assert!(arrival.all() == content(ALL));
+        (early, seen)
+    };
+    for technique in [None, Some(Technique::Splice)] {
+        assert_eq!(sizes(Some(1 << 18), technique, 1 << 16), (1 << 16, 1 << 18));
+        assert_eq!(sizes(None, technique, 1 << 16), (1 << 16, 1 << 16));
+        assert_eq!(sizes(Some(1 << 16), technique, 1 << 18), (1 << 18, 1 << 18));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn more_than_a_call_moves_is_copied_whole() {
     let bytes = 2 * 0x7fff_f000 + 3;
     let file = rustix::fs::memfd_create("vectored", rustix::fs::MemfdFlags::CLOEXEC).unwrap();

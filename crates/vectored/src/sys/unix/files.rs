@@ -38,6 +38,14 @@ pub(crate) fn pipe_bytes(fd: BorrowedDescriptor<'_>) -> Option<usize> {
     rustix::pipe::fcntl_getpipe_size(fd).ok()
 }
 
+/// Enlarges a pipe that is smaller. One that the kernel refuses to enlarge stays as it is.
+#[cfg(target_os = "linux")]
+pub(crate) fn enlarge_pipe(fd: BorrowedDescriptor<'_>, bytes: usize) {
+    if pipe_bytes(fd).is_some_and(|now| now < bytes) {
+        let _ = rustix::pipe::fcntl_setpipe_size(fd, bytes);
+    }
+}
+
 /// The size of a pipe, where a program can ask for it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn pipe_bytes(_fd: BorrowedDescriptor<'_>) -> Option<usize> {
