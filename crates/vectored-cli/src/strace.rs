@@ -124,6 +124,55 @@ pub fn tracer_of_all_calls(log: &PipeWriter) -> Vec<String> {
     options.chain(into_pipe(log)).collect()
 }
 
+/// Words before a command that log its calls of these names into a pipe, each with its stack.
+#[cfg(target_os = "linux")]
+pub fn tracer_of_stacks(calls: &[String], log: &PipeWriter) -> Vec<String> {
+    let chosen = format!("trace={}", calls.join(","));
+    let options = [
+        STRACE,
+        "-D",
+        "-q",
+        "-f",
+        "-s0",
+        "-k",
+        "--seccomp-bpf",
+        "-e",
+        &chosen,
+    ];
+    let options = options.map(str::to_owned).into_iter();
+    options.chain(into_pipe(log)).collect()
+}
+
+/// What strace of this machine says of itself.
+fn version() -> io::Result<String> {
+    let output = Command::new(STRACE)
+        .arg("-V")
+        .stdin(Stdio::null())
+        .output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether strace shows stacks.
+pub fn shows_stacks() -> bool {
+    version().is_ok_and(|said| said.contains("stack-trace="))
+}
+
+/// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` stand for many.
+pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
+    for name in names.filter(|name| !matches!(*name, "total" | "reads" | "writes")) {
+        let mut asked = Command::new(STRACE);
+        asked.args(["-e", &format!("trace={name}"), "-V"]);
+        let asked = asked.stdin(Stdio::null()).output();
+        if !asked.context("cannot run strace")?.status.success() {
+            return Err(Failure::usage(format!(
+                "--fail-if-more-calls {name}: strace knows no such call on this machine; besides its names there are \
+                 'total', 'reads' and 'writes'"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// A pipe for a log.
 pub fn log_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;

@@ -110,6 +110,7 @@ pub use counts::{Counts, Skipped};
 pub use error::LogError;
 pub use event::Event;
 pub use files::{Item, read_logs};
+pub use line::stack::{frame, is_of_c_library};
 pub use reader::{ReadOptions, Reader};
 
 /// Compiles the example of the README.

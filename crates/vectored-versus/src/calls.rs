@@ -1,15 +1,17 @@
 //! The system calls of runs, by name, and the files that were run.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use vectored_report::sort::sort_by_key;
 use vectored_strace::Event;
 use vectored_strace::event::{Action, Direction};
 
-use crate::model::{Calls, FileUse, Range};
+use crate::model::{Calls, FileUse, GrownCall, Range};
 
-/// Calls whose number depends on timing: how often a program has to wait, or to try again.
-const WAITS: [&str; 24] = [
+/// Calls whose number depends on the scheduler: how often a thread has to wait, or to try again, or finds memory to give back.
+const WAITS: [&str; 25] = [
     "clock_nanosleep",
     "epoll_pwait",
     "epoll_pwait2",
@@ -20,6 +22,7 @@ const WAITS: [&str; 24] = [
     "io_getevents",
     "io_pgetevents",
     "io_uring_enter",
+    "madvise",
     "nanosleep",
     "pause",
     "poll",
@@ -35,6 +38,9 @@ const WAITS: [&str; 24] = [
     "waitid",
     "waitpid",
 ];
+
+/// The error of a transfer that would have to wait, and the end of the name under which such calls are listed.
+const WOULD_WAIT: &str = "EAGAIN";
 
 /// Ends of names of files that interpreters read as programs.
 const SCRIPTS: [&str; 22] = [
@@ -79,6 +85,7 @@ impl Counter {
             let path = String::from_utf8_lossy(path).into_owned();
             self.files.insert((path, how));
         };
+        let mut would_wait = false;
         match &event.action {
             // The end of a thread comes once as a call, and once more as `exited` or `killed`.
             Action::Signal | Action::Name { .. } => return,
@@ -114,6 +121,9 @@ impl Counter {
                 }
             }
             Action::Submit { .. } => self.submits = true,
+            Action::Transfer(transfer) if transfer.result == Err(WOULD_WAIT.as_bytes()) => {
+                would_wait = true;
+            }
             Action::Transfer(transfer) => {
                 let bytes = transfer.result.unwrap_or(0);
                 let (calls, all_bytes) = match transfer.direction {
@@ -126,7 +136,10 @@ impl Counter {
             _ => {}
         }
         if !event.name.is_empty() {
-            let name = String::from_utf8_lossy(event.name);
+            let mut name = String::from_utf8_lossy(event.name);
+            if would_wait {
+                name = format!("{name} {WOULD_WAIT}").into();
+            }
             match self.kinds.get_mut(&*name) {
                 Some(count) => *count += 1,
                 None => drop(self.kinds.insert(name.into_owned(), 1)),
@@ -140,7 +153,8 @@ impl Counter {
     }
 
     fn waits(&self) -> u64 {
-        WAITS.iter().filter_map(|name| self.kinds.get(*name)).sum()
+        let waits = self.kinds.iter().filter(|(name, _)| Calls::is_wait(name));
+        waits.map(|(_, count)| count).sum()
     }
 }
 
@@ -179,9 +193,23 @@ impl Calls {
         })
     }
 
-    /// Whether the number of calls of this name depends on timing.
+    /// Whether the number of calls of this name depends on the scheduler.
     pub fn is_wait(name: &str) -> bool {
-        WAITS.contains(&name)
+        WAITS.contains(&name) || name.ends_with(WOULD_WAIT)
+    }
+
+    /// The calls that the new command makes more of, the largest increase first. Waits are left out.
+    pub fn grown(old: &Calls, new: &Calls) -> Vec<GrownCall> {
+        let grown = new.kinds.iter().map(|(call, &new)| GrownCall {
+            call: call.clone(),
+            old: old.kinds.get(call).copied().unwrap_or_default(),
+            new,
+        });
+        let mut grown: Vec<GrownCall> = grown
+            .filter(|one| one.new.low > one.old.high && !Calls::is_wait(&one.call))
+            .collect();
+        sort_by_key(&mut grown, |one| Reverse(one.new.low - one.old.high));
+        grown
     }
 }
 
@@ -223,13 +251,17 @@ mod tests {
             low: count,
             high: count,
         };
-        assert_eq!(calls.calls, one(10));
-        assert_eq!(calls.waits, one(1));
-        assert_eq!((calls.reads, calls.read_bytes), (one(2), one(30)));
+        assert_eq!(calls.calls, one(9));
+        assert_eq!(calls.waits, one(2));
+        assert_eq!((calls.reads, calls.read_bytes), (one(1), one(30)));
         assert_eq!((calls.writes, calls.written_bytes), (one(2), one(21)));
         assert_eq!(calls.kinds["openat"], one(3));
         assert_eq!(calls.kinds["exit_group"], one(1));
-        assert_eq!(calls.kinds.len(), 8);
+        assert_eq!(
+            (calls.kinds["read"], calls.kinds["read EAGAIN"]),
+            (one(1), one(1))
+        );
+        assert_eq!(calls.kinds.len(), 9);
     }
 
     #[test]
@@ -240,8 +272,24 @@ mod tests {
         let calls = Calls::of_runs(&[counted(RUN), other]).unwrap();
         assert_eq!((calls.skipped_lines, calls.submits), (3, true));
         assert_eq!(calls.kinds["futex"], Range { low: 0, high: 1 });
-        assert_eq!(calls.calls, Range { low: 10, high: 10 });
+        assert_eq!(calls.calls, Range { low: 9, high: 9 });
         assert_eq!(Calls::of_runs(&[]), None);
+    }
+
+    #[test]
+    fn the_calls_that_grew_are_named_by_their_increase() {
+        let more = |call: &str, times| format!("1 {call}(1</w>) = 0\n").repeat(times);
+        let new = RUN.to_owned() + &more("fsync", 3) + &more("dup", 5) + &more("futex", 9);
+        let [old, new] = [RUN, &new].map(|log| Calls::of_runs(&[counted(log)]).unwrap());
+        let grown = Calls::grown(&old, &new).into_iter();
+        let grown: Vec<_> = grown
+            .map(|one| (one.call, one.old.low, one.new.low))
+            .collect();
+        assert_eq!(
+            grown,
+            [("dup".to_owned(), 0, 5), ("fsync".to_owned(), 0, 3)]
+        );
+        assert_eq!(Calls::grown(&new, &old), []);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! From runs to ratios with intervals, and to the exit status of a gate.
 
+use vectored_report::sort::sort;
 use vectored_report::words::count;
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
-use crate::model::{Calls, Change, Compared, Range, RuledLimit, Ruling, Run};
+use crate::model::{Calls, Change, Compared, GrownCall, Range, RuledLimit, Ruling, Run};
 
 /// Rounds that the interval of a ratio needs. Without one, a ratio says nothing.
 pub const LEAST_ROUNDS: usize = 6;
@@ -81,21 +82,23 @@ pub fn figures(old: &[Run], again: &[Run], new: &[Run]) -> Vec<Compared> {
 
 /// Compares the calls of counted runs.
 pub fn counts(old: &Calls, new: &Calls) -> Vec<Compared> {
-    let compared = COUNTS.map(|(name, of)| {
-        let (old, new) = (of(old), of(new));
-        let ratio = |new: u64, old: u64| (old > 0).then(|| new as f64 / old as f64);
-        let middle = |range: Range| (range.low as f64 + range.high as f64) / 2.0;
-        Compared {
-            figure: name.to_owned(),
-            old: middle(old),
-            new: middle(new),
-            ratio: (old.low > 0).then(|| middle(new) / middle(old)),
-            low: ratio(new.low, old.high),
-            high: ratio(new.high, old.low),
-            change: Change::of_ranges((old.low, old.high), (new.low, new.high)),
-        }
-    });
-    compared.into()
+    COUNTS
+        .map(|(name, of)| counted(name, of(old), of(new)))
+        .into()
+}
+
+fn counted(figure: &str, old: Range, new: Range) -> Compared {
+    let ratio = |new: u64, old: u64| (old > 0).then(|| new as f64 / old as f64);
+    let middle = |range: Range| (range.low as f64 + range.high as f64) / 2.0;
+    Compared {
+        figure: figure.to_owned(),
+        old: middle(old),
+        new: middle(new),
+        ratio: (old.low > 0).then(|| middle(new) / middle(old)),
+        low: ratio(new.low, old.high),
+        high: ratio(new.high, old.low),
+        change: Change::of_ranges((old.low, old.high), (new.low, new.high)),
+    }
 }
 
 /// The logarithms of the ratios; none if any figure is 0 or not known.
@@ -197,55 +200,139 @@ impl Ruled<'_> {
     }
 }
 
-/// The limits of time, calls and memory, each if it was set, applied to each command.
-pub fn rulings<'a>(
-    commands: impl IntoIterator<Item = Ruled<'a>>,
-    (slower, calls, memory): (Option<f64>, Option<f64>, Option<f64>),
-) -> Vec<RuledLimit> {
-    let limits = [
-        ("wall_ns", slower, "--fail-if-slower"),
-        ("calls", calls, "--fail-if-more-calls"),
-        ("reads", calls, "--fail-if-more-calls"),
-        ("writes", calls, "--fail-if-more-calls"),
-        ("peak_bytes", memory, "--fail-if-more-memory"),
-    ];
-    let mut all = Vec::new();
-    for command in commands {
-        for (figure, share, option) in limits {
-            let Some(share) = share else { continue };
-            let found = command.figures.iter().find(|one| one.figure == figure);
-            let calls = command.calls;
-            let of_calls = calls.and_then(|(old, new)| ruling_of_calls(figure, old, new, share));
-            let interval = found.filter(|found| found.low.is_some());
-            let of_figure =
-                || interval.map(|found| Ruling::of_ratio((found.low, found.high), share));
-            let ruling = of_calls.or_else(of_figure);
-            all.push(RuledLimit {
-                option: option.to_owned(),
-                share,
-                new: command.name.to_owned(),
-                figure: figure.to_owned(),
-                ruling: ruling.unwrap_or(Ruling::Undecided),
-                compared: found.cloned(),
-                unknown: ruling.map_or_else(|| command.unknown(figure), |_| String::new()),
-            });
+/// A limit of `--fail-if-more-calls`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallLimit {
+    /// What it limits: `total`, `reads`, `writes` or the name of a call. All calls, reads and writes, each by itself, without a name.
+    pub name: Option<String>,
+    /// The increase that it allows, as a share.
+    pub share: f64,
+}
+
+impl CallLimit {
+    /// The option with the name, and the figures that it limits.
+    fn figures(&self) -> (String, Vec<&str>) {
+        match self.name.as_deref() {
+            None => (MORE_CALLS.to_owned(), vec!["calls", "reads", "writes"]),
+            Some(name) => {
+                let figure = if name == "total" { "calls" } else { name };
+                (format!("{MORE_CALLS} {name}"), vec![figure])
+            }
         }
     }
-    all
+}
+
+const MORE_CALLS: &str = "--fail-if-more-calls";
+
+/// The limits that were set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits<'a> {
+    /// Of the wall time.
+    pub slower: Option<f64>,
+    /// Of calls.
+    pub calls: &'a [CallLimit],
+    /// Of the peak memory.
+    pub memory: Option<f64>,
+}
+
+/// The limits, applied to each command.
+pub fn rulings<'a>(
+    commands: impl IntoIterator<Item = Ruled<'a>>,
+    limits: Limits<'_>,
+) -> Vec<RuledLimit> {
+    let of_time = |figure, share: Option<f64>, option: &str| {
+        share.map(|share| (figure, share, option.to_owned()))
+    };
+    let mut all: Vec<(&str, f64, String)> = Vec::new();
+    all.extend(of_time("wall_ns", limits.slower, "--fail-if-slower"));
+    for limit in limits.calls {
+        let (option, figures) = limit.figures();
+        all.extend(
+            figures
+                .iter()
+                .map(|figure| (*figure, limit.share, option.clone())),
+        );
+    }
+    all.extend(of_time(
+        "peak_bytes",
+        limits.memory,
+        "--fail-if-more-memory",
+    ));
+    let commands = commands.into_iter();
+    let ruled = commands.flat_map(|command| {
+        let of_one = all.iter();
+        of_one.map(move |(figure, share, option)| ruled(&command, figure, *share, option))
+    });
+    ruled.collect()
+}
+
+fn ruled(command: &Ruled<'_>, figure: &str, share: f64, option: &str) -> RuledLimit {
+    let is_of_calls = option.starts_with(MORE_CALLS);
+    let both = command.calls.filter(|_| is_of_calls);
+    let of_call = || both.map(|(old, new)| counted(figure, range(old, figure), range(new, figure)));
+    let mut figures = command.figures.iter();
+    let found = figures.find(|one| one.figure == figure);
+    let found = found.cloned().or_else(of_call);
+    let interval = found.as_ref().filter(|found| found.low.is_some());
+    let of_figure = || interval.map(|found| Ruling::of_ratio((found.low, found.high), share));
+    let of_calls = both.map(|(old, new)| ruling_of_calls(figure, old, new, share));
+    let ruling = of_calls.or_else(of_figure);
+    let is_beyond = ruling == Some(Ruling::Beyond) && is_count(figure);
+    let grown = both.filter(|_| is_beyond);
+    RuledLimit {
+        option: option.to_owned(),
+        share,
+        new: command.name.to_owned(),
+        figure: figure.to_owned(),
+        ruling: ruling.unwrap_or(Ruling::Undecided),
+        compared: found,
+        unknown: ruling.map_or_else(|| command.unknown(figure), |_| String::new()),
+        grown: grown.map_or_else(Vec::new, |(old, new)| Calls::grown(old, new)),
+    }
+}
+
+/// The names of the calls that exceed limits: those with one of their own, and all that grew if all together do.
+pub fn beyond(limits: &[CallLimit], old: &Calls, new: &Calls) -> Vec<String> {
+    let grown: Vec<GrownCall> = Calls::grown(old, new);
+    let exceeded = limits.iter().flat_map(|limit| {
+        let (_, figures) = limit.figures();
+        let beyond = figures
+            .into_iter()
+            .filter(|figure| ruling_of_calls(figure, old, new, limit.share) == Ruling::Beyond);
+        beyond.collect::<Vec<&str>>()
+    });
+    let mut names: Vec<String> = Vec::new();
+    for figure in exceeded {
+        let of_all = grown.iter().map(|one| one.call.clone());
+        match is_count(figure) {
+            true => names.extend(of_all),
+            false => names.push(figure.to_owned()),
+        }
+    }
+    sort(&mut names);
+    names.dedup();
+    names
+}
+
+/// A count by its name in tables, or how many calls of this name there are.
+fn range(calls: &Calls, figure: &str) -> Range {
+    let of_many = COUNTS.iter().find(|(name, _)| *name == figure);
+    let of_kind = || calls.kinds.get(figure).copied().unwrap_or_default();
+    of_many.map_or_else(of_kind, |(_, of)| of(calls))
 }
 
 /// Whether the new command makes at most as many calls as the old one and this share of them. Counts that differ between runs
 /// of the old command depend on timing: the largest is the base.
-pub fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Option<Ruling> {
-    let (_, of) = COUNTS.iter().find(|(name, _)| *name == figure)?;
-    let (most, new) = (of(old).high as f64 * (1.0 + limit), of(new));
-    Some(if new.low as f64 > most {
+pub fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
+    let (old, new) = (range(old, figure), range(new, figure));
+    let most = old.high as f64 * (1.0 + limit);
+    if new.low as f64 > most {
         Ruling::Beyond
     } else if new.high as f64 <= most {
         Ruling::Within
     } else {
         Ruling::Undecided
-    })
+    }
 }
 
 #[cfg(test)]
@@ -429,16 +516,68 @@ mod tests {
             let (old, new) = (calls(old.0, old.1), calls(new.0, new.1));
             assert_eq!(writes(&old, &new).change, change);
             let ruled = ruling_of_calls("writes", &old, &new, 0.01);
-            assert_eq!(ruled, Some(ruling), "{:?} {:?}", old.writes, new.writes);
+            assert_eq!(ruled, ruling, "{:?} {:?}", old.writes, new.writes);
         }
         let less = writes(&calls(100, 110), &calls(10, 11));
         assert_eq!(
             [less.low, less.high],
             [10.0 / 110.0, 11.0 / 100.0].map(Some)
         );
-        assert_eq!(
-            ruling_of_calls("wall_ns", &calls(1, 1), &calls(1, 1), 0.01),
-            None
-        );
+    }
+
+    #[test]
+    fn a_call_with_a_limit_of_its_own_is_judged_by_itself() {
+        let calls = |total, write: u64, fsync: u64| {
+            let all = |count| Range {
+                low: count,
+                high: count,
+            };
+            let kinds = [
+                ("write".to_owned(), all(write)),
+                ("fsync".to_owned(), all(fsync)),
+            ];
+            Calls {
+                calls: all(total),
+                kinds: kinds.into(),
+                ..Calls::default()
+            }
+        };
+        let (old, new) = (calls(1000, 10, 0), calls(1005, 14, 1));
+        let command = Ruled {
+            name: "new",
+            figures: &counts(&old, &new),
+            calls: Some((&old, &new)),
+            rounds: 1,
+        };
+        let limit = |name: &str, share| CallLimit {
+            name: Some(name.to_owned()),
+            share,
+        };
+        let limits = [
+            limit("write", 0.5),
+            limit("fsync", 0.0),
+            limit("total", 0.01),
+            limit("dup", 0.0),
+        ];
+        let calls = Limits {
+            calls: &limits,
+            ..Limits::default()
+        };
+        let ruled = rulings([command], calls);
+        let found: Vec<_> = ruled.iter().map(|one| (&*one.option, one.ruling)).collect();
+        let expected = [
+            ("--fail-if-more-calls write", Ruling::Within),
+            ("--fail-if-more-calls fsync", Ruling::Beyond),
+            ("--fail-if-more-calls total", Ruling::Within),
+            ("--fail-if-more-calls dup", Ruling::Within),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(beyond(&limits, &old, &new), ["fsync"]);
+        let all = [CallLimit {
+            name: None,
+            share: 0.0,
+        }];
+        assert_eq!(beyond(&all, &old, &new), ["fsync", "write"]);
+        assert_eq!(beyond(&all, &new, &old), [""; 0]);
     }
 }

@@ -127,7 +127,7 @@ pub struct FailedRun {
 /// A limit of `--fail-if-…`, applied to one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuledLimit {
-    /// The option.
+    /// The option, with the name of a call if the limit is of it alone: `--fail-if-more-calls fsync`.
     pub option: String,
     /// The increase that it allows, as a share.
     pub share: f64,
@@ -141,6 +141,34 @@ pub struct RuledLimit {
     pub compared: Option<Compared>,
     /// If the limit is undecided for want of an interval: why there is none.
     pub unknown: String,
+    /// If a limit of all calls, of reads or of writes is exceeded: the calls that the new command makes more of, the largest
+    /// increase first.
+    #[serde(default)]
+    pub grown: Vec<GrownCall>,
+}
+
+/// A call that a new command makes more of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrownCall {
+    /// Its name.
+    pub call: String,
+    /// How many the old command makes.
+    pub old: Range,
+    /// How many the new command makes.
+    pub new: Range,
+}
+
+/// What calls of one name, if it made more of them than a limit allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallStack {
+    /// The name of the call.
+    pub call: String,
+    /// The functions, the outermost first.
+    pub frames: Vec<String>,
+    /// How many such calls the old command makes.
+    pub old: u64,
+    /// How many the new command makes.
+    pub new: u64,
 }
 
 /// One timed run.
@@ -175,7 +203,8 @@ pub struct Range {
 pub struct Calls {
     /// All calls except the waits.
     pub calls: Range,
-    /// Calls whose number depends on timing: `futex`, `poll`, `nanosleep` and others.
+    /// Calls whose number depends on the scheduler: `futex`, `poll`, `madvise` and others, and transfers that end with
+    /// `EAGAIN`. Reads and writes are without the latter.
     pub waits: Range,
     /// Calls that read bytes.
     pub reads: Range,
@@ -227,6 +256,12 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The figures.
     pub figures: Vec<Compared>,
+    /// If a limit of calls is exceeded: what makes the calls that grew, the largest increase first.
+    #[serde(default)]
+    pub stacks: Vec<CallStack>,
+    /// Why it is not known what makes them.
+    #[serde(default)]
+    pub no_stacks: String,
 }
 
 /// The value of [`Difference::of`] for exit statuses.

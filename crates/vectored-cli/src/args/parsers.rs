@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use vectored_machine::host::Pinning;
+use vectored_versus::judge::CallLimit;
 
 use crate::size_lists::{count, size};
 
@@ -141,6 +142,33 @@ pub fn pinning(text: &str) -> Result<Pinning, String> {
     }
 }
 
+/// Words for strace that are no names of calls, but of many.
+const CLASSES: [&str; 9] = [
+    "all", "desc", "file", "ipc", "memory", "network", "none", "process", "signal",
+];
+
+/// A limit of calls, as `1%`, `total=1%` or `fsync=0`.
+pub fn call_limit(text: &str) -> Result<CallLimit, String> {
+    let (name, of_name) = match text.split_once('=') {
+        Some((name, of_name)) => (Some(name.trim()), of_name.trim()),
+        None => (None, text),
+    };
+    let is_name = |name: &str| {
+        let is_of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        !name.is_empty() && name.chars().all(is_of_name) && !CLASSES.contains(&name)
+    };
+    if let Some(name) = name.filter(|name| !is_name(name)) {
+        return Err(format!(
+            "'{name}' is no name of a call: write, for example, write=0,fsync=0,total=1%"
+        ));
+    }
+    let share = share(of_name)?;
+    Ok(CallLimit {
+        name: name.map(str::to_owned),
+        share,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +195,26 @@ mod tests {
         // Only forms that would be accepted are suggested.
         assert!(share("20").unwrap_err().ends_with("write 20% or 0.2"));
         assert!(share("150").unwrap_err().ends_with("write 150%"));
+    }
+
+    #[test]
+    fn limits_of_calls_have_names_or_none() {
+        let limit = |name: Option<&str>, share| CallLimit {
+            name: name.map(str::to_owned),
+            share,
+        };
+        assert_eq!(call_limit("1%"), Ok(limit(None, 0.01)));
+        assert_eq!(call_limit("fsync = 0"), Ok(limit(Some("fsync"), 0.0)));
+        for (text, words) in [
+            ("=1%", "'' is no name of a call"),
+            ("file=0", "'file' is no name of a call"),
+            ("write>1=0", "'write>1' is no name"),
+            ("write=5", "write 5% or 0.05"),
+            ("write=", "for example 5% or 0.05"),
+        ] {
+            let refused = call_limit(text).unwrap_err();
+            assert!(refused.contains(words), "{refused}");
+        }
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use vectored_versus::judge::CallLimit;
 
 use super::output::{OutputArgs, SavingArgs};
-use super::parsers::{budget, one_count, share, whole_number};
+use super::parsers::{budget, call_limit, one_count, share, whole_number};
 
 pub const VERSUS_ABOUT: &str = "\
 Compare two commands: their time, memory, system calls and output
@@ -39,6 +40,8 @@ Examples:
           Prove that an edit pays
   vectored versus --fail-if-more-calls 1% './prog.old data' './prog data'
           Fail if the new program makes more system calls
+  vectored versus --fail-if-more-calls write=0,fsync=0,total=2% './prog.old data' './prog data'
+          Fail if it makes one write or fsync more, or 2 % more calls in all
   vectored versus --shell sh 'sort a | uniq' 'sort -u a'
           Compare pipelines
   vectored versus --same out './copy.old in out' './copy in out'
@@ -144,11 +147,19 @@ pub struct VersusArgs {
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
     pub fail_if_slower: Option<f64>,
 
-    /// The same for the number of all system calls, of reads and of writes
+    /// The same for system calls: SHARE for all of them, reads and writes, or NAME=SHARE for calls of one name
     ///
-    /// Each of the three has the limit. That of `vectored compare` counts only calls that move bytes.
-    #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]
-    pub fail_if_more_calls: Option<f64>,
+    /// For example 1%, or write=0,fsync=0,total=1%. A SHARE without a name limits three numbers, each by itself: 'total', which
+    /// is all calls except those that depend on the scheduler, 'reads' and 'writes'. These three are names, and so are
+    /// all system calls. That of `vectored compare` counts only calls that move bytes.
+    #[arg(
+        long,
+        value_name = "LIMIT",
+        value_parser = call_limit,
+        value_delimiter = ',',
+        allow_hyphen_values = true
+    )]
+    pub fail_if_more_calls: Vec<CallLimit>,
 
     /// The same for the peak memory
     #[arg(long, value_name = "SHARE", value_parser = share, allow_hyphen_values = true)]

@@ -8,7 +8,7 @@ use vectored_report::{Document, Ruling, csv_of, json};
 use vectored_results::model::Results;
 use vectored_results::report;
 use vectored_results::stats::compare;
-use vectored_versus::judge::rulings;
+use vectored_versus::judge::{CallLimit, Limits, rulings};
 use vectored_versus::report::{
     CommandChange, compare_versus, limits_in_words, versus_comparison_document,
 };
@@ -124,7 +124,14 @@ fn two_versus(args: &CompareArgs) -> Result<Shown, Failure> {
     let [earlier, later] = one_a_side(args, "versus", "", ResultName::load_versus)?;
     let mut comparison = compare_versus(&earlier, &later);
     let commands = comparison.new.iter().map(CommandChange::ruled);
-    let limits = (args.fail_if_slower, args.fail_if_more_calls, None);
+    let calls = args
+        .fail_if_more_calls
+        .map(|share| CallLimit { name: None, share });
+    let limits = Limits {
+        slower: args.fail_if_slower,
+        calls: calls.as_slice(),
+        memory: None,
+    };
     comparison.limits = rulings(commands, limits);
     Ok(Shown {
         document: versus_comparison_document(&comparison),

@@ -12,11 +12,11 @@ use rustix::fs::major;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, json};
-use vectored_versus::judge::{Ruled, rulings};
+use vectored_versus::judge::{Limits, Ruled, rulings};
 use vectored_versus::model::{
-    Comparison, RuledLimit, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
+    Comparison, RuledLimit, Ruling, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
 };
-use vectored_versus::report::{document, failures, limits_in_words};
+use vectored_versus::report::{document, failures, limits_in_words, stacks_in_words};
 
 use crate::args::{StdoutTo, VersusArgs};
 use crate::commands::compare::ruled;
@@ -44,8 +44,13 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let mut outputs = Outputs::check(&args.output, &inputs)?;
     outputs.details = args.details;
     let tracing = strace::check().map_err(|failure| format!("{:#}", failure.error));
-    if let (Err(why), Some(_)) = (&tracing, args.fail_if_more_calls) {
-        return Err(anyhow::anyhow!("--fail-if-more-calls cannot be decided: {why}").into());
+    let of_calls = &args.fail_if_more_calls;
+    match &tracing {
+        Err(why) if !of_calls.is_empty() => {
+            return Err(anyhow::anyhow!("--fail-if-more-calls cannot be decided: {why}").into());
+        }
+        Ok(()) => strace::check_calls(of_calls.iter().filter_map(|limit| limit.name.as_deref()))?,
+        Err(_) => {}
     }
     let plan = plan(args, tracing.is_ok())?;
     let store = Store::open(args.saving.no_save)?;
@@ -145,6 +150,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         ignore_output: args.ignore_output,
         ignore_failure: args.ignore_failure,
         is_traced,
+        limits: args.fail_if_more_calls.clone(),
         seed: fastrand::u64(..),
     })
 }
@@ -211,11 +217,11 @@ fn limits(args: &VersusArgs, result: &Versus) -> Vec<RuledLimit> {
         calls: result.old.calls.as_ref().zip(one.side.calls.as_ref()),
         rounds: result.old.runs.len(),
     });
-    let limits = (
-        args.fail_if_slower,
-        args.fail_if_more_calls,
-        args.fail_if_more_memory,
-    );
+    let limits = Limits {
+        slower: args.fail_if_slower,
+        calls: &args.fail_if_more_calls,
+        memory: args.fail_if_more_memory,
+    };
     rulings(commands, limits)
 }
 
@@ -248,5 +254,8 @@ fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode
             code: DIFFERENT,
         });
     }
-    ruled(&limits_in_words(&result.limits, "old"), is_read)
+    let mut limits = limits_in_words(&result.limits, "old");
+    let stacks = result.new.iter().filter_map(stacks_in_words);
+    limits.extend(stacks.map(|text| (Ruling::Beyond, text)));
+    ruled(&limits, is_read)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Read as _, Seek};
+use std::io::{self, BufReader, PipeReader, Read as _, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -13,10 +13,12 @@ use vectored_machine::platform::command_run::{LEFT_BEHIND_LIMIT, RunError, run};
 use vectored_report::words::{enumerated, grouped};
 use vectored_strace::Reader;
 use vectored_versus::model::{Difference, File as RunFile, Stdout};
-use vectored_versus::{Captured, Counter, Varying, capture, difference, sum, varying};
+use vectored_versus::{
+    Captured, Counter, Stacks, Varying, capture, difference, stacks, sum, varying,
+};
 
-use super::command::{Program, Surroundings};
-use crate::strace::{log_pipe, tracer_of_all_calls};
+use super::command::{Program, Surroundings, discarded};
+use crate::strace::{log_pipe, tracer_of_all_calls, tracer_of_stacks};
 
 /// Lines that vary and are named; more are counted.
 const NAMED_LINES: usize = 5;
@@ -150,6 +152,35 @@ pub fn observe(program: &Program, counting: &Counting<'_>) -> Result<Observed, R
         status,
         outputs,
         counter,
+    })
+}
+
+/// Runs a command under `strace -k`, and counts the stacks of these calls.
+pub fn observe_stacks(
+    program: &Program,
+    calls: &[String],
+    counting: &Counting<'_>,
+) -> Result<Stacks, RunError> {
+    let unread = || failed("the log of strace cannot be read");
+    let (reader, writer) = log_pipe().map_err(unread())?;
+    let mut words = tracer_of_stacks(calls, &writer);
+    words.extend(program.words.iter().cloned());
+    let command = counting.surroundings.command(&words);
+    let mut command = command.map_err(failed("its standard input cannot be opened"))?;
+    let stdout = discarded(counting.stdout);
+    command.stdout(stdout.map_err(failed("no file or pipe can be made for its output"))?);
+    thread::scope(|scope| {
+        let found = started(scope, || stacks(BufReader::new(reader)))?;
+        let ended = run(
+            command,
+            counting.limit,
+            LEFT_BEHIND_LIMIT,
+            counting.is_stopped,
+        );
+        drop(writer);
+        let found = joined(found).map_err(unread());
+        ended?;
+        found
     })
 }
 

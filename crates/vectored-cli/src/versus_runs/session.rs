@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::fmt::Display;
-use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -11,14 +10,16 @@ use rustix::io::Errno;
 use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
 use vectored_report::sort::sort;
 use vectored_versus::ends::{RunEnd, failed, usual};
+use vectored_versus::judge::CallLimit;
 use vectored_versus::model::{
-    Calls, Comparison, Difference, EXIT_STATUS, Phase, Run, Side, Stdout, Versus,
+    Calls, Comparison, Difference, EXIT_STATUS, File, FileUse, Phase, Run, Side, Stdout, Versus,
 };
-use vectored_versus::{Counter, Varying, judge};
+use vectored_versus::{Counter, Stacks, Varying, grown_stacks, judge};
 
 use super::command::{Program, Surroundings, discarded, does_nothing};
 use super::counted::{
-    Counting, Observed, Unstable, differences, files, name_of, observe, unstable, unstable_in_words,
+    Counting, Observed, Unstable, differences, files, name_of, observe, observe_stacks, unstable,
+    unstable_in_words,
 };
 use super::restored::Restored;
 use super::run_end::{errors_file, last_error, run_end};
@@ -26,6 +27,7 @@ use crate::command_signals::end_in_words;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
+use crate::strace::shows_stacks;
 use crate::terminal::print_message;
 
 /// A counted run may take this many times as long as an untraced one: strace takes 50 µs for a call, or more on a busy
@@ -61,6 +63,8 @@ pub struct Plan {
     pub ignore_failure: bool,
     /// Whether strace works here.
     pub is_traced: bool,
+    /// If one is exceeded, the stacks of the calls that grew are counted.
+    pub limits: Vec<CallLimit>,
     pub seed: u64,
 }
 
@@ -141,7 +145,7 @@ struct Session<'a> {
     /// How the runs of each command ended so far.
     ends: Vec<Vec<RunEnd>>,
     /// Standard error of the run that is not counted; `None` where it is discarded.
-    errors: Option<File>,
+    errors: Option<std::fs::File>,
     /// The files of `--same`.
     restored: Vec<Restored>,
 }
@@ -166,7 +170,58 @@ impl Session<'_> {
         let timed = self.rounds();
         self.judge_ends();
         self.judge();
-        timed
+        timed?;
+        self.count_stacks(longest)
+    }
+
+    /// Where a limit of calls is exceeded, fills in what makes the calls that grew.
+    fn count_stacks(&mut self, longest: Duration) -> Result<(), Halt> {
+        for index in 0..self.result.new.len() {
+            let Versus { old, new, .. } = &*self.result;
+            let one = &new[index].side;
+            let both = old.calls.as_ref().zip(one.calls.as_ref());
+            let grown = both.map_or_else(Vec::new, |(old, new)| {
+                judge::beyond(&self.plan.limits, old, new)
+            });
+            if grown.is_empty() {
+                continue;
+            }
+            let is_script = |file: &File| file.as_what == FileUse::Script;
+            let why = if one.files.iter().any(is_script) {
+                Some("an interpreter makes them, whose stacks do not show what its script does")
+            } else if !shows_stacks() {
+                Some("strace of this machine was built without stacks (-k)")
+            } else {
+                None
+            };
+            if let Some(why) = why {
+                self.result.new[index].no_stacks = why.to_owned();
+                continue;
+            }
+            let old = self.stacks(0, &grown, longest)?;
+            let new = self.stacks(index + 1, &grown, longest)?;
+            self.result.new[index].stacks = grown_stacks(&old, &new);
+        }
+        Ok(())
+    }
+
+    /// The stacks of these calls in one run of a command.
+    fn stacks(
+        &mut self,
+        index: usize,
+        calls: &[String],
+        longest: Duration,
+    ) -> Result<Stacks, Halt> {
+        self.prepare(index)?;
+        let program = &self.plan.programs[index];
+        self.bar.show_waiting(&format!(
+            "looking for what makes the calls of {}",
+            program.name
+        ));
+        let is_stopped = || self.is_stopped();
+        let counting = self.counting(longest, &is_stopped);
+        let found = observe_stacks(program, calls, &counting);
+        found.map_err(|error| Halt::new(format!("{}, under strace -k", in_words(program)), error))
     }
 
     /// Fills in how the commands end, and which runs failed. Returns whether one did.
@@ -357,6 +412,17 @@ impl Session<'_> {
         }
     }
 
+    fn counting<'b>(&'b self, longest: Duration, is_stopped: &'b dyn Fn() -> bool) -> Counting<'b> {
+        Counting {
+            surroundings: &self.plan.surroundings,
+            stdout: self.plan.stdout,
+            same: &self.plan.same,
+            is_traced: self.plan.is_traced,
+            limit: self.limit().map(|limit| limit.max(longest * TRACED_FACTOR)),
+            is_stopped,
+        }
+    }
+
     /// A counted run.
     fn observe(
         &mut self,
@@ -365,16 +431,9 @@ impl Session<'_> {
         is_first: bool,
     ) -> Result<Observed, Halt> {
         self.prepare(index)?;
-        let plan = self.plan;
-        let program = &plan.programs[index];
-        let counting = Counting {
-            surroundings: &plan.surroundings,
-            stdout: plan.stdout,
-            same: &plan.same,
-            is_traced: plan.is_traced,
-            limit: self.limit().map(|limit| limit.max(longest * TRACED_FACTOR)),
-            is_stopped: &self.is_stopped_or_told(program, is_first),
-        };
+        let program = &self.plan.programs[index];
+        let is_stopped = self.is_stopped_or_told(program, is_first);
+        let counting = self.counting(longest, &is_stopped);
         self.bar
             .show_waiting(&format!("counting the calls of {}", program.name));
         let what = in_words(program);

@@ -203,6 +203,8 @@ versus true a;·b => 2: cannot run 'a; b' | has a ; for one: add --shell sh, or 
 versus --rounds 0 true true => 2: --rounds
 versus --rounds 1 --budget 1s true true => 2: --rounds | --budget
 versus --working-dir nowhere true true => 2: --working-dir 'nowhere' is no directory
+versus --fail-if-more-calls fsnyc=0 true true => 2: fsnyc: strace knows no such call | 'total'
+versus --fail-if-more-calls write=5 true true => 2: write 5% or 0.05
 versus --same a --output a true true => 2: is also an input
 advise => 2: trace.log | -- COMMAND
 advise -- => 2: trace.log | -- COMMAND

@@ -1,13 +1,13 @@
 //! Stack frames (`-k`), one a line after a call.
 
 /// The frame in a line such as ` > /usr/bin/cat(main+0x10) [0x2345]`.
-pub(crate) fn frame(line: &[u8]) -> Option<&[u8]> {
+pub fn frame(line: &[u8]) -> Option<&[u8]> {
     let frame = line.strip_prefix(b" >")?.trim_ascii();
     (!frame.is_empty()).then_some(frame)
 }
 
 /// Whether a frame is in the C library, the loader or the vDSO, which make calls on behalf of their callers.
-pub(crate) fn is_of_c_library(frame: &[u8]) -> bool {
+pub fn is_of_c_library(frame: &[u8]) -> bool {
     let object = frame.split(|byte| *byte == b'(').next().unwrap_or_default();
     let name = object
         .rsplit(|byte| *byte == b'/')

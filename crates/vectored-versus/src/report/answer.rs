@@ -5,11 +5,17 @@ use vectored_report::words::{count, enumerated, grouped};
 
 use crate::judge::{is_count, too_few_rounds};
 use crate::model::{
-    Calls, Change, Compared, Comparison, Phase, Range, RuledLimit, Ruling, Side, Versus,
+    Calls, Change, Compared, Comparison, GrownCall, Phase, Range, RuledLimit, Ruling, Side, Versus,
 };
 
 /// Rounds in which a command failed and that are named.
 const SHOWN_ROUNDS: usize = 5;
+
+/// Calls that grew and are named.
+const SHOWN_CALLS: usize = 4;
+
+/// Stacks that are named.
+const SHOWN_STACKS: usize = 3;
 
 /// The largest difference of times that are called equal, as a share.
 const EQUAL_WITHIN: f64 = 0.1;
@@ -195,7 +201,11 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
         let RuledLimit {
             new, option, share, ..
         } = &limits[0];
-        let limit = format!("{option} {}% against {base}", (share * 1e4).round() / 100.0);
+        let sign = if option.contains(' ') { '=' } else { ' ' };
+        let limit = format!(
+            "{option}{sign}{}% against {base}",
+            (share * 1e4).round() / 100.0
+        );
         let shown = limits.iter().filter(|limit| limit.ruling == worst);
         let shown = shown.map(|limit| {
             let figure = match &*limit.figure {
@@ -204,6 +214,12 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
                 "peak_bytes" => "peak memory",
                 figure => figure,
             };
+            if let (Some(of), true) = (
+                &limit.compared,
+                limit.option.ends_with(&format!(" {figure}")),
+            ) {
+                return format!("{} instead of {}", whole(of.new), whole(of.old));
+            }
             let ratio = limit.compared.as_ref().and_then(ratio_in_words);
             match (ratio, worst, &*limit.unknown) {
                 (_, Ruling::Undecided, unknown) if !unknown.is_empty() => unknown.to_owned(),
@@ -219,7 +235,11 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
         };
         let text = match worst {
             Ruling::Within => format!("{new} is within the limit of {limit}"),
-            Ruling::Beyond => format!("{new} is beyond the limit of {limit}: {shown}"),
+            Ruling::Beyond => {
+                let grown = limits.iter().map(|limit| grown_in_words(&limit.grown));
+                let grown = grown.max_by_key(String::len).unwrap_or_default();
+                format!("{new} is beyond the limit of {limit}: {shown}{grown}")
+            }
             Ruling::Undecided => {
                 let remedy = if limits.iter().any(is_wide) {
                     format!("; {MORE_ROUNDS}")
@@ -232,6 +252,46 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
         (worst, text)
     };
     of_one.map(sentence).collect()
+}
+
+/// `; more are write (1,012 instead of 12) and fsync (3 instead of 2)`.
+fn grown_in_words(grown: &[GrownCall]) -> String {
+    let named = grown.iter().take(SHOWN_CALLS);
+    let named = named.map(|one| {
+        format!(
+            "{} ({} instead of {})",
+            one.call,
+            range(one.new),
+            range(one.old)
+        )
+    });
+    let mut named: Vec<String> = named.collect();
+    if grown.len() > SHOWN_CALLS {
+        named.push(count(grown.len() - SHOWN_CALLS, "other call"));
+    }
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!("; more are {}", enumerated(&named))
+    }
+}
+
+/// What makes the calls of a command that exceed limits: `1,000 more calls of write come from main > save > flush`.
+pub fn stacks_in_words(of: &Comparison) -> Option<String> {
+    let name = &of.side.name;
+    if !of.no_stacks.is_empty() {
+        return Some(format!(
+            "what makes the calls of {name} that grew is not known: {}",
+            of.no_stacks
+        ));
+    }
+    let shown = of.stacks.iter().take(SHOWN_STACKS);
+    let shown = shown.map(|one| {
+        let more = grouped(one.new - one.old);
+        format!("{more} of {} from {}", one.call, one.frames.join(" > "))
+    });
+    let shown: Vec<String> = shown.collect();
+    (!shown.is_empty()).then(|| format!("more calls of {name}: {}", enumerated(&shown)))
 }
 
 /// Limits in the answer.
@@ -279,6 +339,10 @@ pub(super) fn range(of: Range) -> String {
     } else {
         format!("{} to {}", grouped(of.low), grouped(of.high))
     }
+}
+
+fn whole(count: f64) -> String {
+    grouped(count.round() as u64)
 }
 
 /// The ratio and its interval: `0.812 [0.790, 0.838]`.

@@ -5,7 +5,9 @@ mod comparison;
 mod document;
 mod saved;
 
-pub use crate::report::answer::{answer, failures, limits_in_words, ratio_in_words};
+pub use crate::report::answer::{
+    answer, failures, limits_in_words, ratio_in_words, stacks_in_words,
+};
 pub use crate::report::comparison::{
     CommandChange, VersusComparison, compare_versus, versus_comparison_document,
 };

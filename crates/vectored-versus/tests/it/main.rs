@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use vectored_report::{Document, TerminalOptions, csv_of, html, json, markdown, parse, terminal};
-use vectored_versus::judge;
+use vectored_versus::judge::{self, CallLimit, Limits};
 use vectored_versus::model::{
     Calls, Change, Compared, Comparison, Difference, FailedRun, File, FileUse, Phase, Range,
     Ruling, Run, Side, VERSUS_SCHEMA, Versus,
@@ -170,6 +170,10 @@ fn ruled<'a>(versus: &'a Versus, new: &'a Comparison) -> judge::Ruled<'a> {
     }
 }
 
+fn of_all(share: f64) -> CallLimit {
+    CallLimit { name: None, share }
+}
+
 /// A result with all that may be said.
 fn spoiled() -> Versus {
     let mut spoiled = result();
@@ -211,7 +215,11 @@ fn spoiled() -> Versus {
     spoiled.new.push(untimed);
     spoiled.limits = judge::rulings(
         spoiled.new.iter().map(|one| ruled(&spoiled, one)),
-        (Some(-0.5), Some(0.01), Some(0.0)),
+        Limits {
+            slower: Some(-0.5),
+            calls: &[of_all(0.01)],
+            memory: Some(0.0),
+        },
     );
     spoiled
 }
@@ -415,7 +423,16 @@ fn an_undecided_limit_has_its_own_reason() {
         (one.low, one.high) = (Some(0.5), Some(2.0));
         result
     };
-    let (time, memory) = ((Some(0.1), None, None), (None, None, Some(0.1)));
+    let none = Limits::default();
+    let slower = Some(0.1);
+    let (time, memory) = (
+        Limits { slower, ..none },
+        Limits {
+            memory: slower,
+            ..none
+        },
+    );
+    let calls = [of_all(0.1)];
     let more = "[0.500, 2.000] times the time; use more rounds, by --rounds or --budget";
     for (result, limits, words) in [
         (
@@ -435,7 +452,10 @@ fn an_undecided_limit_has_its_own_reason() {
         ),
         (
             with(40, None),
-            (None, Some(0.1), None),
+            Limits {
+                calls: &calls,
+                ..none
+            },
             "beyond it: the calls were not counted",
         ),
         (wide(with(40, None), "wall_ns"), time, more),
