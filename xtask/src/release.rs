@@ -124,18 +124,29 @@ fn check_address(address: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Checks the workflows for GitHub Actions, and the one in `docs/prove-it.md`: each action is named by its commit, and the syntax
-/// is right. The latter by actionlint, which Go builds from its source if it is missing.
+/// Where the documentation has users put a copy of the action.
+const COPY_OF_ACTION: &str = "./.github/actions/vectored";
+
+/// Checks the action, the workflows for GitHub Actions, and those in `docs/prove-it.md`: each action of others is named by its commit,
+/// and the syntax and inputs are right. The latter by actionlint, which Go builds from its source if it is missing.
 pub fn workflow() -> Result<()> {
     let page = fs::read_to_string(root().join("docs/prove-it.md"))?;
-    let block = page.split("```yaml\n").nth(1).context("it has no block")?;
-    let documented = root().join("target/steps/documented.yml");
-    fs::write(&documented, block.split("```").next().unwrap_or_default())?;
-    let mut workflows = vec![documented];
+    let mut workflows = Vec::new();
+    for (number, block) in page.split("```yaml\n").skip(1).enumerate() {
+        let documented = root().join(format!("target/steps/documented-{number}.yml"));
+        let block = block.split("```").next().unwrap_or_default();
+        fs::write(&documented, block.replace(COPY_OF_ACTION, "./"))?;
+        workflows.push(documented);
+    }
+    ensure!(
+        workflows.len() == 2,
+        "docs/prove-it.md has {} workflows",
+        workflows.len()
+    );
     for entry in fs::read_dir(root().join(".github/workflows"))? {
         workflows.push(entry?.path());
     }
-    for path in &workflows {
+    for path in workflows.iter().chain([&root().join("action.yml")]) {
         if let Some(line) = unpinned(&fs::read_to_string(path)?) {
             let fault = format!("names an action without its commit: `{line}`");
             bail!(

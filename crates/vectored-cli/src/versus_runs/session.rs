@@ -187,14 +187,12 @@ impl Session<'_> {
                 continue;
             }
             let is_script = |file: &File| file.as_what == FileUse::Script;
-            let why = if one.files.iter().any(is_script) {
-                Some("an interpreter makes them, whose stacks do not show what its script does")
-            } else if !shows_stacks() {
-                Some("strace of this machine was built without stacks (-k)")
-            } else {
-                None
-            };
-            if let Some(why) = why {
+            // An interpreter's stacks do not show what its script does.
+            if one.files.iter().any(is_script) {
+                continue;
+            }
+            if !shows_stacks() {
+                let why = "strace of this machine was built without stacks (-k)";
                 self.result.new[index].no_stacks = why.to_owned();
                 continue;
             }

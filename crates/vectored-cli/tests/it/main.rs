@@ -4,6 +4,8 @@
 //! invented machine, and real runs are only asked whether they keep their
 //! promises.
 
+#[cfg(target_os = "linux")]
+mod action;
 mod advise;
 mod cluster;
 mod completions;

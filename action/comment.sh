@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Writes $RUNNER_TEMP/vectored/result/comment.md as one comment on the pull request, or into the comment that is there.
+# The file comes from a job that ran the code of the pull request: it is only text here.
+set -euo pipefail
+file=$RUNNER_TEMP/vectored/result/comment.md
+mark="<!-- vectored versus: ${NAME//[^A-Za-z0-9 ._-]/} -->"
+# The artifact does not say which pull request it belongs to: the event does.
+number=$(gh api --method GET "repos/$GITHUB_REPOSITORY/pulls" -f state=open -f head="$HEAD_OWNER:$HEAD_BRANCH" \
+    --jq ".[] | select(.head.sha == \"${HEAD_SHA//[^0-9a-f]/}\") | .number")
+if [ -z "$number" ]; then
+    echo "no open pull request has the commit $HEAD_SHA: no comment"
+    exit 0
+fi
+body=$(mktemp)
+trap 'rm "$body"' EXIT
+# Nobody is notified by a name in it, and GitHub takes 65,536 characters.
+{
+    echo "$mark"
+    head -c 60000 "$file" | iconv -c -f UTF-8 -t UTF-8 | sed 's/@/@\xe2\x80\x8b/g'
+} >"$body"
+own=$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$number/comments" \
+    --jq ".[] | select(.user.type == \"Bot\" and (.body | startswith(\"$mark\"))) | .id" | head -n 1)
+if [ -n "$own" ]; then
+    gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$own" -F body=@"$body" --silent
+else
+    gh api --method POST "repos/$GITHUB_REPOSITORY/issues/$number/comments" -F body=@"$body" --silent
+fi
