@@ -61,6 +61,9 @@ pub struct RunOptions {
     pub budget_s: f64,
     /// Whether runs that failed are used like others.
     pub ignore_failure: bool,
+    /// Whether all timed runs had the same environment, and not a variable of another random length each.
+    #[serde(default)]
+    pub same_layout: bool,
 }
 
 /// Where the standard output of timed runs goes.

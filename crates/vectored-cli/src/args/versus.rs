@@ -140,6 +140,13 @@ pub struct VersusArgs {
     #[arg(long)]
     pub ignore_failure: bool,
 
+    /// Give all timed runs the same environment
+    ///
+    /// By default each has a variable VECTORED_PADDING of another random length, so that the place of the stack, which may decide
+    /// how fast a program is, is noise, and no difference between commands.
+    #[arg(long)]
+    pub same_layout: bool,
+
     /// Exit with status 3 if a new command takes longer than OLD by more than SHARE, for example 3% or 0.03
     ///
     /// It does if the whole interval of the ratio is above the limit. If the limit lies within the

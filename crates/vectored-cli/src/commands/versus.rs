@@ -151,6 +151,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         ignore_failure: args.ignore_failure,
         is_traced,
         limits: args.fail_if_more_calls.clone(),
+        same_layout: args.same_layout,
         seed: fastrand::u64(..),
     })
 }
@@ -193,6 +194,7 @@ fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
             prepare: args.prepare.clone(),
             budget_s: args.budget.as_secs_f64(),
             ignore_failure: args.ignore_failure,
+            same_layout: args.same_layout,
         },
         old: sides.next().unwrap_or_default(),
         new: sides

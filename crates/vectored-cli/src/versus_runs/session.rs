@@ -43,6 +43,12 @@ const COUNTED_RUNS: u64 = 2;
 /// What this process may grow by during the rounds.
 const GROWTH_BYTES: u64 = 512 << 10;
 
+/// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that its length moves all that
+/// is on the stack. Without it, a command may be slower only because its name is longer.
+const PADDING: &str = "VECTORED_PADDING";
+
+const PAGE_BYTES: usize = 4096;
+
 /// Why a command may never end, and the remedy.
 const SERVICE: &str = "a service does not end: start it and its client in one script";
 
@@ -65,6 +71,8 @@ pub struct Plan {
     pub is_traced: bool,
     /// If one is exceeded, the stacks of the calls that grew are counted.
     pub limits: Vec<CallLimit>,
+    /// Whether all timed runs have the same environment.
+    pub same_layout: bool,
     pub seed: u64,
 }
 
@@ -84,6 +92,7 @@ pub fn measure(
         result,
         ends: plan.programs.iter().map(|_| Vec::new()).collect(),
         errors: errors_file(),
+        random: fastrand::Rng::with_seed(plan.seed),
         restored: Vec::new(),
     };
     let measured = match &plan.setup {
@@ -146,6 +155,7 @@ struct Session<'a> {
     ends: Vec<Vec<RunEnd>>,
     /// Standard error of the run that is not counted; `None` where it is discarded.
     errors: Option<std::fs::File>,
+    random: fastrand::Rng,
     /// The files of `--same`.
     restored: Vec<Restored>,
 }
@@ -333,6 +343,9 @@ impl Session<'_> {
         let mut command = command.map_err(io("its standard input cannot be opened"))?;
         let stdout = discarded(self.plan.stdout);
         command.stdout(stdout.map_err(io("no file or pipe can be made for its output"))?);
+        if phase == Phase::Timed && !self.plan.same_layout {
+            command.env(PADDING, "x".repeat(self.random.usize(..PAGE_BYTES)));
+        }
         let errors = self.errors.as_ref();
         if let Some(file) = errors.and_then(|errors| errors.try_clone().ok()) {
             command.stderr(file);
@@ -491,7 +504,6 @@ impl Session<'_> {
     fn rounds(&mut self) -> Result<(), Halt> {
         let plan = self.plan;
         let floor = self.memory_floor();
-        let mut random = fastrand::Rng::with_seed(plan.seed);
         // The old command runs twice.
         let commands = plan.programs.len() + 1;
         let mut order: Vec<usize> = (0..commands).collect();
@@ -504,7 +516,7 @@ impl Session<'_> {
         while outcome.is_ok() && !self.is_over(&rounds, longest_round, budget) {
             // The reverse order of the round before, so that each command has each place as often as its mirror image.
             if rounds.len().is_multiple_of(2) {
-                random.shuffle(&mut order);
+                self.random.shuffle(&mut order);
             } else {
                 order.reverse();
             }

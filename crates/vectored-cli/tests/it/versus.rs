@@ -451,6 +451,29 @@ fn each_command_may_have_a_preparation_of_its_own() {
 }
 
 #[test]
+fn each_timed_run_has_an_environment_of_another_length() {
+    needs_strace!();
+    let writes = "echo ${#VECTORED_PADDING} >> lengths";
+    for (options, are_equal) in [(&[][..], false), (&["--same-layout"], true)] {
+        let bench = bench();
+        let words = [options, &["--shell=sh", writes, writes]].concat();
+        stdout_of(&mut versus(&bench, "4", &words));
+        let lengths = fs::read_to_string(bench.work().join("lengths")).unwrap();
+        let lengths: Vec<usize> = lengths.lines().map(|line| line.parse().unwrap()).collect();
+        // Two counted runs of each, then three runs a round.
+        let (counted, timed) = lengths.split_at(4);
+        assert_eq!((counted, timed.len()), (&[0; 4][..], 12));
+        assert_eq!(
+            timed.iter().all(|length| *length == 0),
+            are_equal,
+            "{timed:?}"
+        );
+        assert!(timed.iter().all(|length| *length < 4096), "{timed:?}");
+        assert_eq!(bench.only_result()["options"]["same_layout"], are_equal);
+    }
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_measured() {
     needs_strace!();
     let bench = bench();
