@@ -26,7 +26,7 @@ use vectored_measure::measure::{check_directory, measure_prices};
 use vectored_report::visible;
 use vectored_results::model::Target;
 use vectored_strace::event::Action;
-use vectored_strace::{Counts, Reader};
+use vectored_strace::{Counts, Event, Reader};
 
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -186,58 +186,91 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
 
 /// Reads the log of a command while it runs.
 pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed, Failure> {
-    let mut analysis = Analysis::new(options);
+    let mut follower = Follower::new(options);
+    follower.begin_here();
     let mut reader = Reader::new(log);
-    let standard = (io::stdin(), io::stdout(), io::stderr());
-    let standard = [standard.0.as_fd(), standard.1.as_fd(), standard.2.as_fd()];
-    for (number, own) in standard.into_iter().enumerate() {
-        let descriptor = format!("/proc/self/fd/{number}");
-        if look(descriptor.as_bytes()).is_some_and(|seen| seen.is_fifo)
-            && let Ok(name) = fs::read_link(&descriptor)
-        {
-            analysis.name_fifo(name.as_os_str().as_bytes());
-        }
-        if fcntl_getfl(own).is_ok_and(|flags| !flags.contains(OFlags::APPEND)) {
-            analysis.own_standard(number);
+    while let Some(event) = reader.next().context("cannot read the log of strace")? {
+        follower.follow(&event);
+    }
+    Ok(follower.finish(&reader.counts()))
+}
+
+/// Hands events to the advisor, and notes what else they show.
+pub struct Follower {
+    analysis: Analysis,
+    programs: HashSet<Vec<u8>>,
+    numbers: Option<Range<u32>>,
+    accepted: u64,
+    connected: u64,
+}
+
+impl Follower {
+    /// Nothing is known.
+    pub fn new(options: Options) -> Follower {
+        Follower {
+            analysis: Analysis::new(options),
+            programs: HashSet::new(),
+            numbers: None,
+            accepted: 0,
+            connected: 0,
         }
     }
-    // strace shows other characters as escapes. Without this, an open of a relative path shows the folder.
-    let here = env::current_dir().unwrap_or_default();
-    let here = here.as_os_str().as_bytes();
-    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !b"\"\\<>".contains(byte);
-    if here.iter().all(is_plain) {
-        analysis.begin_in(here);
+
+    /// Notes what a command inherits from this process.
+    pub fn begin_here(&mut self) {
+        let standard = (io::stdin(), io::stdout(), io::stderr());
+        let standard = [standard.0.as_fd(), standard.1.as_fd(), standard.2.as_fd()];
+        for (number, own) in standard.into_iter().enumerate() {
+            let descriptor = format!("/proc/self/fd/{number}");
+            if look(descriptor.as_bytes()).is_some_and(|seen| seen.is_fifo)
+                && let Ok(name) = fs::read_link(&descriptor)
+            {
+                self.analysis.name_fifo(name.as_os_str().as_bytes());
+            }
+            if fcntl_getfl(own).is_ok_and(|flags| !flags.contains(OFlags::APPEND)) {
+                self.analysis.own_standard(number);
+            }
+        }
+        // strace shows other characters as escapes. Without this, an open of a relative path shows the folder.
+        let here = env::current_dir().unwrap_or_default();
+        let here = here.as_os_str().as_bytes();
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !b"\"\\<>".contains(byte);
+        if here.iter().all(is_plain) {
+            self.analysis.begin_in(here);
+        }
     }
-    let cannot = "cannot read the log of strace";
-    let mut programs = HashSet::new();
-    let mut numbers: Option<Range<u32>> = None;
-    let (mut accepted, mut connected) = (0_u64, 0_u64);
-    while let Some(event) = reader.next().context(cannot)? {
+
+    /// Takes the next event.
+    pub fn follow(&mut self, event: &Event<'_>) {
         let thread = event.thread;
-        let known = numbers.get_or_insert(thread..thread);
+        let known = self.numbers.get_or_insert(thread..thread);
         *known = thread.min(known.start)..known.end.max(thread.saturating_add(1));
         if let Action::Execute { program } = event.action {
-            let program = analysis.path_of(thread, program);
-            if !programs.contains(&program) {
+            let program = self.analysis.path_of(thread, program);
+            if !self.programs.contains(&program) {
                 if let Some(runtime) = runtime_of(&unescaped(&program)) {
-                    analysis.name_runtime(&program, runtime);
+                    self.analysis.name_runtime(&program, runtime);
                 }
-                programs.insert(program);
+                self.programs.insert(program);
             }
         }
         match event.action {
-            Action::Socket { from: Some(_), .. } => accepted += 1,
-            Action::Connect { .. } => connected += 1,
+            Action::Socket { from: Some(_), .. } => self.accepted += 1,
+            Action::Connect { .. } => self.connected += 1,
             _ => {}
         }
-        analysis.follow(&event);
+        self.analysis.follow(event);
     }
-    Ok(Observed {
-        programs,
-        accepts: accepted > connected,
-        numbers: numbers.unwrap_or_default(),
-        ..Observed::new(analysis, &reader.counts())
-    })
+
+    /// What was observed, with the counts of a log.
+    pub fn finish(self, counts: &Counts) -> Observed {
+        Observed {
+            programs: self.programs,
+            accepts: self.accepted > self.connected,
+            numbers: self.numbers.unwrap_or_default(),
+            ..Observed::new(self.analysis, counts)
+        }
+    }
 }
 
 /// The runtime of an executable file, as far as the file tells.

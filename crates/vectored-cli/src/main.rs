@@ -15,6 +15,8 @@ mod copying;
 mod documented_tests;
 mod failure;
 mod interrupt;
+#[cfg(unix)]
+mod live;
 mod measure_plan;
 mod notes;
 mod output_file;

@@ -21,7 +21,7 @@ pub struct Event<'a> {
     /// Duration of the call (`-T`), in ns. It includes the work of strace.
     pub took_ns: Option<u64>,
     /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread; empty for
-    /// [`Action::Name`].
+    /// [`Action::Name`], and for what a source other than a log knows of a process that ran before: that is no call.
     pub name: &'a [u8],
     /// The effect of the call.
     pub action: Action<'a>,

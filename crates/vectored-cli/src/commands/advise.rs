@@ -1,5 +1,6 @@
 //! `vectored advise`.
 
+use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,16 +12,19 @@ use vectored_advise::model::Advisory;
 use vectored_advise::report::{
     advice_comparison_document, compare_advice, document, is_worth_an_edit,
 };
+use vectored_live::Target;
 use vectored_report::{Block, Sentence, Tone, csv_of, json};
+use vectored_strace::Counts;
 
 use crate::advise_pipeline::{
-    Costs, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
+    Costs, Follower, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
 };
-use crate::args::AdviseArgs;
+use crate::args::{AdviseArgs, Source};
 use crate::command_signals::{CommandSignals, Stage, end_in_words};
 use crate::commands::outputs::Outputs;
 use crate::commands::proof::{Input, Ran, proof};
 use crate::failure::Failure;
+use crate::live;
 use crate::notes::Notes;
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
@@ -34,10 +38,11 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         quiet: args.saving.quiet,
     };
     // clap would ask for a log only.
-    if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() {
+    let is_watch = !args.pid.is_empty() || args.cgroup.is_some();
+    if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() && !is_watch {
         return Err(Failure::usage(
             "neither a log nor a command is given: name a log of strace (vectored advise \
-             trace.log), or a command to run (vectored advise -- COMMAND)",
+             trace.log), a command to run (vectored advise -- COMMAND), or a running process (vectored advise -p PID)",
         ));
     }
     let mut outputs = Outputs::check(&args.output, &inputs(args)?)?;
@@ -57,6 +62,16 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         let loaded = args.merge.iter().map(ResultName::load_advisory);
         let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;
         (merged(loaded, &costs, started_at), None, 0)
+    } else if is_watch {
+        let (observed, sources) = watch_processes(args, &notes)?;
+        let facts = RunFacts {
+            sources,
+            is_command: false,
+            started_at,
+            was_left: false,
+            failed: None,
+        };
+        (conclude(observed, &costs, facts, &notes), None, 0)
     } else if args.command.is_empty() {
         let observed = follow_logs(&args.trace, options(args))?;
         let sources = args.trace.iter().map(|path| path.display().to_string());
@@ -69,7 +84,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         };
         (conclude(observed, &costs, facts, &notes), None, 0)
     } else {
-        let ran = run_command(args, &notes)?;
+        let ran = if is_live(args) { run_live(args, &notes)? } else { run_command(args, &notes)? };
         let facts = RunFacts {
             sources: vec![in_one_line(args)],
             is_command: true,
@@ -104,10 +119,15 @@ fn options(args: &AdviseArgs) -> Options {
         max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
         buffer_bytes: args.buffer,
         // Calls that are not traced here cannot matter.
-        shows_all: !args.command.is_empty(),
-        deflates: true,
+        shows_all: args.trace.is_empty(),
+        deflates: !is_live(args),
         look: Some(look),
     }
+}
+
+/// Whether calls come from programs in the kernel, so that their times are true.
+fn is_live(args: &AdviseArgs) -> bool {
+    args.live || args.source == Some(Source::Live) || !args.pid.is_empty() || args.cgroup.is_some()
 }
 
 fn in_one_line(args: &AdviseArgs) -> String {
@@ -164,6 +184,48 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
         failed: (!status.success()).then(|| end_in_words(status)),
         code: strace::exit_code(status),
     })
+}
+
+/// Runs the command and watches it by programs in the kernel.
+fn run_live(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure> {
+    strace::find(&args.command[0])?;
+    let signals = CommandSignals::watch()?;
+    let mut follower = Follower::new(options(args));
+    follower.begin_here();
+    let (_, status, was_left) = live::run(&args.command, &signals, *notes, &mut |event| {
+        follower.follow(event);
+    })?;
+    if was_left {
+        notes.note("stopped waiting for processes that the command left running");
+    }
+    signals.enter(Stage::After, 0);
+    Ok(CommandOutcome {
+        observed: follower.finish(&Counts::default()),
+        was_left,
+        failed: (!status.success()).then(|| end_in_words(status)),
+        code: strace::exit_code(status),
+    })
+}
+
+/// Watches running processes. Returns what was observed, and of what.
+fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<String>), Failure> {
+    let target = match &args.cgroup {
+        Some(folder) => Target::Cgroup(folder),
+        None => Target::Processes(&args.pid),
+    };
+    let name = |process: &u32| {
+        let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+        format!("process {process} ({})", name.trim())
+    };
+    let sources = match &args.cgroup {
+        Some(folder) => vec![format!("cgroup {}", folder.display())],
+        None => args.pid.iter().map(name).collect(),
+    };
+    let mut follower = Follower::new(options(args));
+    live::watch(&target, args.watch_for, *notes, &mut |event| {
+        follower.follow(event);
+    })?;
+    Ok((follower.finish(&Counts::default()), sources))
 }
 
 /// The input files.

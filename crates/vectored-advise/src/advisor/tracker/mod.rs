@@ -227,7 +227,8 @@ impl Tracker {
         let is_call = match event.action {
             Action::Exit { .. } => matches!(event.name, b"exit" | b"exit_group"),
             Action::Signal => false,
-            _ => true,
+            // What a source knows of a process that ran before has no name.
+            _ => !event.name.is_empty(),
         };
         self.calls += u64::from(is_call);
         self.note_time(event);

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* What `vectored advise` needs of system calls, recorded at their exit.
+ *
+ * Each CPU has a ring of slots of 64 bytes in an array that user space maps. Programs of tracepoints run with preemption off,
+ * so a ring has one producer. A record is a slot; the slots after it hold texts and lists. The time of entry is not taken: how
+ * long the thread was off its CPU (sched_switch) tells how long a call waited. Needs BTF, and Linux 5.8 or later. */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <stdbool.h>
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+/* The kernel's structures, as far as they are read. arm64 was only compiled, never run. */
+#if defined(__TARGET_ARCH_arm64)
+struct pt_regs { u64 regs[31], sp, pc, pstate, orig_x0; int syscallno; } __attribute__((preserve_access_index));
+#define NUMBER(r) (r)->syscallno
+#define FIRST(r) (r)->orig_x0
+#define ARGUMENT(r, n) (r)->regs[n]
+#define IP(r) (r)->pc
+#define SP(r) (r)->sp
+#define FP(r) (r)->regs[29]
+#else
+struct pt_regs { u64 bp, r10, r9, r8, dx, si, di, orig_ax, ip, sp; } __attribute__((preserve_access_index));
+#define NUMBER(r) (r)->orig_ax
+#define FIRST(r) (r)->di
+#define ARGUMENT_1 si
+#define ARGUMENT_2 dx
+#define ARGUMENT_3 r10
+#define ARGUMENT_4 r8
+#define ARGUMENT_5 r9
+#define ARGUMENT(r, n) (r)->ARGUMENT_##n
+#define IP(r) (r)->ip
+#define SP(r) (r)->sp
+#define FP(r) (r)->bp
+#endif
+#define RELOCATED __attribute__((preserve_access_index))
+struct ns_common { u32 inum; } RELOCATED;
+struct pid_namespace { struct ns_common ns; } RELOCATED;
+struct upid { int nr; struct pid_namespace *ns; } RELOCATED;
+struct pid { u32 level; struct upid numbers[1]; } RELOCATED;
+struct files_struct;
+typedef struct { int counter; } atomic_t;
+struct signal_struct { atomic_t live; u32 flags; } RELOCATED;
+struct sched_entity { u64 sum_exec_runtime; } RELOCATED;
+struct task_struct {
+	int pid, tgid, exit_code;
+	struct sched_entity se;
+	struct files_struct *files;
+	struct signal_struct *signal;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
+} RELOCATED;
+struct linux_binprm { const char *filename; } RELOCATED;
+
+/* The numbers below are repeated in src/record.rs and src/calls.rs. */
+enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP };
+/* What a call needs beyond its first four arguments. DROP: it can neither move bytes nor be a barrier. */
+enum class {
+	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, IOV, IOV2, MESSAGE, MESSAGES, SENDTO, INTS0, INTS3,
+	SPLICE, MMAP, ADDRESS1, INFO2, OPEN_HOW, RING, STAT_FD, STAT_PATH, STAT_AT, STATX, CONTROL_FIFTH,
+};
+struct record { u64 end_ns; u32 waited_us, thread, process; u16 number, what; s64 result; int a0; u32 stack; u64 a1, a2, a3; };
+struct slot { u64 words[8]; };
+_Static_assert(sizeof(struct record) == 64, "one slot");
+/* Calls in a row of one thread on one descriptor, without a wait or another call between, within one tick: their results. */
+#define RUN_CALLS 40
+struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns; int a0; u32 stack; u16 calls, unused; u32 asked; u16 results[RUN_CALLS]; };
+_Static_assert(sizeof(struct run) == 128, "two slots");
+#define WHAT(kind, extension) ((kind) << 12 | (extension))
+#define TEXT_SLOTS 66 /* PATH_MAX, 63 bytes a slot */
+#define LIST_SLOTS 256 /* 1,024 entries of 16 bytes */
+#define MOST_SLOTS 300
+
+const volatile u32 slots_log2 = 16, stack_every = 64;
+/* The inode of the namespace of processes whose numbers are told; 0 for those of the kernel. */
+const volatile u32 namespace_inode;
+/* The cgroup whose processes are wanted, with those below it; 0: those in `wanted` alone. */
+const volatile u64 cgroup;
+const volatile u8 class_of[512];
+/* A change makes each CPU ask again whether its thread is wanted. */
+u32 generation = 1;
+
+/* By the kernel's number of the process. */
+struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, u32); } wanted SEC(".maps");
+/* Processes to be wanted, by their number in the namespace. */
+struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 16384); __type(key, u32); __type(value, u32); } starts SEC(".maps");
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct slot); } ring SEC(".maps");
+/* The state of a CPU. User space writes `tail` alone. `lost` and `told` count calls. */
+struct cpu {
+	u64 head, lost, told, unused[5];
+	u64 tail, unused2[7];
+	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 unused3[3];
+	struct run run;
+	u8 seen[256];
+};
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct cpu); } cpus SEC(".maps");
+struct off { u64 since, sum; };
+struct { __uint(type, BPF_MAP_TYPE_LRU_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, struct off); } offs SEC(".maps");
+/* Copies of the top of user stacks with the registers that unwinding by .eh_frame needs: 256 for each CPU. */
+#define STACK_BYTES (4096 - 48)
+struct sample { u64 serial, ip, sp, bp, code, instruction; u8 stack[STACK_BYTES]; };
+struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct sample); } samples SEC(".maps");
+/* Where CPython keeps the running frame of a thread, by version: `kind` 0 by a `_PyCFrame` (3.11, 3.12), 1 without (from 3.13). */
+struct python { u64 heads; u32 threads, native_id, next, cframe, current, code, instruction, kind; };
+/* By the process, as user space numbers it. */
+struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4096); __type(key, u32); __type(value, struct python); } pythons SEC(".maps");
+
+#define INLINE static __always_inline
+
+INLINE struct cpu *this_cpu(void)
+{
+	u32 at = bpf_get_smp_processor_id();
+	return bpf_map_lookup_elem(&cpus, &at);
+}
+
+INLINE struct slot *slot_at(u64 n)
+{
+	u32 at = (bpf_get_smp_processor_id() << slots_log2) + ((u32)n & ((1u << slots_log2) - 1));
+	return bpf_map_lookup_elem(&ring, &at);
+}
+
+INLINE void publish(struct cpu *cpu, u32 slots)
+{
+	__asm__ volatile("" ::: "memory"); /* x86 keeps the order of stores; arm64 needs a release here. */
+	*(volatile u64 *)&cpu->head = cpu->head + slots;
+}
+
+/* Whether the ring has room for a record; otherwise these calls are lost. The first record after a loss says so before it. */
+INLINE bool room(struct cpu *cpu, u32 calls)
+{
+	if (cpu->head + MOST_SLOTS - *(volatile u64 *)&cpu->tail > (1ull << slots_log2)) { cpu->lost += calls; return false; }
+	if (cpu->lost != cpu->told) {
+		struct record *gap = (void *)slot_at(cpu->head);
+		if (!gap) return false;
+		gap->end_ns = bpf_ktime_get_ns();
+		gap->what = WHAT(GAP, 0);
+		gap->a1 = cpu->lost - cpu->told;
+		cpu->told = cpu->lost;
+		publish(cpu, 1);
+	}
+	return true;
+}
+
+/* Copies a string, 63 bytes a slot. Returns the slots used. */
+INLINE u32 text(u64 from, const char *s, bool user)
+{
+	u32 used = 0;
+	for (u32 i = 0; i < TEXT_SLOTS; i++) {
+		struct slot *to = slot_at(from + i);
+		if (!to) break;
+		long n = user ? bpf_probe_read_user_str(to, 64, s + 63 * i) : bpf_probe_read_kernel_str(to, 64, s + 63 * i);
+		if (n < 0) { to->words[0] = 0; n = 1; }
+		used++;
+		if (n < 64) break;
+	}
+	return used;
+}
+
+INLINE u32 bytes(u64 from, u64 address, u64 length)
+{
+	u32 used = 0;
+	for (u32 i = 0; i < LIST_SLOTS; i++) {
+		if (64 * i >= length) break;
+		struct slot *to = slot_at(from + i);
+		if (!to) break;
+		if (bpf_probe_read_user(to, 64, (void *)(address + 64 * i))) {
+			/* It may end near the end of a mapping. */
+			u64 rest = length - 64 * i;
+			if (rest < 64 && !bpf_probe_read_user(to, rest & 63, (void *)(address + 64 * i))) used++;
+			break;
+		}
+		used++;
+	}
+	return used;
+}
+
+/* Sends the open run of this CPU. */
+INLINE void flush(struct cpu *cpu, u64 now)
+{
+	u32 calls = cpu->run.calls;
+	if (!calls) return;
+	if (room(cpu, calls)) {
+		u64 span = now - cpu->run.end_ns;
+		cpu->run.span_ns = span > ~0u ? ~0u : span;
+		struct slot *one = slot_at(cpu->head), *two = slot_at(cpu->head + 1);
+		if (one && two) { *one = *(struct slot *)&cpu->run; *two = *((struct slot *)&cpu->run + 1); publish(cpu, 2); }
+	}
+	cpu->run.calls = 0;
+}
+
+/* The number of a process or thread in the namespace of the watcher; 0 if it has none there. */
+INLINE u32 number_in(struct pid *pid, u32 kernel)
+{
+	if (!namespace_inode) return kernel;
+	u32 level = BPF_CORE_READ(pid, level);
+	for (u32 i = 0; i < 8; i++) {
+		if (i > level) break;
+		struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid);
+		if (BPF_CORE_READ(at, ns, ns.inum) == namespace_inode) return BPF_CORE_READ(at, nr);
+	}
+	return 0;
+}
+
+/* The number of a thread and of its process in that namespace. */
+INLINE void numbers_of(struct task_struct *task, u32 *thread, u32 *process)
+{
+	*thread = number_in(BPF_CORE_READ(task, thread_pid), BPF_CORE_READ(task, pid));
+	*process = number_in(BPF_CORE_READ(task, group_leader, thread_pid), BPF_CORE_READ(task, tgid));
+}
+
+INLINE bool is_wanted(u32 process)
+{
+	return bpf_map_lookup_elem(&wanted, &process) != 0;
+}
+
+INLINE void want(u32 process)
+{
+	u32 one = 1;
+	bpf_map_update_elem(&wanted, &process, &one, BPF_ANY);
+	__sync_fetch_and_add(&generation, 1);
+}
+
+INLINE bool is_in_cgroup(void)
+{
+	for (int level = 0; level < 24; level++) {
+		u64 one = bpf_get_current_ancestor_cgroup_id(level);
+		if (!one || one == cgroup) return one != 0;
+	}
+	return false;
+}
+
+/* Whether the calls of the current thread are wanted, with its numbers. */
+INLINE void look_up(struct cpu *cpu, u64 id)
+{
+	u32 tgid = id >> 32, tid = id;
+	if (cpu->id != id) cpu->waited_us = 0;
+	cpu->id = id;
+	cpu->generation = generation;
+	bool is = is_wanted(tgid);
+	struct task_struct *task = (void *)bpf_get_current_task();
+	if (!is && cgroup && is_in_cgroup()) { want(tgid); is = true; }
+	if (!is && namespace_inode) {
+		u32 number = number_in(BPF_CORE_READ(task, group_leader, thread_pid), tgid);
+		if (bpf_map_lookup_elem(&starts, &number)) { want(tgid); is = true; }
+	}
+	cpu->is_wanted = is;
+	if (!is) return;
+	numbers_of(task, &cpu->thread, &cpu->process);
+	struct off *off = bpf_map_lookup_elem(&offs, &tid);
+	if (off && off->sum) { cpu->waited_us = off->sum / 1000 > ~0u ? ~0u : off->sum / 1000; off->sum = 0; }
+}
+
+/* A record of this thread, but for what its kind adds; 0 if there is no room. It is to be published. */
+INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u16 what)
+{
+	flush(cpu, now);
+	if (!room(cpu, 1)) return 0;
+	struct record *r = (void *)slot_at(cpu->head);
+	if (!r) return 0;
+	r->end_ns = now; r->waited_us = 0; r->thread = thread; r->process = process; r->number = 0; r->what = what;
+	r->result = 0; r->a0 = 0; r->stack = 0; r->a1 = 0; r->a2 = 0; r->a3 = 0;
+	return r;
+}
+
+INLINE u64 word(u64 address) { u64 w = 0; bpf_probe_read_user(&w, 8, (void *)address); return w; }
+
+/* The running frame of CPython, by the thread states of its first interpreter. */
+INLINE void python_frame(struct sample *s, u32 thread, u32 process)
+{
+	s->code = 0;
+	struct python *p = bpf_map_lookup_elem(&pythons, &process);
+	if (!p) return;
+	u64 state = word(word(p->heads) + p->threads);
+	for (int i = 0; i < 64 && state; i++) {
+		if (word(state + p->native_id) == thread) break;
+		state = word(state + p->next);
+	}
+	if (!state) return;
+	u64 frame = p->kind ? word(state + p->current) : word(word(state + p->cframe) + p->current);
+	s->code = word(frame + p->code);
+	s->instruction = word(frame + p->instruction);
+}
+
+/* Takes a sample of the stack, and returns its number from 1 on, or 0. */
+INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs)
+{
+	u32 n = cpu->samples++ & 0x7fffffff, place = (bpf_get_smp_processor_id() << 8) + (n & 255);
+	struct sample *s = bpf_map_lookup_elem(&samples, &place);
+	if (!s) return 0;
+	s->serial = 0;
+	s->ip = IP(regs); s->sp = SP(regs); s->bp = FP(regs); /* arm64: also the link register */
+	python_frame(s, cpu->thread, cpu->process);
+	/* The stack may end earlier. */
+	if (bpf_probe_read_user(s->stack, STACK_BYTES, (void *)s->sp) && bpf_probe_read_user(s->stack, 1024, (void *)s->sp))
+		bpf_probe_read_user(s->stack, 256, (void *)s->sp);
+	__asm__ volatile("" ::: "memory");
+	*(volatile u64 *)&s->serial = n + 1;
+	return n + 1;
+}
+
+/* Adds what the call needs beyond its first four arguments, and returns the slots after the record. */
+INLINE u32 extend(struct record *r, u64 next, u8 class, struct pt_regs *regs)
+{
+	u64 a0 = FIRST(regs), a1 = r->a1, a2 = r->a2, a3 = r->a3;
+	u32 used = 0;
+	u64 path = 0, second = 0, list = 0, list_bytes = 0;
+	switch (class) {
+	case PATH0: path = a0; break;
+	case PATH1: path = a1; break;
+	case PATH4: path = ARGUMENT(regs, 4); break;
+	case OPEN_HOW: path = a1; bpf_probe_read_user(&r->a2, 8, (void *)a2); break;
+	case PATHS01: path = a0; second = a1; break;
+	case PATHS02: path = a0; second = a2; break;
+	case PATHS13: path = a1; second = a3; break;
+	case STAT_FD: list = a1; list_bytes = 64; break;
+	case STAT_PATH: path = a0; list = a1; list_bytes = 64; break;
+	case STAT_AT: path = a1; list = a2; list_bytes = 64; break;
+	case STATX: path = a1; list = ARGUMENT(regs, 4); list_bytes = 64; bpf_probe_read_user(&r->a3, 8, (void *)(list + 136)); break;
+	case IOV2: r->a1 = ARGUMENT(regs, 5); list = a1; list_bytes = a2 * 16; break;
+	case IOV: list = a1; list_bytes = a2 * 16; break;
+	case MESSAGES: list = a1; list_bytes = r->result > 0 ? r->result * 64 : 0; break;
+	case MESSAGE: {
+		struct { u64 name, name_bytes, list, entries, control, control_bytes; } m = {};
+		if (bpf_probe_read_user(&m, sizeof m, (void *)a1)) { r->a1 = ~0ull; r->a3 = 0; break; }
+		r->a1 = m.entries; r->a3 = (m.name != 0) | (m.control_bytes != 0) << 1;
+		list = m.list; list_bytes = m.entries * 16; break; }
+	case SENDTO: r->a1 = ARGUMENT(regs, 4) != 0; break;
+	case INTS0: bpf_probe_read_user(&r->a2, 8, (void *)a0); break;
+	case INTS3: bpf_probe_read_user(&r->a3, 8, (void *)a3); break;
+	case SPLICE: r->a1 = ARGUMENT(regs, 4); break;
+	case MMAP: r->a0 = ARGUMENT(regs, 4); r->a1 = ARGUMENT(regs, 5); break;
+	case ADDRESS1: list = a1; list_bytes = 28; break;
+	case INFO2: bpf_probe_read_user(&r->a1, 4, (void *)(a2 + 16)); break;
+	case RING: bpf_probe_read_user(&r->a1, 4, (void *)(a1 + 8)); break;
+	}
+	if (list_bytes) used = bytes(next, list, list_bytes);
+	/* A `stat` that failed shows nothing. */
+	if (class >= STAT_FD && class <= STATX && !used) {
+		struct slot *to = slot_at(next);
+		if (to) { *to = (struct slot){}; used = 1; }
+	}
+	if (path) used += text(next + used, (void *)path, true);
+	if (second) used += text(next + used, (void *)second, true);
+	return used;
+}
+
+SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	if (!cpu) return 0;
+	u64 id = bpf_get_current_pid_tgid();
+	if (cpu->id != id || cpu->generation != generation) look_up(cpu, id);
+	if (!cpu->is_wanted) return 0;
+	struct pt_regs *regs = (void *)ctx[0];
+	u32 number = NUMBER(regs);
+	u8 class = class_of[number & 511];
+	if (class == DROP) return 0;
+	u64 a0 = FIRST(regs), a2 = ARGUMENT(regs, 2);
+	s64 result = ctx[1];
+	bool joins = (class == READ || (class == WRITE && result == (s64)a2)) && result > 0 && result < 65536 && a2 < 1ull << 32;
+	u64 tick = bpf_jiffies64();
+	struct run *run = &cpu->run;
+	if (joins && run->calls && run->number == number && run->a0 == (int)a0 && (class == WRITE || run->asked == a2) && cpu->tick == tick) {
+		u32 n = run->calls;
+		if (n < RUN_CALLS) { run->results[n] = result; run->calls = n + 1; return 0; }
+	}
+	u64 now = bpf_ktime_get_ns();
+	flush(cpu, now);
+	/* The stack of the first of every 64 calls or runs that are alike. */
+	u32 stack = 0;
+	if (stack_every && result > 0) {
+		u64 alike = id * 0x9e3779b97f4a7c15ull ^ ((u64)number << 40) ^ ((u64)(u32)a0 << 20) ^ (result < 4096 ? result : 4096);
+		alike *= 0xff51afd7ed558ccdull;
+		u8 *seen = &cpu->seen[alike >> 56];
+		if ((*seen)++ % stack_every == 0) stack = sample(cpu, regs);
+	}
+	u32 waited_us = cpu->waited_us;
+	cpu->waited_us = 0;
+	if (joins) {
+		run->end_ns = now; run->waited_us = waited_us; run->thread = cpu->thread; run->process = cpu->process;
+		run->number = number; run->what = WHAT(RUN, 1); run->a0 = a0; run->stack = stack; run->asked = a2; run->results[0] = result;
+		cpu->tick = tick;
+		__asm__ volatile("" ::: "memory"); /* User space reads an open run. */
+		*(volatile u16 *)&run->calls = 1;
+		return 0;
+	}
+	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0);
+	if (!r) return 0;
+	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack;
+	r->a1 = ARGUMENT(regs, 1); r->a2 = a2; r->a3 = ARGUMENT(regs, 3);
+	u32 used = class > WRITE ? extend(r, cpu->head + 1, class, regs) : 0;
+	r->what = WHAT(CALL, used);
+	publish(cpu, 1 + used);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork") int on_fork(u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	u32 from = parent->tgid, to = child->tgid;
+	if (!is_wanted(from)) return 0;
+	if (from != to) want(to);
+	struct cpu *cpu = this_cpu();
+	if (!cpu) return 0;
+	u32 thread, process, child_thread, child_process;
+	numbers_of(parent, &thread, &process);
+	numbers_of(child, &child_thread, &child_process);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(FORK, 0));
+	if (!r) return 0;
+	r->a0 = child_thread; r->a1 = from == to; r->a2 = parent->files == child->files; r->a3 = child_process;
+	publish(cpu, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	if (!is_wanted(task->tgid)) return 0;
+	struct linux_binprm *program = (void *)ctx[2];
+	struct cpu *cpu = this_cpu();
+	if (!cpu) return 0;
+	u32 thread, process;
+	numbers_of(task, &thread, &process);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0);
+	if (!r) return 0;
+	cpu->id = 0; /* The thread that called it may have taken over another number. */
+	r->a0 = ctx[1];
+	u32 used = text(cpu->head + 1, program->filename, false);
+	r->what = WHAT(EXEC, used);
+	publish(cpu, 1 + used);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit") int on_end(u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	u32 tgid = task->tgid, tid = task->pid;
+	if (!is_wanted(tgid)) return 0;
+	bool is_last = task->signal->live.counter == 0;
+	bpf_map_delete_elem(&offs, &tid);
+	if (is_last) bpf_map_delete_elem(&wanted, &tgid);
+	struct cpu *cpu = this_cpu();
+	if (!cpu) return 0;
+	u32 thread, process;
+	numbers_of(task, &thread, &process);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0));
+	if (!r) return 0;
+	r->a0 = task->exit_code; r->a1 = is_last; r->a2 = task->signal->flags; r->result = task->se.sum_exec_runtime;
+	publish(cpu, 1);
+	return 0;
+}
+
+SEC("tp_btf/signal_deliver") int on_signal(u64 *ctx)
+{
+	u64 id = bpf_get_current_pid_tgid();
+	if (!is_wanted(id >> 32)) return 0;
+	struct cpu *cpu = this_cpu();
+	if (!cpu) return 0;
+	if (cpu->id != id) look_up(cpu, id);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), cpu->thread, cpu->process, WHAT(SIGNAL, 0));
+	if (!r) return 0;
+	r->a0 = ctx[0];
+	publish(cpu, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch") int on_switch(u64 *ctx)
+{
+	struct task_struct *from = (void *)ctx[1], *to = (void *)ctx[2];
+	u32 tgid = from->tgid, tid = from->pid;
+	u64 now = 0;
+	struct cpu *cpu = this_cpu();
+	/* The next call looks its thread up again. */
+	if (cpu) { if (cpu->run.calls) flush(cpu, now = bpf_ktime_get_ns()); cpu->id = 0; }
+	if (is_wanted(tgid)) {
+		struct off *off = bpf_map_lookup_elem(&offs, &tid), new = { .since = now = bpf_ktime_get_ns() };
+		if (off) off->since = now; else bpf_map_update_elem(&offs, &tid, &new, BPF_ANY);
+	}
+	tgid = to->tgid; tid = to->pid;
+	if (is_wanted(tgid)) {
+		struct off *off = bpf_map_lookup_elem(&offs, &tid);
+		if (off && off->since) { off->sum += (now ? now : bpf_ktime_get_ns()) - off->since; off->since = 0; }
+	}
+	return 0;
+}
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

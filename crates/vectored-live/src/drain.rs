@@ -1,0 +1,230 @@
+//! A thread that only empties the rings, so that they do not fill while events are analysed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, Builder, JoinHandle};
+use std::time::Duration;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::order::Batch;
+use crate::record::{Record, STACK_BYTES, Sample, Slot};
+use crate::sys::Shared;
+
+/// Words of `struct cpu`, and the places of its fields.
+pub(crate) const CPU_WORDS: usize = 72;
+const HEAD: usize = 0;
+const LOST: usize = 1;
+const TOLD: usize = 2;
+const TAIL: usize = 8;
+const RUN: usize = 24;
+const RUN_WORDS: usize = 16;
+
+/// Words of a sample, and samples of each CPU.
+pub(crate) const SAMPLE_WORDS: usize = 512;
+pub(crate) const SAMPLES: usize = 256;
+
+/// Time after which a record of the same moment is in its ring.
+const SLACK_NS: u64 = 2_000_000;
+
+/// Time after which a run that is still open is sent by a switch on its CPU.
+const STALE_NS: u64 = 20_000_000;
+
+/// Time between two passes.
+const NAP: Duration = Duration::from_millis(4);
+
+/// Bytes that may wait for the analysis. With more the rings fill, and then calls are lost.
+const QUEUED_MAX: usize = 256 << 20;
+
+/// What a pass found.
+pub(crate) struct Pass {
+    pub(crate) batches: Vec<Batch>,
+    /// No later pass brings a record that ended before.
+    pub(crate) before_ns: u64,
+    /// Calls that were lost since the last record of their CPU, at the end.
+    pub(crate) lost: u64,
+}
+
+/// The rings of all CPUs.
+pub(crate) struct Rings {
+    pub(crate) ring: Shared,
+    pub(crate) cpus: Shared,
+    pub(crate) samples: Shared,
+    pub(crate) count: usize,
+    pub(crate) slots_log2: u32,
+}
+
+/// The thread, which ends when it is told to stop.
+pub(crate) struct Drain {
+    pub(crate) passes: Receiver<Pass>,
+    queued: Arc<AtomicUsize>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drain {
+    pub(crate) fn start(rings: Rings) -> std::io::Result<Drain> {
+        let (sender, passes) = channel();
+        let (queued, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        let (own_queued, own_stop) = (Arc::clone(&queued), Arc::clone(&stop));
+        let thread = Builder::new().spawn(move || drain(&rings, &sender, &own_queued, &own_stop))?;
+        Ok(Drain { passes, queued, stop, thread: Some(thread) })
+    }
+
+    /// Notes that a pass was analysed.
+    pub(crate) fn done(&self, pass_bytes: usize) {
+        self.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
+    }
+
+    /// Takes what is left. To be called when the programs are detached.
+    pub(crate) fn stop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.join().expect("the thread cannot panic");
+        }
+    }
+}
+
+impl Pass {
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |batch: &Batch| batch.slots.len() * 64 + batch.samples.len() * STACK_BYTES;
+        self.batches.iter().map(bytes).sum()
+    }
+}
+
+fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &AtomicBool) {
+    let everywhere = sched_getaffinity(None);
+    loop {
+        let is_last = stop.load(Ordering::Acquire);
+        if is_last || queued.load(Ordering::Relaxed) < QUEUED_MAX {
+            let pass = rings.pass(is_last);
+            queued.fetch_add(pass.bytes(), Ordering::Relaxed);
+            if sender.send(pass).is_err() {
+                return;
+            }
+        }
+        if is_last {
+            return;
+        }
+        // A switch to this thread sends the run.
+        let stale = now_ns().saturating_sub(STALE_NS);
+        let stale = (0..rings.count).filter(|&cpu| rings.open_since(cpu).is_some_and(|since| since < stale));
+        for cpu in stale.collect::<Vec<_>>() {
+            let mut only = CpuSet::new();
+            only.set(cpu);
+            // It may be a CPU where this process may not run.
+            if sched_setaffinity(None, &only).is_ok()
+                && let Ok(everywhere) = &everywhere
+            {
+                let _ = sched_setaffinity(None, everywhere);
+            }
+        }
+        thread::sleep(NAP);
+    }
+}
+
+/// The clock of the records.
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+impl Rings {
+    fn field(&self, cpu: usize, field: usize) -> u64 {
+        self.cpus.read(cpu * CPU_WORDS + field)
+    }
+
+    /// The end of the first call of an open run.
+    fn open_since(&self, cpu: usize) -> Option<u64> {
+        let calls = self.field(cpu, RUN + 4) >> 32 & 0xffff;
+        (calls > 0).then(|| self.field(cpu, RUN))
+    }
+
+    /// Empties all rings. At the end the open runs belong to it.
+    fn pass(&self, is_last: bool) -> Pass {
+        let now = now_ns();
+        let mut pass = Pass { batches: Vec::new(), before_ns: now.saturating_sub(SLACK_NS), lost: 0 };
+        for cpu in 0..self.count {
+            // Before the ring is read: a run that is sent meanwhile is then in it.
+            let open = self.open_since(cpu).filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
+            pass.before_ns = pass.before_ns.min(open.unwrap_or(u64::MAX));
+            let mut batch = self.batch(cpu);
+            if is_last {
+                pass.lost += self.field(cpu, LOST).wrapping_sub(self.field(cpu, TOLD));
+                if self.open_since(cpu).is_some() {
+                    self.open_run(cpu, &mut batch);
+                }
+            }
+            if !batch.slots.is_empty() {
+                pass.batches.push(batch);
+            }
+        }
+        if is_last {
+            pass.before_ns = u64::MAX;
+        }
+        pass
+    }
+
+    /// Empties the ring of a CPU.
+    fn batch(&self, cpu: usize) -> Batch {
+        let (head, mut tail) = (self.field(cpu, HEAD), self.field(cpu, TAIL));
+        let count = usize::try_from(head.wrapping_sub(tail)).unwrap_or(0);
+        let mut batch = Batch { cpu, slots: Vec::with_capacity(count), ..Batch::default() };
+        let mut next = 0;
+        while tail != head {
+            let slot = self.slot(cpu, tail);
+            if batch.slots.len() == next {
+                let Some(record) = Record::read(&slot) else { break };
+                next += 1 + record.extension;
+                if record.stack != 0
+                    && let Some(sample) = self.sample(cpu, record.stack)
+                {
+                    batch.samples.push_back((record.stack, sample));
+                }
+            }
+            batch.slots.push(slot);
+            tail += 1;
+        }
+        self.cpus.write(cpu * CPU_WORDS + TAIL, head);
+        batch
+    }
+
+    fn slot(&self, cpu: usize, at: u64) -> Slot {
+        let mut slot = Slot::default();
+        let place = (cpu << self.slots_log2) + (at as usize & ((1 << self.slots_log2) - 1));
+        self.ring.copy(place * slot.len(), &mut slot);
+        slot
+    }
+
+    /// A sample, unless it was overwritten.
+    fn sample(&self, cpu: usize, number: u32) -> Option<Sample> {
+        let at = (cpu * SAMPLES + (number as usize - 1) % SAMPLES) * SAMPLE_WORDS;
+        let is_it = || self.samples.read(at) == u64::from(number);
+        let mut words = [0; SAMPLE_WORDS];
+        if !is_it() {
+            return None;
+        }
+        self.samples.copy(at, &mut words);
+        is_it().then(|| Sample {
+            ip: words[1],
+            sp: words[2],
+            bp: words[3],
+            code: words[4],
+            instruction: words[5],
+            stack: words[6..].iter().flat_map(|word| word.to_le_bytes()).collect(),
+        })
+    }
+
+    /// Adds the run of a CPU that is still open.
+    fn open_run(&self, cpu: usize, batch: &mut Batch) {
+        let mut words = [0; RUN_WORDS];
+        self.cpus.copy(cpu * CPU_WORDS + RUN, &mut words);
+        // The time to the next record is unknown.
+        words[3] &= !0xffff_ffff;
+        for slot in words.chunks_exact(8) {
+            batch.slots.push(slot.try_into().expect("eight words"));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! From records to the events that the advisor takes.
+
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use vectored_strace::event::{Action, Direction, Event, Transfer};
+
+use crate::action::{Call, fd, lengths};
+use crate::calls::{Class, class_of, name_of};
+use crate::open_before;
+use crate::record::{Kind, Record, Run, Sample, Slot, texts};
+use crate::sites::Sites;
+
+/// Sites of calls that are remembered. More are forgotten at once.
+const SITES_MAX: usize = 1 << 16;
+
+/// Lengths from here on are alike for [`Alike`].
+const LENGTH_MAX: i64 = 4096;
+
+/// `SIGNAL_GROUP_EXIT` of the kernel.
+const GROUP_EXIT: u64 = 4;
+
+/// Calls that have the site of the last sample: of one thread, call, descriptor and length.
+type Alike = (u32, u16, i32, u16);
+
+type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
+
+/// What is known between records.
+pub(crate) struct Events {
+    sites: Sites,
+    last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
+    /// Processes that are known, and the time from which on: what they did before is in what was told of them.
+    since: FxHashMap<u32, u64>,
+    /// Processes that have called `exit_group`.
+    ended: FxHashSet<u32>,
+    /// The command, which has not begun its program.
+    held: Option<u32>,
+    segments: Vec<u64>,
+    classes: Vec<Class>,
+    /// Calls that were recorded.
+    pub(crate) calls: u64,
+    /// Calls for whose records the rings had no room.
+    pub(crate) lost: u64,
+    /// CPU time of the threads that have ended.
+    pub(crate) cpu_ns: u64,
+}
+
+impl Events {
+    pub(crate) fn new(sites: Sites, held: Option<u32>) -> Events {
+        Events {
+            sites,
+            last_sites: FxHashMap::default(),
+            since: FxHashMap::default(),
+            ended: FxHashSet::default(),
+            held,
+            segments: Vec::new(),
+            classes: (0..512).map(|number| class_of(name_of(number))).collect(),
+            calls: 0,
+            lost: 0,
+            cpu_ns: 0,
+        }
+    }
+
+    /// Tells what a process is that runs already.
+    pub(crate) fn tell(&mut self, process: u32, now_ns: u64, follow: Follow<'_>) -> std::io::Result<()> {
+        self.since.insert(process, now_ns);
+        self.sites.begin(process);
+        open_before::tell(process, self.held != Some(process), follow)
+    }
+
+    /// The processes that are known.
+    pub(crate) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.since.keys().copied()
+    }
+
+    /// Takes a record with its slots.
+    pub(crate) fn take(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
+        if record.kind == Kind::Gap {
+            return self.gap(record.a1, follow);
+        }
+        let since = self.since.get(&record.process).copied();
+        if since.is_none() && record.kind != Kind::Exit {
+            // Its fork was lost, or it came into the cgroup: it may have ended.
+            let _ = self.tell(record.process, 0, follow);
+        }
+        let is_old = record.end_ns < since.unwrap_or_default();
+        let is_new_child = record.kind == Kind::Fork && !self.since.contains_key(&(record.a3 as u32));
+        if is_old && !is_new_child {
+            return;
+        }
+        if self.held == Some(record.process) {
+            // What it did before is ours.
+            if record.kind != Kind::Execute {
+                return;
+            }
+            self.held = None;
+        }
+        match record.kind {
+            Kind::Run => self.run(record, slots, sample, follow),
+            Kind::Call => self.call(record, slots, sample, follow),
+            Kind::Fork => {
+                if record.a1 == 0 {
+                    self.since.insert(record.a3 as u32, 0);
+                    self.sites.begin(record.a3 as u32);
+                }
+                let action = Action::Fork {
+                    child: record.a0 as u32,
+                    same_process: record.a1 != 0,
+                    shares_descriptors: record.a2 != 0,
+                };
+                follow(&event(b"clone", action, record));
+            }
+            Kind::Execute => self.execute(record, slots, follow),
+            Kind::Exit => self.exit(record, follow),
+            Kind::Signal | Kind::Gap => follow(&event(b"SIGNAL", Action::Signal, record)),
+        }
+    }
+
+    /// Calls were lost: nothing is known of what was open, but what can be seen now.
+    pub(crate) fn gap(&mut self, calls: u64, follow: Follow<'_>) {
+        self.lost += calls;
+        follow(&Event::new(b"", Action::Unread { descriptor: None }));
+        let mut processes: Vec<u32> = self.processes().collect();
+        processes.sort_unstable();
+        for process in processes {
+            if open_before::tell(process, true, follow).is_err() {
+                self.forget(process);
+            }
+        }
+    }
+
+    fn forget(&mut self, process: u32) {
+        self.since.remove(&process);
+        self.ended.remove(&process);
+        self.sites.forget(process);
+    }
+
+    /// The site of a call, by its sample or by the sample of the last call that was alike.
+    fn site(&mut self, record: &Record, length: i64, sample: Option<Sample>) -> Option<Rc<[u8]>> {
+        let alike = (record.thread, record.number, record.a0, length.min(LENGTH_MAX) as u16);
+        if let Some(sample) = sample {
+            let site = self.sites.site(record.process, &sample).map(Rc::from);
+            if self.last_sites.len() >= SITES_MAX {
+                self.last_sites.clear();
+            }
+            self.last_sites.insert(alike, site);
+        }
+        self.last_sites.get(&alike).cloned().flatten()
+    }
+
+    fn call(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
+        self.calls += 1;
+        let name = name_of(record.number);
+        let class = self.classes[usize::from(record.number) % self.classes.len()];
+        let data_slots = match class {
+            Class::Stat | Class::StatOfPath | Class::StatAt | Class::Statx => 1,
+            Class::List | Class::ListWithFlags | Class::Message | Class::Messages | Class::Address1 => slots.len() - 1,
+            _ => 0,
+        };
+        let (data, text) = slots[1..].split_at(data_slots.min(slots.len() - 1));
+        self.segments.clear();
+        match class {
+            Class::List | Class::ListWithFlags => lengths(data, record.a2, &mut self.segments),
+            Class::Message => lengths(data, record.a1, &mut self.segments),
+            _ => self.segments.push(record.a2),
+        }
+        let texts = texts(text);
+        if class == Class::Map && record.result > 0 {
+            self.sites.map(record.process, record.result as u64);
+        }
+        let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
+        let call = Call { name, record, data, texts: &texts, segments: &self.segments };
+        if let Some(action) = call.action() {
+            let mut event = event(name.as_bytes(), action, record);
+            event.site = site.as_deref();
+            follow(&event);
+        }
+    }
+
+    /// Joined calls: an event each. Their times are between the end of the first one and the record after them.
+    fn run(&mut self, record: &Record, slots: &[Slot], mut sample: Option<Sample>, follow: Follow<'_>) {
+        let [first, second] = slots else { return };
+        let run = Run::read(first, second);
+        let calls = run.results().len() as u64;
+        self.calls += calls;
+        let name = name_of(record.number);
+        let direction = if name == "read" { Direction::Read } else { Direction::Write };
+        let mut site: Option<(u16, Option<Rc<[u8]>>)> = None;
+        for (n, &result) in run.results().iter().enumerate() {
+            if site.as_ref().is_none_or(|site| site.0 != result) {
+                site = Some((result, self.site(record, result.into(), sample.take())));
+            }
+            let segments = [if direction == Direction::Read { run.asked.into() } else { result.into() }];
+            let mut transfer = Transfer::new(direction, fd(record.a0.into()), &segments);
+            transfer.result = Ok(result.into());
+            let mut event = event(name.as_bytes(), Action::Transfer(transfer), record);
+            if n > 0 {
+                event.began_ns = Some(record.end_ns + u64::from(run.span_ns) * n as u64 / calls - 1);
+                event.took_ns = Some(1);
+            }
+            event.site = site.as_ref().and_then(|site| site.1.as_deref());
+            follow(&event);
+        }
+    }
+
+    fn execute(&mut self, record: &Record, slots: &[Slot], follow: Follow<'_>) {
+        self.calls += 1;
+        self.sites.forget(record.process);
+        self.sites.begin(record.process);
+        let caller = record.a0 as u32;
+        if caller != record.thread {
+            // Another thread than the first called it, and has its number from now on. All others have ended.
+            let action = Action::Fork { child: record.thread, same_process: true, shares_descriptors: true };
+            let mut one = Event::new(b"", action);
+            one.thread = caller;
+            follow(&one);
+            one = Event::new(b"exited", Action::Exit { process_ended: false });
+            one.thread = caller;
+            follow(&one);
+        }
+        let texts = texts(&slots[1..]);
+        let program = texts.first().map_or(&b""[..], Vec::as_slice);
+        follow(&event(b"execve", Action::Execute { program }, record));
+    }
+
+    /// As strace shows it: the call that ends a thread or its process, then the end itself.
+    fn exit(&mut self, record: &Record, follow: Follow<'_>) {
+        self.cpu_ns += record.result as u64;
+        let is_last = record.a1 != 0;
+        let is_group = record.a2 & GROUP_EXIT != 0 || is_last && record.thread == record.process;
+        if record.a0 & 0x7f != 0 {
+            follow(&event(b"killed", Action::Exit { process_ended: true }, record));
+        } else {
+            if !is_group {
+                self.calls += 1;
+                follow(&event(b"exit", Action::Exit { process_ended: false }, record));
+            } else if self.ended.insert(record.process) {
+                self.calls += 1;
+                follow(&event(b"exit_group", Action::Exit { process_ended: true }, record));
+            }
+            follow(&event(b"exited", Action::Exit { process_ended: false }, record));
+        }
+        if is_last {
+            self.forget(record.process);
+        }
+    }
+}
+
+/// An event with the thread and the times of a record.
+fn event<'a>(name: &'a [u8], action: Action<'a>, record: &Record) -> Event<'a> {
+    let mut event = Event::new(name, action);
+    // 0 would mean unknown.
+    let took_ns = (u64::from(record.waited_us) * 1000).max(1);
+    event.thread = record.thread;
+    event.began_ns = Some(record.end_ns.saturating_sub(took_ns));
+    event.took_ns = Some(took_ns);
+    event
+}

@@ -1,0 +1,138 @@
+//! What was open before the watch began: from `/proc`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+
+use vectored_strace::event::{Action, Descriptor, Event, Named};
+
+use crate::action::open_flags;
+use crate::record::escaped;
+
+/// The threads of a process.
+pub(crate) fn threads_of(process: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A process and its descendants.
+pub(crate) fn tree_of(process: u32) -> Vec<u32> {
+    let mut all = vec![process];
+    let mut at = 0;
+    while let Some(&one) = all.get(at) {
+        for thread in threads_of(one) {
+            let children = fs::read_to_string(format!("/proc/{one}/task/{thread}/children")).unwrap_or_default();
+            let children = children.split_whitespace().filter_map(|word| word.parse().ok());
+            for child in children.collect::<Vec<u32>>() {
+                if !all.contains(&child) {
+                    all.push(child);
+                }
+            }
+        }
+        at += 1;
+    }
+    all
+}
+
+/// Tells what a process is: its threads, its program, its folder, and what it has open. These events have no name: they are no calls.
+pub(crate) fn tell(
+    process: u32,
+    has_program: bool,
+    follow: &mut dyn FnMut(&Event<'_>),
+) -> io::Result<()> {
+    let mut tell = |action: Action<'_>| {
+        let mut event = Event::new(b"", action);
+        event.thread = process;
+        follow(&event);
+    };
+    let link = |name: &str| fs::read_link(format!("/proc/{process}/{name}")).map(|path| escaped(path.as_os_str().as_bytes()));
+    // A process that has ended has neither, and a thread of the kernel no program.
+    if has_program && let Ok(program) = link("exe") {
+        tell(Action::Execute { program: &program });
+    }
+    if let Ok(folder) = link("cwd") {
+        tell(Action::ChangeFolder(Named::Path(&folder)));
+    }
+    for thread in threads_of(process) {
+        if thread != process {
+            tell(Action::Fork { child: thread, same_process: true, shares_descriptors: true });
+        }
+    }
+    let sockets = sockets_of(process);
+    for entry in fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
+        let number = entry.file_name().to_str().and_then(|text| text.parse().ok());
+        let (Some(number), Ok(target)) = (number, fs::read_link(entry.path())) else { continue };
+        let text = escaped(target.as_os_str().as_bytes());
+        let text = sockets.get(&text).unwrap_or(&text);
+        let descriptor = Descriptor { number, leads_to: Some(text) };
+        let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{number}")).unwrap_or_default();
+        let field = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let bits = field("flags:").and_then(|text| u64::from_str_radix(text, 8).ok()).unwrap_or(0);
+        let flags = open_flags(bits);
+        tell(Action::SetFlags { descriptor, flags });
+        if flags.close_on_exec {
+            tell(Action::SetCloseOnExec { descriptor, close_on_exec: true });
+        }
+        if fs::metadata(entry.path()).is_ok_and(|of| of.file_type().is_fifo()) && text.starts_with(b"/") {
+            tell(Action::Fifo(Named::Descriptor(descriptor)));
+        }
+    }
+    Ok(())
+}
+
+/// Sockets as strace shows them with -yy, by `socket:[inode]`.
+pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
+    let mut all = HashMap::new();
+    let table = |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}")).unwrap_or_default();
+    for (name, kind) in [("tcp", "TCP"), ("tcp6", "TCPv6"), ("udp", "UDP"), ("udp6", "UDPv6")] {
+        for line in table(name).lines().skip(1) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [_, local, peer, state, _, _, _, _, _, inode, ..] = words[..] else { continue };
+            let (Some(local), Some(peer)) = (address(local), address(peer)) else { continue };
+            // A socket that listens has no peer.
+            let text = if state == "0A" { format!("{kind}:[{local}]") } else { format!("{kind}:[{local}->{peer}]") };
+            all.insert(format!("socket:[{inode}]").into_bytes(), text.into_bytes());
+        }
+    }
+    for line in table("unix").lines().skip(1) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, _, _, _, kind, _, inode, ..] = words[..] else { continue };
+        let name = match kind {
+            "0001" => "UNIX-STREAM",
+            "0002" => "UNIX-DGRAM",
+            _ => "UNIX-SEQPACKET",
+        };
+        all.insert(format!("socket:[{inode}]").into_bytes(), format!("{name}:[{inode}]").into_bytes());
+    }
+    all
+}
+
+/// `0100007F:1F90`, or 32 digits before the colon: groups of four bytes in the order of the machine.
+fn address(text: &str) -> Option<String> {
+    let (host, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let words = host.as_bytes().chunks(8).map(|word| u32::from_str_radix(str::from_utf8(word).ok()?, 16).ok());
+    let bytes: Vec<u8> = words.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_le_bytes).collect();
+    let v4 = <[u8; 4]>::try_from(&bytes[..]).ok();
+    let v6 = <[u8; 16]>::try_from(&bytes[..]).ok();
+    match (v4, v6) {
+        (Some(host), _) => Some(format!("{}:{port}", std::net::Ipv4Addr::from(host))),
+        (_, Some(host)) => Some(format!("[{}]:{port}", std::net::Ipv6Addr::from(host))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_the_kernels_tables_are_read() {
+        assert_eq!(address("0100007F:1F90").unwrap(), "127.0.0.1:8080");
+        assert_eq!(address("00000000000000000000000001000000:0050").unwrap(), "[::1]:80");
+        assert_eq!(address("0100007F"), None);
+        assert_eq!(address("xyz:12"), None);
+    }
+}

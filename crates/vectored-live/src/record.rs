@@ -1,0 +1,179 @@
+//! Records in the rings, as `bpf/live.bpf.c` lays them out.
+
+/// A part of a ring: a record, or what belongs to the record before it.
+pub(crate) type Slot = [u64; 8];
+
+/// What a record tells. The numbers are in `bpf/live.bpf.c` as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Call,
+    Fork,
+    Execute,
+    Exit,
+    Signal,
+    Run,
+    Gap,
+}
+
+/// The fields of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) end_ns: u64,
+    pub(crate) waited_us: u32,
+    pub(crate) thread: u32,
+    pub(crate) process: u32,
+    pub(crate) number: u16,
+    pub(crate) kind: Kind,
+    /// Slots after the first.
+    pub(crate) extension: usize,
+    /// Of a run, the time from the end of its first call to the record after it, in its low half.
+    pub(crate) result: i64,
+    pub(crate) a0: i32,
+    /// The number of the sample of the stack; 0 for none.
+    pub(crate) stack: u32,
+    pub(crate) a1: u64,
+    pub(crate) a2: u64,
+    pub(crate) a3: u64,
+}
+
+impl Record {
+    /// Reads the first slot of a record; `None` if it is none.
+    pub(crate) fn read(slot: &Slot) -> Option<Record> {
+        let what = (slot[2] >> 48) as u16;
+        let kind = match what >> 12 {
+            0 => Kind::Call,
+            1 => Kind::Fork,
+            2 => Kind::Execute,
+            3 => Kind::Exit,
+            4 => Kind::Signal,
+            5 => Kind::Run,
+            6 => Kind::Gap,
+            _ => return None,
+        };
+        let is_run = kind == Kind::Run;
+        Some(Record {
+            end_ns: slot[0],
+            waited_us: slot[1] as u32,
+            thread: (slot[1] >> 32) as u32,
+            process: slot[2] as u32,
+            number: (slot[2] >> 32) as u16,
+            kind,
+            extension: usize::from(what & 0xfff),
+            result: slot[3] as i64,
+            a0: if is_run { (slot[3] >> 32) as i32 } else { slot[4] as i32 },
+            stack: if is_run { slot[4] as u32 } else { (slot[4] >> 32) as u32 },
+            a1: slot[5],
+            a2: slot[6],
+            a3: slot[7],
+        })
+    }
+}
+
+/// Calls that a run has at most.
+const RUN_CALLS: usize = 40;
+
+/// The byte of a run at which the results begin.
+const RESULTS_AT: usize = 44;
+
+/// What a run has beside the fields of a [`Record`].
+pub(crate) struct Run {
+    /// Time from the end of the first call to the record after the run, in ns.
+    pub(crate) span_ns: u32,
+    /// Bytes that each read asked for.
+    pub(crate) asked: u32,
+    results: [u16; RUN_CALLS],
+    calls: usize,
+}
+
+impl Run {
+    /// Reads both slots.
+    pub(crate) fn read(first: &Slot, second: &Slot) -> Run {
+        let half = |at: usize| {
+            let slot = if at < 64 { first } else { second };
+            (slot[at % 64 / 8] >> (at % 8 * 8)) as u16
+        };
+        let mut results = [0; RUN_CALLS];
+        for (n, result) in results.iter_mut().enumerate() {
+            *result = half(RESULTS_AT + 2 * n);
+        }
+        Run {
+            span_ns: first[3] as u32,
+            asked: first[5] as u32,
+            results,
+            calls: usize::from((first[4] >> 32) as u16).min(RUN_CALLS),
+        }
+    }
+
+    /// Bytes that each call moved.
+    pub(crate) fn results(&self) -> &[u16] {
+        &self.results[..self.calls]
+    }
+}
+
+/// Bytes of the stack in a sample.
+pub(crate) const STACK_BYTES: usize = 4096 - 48;
+
+/// The top of the stack of a thread, and the registers that unwinding needs, at the end of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// The registers `rip`, `rsp` and `rbp`.
+    pub(crate) ip: u64,
+    pub(crate) sp: u64,
+    pub(crate) bp: u64,
+    /// The address of the code object of the running frame of CPython, or 0.
+    pub(crate) code: u64,
+    /// The frame's instruction pointer.
+    pub(crate) instruction: u64,
+    /// Memory from `sp` on.
+    pub(crate) stack: Vec<u8>,
+}
+
+/// The bytes of slots.
+pub(crate) fn bytes_of(slots: &[Slot]) -> impl Iterator<Item = u8> + '_ {
+    slots.iter().flatten().flat_map(|word| word.to_le_bytes())
+}
+
+/// The strings in slots, with the escapes of strace: pieces of 63 bytes; the last piece ends before its slot.
+pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
+    let (mut all, mut text) = (Vec::new(), Vec::new());
+    for slot in slots {
+        let bytes: Vec<u8> = bytes_of(std::slice::from_ref(slot)).collect();
+        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(63).min(63);
+        text.extend_from_slice(&bytes[..end]);
+        if end < 63 {
+            all.push(escaped(&std::mem::take(&mut text)));
+        }
+    }
+    if !text.is_empty() {
+        all.push(escaped(&text));
+    }
+    all
+}
+
+/// A path as strace prints it: `\n`, `\"`, `\303`.
+pub(crate) fn escaped(path: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(path.len());
+    let mut bytes = path.iter().peekable();
+    while let Some(&byte) = bytes.next() {
+        let letter = match byte {
+            b'"' | b'\\' => byte,
+            b'\n' => b'n',
+            b'\t' => b't',
+            b'\r' => b'r',
+            0x0b => b'v',
+            0x0c => b'f',
+            b' '..=b'~' => {
+                text.push(byte);
+                continue;
+            }
+            _ => {
+                let is_before_digit = bytes.peek().is_some_and(|next| next.is_ascii_digit());
+                let digits = if is_before_digit { format!("\\{byte:03o}") } else { format!("\\{byte:o}") };
+                text.extend_from_slice(digits.as_bytes());
+                continue;
+            }
+        };
+        text.extend_from_slice(&[b'\\', letter]);
+    }
+    text
+}

@@ -1,0 +1,385 @@
+//! Attaches the programs, and hands on what they record.
+
+use std::collections::HashMap as StdHashMap;
+use std::error::Error;
+use std::fs;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use aya::maps::{HashMap, Map, MapData};
+use aya::programs::BtfTracePoint;
+use aya::{Btf, Ebpf, EbpfLoader};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use vectored_strace::event::Event;
+
+use crate::calls::{CALLS, class_of, name_of};
+use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, now_ns};
+use crate::events::Events;
+use crate::open_before::{threads_of, tree_of};
+use crate::order::Order;
+use crate::refusal::Refusal;
+use crate::sites::Sites;
+use crate::seen::{Seen, Target};
+use crate::sys::{self, Shared};
+
+#[repr(C, align(8))]
+struct Aligned<T: ?Sized>(T);
+
+/// The programs, compiled from `bpf/live.bpf.c`.
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../bpf/live.x86.o"));
+
+/// The programs, and where they are attached.
+const PROGRAMS: [(&str, &str); 6] = [
+    ("on_exit", "sys_exit"),
+    ("on_fork", "sched_process_fork"),
+    ("on_exec", "sched_process_exec"),
+    ("on_end", "sched_process_exit"),
+    ("on_signal", "signal_deliver"),
+    ("on_switch", "sched_switch"),
+];
+
+/// Slots of the ring of a CPU, as a power of two: 64 MiB, and with many CPUs less, so that all together have no more than 1 GiB.
+const MOST_SLOTS_LOG2: u32 = 20;
+const ALL_SLOTS_LOG2: u32 = 24;
+
+/// Of the calls or runs that are alike, one of so many has a sample of its stack.
+const STACK_EVERY: u32 = 64;
+
+/// The inode of the namespace in which the kernel's numbers of processes are those that are seen (`PROC_PID_INIT_INO`).
+const FIRST_NAMESPACE: u64 = 0xeffffffc;
+
+/// A command that has its process and waits before it runs its program.
+#[derive(Debug)]
+pub struct Held {
+    number: u32,
+    go: PipeWriter,
+    starts: JoinHandle<io::Result<Child>>,
+}
+
+impl Held {
+    /// Makes the process.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotStarted`].
+    pub fn start(mut command: Command) -> Result<Held, Refusal> {
+        let start = || -> io::Result<Held> {
+            let (mut numbers, go) = sys::hold(&mut command)?;
+            let starts = Builder::new().spawn(move || command.spawn())?;
+            let number = read_number(&mut numbers)?;
+            Ok(Held { number, go, starts })
+        };
+        start().map_err(Refusal::NotStarted)
+    }
+
+    /// The number of its process.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Lets it run.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses the program.
+    pub fn go(mut self) -> Result<Child, Refusal> {
+        self.go.write_all(&[1]).map_err(Refusal::NotStarted)?;
+        let child = self.starts.join().expect("the start of a process cannot panic");
+        child.map_err(Refusal::NotStarted)
+    }
+}
+
+fn read_number(numbers: &mut PipeReader) -> io::Result<u32> {
+    let mut number = [0; 4];
+    numbers.read_exact(&mut number)?;
+    Ok(u32::from_ne_bytes(number))
+}
+
+/// Programs that are attached to the kernel; they are detached when it is dropped, or when this process ends.
+pub struct Watch {
+    /// `None` when they are detached.
+    programs: Option<Ebpf>,
+    wanted: HashMap<MapData, u32, u32>,
+    drain: Drain,
+    order: Order,
+    events: Events,
+    /// The processes from which on it watches.
+    starts: Vec<OwnedFd>,
+    cgroup: Option<PathBuf>,
+    began: Instant,
+    /// CPU time that threads had when the watch began, by their numbers.
+    cpu_before: StdHashMap<u32, u64>,
+    next_look: Instant,
+    is_over: bool,
+}
+
+impl Watch {
+    /// Attaches the programs. `follow` gets what is known of running processes, as events without names: these are no calls.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which calls cannot be watched, with the remedy.
+    pub fn start(target: &Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Refusal> {
+        let (roots, cgroup) = match target {
+            Target::Processes(numbers) => (numbers.to_vec(), None),
+            Target::Cgroup(path) => (Vec::new(), Some(*path)),
+            Target::Command(held) => (vec![held.number], None),
+        };
+        let starts = roots.iter().map(|&root| process_of(root)).collect::<Result<Vec<_>, _>>()?;
+        let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
+        let cpus = aya::util::nr_cpus().map_err(|(what, error)| Refusal::Other(format!("cannot count the CPUs by {what}: {error}")))?;
+        let slots_log2 = MOST_SLOTS_LOG2.min(ALL_SLOTS_LOG2 - cpus.next_power_of_two().ilog2().min(ALL_SLOTS_LOG2 - 12));
+        let btf = Btf::from_sys_fs().map_err(|_| Refusal::NoBtf)?;
+        let namespace = fs::metadata("/proc/self/ns/pid").map_or(FIRST_NAMESPACE, |of| of.ino());
+        let namespace = if namespace == FIRST_NAMESPACE { 0 } else { namespace as u32 };
+        let mut programs = load(&btf, cpus, slots_log2, cgroup_number, namespace)?;
+        let mut take = |name: &str| programs.take_map(name).ok_or_else(|| Refusal::Other(format!("the programs have no map {name}")));
+        let table = |map: Map| HashMap::<MapData, u32, u32>::try_from(map).map_err(|error| of_loader(&error));
+        let mut wanted = table(take("wanted")?)?;
+        let mut by_namespace = table(take("starts")?)?;
+        let rings = Rings {
+            ring: share(&take("ring")?, (cpus * 8) << slots_log2, false)?,
+            cpus: share(&take("cpus")?, cpus * CPU_WORDS, true)?,
+            samples: share(&take("samples")?, cpus * SAMPLES * SAMPLE_WORDS, false)?,
+            count: cpus,
+            slots_log2,
+        };
+        let pythons = HashMap::try_from(take("pythons")?).map_err(|error| of_loader(&error))?;
+        let mut want = |process: u32| {
+            let map = if namespace == 0 { &mut wanted } else { &mut by_namespace };
+            map.insert(process, 1, 0).map_err(|error| of_loader(&error))
+        };
+        roots.iter().try_for_each(|&root| want(root))?;
+        for (name, _) in PROGRAMS {
+            let attach = |programs| -> Result<(), Box<dyn Error>> {
+                program(programs, name)?.attach()?;
+                Ok(())
+            };
+            attach(&mut programs).map_err(|error| of_loader(&*error))?;
+        }
+        let drain = Drain::start(rings).map_err(|error| Refusal::Other(format!("cannot start a thread: {error}")))?;
+        let held = match target {
+            Target::Command(held) => Some(held.number),
+            _ => None,
+        };
+        let mut events = Events::new(Sites::new(pythons), held);
+        // What they forked before is looked for now; what they fork from now on is recorded.
+        let mut all = Vec::new();
+        for root in cgroup.map_or(roots, processes_in) {
+            all.extend(tree_of(root));
+        }
+        all.sort_unstable();
+        all.dedup();
+        let mut cpu_before = StdHashMap::new();
+        for &process in &all {
+            want(process)?;
+            for thread in threads_of(process) {
+                cpu_before.insert(thread, cpu_ns(process, thread));
+            }
+            let told = events.tell(process, now_ns(), follow);
+            told.or_else(|error| match error.kind() {
+                io::ErrorKind::NotFound => Ok(()),
+                _ => Err(Refusal::NotReadable(process, error)),
+            })?;
+        }
+        Ok(Watch {
+            programs: Some(programs),
+            wanted,
+            drain,
+            order: Order::new(cpus),
+            events,
+            starts,
+            cgroup: cgroup.map(Path::to_owned),
+            began: Instant::now(),
+            cpu_before,
+            next_look: Instant::now(),
+            is_over: false,
+        })
+    }
+
+    /// Hands on the events of some milliseconds, and returns what was seen so far.
+    pub fn next(&mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
+        match self.drain.passes.recv_timeout(PATIENCE) {
+            Ok(pass) => self.take(pass, follow),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.is_over = true,
+        }
+        if self.next_look <= Instant::now() {
+            self.next_look = Instant::now() + PATIENCE;
+            self.is_over |= self.has_ended();
+        }
+        self.seen(0)
+    }
+
+    fn take(&mut self, pass: Pass, follow: &mut dyn FnMut(&Event<'_>)) {
+        self.drain.done(pass.bytes());
+        for batch in pass.batches {
+            self.order.add(batch);
+        }
+        let events = &mut self.events;
+        self.order.take(pass.before_ns, &mut |record, slots, sample| events.take(record, slots, sample, follow));
+        if pass.lost > 0 {
+            events.gap(pass.lost, follow);
+        }
+    }
+
+    /// Detaches the programs, and hands on all that they have recorded.
+    pub fn finish(mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
+        let now = self.cpu_ns_now();
+        self.programs = None;
+        // A program that began before may still run.
+        std::thread::sleep(DETACHED);
+        self.drain.stop();
+        while let Ok(pass) = self.drain.passes.try_recv() {
+            self.take(pass, follow);
+        }
+        self.is_over = true;
+        self.seen(now)
+    }
+
+    fn seen(&self, cpu_now: u64) -> Seen {
+        let before: u64 = self.cpu_before.values().sum();
+        Seen {
+            calls: self.events.calls,
+            lost: self.events.lost,
+            is_over: self.is_over,
+            wall: self.began.elapsed(),
+            cpu: Duration::from_nanos((self.events.cpu_ns + cpu_now).saturating_sub(before)),
+        }
+    }
+
+    /// CPU time of the threads that run.
+    fn cpu_ns_now(&self) -> u64 {
+        let threads = |process| threads_of(process).into_iter().map(move |thread| cpu_ns(process, thread));
+        self.events.processes().flat_map(threads).sum()
+    }
+
+    /// Whether all that was watched has ended.
+    fn has_ended(&self) -> bool {
+        if let Some(cgroup) = &self.cgroup {
+            let events = fs::read_to_string(cgroup.join("cgroup.events"));
+            return !events.is_ok_and(|events| events.contains("populated 1"));
+        }
+        let is_running = |process: &OwnedFd| {
+            let mut ends = [PollFd::new(process, PollFlags::IN)];
+            poll(&mut ends, Some(&Timespec::default())) == Ok(0)
+        };
+        self.wanted.keys().next().is_none() && !self.starts.iter().any(is_running)
+    }
+}
+
+/// Time after which the end is looked for again.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Time after which no program runs that is detached.
+const DETACHED: Duration = Duration::from_millis(10);
+
+/// Loads the maps and the programs.
+fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64, namespace: u32) -> Result<Ebpf, Refusal> {
+    let mut classes = [0_u8; CALLS];
+    for (number, class) in (0..).zip(&mut classes) {
+        *class = class_of(name_of(number)) as u8;
+    }
+    let entries = |each: usize| u32::try_from(cpus * each).map_err(|_| Refusal::Other(format!("{cpus} CPUs are too many")));
+    let mut programs = EbpfLoader::new()
+        .btf(Some(btf))
+        .override_global("slots_log2", &slots_log2, true)
+        .override_global("stack_every", &STACK_EVERY, true)
+        .override_global("cgroup", &cgroup, true)
+        .override_global("namespace_inode", &namespace, true)
+        .override_global("class_of", &classes[..], true)
+        .map_max_entries("ring", entries(1 << slots_log2)?)
+        .map_max_entries("cpus", entries(1)?)
+        .map_max_entries("samples", entries(SAMPLES)?)
+        .load(&OBJECT.0)
+        .map_err(|error| of_loader(&error))?;
+    for (name, tracepoint) in PROGRAMS {
+        let load = |programs| -> Result<(), Box<dyn Error>> { Ok(program(programs, name)?.load(tracepoint, btf)?) };
+        load(&mut programs).map_err(|error| of_loader(&*error))?;
+    }
+    Ok(programs)
+}
+
+fn program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut BtfTracePoint, Box<dyn Error>> {
+    let program = programs.program_mut(name).ok_or("a program is missing")?;
+    Ok(program.try_into()?)
+}
+
+/// Maps the values of an array into this process.
+fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Refusal> {
+    let Map::Array(data) = map else {
+        return Err(Refusal::Other("a map of the programs is no array".to_owned()));
+    };
+    let shared = Shared::map(data.fd().as_fd(), words, is_written);
+    shared.map_err(|error| Refusal::Other(format!("cannot map {} MiB of the kernel: {error}", words >> 17)))
+}
+
+/// A process, so that its number cannot lead to another one.
+fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
+    let known = i32::try_from(number).ok().and_then(Pid::from_raw);
+    let known = known.ok_or(Refusal::NoProcess(number))?;
+    pidfd_open(known, PidfdFlags::empty()).map_err(|error| match error {
+        rustix::io::Errno::SRCH | rustix::io::Errno::INVAL => Refusal::NoProcess(number),
+        error => Refusal::Other(format!("cannot watch for the end of process {number}: {error}")),
+    })
+}
+
+/// The kernel's number of a cgroup of version 2.
+fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
+    let metadata = fs::metadata(path.join("cgroup.procs")).and_then(|_| fs::metadata(path));
+    let events = fs::metadata(path.join("cgroup.controllers"));
+    let metadata = metadata.and_then(|metadata| events.map(|_| metadata));
+    metadata.map(|metadata| metadata.ino()).map_err(|error| Refusal::NoCgroup(path.to_owned(), error))
+}
+
+/// The processes of a cgroup and of those below it.
+fn processes_in(cgroup: &Path) -> Vec<u32> {
+    let own = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
+    let mut all: Vec<u32> = own.lines().filter_map(|line| line.parse().ok()).collect();
+    for entry in fs::read_dir(cgroup).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|of| of.is_dir()) {
+            all.extend(processes_in(&entry.path()));
+        }
+    }
+    all
+}
+
+/// CPU time that a thread has had, in ns.
+fn cpu_ns(process: u32, thread: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).unwrap_or_default();
+    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+}
+
+/// The refusal that an error of the loader means.
+fn of_loader(error: &(dyn Error + 'static)) -> Refusal {
+    let mut source = Some(error);
+    while let Some(error) = source {
+        let number = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+        if matches!(number, Some(libc::EPERM | libc::EACCES)) {
+            let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+            return if lockdown.contains("[confidentiality]") { Refusal::Locked } else { Refusal::NoRight };
+        }
+        source = error.source();
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Refusal::Other(format!(
+        "cannot attach programs to the kernel {}, Linux 5.8 or later is needed: {}",
+        release.trim(),
+        chain(error)
+    ))
+}
+
+/// An error with its sources.
+fn chain(error: &dyn Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
+    }
+}
