@@ -16,6 +16,8 @@ pub const HISTORY_AFTER: &str = "\
 Examples:
   vectored history
           All saved results
+  vectored history --of './prog data' --html times.html
+          The times and calls of a command, from commit to commit
   vectored history --format json
           For a program
 
@@ -25,6 +27,10 @@ reason.";
 /// Options of `vectored history`.
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
+    /// Show the results of `vectored versus` in which COMMAND is new, with their commits; --html has a chart
+    #[arg(long, value_name = "COMMAND")]
+    pub of: Option<String>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }

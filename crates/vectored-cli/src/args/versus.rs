@@ -8,6 +8,7 @@ use vectored_versus::judge::CallLimit;
 
 use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{budget, call_limit, one_count, share, whole_number};
+use crate::results_store::ResultName;
 
 pub const VERSUS_ABOUT: &str = "\
 Compare two commands: their time, memory, system calls and output
@@ -121,6 +122,13 @@ pub struct VersusArgs {
         allow_negative_numbers = true
     )]
     pub rounds: Option<u64>,
+
+    /// Go on where this saved result stopped: its rounds are the first ones of the new result
+    ///
+    /// The commands, options, processor, kernel and files must be the same. The rounds stop by --budget or --rounds alone. So a
+    /// difference of 1 % is found in several nights.
+    #[arg(long, value_name = "RESULT")]
+    pub add: Option<ResultName>,
 
     /// A file that the commands write, and that is compared; may be given several times
     ///

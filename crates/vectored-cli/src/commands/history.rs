@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use vectored_advise::report::seconds_in_words;
 use vectored_report::{Block, Document, Sentence, Tone, csv_of_values, json, sort, value_of};
 
+use vectored_versus::report::{history_document, history_rows};
+
 use crate::args::HistoryArgs;
 use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
@@ -25,6 +27,9 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     if let Some(note) = ignored_state_home() {
         Notes { quiet: false }.note(&note);
     }
+    if let Some(command) = &args.of {
+        return of_command(command, &outputs);
+    }
     let (heading, entries) = match results_directory() {
         Ok(directory) => {
             let entries = entries(&directory)?;
@@ -39,6 +44,38 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
         csv_of_values(rows.collect())
     };
     outputs.show(&document(&entries, &heading), &json(&entries), rows)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The results in which this command is new.
+fn of_command(command: &str, outputs: &Outputs) -> Result<ExitCode, Failure> {
+    let directory =
+        results_directory().map_err(|why| Failure::usage(format!("no saved results: {why}")))?;
+    let mut files = saved_files(&directory)?;
+    files.retain(|file| file.kind == ResultKind::Versus);
+    let mut rows = Vec::new();
+    for (age, file) in files.into_iter().enumerate() {
+        let name = ResultName::Recent(Some(file.kind), age).in_words();
+        match ResultName::File(file.path).load_versus() {
+            Ok(found) => rows.extend(history_rows(&name, &found, command)),
+            Err(why) => {
+                Notes { quiet: false }.note(&format!("{name} is left out: {:#}", why.error))
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Err(Failure::usage(format!(
+            "no saved result has the new command '{command}': `vectored history` lists what there is"
+        )));
+    }
+    let document = history_document(command, &rows);
+    outputs.show(&document, &json(&rows), || {
+        csv_of_values(
+            rows.iter()
+                .map(|row| value_of(row).expect("plain data"))
+                .collect(),
+        )
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

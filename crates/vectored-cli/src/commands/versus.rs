@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Instant, SystemTime};
 
 use rustix::fs::major;
@@ -25,9 +25,9 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::progress::Bar;
-use crate::results_store::{ResultKind, Store, time_of};
+use crate::results_store::{ResultKind, ResultName, Store, time_of};
 use crate::strace;
-use crate::versus_runs::{Plan, Program, Surroundings, measure};
+use crate::versus_runs::{Plan, Program, Surroundings, differs, measure};
 
 /// The major number of `/dev/null`, `/dev/zero` and the like.
 const MEMORY_DEVICES: u32 = 1;
@@ -54,15 +54,25 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     }
     let plan = plan(args, tracing.is_ok())?;
     let store = Store::open(args.saving.no_save)?;
+    let environment = Environment::capture(None, (None, None), allowed_cpus());
+    let planned = planned(args, &plan);
+    if let (Some(name), Some(earlier)) = (&args.add, &plan.earlier)
+        && let Some(why) = differs(earlier, &planned, environment.so_far())
+    {
+        let name = name.in_words();
+        return Err(Failure::usage(format!(
+            "cannot go on from '{name}' of --add: {why}"
+        )));
+    }
     let interrupt = Interrupt::watch()?;
     adopt_orphans().map_err(anyhow::Error::from)?;
     let began = Instant::now();
     let mut result = Versus {
         started_at: time_of(SystemTime::now())?,
         not_counted: tracing.err(),
-        ..planned(args, &plan)
+        commit: commit(args.working_dir.as_deref()),
+        ..planned
     };
-    let environment = Environment::capture(None, (None, None), allowed_cpus());
     measure(&plan, &interrupt, &Bar::new(args.saving.quiet), &mut result)?;
     result.host = environment.finish();
     result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
@@ -150,6 +160,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         ignore_output: args.ignore_output,
         ignore_failure: args.ignore_failure,
         is_traced,
+        earlier: args.add.as_ref().map(ResultName::load_versus).transpose()?,
         limits: args.fail_if_more_calls.clone(),
         same_layout: args.same_layout,
         seed: fastrand::u64(..),
@@ -173,6 +184,16 @@ fn check_input(input: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The commit of the repository of this folder, if it is in one and git is there.
+fn commit(directory: Option<&Path>) -> Option<String> {
+    let mut git = Command::new("git");
+    git.args(["describe", "--always", "--dirty"]);
+    git.current_dir(directory.unwrap_or(Path::new(".")));
+    let output = git.stdin(Stdio::null()).output().ok()?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| said.trim().to_owned())
+}
+
 /// The result before anything has run.
 fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
     let in_words = |path: &std::path::PathBuf| path.display().to_string();
@@ -185,6 +206,10 @@ fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
         schema: VERSUS_SCHEMA.to_owned(),
         vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
         complete: true,
+        added: plan.earlier.as_ref().map_or_else(Vec::new, |earlier| {
+            let began = std::iter::once(&earlier.started_at);
+            earlier.added.iter().chain(began).cloned().collect()
+        }),
         options: RunOptions {
             shell: args.shell.clone(),
             stdout: plan.stdout,

@@ -2,9 +2,11 @@
 
 mod command;
 mod counted;
+mod earlier;
 mod restored;
 mod run_end;
 mod session;
 
 pub use command::{Program, Surroundings};
+pub use earlier::differs;
 pub use session::{Plan, measure};

@@ -21,6 +21,7 @@ use super::counted::{
     Counting, Observed, Unstable, differences, files, name_of, observe, observe_stacks, unstable,
     unstable_in_words,
 };
+use super::earlier::{other_files, rounds_of};
 use super::restored::Restored;
 use super::run_end::{errors_file, last_error, run_end};
 use crate::command_signals::end_in_words;
@@ -71,6 +72,8 @@ pub struct Plan {
     pub is_traced: bool,
     /// If one is exceeded, the stacks of the calls that grew are counted.
     pub limits: Vec<CallLimit>,
+    /// A result whose rounds are the first ones.
+    pub earlier: Option<Versus>,
     /// Whether all timed runs have the same environment.
     pub same_layout: bool,
     pub seed: u64,
@@ -165,6 +168,12 @@ impl Session<'_> {
         let longest = self.warm_up()?;
         let observed = self.count(longest)?;
         self.describe(&observed);
+        let earlier = self.plan.earlier.as_ref();
+        if earlier.is_some_and(|earlier| other_files(earlier, self.result)) {
+            return Err(Halt::Failed(anyhow::anyhow!(
+                "cannot go on from the result of --add: the commands run other files now, or it is not known which"
+            ).into()));
+        }
         let has_failed = self.judge_ends();
         if has_failed && !self.plan.ignore_failure {
             self.result.complete = false;
@@ -508,12 +517,13 @@ impl Session<'_> {
         let commands = plan.programs.len() + 1;
         let mut order: Vec<usize> = (0..commands).collect();
         let mut longest_round = Duration::ZERO;
-        let mut rounds: Vec<Vec<Run>> = Vec::new();
+        let mut rounds = plan.earlier.as_ref().map_or_else(Vec::new, rounds_of);
+        let before = rounds.len();
         let mut outcome = Ok(());
         // Counting may have taken all of the budget.
         let least = self.began.elapsed() + plan.budget / 2;
         let budget = plan.budget.max(least);
-        while outcome.is_ok() && !self.is_over(&rounds, longest_round, budget) {
+        while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
             // The reverse order of the round before, so that each command has each place as often as its mirror image.
             if rounds.len().is_multiple_of(2) {
                 self.random.shuffle(&mut order);
@@ -541,7 +551,7 @@ impl Session<'_> {
                 longest_round = longest_round.max(began.elapsed());
                 let is_last = plan.rounds.map_or(budget, |all| {
                     self.began.elapsed() * u32::try_from(all).unwrap_or(u32::MAX)
-                        / rounds.len() as u32
+                        / (rounds.len() - before) as u32
                 });
                 let what = format!("round {}", rounds.len());
                 self.bar
@@ -568,15 +578,24 @@ impl Session<'_> {
         ended.map_or(u64::MAX, |ended| ended.usage.peak_bytes + GROWTH_BYTES)
     }
 
-    fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration, budget: Duration) -> bool {
+    /// Whether the rounds are enough; so many of them are of an earlier result. Those were enough, so that only the budget ends
+    /// others.
+    fn is_over(
+        &self,
+        rounds: &[Vec<Run>],
+        before: usize,
+        longest_round: Duration,
+        budget: Duration,
+    ) -> bool {
+        let own = rounds.len() - before;
         if let Some(all) = self.plan.rounds {
-            return rounds.len() as u64 >= all;
+            return own as u64 >= all;
         }
         let commands = self.plan.programs.len();
         let [old, again] = [0, commands].map(|slot| runs_in(rounds, slot));
         let new: Vec<Vec<Run>> = (1..commands).map(|slot| runs_in(rounds, slot)).collect();
-        let is_spent = self.began.elapsed() + longest_round > budget && !rounds.is_empty();
-        is_spent || judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
+        let is_spent = self.began.elapsed() + longest_round > budget && own > 0;
+        is_spent || before == 0 && judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
     }
 
     fn judge(&mut self) {
