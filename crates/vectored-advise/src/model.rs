@@ -40,6 +40,9 @@ pub struct Advisory {
     pub sources: Vec<String>,
     /// Whether `sources` is a command.
     pub is_command: bool,
+    /// What a watch of running programs measured. `None` under strace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Watched>,
     /// Whether the log was read to its end.
     pub complete: bool,
     /// System calls in the log.
@@ -62,6 +65,17 @@ pub struct Advisory {
     pub descriptors: Vec<DescriptorUse>,
     /// Number of further files and descriptors, each with fewer calls than those in `descriptors`.
     pub more_descriptors: u64,
+}
+
+/// A watch of running programs by programs in the kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Watched {
+    /// Its time, in s.
+    pub wall_s: f64,
+    /// CPU time that the programs had meanwhile, in s.
+    pub cpu_s: f64,
+    /// Calls that were lost, since they came faster than they were read. They are in no other count.
+    pub lost: u64,
 }
 
 /// Lines that were skipped.

@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    About, Analysis, Options, RunFiles, Seen, Tallies, advise, interprets_others, merge,
-    operation_of, runtime_of_executable, unescaped,
+    About, Analysis, Options, RunFiles, Seen as SeenFile, Tallies, advise, interprets_others,
+    merge, operation_of, runtime_of_executable, unescaped,
 };
-use vectored_advise::model::{Advisory, Runtime, Skipped};
+use vectored_advise::model::{Advisory, Runtime, Skipped, Watched};
+use vectored_live::Seen;
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
@@ -83,6 +84,8 @@ pub struct Observed {
     skipped: Vec<Skipped>,
     /// Whether every log was read to its end.
     complete: bool,
+    /// What a watch measured.
+    watch: Option<Watched>,
     /// The paths of the programs that the log shows.
     pub programs: HashSet<Vec<u8>>,
     /// The least number of a thread, and the first above all.
@@ -97,6 +100,7 @@ impl Observed {
             programs: HashSet::new(),
             numbers: 0..0,
             accepts: false,
+            watch: None,
             tallies: analysis.finish(),
             skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
             complete: !counts.truncated,
@@ -262,8 +266,21 @@ impl Follower {
         self.analysis.follow(event);
     }
 
+    /// What a watch observed.
+    pub fn watched(self, seen: &Seen) -> Observed {
+        let watch = Watched {
+            wall_s: seen.wall.as_secs_f64(),
+            cpu_s: seen.cpu.as_secs_f64(),
+            lost: seen.lost,
+        };
+        Observed {
+            watch: Some(watch),
+            ..self.finish(&Counts::default())
+        }
+    }
+
     /// What was observed, with the counts of a log.
-    pub fn finish(self, counts: &Counts) -> Observed {
+    fn finish(self, counts: &Counts) -> Observed {
         Observed {
             programs: self.programs,
             accepts: self.accepted > self.connected,
@@ -288,9 +305,9 @@ fn runtime_of(program: &Path) -> Option<Runtime> {
 const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
 /// The file that a path leads to on this machine: strace shows neither whether it is a FIFO nor its other names.
-pub fn look(path: &[u8]) -> Option<Seen> {
+pub fn look(path: &[u8]) -> Option<SeenFile> {
     let metadata = fs::metadata(unescaped(path)).ok()?;
-    Some(Seen {
+    Some(SeenFile {
         inode: (metadata.dev(), metadata.ino()),
         is_fifo: metadata.file_type().is_fifo(),
     })
@@ -341,6 +358,7 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
         failed: facts.failed,
         skipped: observed.skipped,
         is_command: facts.is_command,
+        watch: observed.watch,
     };
     advise(observed.tallies, &prices, about)
 }

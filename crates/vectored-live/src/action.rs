@@ -105,7 +105,7 @@ impl<'a> Call<'a> {
 
     /// The first argument, if it may be a descriptor.
     fn first_descriptor(&self) -> Option<Descriptor<'static>> {
-        (self.texts.is_empty() && self.name != "mmap").then(|| fd(self.record.a0.into()))
+        (self.texts.is_empty() && !matches!(self.name, "mmap" | "rt_sigreturn")).then(|| fd(self.record.a0.into()))
     }
 
     fn of_descriptors(&self) -> Option<Action<'a>> {

@@ -8,13 +8,17 @@ pub(crate) const CALLS: usize = 512;
 /// The number of the first name of `SECOND`.
 const SECOND_AT: usize = 424;
 
-/// The name of a call; empty if it is unknown.
+/// `rt_sigreturn` returns with the registers of what the signal interrupted, without a number of its own.
+const NO_NUMBER: usize = CALLS - 1;
+
+/// The name of a call.
 pub(crate) fn name_of(number: u16) -> &'static str {
     static NAMES: LazyLock<[&str; CALLS]> = LazyLock::new(|| {
-        let mut names = [""; CALLS];
+        let mut names = ["unknown"; CALLS];
         let second = SECOND.split_whitespace().enumerate();
         let all = FIRST.split_whitespace().enumerate().chain(second.map(|(n, name)| (SECOND_AT + n, name)));
         all.for_each(|(number, name)| names[number] = name);
+        names[NO_NUMBER] = "rt_sigreturn";
         names
     });
     NAMES[usize::from(number) % CALLS]

@@ -43,6 +43,8 @@ pub(crate) struct Events {
     pub(crate) lost: u64,
     /// CPU time of the threads that have ended.
     pub(crate) cpu_ns: u64,
+    /// When the command began its program, and the last record.
+    pub(crate) times_ns: (Option<u64>, u64),
 }
 
 impl Events {
@@ -58,6 +60,7 @@ impl Events {
             calls: 0,
             lost: 0,
             cpu_ns: 0,
+            times_ns: (None, 0),
         }
     }
 
@@ -94,7 +97,9 @@ impl Events {
                 return;
             }
             self.held = None;
+            self.times_ns.0 = Some(record.end_ns);
         }
+        self.times_ns.1 = record.end_ns;
         match record.kind {
             Kind::Run => self.run(record, slots, sample, follow),
             Kind::Call => self.call(record, slots, sample, follow),

@@ -113,11 +113,12 @@ pub struct Watch {
     /// The processes from which on it watches.
     starts: Vec<OwnedFd>,
     cgroup: Option<PathBuf>,
-    began: Instant,
+    began_ns: u64,
     /// CPU time that threads had when the watch began, by their numbers.
     cpu_before: StdHashMap<u32, u64>,
     next_look: Instant,
     is_over: bool,
+    has_ended: bool,
 }
 
 impl Watch {
@@ -197,10 +198,11 @@ impl Watch {
             events,
             starts,
             cgroup: cgroup.map(Path::to_owned),
-            began: Instant::now(),
+            began_ns: now_ns(),
             cpu_before,
             next_look: Instant::now(),
             is_over: false,
+            has_ended: false,
         })
     }
 
@@ -213,7 +215,8 @@ impl Watch {
         }
         if self.next_look <= Instant::now() {
             self.next_look = Instant::now() + PATIENCE;
-            self.is_over |= self.has_ended();
+            self.has_ended |= self.has_ended();
+            self.is_over |= self.has_ended;
         }
         self.seen(0)
     }
@@ -246,11 +249,13 @@ impl Watch {
 
     fn seen(&self, cpu_now: u64) -> Seen {
         let before: u64 = self.cpu_before.values().sum();
+        let (begin_ns, last_ns) = self.events.times_ns;
+        let end_ns = if self.has_ended { last_ns } else { now_ns() };
         Seen {
             calls: self.events.calls,
             lost: self.events.lost,
             is_over: self.is_over,
-            wall: self.began.elapsed(),
+            wall: Duration::from_nanos(end_ns.saturating_sub(begin_ns.unwrap_or(self.began_ns))),
             cpu: Duration::from_nanos((self.events.cpu_ns + cpu_now).saturating_sub(before)),
         }
     }

@@ -5,8 +5,8 @@ use vectored_machine::report::machine_in_words;
 use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
-use crate::model::{Advisory, DescriptorUse, FindingKey};
-use crate::report::figures::{shortened, span};
+use crate::model::{Advisory, DescriptorUse, FindingKey, Watched};
+use crate::report::figures::{seconds, shortened, span};
 use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE, is_lack_of_the_log};
 
 pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
@@ -57,18 +57,23 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     let costs: Vec<String> = advisory.prices.iter().filter(used).map(cost).collect();
     if !costs.is_empty() {
         notes.push(format!(
-            "Costs were measured on this machine ({}), since strace inflates the times in the log. A \
-             call, without the cost of its bytes, takes {}.",
+            "Costs were measured on this machine ({}){}. A call, without the cost of its bytes, takes {}.",
             machine_in_words(&advisory.host),
+            match advisory.watch {
+                Some(_) => "",
+                None => ", since strace inflates the times in the log",
+            },
             costs.join("; ")
         ));
     }
+    notes.extend(advisory.watch.and_then(lost));
     if !advisory.findings.is_empty() {
-        notes.push(
-            "strace slows each call, so the log does not show which share of the program's time this is. \
-             `vectored versus` measures what an edit saves."
+        notes.push(match advisory.watch {
+            Some(watch) => share(advisory.saving_s.max(advisory.stalled_s), watch),
+            None => "strace slows each call, so the log does not show which share of the program's time this is. \
+                     `vectored versus` measures what an edit saves."
                 .to_owned(),
-        );
+        });
         let reads_streams = |one: &DescriptorUse| {
             let is_stream = one.kind == "pipe" || one.kind.ends_with("socket");
             is_stream && one.operation == Operation::Read && one.calls > 1
@@ -83,6 +88,33 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     let warnings = advisory.host.warnings.iter();
     notes.extend(warnings.map(|warning| format!("Warning: {}.", visible(warning))));
     notes
+}
+
+/// Calls that were lost.
+fn lost(watch: Watched) -> Option<String> {
+    (watch.lost > 0).then(|| {
+        format!(
+            "{} calls were lost, since they came faster than they were read. They are in no count, and no calls before and after a gap \
+             are merged.",
+            words::grouped(watch.lost)
+        )
+    })
+}
+
+/// `The saving is 3.1 % of the 10.0 s of the watch, and 9.7 % of the 3.21 s of CPU time.`
+fn share(saving_s: f64, watch: Watched) -> String {
+    let of = |whole_s: f64| {
+        format!(
+            "{:.1} % of the {}",
+            100.0 * saving_s / whole_s.max(1e-9),
+            seconds(whole_s)
+        )
+    };
+    format!(
+        "The saving is {} of the watch, and {} of CPU time that the programs had meanwhile.",
+        of(watch.wall_s),
+        of(watch.cpu_s)
+    )
 }
 
 /// `312 ns [300, 330] to write to a file`.

@@ -147,7 +147,11 @@ fn extent(advisory: &Advisory) -> String {
         },
         calls(advisory.calls, "system call"),
         // A command is traced without the calls that cannot matter.
-        if advisory.is_command { " without getpid and the like" } else { " in the log" },
+        if advisory.is_command || advisory.watch.is_some() {
+            " without getpid and the like"
+        } else {
+            " in the log"
+        },
         words::grouped(advisory.transfers),
         words::memory(advisory.bytes)
     )

@@ -14,7 +14,6 @@ use vectored_advise::report::{
 };
 use vectored_live::Target;
 use vectored_report::{Block, Sentence, Tone, csv_of, json};
-use vectored_strace::Counts;
 
 use crate::advise_pipeline::{
     Costs, Follower, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
@@ -192,7 +191,7 @@ fn run_live(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure>
     let signals = CommandSignals::watch()?;
     let mut follower = Follower::new(options(args));
     follower.begin_here();
-    let (_, status, was_left) = live::run(&args.command, &signals, *notes, &mut |event| {
+    let (seen, status, was_left) = live::run(&args.command, &signals, *notes, &mut |event| {
         follower.follow(event);
     })?;
     if was_left {
@@ -200,7 +199,7 @@ fn run_live(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure>
     }
     signals.enter(Stage::After, 0);
     Ok(CommandOutcome {
-        observed: follower.finish(&Counts::default()),
+        observed: follower.watched(&seen),
         was_left,
         failed: (!status.success()).then(|| end_in_words(status)),
         code: strace::exit_code(status),
@@ -222,10 +221,10 @@ fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<St
         None => args.pid.iter().map(name).collect(),
     };
     let mut follower = Follower::new(options(args));
-    live::watch(&target, args.watch_for, *notes, &mut |event| {
+    let seen = live::watch(&target, args.watch_for, *notes, &mut |event| {
         follower.follow(event);
     })?;
-    Ok((follower.finish(&Counts::default()), sources))
+    Ok((follower.watched(&seen), sources))
 }
 
 /// The input files.

@@ -11,7 +11,7 @@ use crate::advisor::wording::remedies::{lack, part_bytes, starts};
 use crate::advisor::wording::sentences::{action, is_of_varying_reads, pattern, waits_unseen};
 use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Skipped, StallTally, Tally,
-    Uncounted,
+    Uncounted, Watched,
 };
 
 /// The parts of an advisory besides the findings.
@@ -33,6 +33,8 @@ pub struct About {
     pub skipped: Vec<Skipped>,
     /// See [`Advisory::is_command`].
     pub is_command: bool,
+    /// See [`Advisory::watch`].
+    pub watch: Option<Watched>,
 }
 
 /// The reason why a finding without a price is not counted.
@@ -152,6 +154,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         host: about.host,
         sources: about.sources,
         is_command: about.is_command,
+        watch: about.watch,
         complete: about.complete,
         failed: about.failed,
         calls: tallies.calls,

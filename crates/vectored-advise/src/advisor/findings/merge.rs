@@ -8,7 +8,7 @@ use crate::advisor::findings::advise::{About, advise, is_priced_out};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use, relist};
-use crate::model::{Advisory, Skipped};
+use crate::model::{Advisory, Skipped, Watched};
 
 /// Merges advisories into the one that all their logs together would have given, with the machine and
 /// the prices of the first.
@@ -25,6 +25,14 @@ pub fn merge(advisories: &[Advisory]) -> Advisory {
         about.host = first.host.clone();
     }
     let mut skipped = BTreeMap::new();
+    let watches = advisories.iter().map(|one| one.watch);
+    about.watch = watches.collect::<Option<Vec<_>>>().map(|watches| {
+        watches.iter().fold(Watched::default(), |sum, one| Watched {
+            wall_s: sum.wall_s + one.wall_s,
+            cpu_s: sum.cpu_s + one.cpu_s,
+            lost: sum.lost.saturating_add(one.lost),
+        })
+    });
     for advisory in advisories {
         about.sources.extend_from_slice(&advisory.sources);
         about.complete &= advisory.complete;
