@@ -5,7 +5,7 @@ use serde_json::Value;
 use vectored_advise::advisor::wording::sentences::{action, pattern};
 use vectored_advise::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
-    Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted,
+    Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted, Watched,
 };
 use vectored_advise::report::{TOP, answer, document};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
@@ -169,6 +169,7 @@ pub fn fixed() -> Advisory {
         host: host(),
         sources: vec!["store --all".to_owned()],
         is_command: true,
+        watch: None,
         complete: true,
         failed: None,
         calls: 1_300_000,
@@ -302,6 +303,25 @@ fn the_table_of_a_fixed_advisory() {
 #[test]
 fn the_markdown_of_a_fixed_advisory() {
     insta::assert_snapshot!(markdown(&fixed()));
+}
+
+#[test]
+fn a_watch_has_true_times_and_says_what_was_lost() {
+    let mut watched = fixed();
+    watched.watch = Some(Watched {
+        wall_s: 20.0,
+        cpu_s: 8.0,
+        lost: 12_345,
+    });
+    let text = markdown(&watched);
+    assert!(!text.contains("strace slows") && !text.contains("strace inflates"));
+    assert!(
+        text.contains("12,345 calls were lost, since they came faster than they were read."),
+        "{text}"
+    );
+    let share = 100.0 * watched.saving_s / 20.0;
+    let told = format!("The saving is {share:.1} % of the 20.0 s of the watch, and ");
+    assert!(text.contains(&told), "{text}");
 }
 
 #[test]
