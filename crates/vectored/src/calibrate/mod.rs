@@ -334,13 +334,15 @@ mod tests {
                     (TargetKind::Unix, MAX_STREAM_BYTES),
                 ][number % 3];
                 let prior = CostModel::for_target(kind);
+                let copy_byte_ns = random.between(0.02, 0.1);
                 let machine = CostModel {
                     call_ns: random.between(250.0, 1500.0),
                     byte_ns: random.between(0.05, 0.4),
                     gather_call_ns: random.between(40.0, 300.0),
                     segment_ns: random.between(15.0, 60.0),
                     large_segment_ns: random.between(15.0, 100.0),
-                    copy_byte_ns: random.between(0.02, 0.1),
+                    copy_byte_ns,
+                    copy_byte_uncached_ns: 2.0 * copy_byte_ns,
                     staging_bytes: MAX_LIST_BYTES,
                     ..prior
                 };

@@ -48,10 +48,9 @@ impl CostModel {
     ///
     /// let model = CostModel::default();
     /// assert_eq!(model.copy_below_bytes(1), 0);
-    /// assert_eq!(model.copy_below_bytes(2), 1600); // (20 − 2 + 60 / 2) / 0.03
-    /// assert_eq!(model.copy_below_bytes(16), 808); // (20 − 2 + (60 + 40) / 16) / 0.03
-    /// assert_eq!(model.copy_below_bytes(1000), 262); // 262,144 / 1000: all segments fit
-    /// assert_eq!(model.copy_below_bytes(3000), 222); // (20 − 2 + …) / (0.08 + 300 / 262,144)
+    /// assert_eq!(model.copy_below_bytes(2), 2700); // (26 − 2 + 60 / 2) / 0.02
+    /// assert_eq!(model.copy_below_bytes(16), 1481); // (26 − 2 + (60 + 30) / 16) / 0.02
+    /// assert_eq!(model.copy_below_bytes(1000), 585); // (26 − 2 + …) / (0.04 + 300 / 262,144)
     /// ```
     #[must_use]
     pub fn copy_below_bytes(&self, segment_count: usize) -> usize {
@@ -87,10 +86,10 @@ impl CostModel {
     /// use vectored::cost::TargetKind;
     ///
     /// let model = CostModel::default().with(|costs| costs.page_end_ns = 40.0);
-    /// assert_eq!(model.copy_below_bytes(4), 1100);
-    /// assert!(model.copies(4, 1000));
-    /// assert!(!model.copies(4, 1024)); // four of them fill a page
-    /// assert!(model.copies(4, 1048));
+    /// assert_eq!(model.copy_below_bytes(4), 1950);
+    /// assert!(model.copies(4, 1900));
+    /// assert!(!model.copies(4, 2048)); // two of them fill a page
+    /// assert!(model.copies(4, 1024));
     /// ```
     #[must_use]
     pub fn copies(&self, segment_count: usize, segment_bytes: usize) -> bool {
@@ -166,14 +165,14 @@ mod tests {
     ];
 
     #[test]
-    fn ten_bytes_are_copied_and_4000_referenced_at_every_count_but_one() {
+    fn ten_bytes_are_copied_and_5000_referenced_at_every_count_but_one() {
         for kind in KINDS {
             let model = CostModel::for_target(kind);
             assert_eq!([0, 1].map(|count| model.copy_below_bytes(count)), [0; 2]);
             for count in [2, 3, 8, 9, 100, 1000, 1_000_000, usize::MAX] {
                 let threshold = model.copy_below_bytes(count);
                 assert!(
-                    (10..4000).contains(&threshold),
+                    (10..5000).contains(&threshold),
                     "{kind:?}, {count}: {threshold}"
                 );
                 let without_staging = model.with(|costs| costs.staging_bytes = 0);
@@ -199,7 +198,7 @@ mod tests {
     #[test]
     fn at_the_threshold_copying_and_referencing_cost_the_same() {
         let model = CostModel::default();
-        for count in [2, 8, 9, 64, 256] {
+        for count in [2, 8, 9, 64, 128] {
             let bytes = (count * model.copy_below_bytes(count)) as u64;
             let saved = model.writev_ns(count, bytes) - model.copy_then_write_ns(count, bytes);
             // Within the byte that rounding down the threshold drops.

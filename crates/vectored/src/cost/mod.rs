@@ -58,8 +58,7 @@ use crate::sys::limits::Limits;
 ///
 /// With the feature `load`, `CostModel::load` reads the model of a target from a saved result of `vectored measure`.
 ///
-/// The [defaults](CostModel::for_target) were measured on one virtual machine (2 cores, x86-64, Linux 6.18) and
-/// rounded. They are a first guess: another processor, kernel or file system has other costs, and so does the same
+/// The [defaults](CostModel::for_target) are between the costs of three machines. They are a first guess: another processor, kernel or file system has other costs, and so does the same
 /// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
 /// techniques take about the same time.
 ///

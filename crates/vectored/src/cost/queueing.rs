@@ -2,12 +2,8 @@
 
 use crate::cost::CostModel;
 
-/// The time that keeping a segment takes besides its `iovec`, in ns: its place in the queue, its reference count, and an
-/// `iovec` that points elsewhere. None of them is in the near caches.
-const KEEP_NS: f64 = 100.0;
-
 /// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
-const COLD_CALL_NS: f64 = 2000.0;
+const COLD_CALL_NS: f64 = 1000.0;
 
 /// How many kept segments, each with a copied head, a call is assumed to have: a queue does not know their number yet.
 const KEPT_IN_A_CALL: f64 = 4.0;
@@ -26,7 +22,7 @@ impl CostModel {
             return bytes as usize;
         }
         let listed = 2.0 * self.large_segment_ns + self.gather_call_ns / KEPT_IN_A_CALL;
-        bytes_for(listed + KEEP_NS, self.copy_byte_ns, COPY_BELOW_BYTES)
+        bytes_for(listed, self.copy_byte_ns, COPY_BELOW_BYTES)
     }
 
     /// The bytes of messages that are copied together rather than written by one more call.

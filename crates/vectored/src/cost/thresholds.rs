@@ -323,9 +323,9 @@ mod tests {
         };
         let formula = CostModel::default();
         let at = [16, 64, 1000].map(|count| formula.copy_below_bytes(count));
-        assert_eq!(at, [808, 652, 262]);
-        let doubled = [16, 64, 1000].map(|count| with(16, 1616).copy_below_bytes(count));
-        assert_eq!(doubled, [1616, 1304, 524]);
+        assert_eq!(at, [1481, 1270, 585]);
+        let doubled = [16, 64, 1000].map(|count| with(16, 2962).copy_below_bytes(count));
+        assert_eq!(doubled, [2962, 2540, 1170]);
         // The formula rises from 8 to 9 segments.
         assert_eq!(with(8, 500).copy_below_bytes(9), 500);
         // Above 1000 segments, the copied lists fit the staging buffer, or the threshold is the uncached one.

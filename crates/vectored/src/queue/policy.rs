@@ -118,14 +118,14 @@ impl QueuePolicy {
     /// that was not measured follows from the costs, in bytes:
     ///
     /// ```text
-    /// copy_below_bytes = (2 · large_segment_ns + gather_call_ns / 4 + 100 ns) / copy_byte_ns,
+    /// copy_below_bytes = (2 · large_segment_ns + gather_call_ns / 4) / copy_byte_ns,
     ///                    at least 1024 and at most 6144
-    /// join_below_bytes = (call_ns + 2000 ns) / copy_byte_uncached_ns,
+    /// join_below_bytes = (call_ns + 1000 ns) / copy_byte_uncached_ns,
     ///                    at least 4096 and at most 65,536
     /// ```
     ///
-    /// The costs of a model are measured in a loop of equal calls. The 100 ns stand for what keeping a segment costs
-    /// besides its `iovec`. The 2000 ns stand for what a call costs more after other work. Both numbers, and the limits,
+    /// The costs of a model are measured in a loop of equal calls. The second `large_segment_ns` stands for what keeping a
+    /// segment costs besides its `iovec`, the 1000 ns for what a call costs more after other work. Both, and the limits,
     /// were chosen so that the formulas come near the measured thresholds of [`for_target`](Self::for_target), within
     /// a factor of 2.5. Invalid costs (negative or NaN) give thresholds within the limits.
     ///

@@ -35,7 +35,7 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 /// two parts of a log record with another writer's bytes between them.
 ///
 /// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
-///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 1600
+///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 2700
 ///   bytes that does not fit is staged after the staged bytes are written, as `BufWriter` does. So no sequence of
 ///   `write`s takes more calls than with a `BufWriter` of the same capacity.
 /// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout` and its lock, a `Box<dyn Write>`, a
@@ -183,7 +183,7 @@ impl<W: VectoredWrite> GatherWriter<W> {
     ///   [`copy_below_bytes(2)`](CostModel::copy_below_bytes), is staged after the staged bytes are written;
     /// - a longer slice that does not fit goes in one call with the staged bytes;
     /// - a slice that takes longer to copy than a call of its own takes is sent at once with the staged bytes,
-    ///   even if it would fit: by [`CostModel::default`] from 13,333 bytes on.
+    ///   even if it would fit: by [`CostModel::default`] from 20,600 bytes on.
     ///
     /// So slices of that length take more calls than [`with_capacity`](GatherWriter::with_capacity) with a large
     /// capacity, and fewer bytes are copied. The costs in a model are for calls that do not wait for storage.
@@ -206,7 +206,7 @@ impl<W: VectoredWrite> GatherWriter<W> {
     /// let mut writer = GatherWriter::with_model(64 << 10, model, pipe);
     /// writer.write_all(&[b'x'; 1_000])?;
     /// assert_eq!(writer.buffer().len(), 1_000);
-    /// writer.write_all(&[b'x'; 20_000])?; // faster sent than copied
+    /// writer.write_all(&[b'x'; 30_000])?; // faster sent than copied
     /// assert!(writer.buffer().is_empty());
     /// # Ok(())
     /// # }

@@ -25,7 +25,7 @@ impl SliceThresholds {
     /// A constant, because a program may make a writer for a single line.
     pub(super) const GATHERING: SliceThresholds = SliceThresholds {
         // `copy_below_bytes(2)` of the default model, as a test checks.
-        small_bytes: 1600,
+        small_bytes: 2700,
         large_bytes: usize::MAX,
     };
 

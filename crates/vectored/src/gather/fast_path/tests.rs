@@ -28,11 +28,11 @@ fn a_list_of_one_asks_no_model() {
 #[test]
 fn lists_that_fit_pages_have_a_threshold_of_their_own() {
     let mut fast_path = FastPath::new(CostModel {
-        page_end_ns: 40.0,
+        page_end_ns: 80.0,
         ..CostModel::default()
     });
     let usual = fast_path.model.copy_below_bytes(4);
-    assert_eq!(usual, 1100);
+    assert_eq!(usual, 1950);
     for (sizes, threshold) in [
         ([1024, 1024, 1024, 1024], 1023),
         ([1024, 1024, 10, 5000], 1023),

@@ -42,10 +42,10 @@ fn the_threshold_without_a_model_is_that_of_the_default_model() {
 fn a_model_decides_what_is_sent_though_it_fits() {
     let inner = Shared::new(&[]);
     let mut writer = GatherWriter::with_model(1 << 20, CostModel::default(), inner.clone());
-    writer.write_all(&[b'x'; 13_333]).unwrap();
+    writer.write_all(&[b'x'; 20_600]).unwrap();
     assert_eq!(inner.calls(), 1);
-    writer.write_all(&[b'x'; 13_332]).unwrap();
-    assert_eq!((inner.calls(), writer.buffer().len()), (1, 13_332));
+    writer.write_all(&[b'x'; 20_599]).unwrap();
+    assert_eq!((inner.calls(), writer.buffer().len()), (1, 20_599));
 }
 
 #[test]
