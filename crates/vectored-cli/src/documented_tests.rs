@@ -39,7 +39,7 @@ fn commands(page: &str) -> Vec<String> {
                 variables.push((format!("${name}"), first.to_owned()));
             }
             let at = line.find("vectored ").filter(|_| words[0] != "cargo");
-            if let Some(at) = at.filter(|at| !line[..*at].ends_with('-')) {
+            if let Some(at) = at.filter(|at| !line[..*at].ends_with(['-', '/'])) {
                 let mut command = until_shell(&line[at..]).to_owned();
                 for (name, value) in &variables {
                     command = command.replace(name, value);

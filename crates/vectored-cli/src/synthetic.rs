@@ -22,7 +22,13 @@ impl FromStr for Synthetic {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut synthetic = Synthetic {
-            model: CostModel::default(),
+            model: CostModel::default().with(|costs| {
+                costs.segment_ns = 20.0;
+                costs.large_segment_ns = 20.0;
+                costs.iovec_step_ns = 40.0;
+                costs.copy_byte_ns = 0.03;
+                costs.copy_byte_uncached_ns = 0.08;
+            }),
             sigma: 0.02,
         };
         for item in text.split(',') {
