@@ -80,7 +80,9 @@ const volatile u32 slots_log2 = 16, stack_every = 64;
 const volatile u32 namespace_inode;
 /* The cgroup whose processes are wanted, with those below it; 0: those in `wanted` alone. */
 const volatile u64 cgroup;
+/* With `KEEPS` the call changes neither descriptors nor names. */
 const volatile u8 class_of[512];
+#define KEEPS 128
 /* A change makes each CPU ask again whether its thread is wanted. */
 u32 generation = 1;
 
@@ -89,9 +91,10 @@ struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 65536); __type(key
 /* Processes to be wanted, by their number in the namespace. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 16384); __type(key, u32); __type(value, u32); } starts SEC(".maps");
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct slot); } ring SEC(".maps");
-/* The state of a CPU. User space writes `tail` alone. `lost` and `told` count calls. */
+/* The state of a CPU. User space writes `tail` alone. `lost` and `told` count calls; `forgot` counts lost records of what changes
+ * descriptors, names or processes, for which a part of the ring is kept free. */
 struct cpu {
-	u64 head, lost, told, unused[5];
+	u64 head, lost, told, forgot, unused[4];
 	u64 tail, unused2[7];
 	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 unused3[3];
 	struct run run;
@@ -129,16 +132,20 @@ INLINE void publish(struct cpu *cpu, u32 slots)
 	*(volatile u64 *)&cpu->head = cpu->head + slots;
 }
 
-/* Whether the ring has room for a record; otherwise these calls are lost. The first record after a loss says so before it. */
-INLINE bool room(struct cpu *cpu, u32 calls)
+/* Whether the ring has room for a record, which may keep descriptors, names and processes as they are; otherwise these calls are
+ * lost. The first record after a loss says so before it. */
+INLINE bool room(struct cpu *cpu, u32 calls, bool keeps)
 {
-	if (cpu->head + MOST_SLOTS - *(volatile u64 *)&cpu->tail > (1ull << slots_log2)) { cpu->lost += calls; return false; }
+	u64 free = MOST_SLOTS + (keeps ? (1ull << slots_log2) / 8 : 0);
+	if (cpu->head + free - *(volatile u64 *)&cpu->tail > (1ull << slots_log2)) { cpu->lost += calls; cpu->forgot += !keeps; return false; }
 	if (cpu->lost != cpu->told) {
 		struct record *gap = (void *)slot_at(cpu->head);
 		if (!gap) return false;
 		gap->end_ns = bpf_ktime_get_ns();
 		gap->what = WHAT(GAP, 0);
 		gap->a1 = cpu->lost - cpu->told;
+		gap->a2 = cpu->forgot;
+		cpu->forgot = 0;
 		cpu->told = cpu->lost;
 		publish(cpu, 1);
 	}
@@ -183,7 +190,7 @@ INLINE void flush(struct cpu *cpu, u64 now)
 {
 	u32 calls = cpu->run.calls;
 	if (!calls) return;
-	if (room(cpu, calls)) {
+	if (room(cpu, calls, true)) {
 		u64 span = now - cpu->run.end_ns;
 		cpu->run.span_ns = span > ~0u ? ~0u : span;
 		struct slot *one = slot_at(cpu->head), *two = slot_at(cpu->head + 1);
@@ -255,10 +262,10 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 }
 
 /* A record of this thread, but for what its kind adds; 0 if there is no room. It is to be published. */
-INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u16 what)
+INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u16 what, bool keeps)
 {
 	flush(cpu, now);
-	if (!room(cpu, 1)) return 0;
+	if (!room(cpu, 1, keeps)) return 0;
 	struct record *r = (void *)slot_at(cpu->head);
 	if (!r) return 0;
 	r->end_ns = now; r->waited_us = 0; r->thread = thread; r->process = process; r->number = 0; r->what = what;
@@ -358,6 +365,8 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	struct pt_regs *regs = (void *)ctx[0];
 	u32 number = NUMBER(regs);
 	u8 class = class_of[number & 511];
+	bool keeps = class & KEEPS;
+	class &= ~KEEPS;
 	if (class == DROP) return 0;
 	u64 a0 = FIRST(regs), a2 = ARGUMENT(regs, 2);
 	s64 result = ctx[1];
@@ -388,7 +397,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		*(volatile u16 *)&run->calls = 1;
 		return 0;
 	}
-	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0);
+	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0, keeps);
 	if (!r) return 0;
 	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack;
 	r->a1 = ARGUMENT(regs, 1); r->a2 = a2; r->a3 = ARGUMENT(regs, 3);
@@ -409,7 +418,7 @@ SEC("tp_btf/sched_process_fork") int on_fork(u64 *ctx)
 	u32 thread, process, child_thread, child_process;
 	numbers_of(parent, &thread, &process);
 	numbers_of(child, &child_thread, &child_process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(FORK, 0));
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(FORK, 0), false);
 	if (!r) return 0;
 	r->a0 = child_thread; r->a1 = from == to; r->a2 = parent->files == child->files; r->a3 = child_process;
 	publish(cpu, 1);
@@ -425,7 +434,7 @@ SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 	if (!cpu) return 0;
 	u32 thread, process;
 	numbers_of(task, &thread, &process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0, false);
 	if (!r) return 0;
 	cpu->id = 0; /* The thread that called it may have taken over another number. */
 	r->a0 = ctx[1];
@@ -447,7 +456,7 @@ SEC("tp_btf/sched_process_exit") int on_end(u64 *ctx)
 	if (!cpu) return 0;
 	u32 thread, process;
 	numbers_of(task, &thread, &process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0));
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0), false);
 	if (!r) return 0;
 	r->a0 = task->exit_code; r->a1 = is_last; r->a2 = task->signal->flags; r->result = task->se.sum_exec_runtime;
 	publish(cpu, 1);
@@ -461,7 +470,7 @@ SEC("tp_btf/signal_deliver") int on_signal(u64 *ctx)
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
 	if (cpu->id != id) look_up(cpu, id);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), cpu->thread, cpu->process, WHAT(SIGNAL, 0));
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), cpu->thread, cpu->process, WHAT(SIGNAL, 0), true);
 	if (!r) return 0;
 	r->a0 = ctx[0];
 	publish(cpu, 1);

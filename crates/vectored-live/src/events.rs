@@ -79,7 +79,7 @@ impl Events {
     /// Takes a record with its slots.
     pub(crate) fn take(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
         if record.kind == Kind::Gap {
-            return self.gap(record.a1, follow);
+            return self.gap(record.a1, record.a2 == 0, follow);
         }
         let since = self.since.get(&record.process).copied();
         if since.is_none() && record.kind != Kind::Exit {
@@ -121,9 +121,12 @@ impl Events {
         }
     }
 
-    /// Calls were lost: nothing is known of what was open, but what can be seen now.
-    pub(crate) fn gap(&mut self, calls: u64, follow: Follow<'_>) {
+    /// Calls were lost. Unless they kept descriptors as they were, nothing is known of these but what can be seen now.
+    pub(crate) fn gap(&mut self, calls: u64, keeps: bool, follow: Follow<'_>) {
         self.lost += calls;
+        if keeps {
+            return follow(&Event::new(b"", Action::Lost));
+        }
         follow(&Event::new(b"", Action::Unread { descriptor: None }));
         let mut processes: Vec<u32> = self.processes().collect();
         processes.sort_unstable();

@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use vectored_strace::event::Event;
 
-use crate::calls::{CALLS, class_of, name_of};
+use crate::calls::{CALLS, class_in_kernel, name_of};
 use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, now_ns};
 use crate::events::Events;
 use crate::open_before::{threads_of, tree_of};
@@ -229,7 +229,7 @@ impl Watch {
         let events = &mut self.events;
         self.order.take(pass.before_ns, &mut |record, slots, sample| events.take(record, slots, sample, follow));
         if pass.lost > 0 {
-            events.gap(pass.lost, follow);
+            events.gap(pass.lost, true, follow);
         }
     }
 
@@ -290,7 +290,7 @@ const DETACHED: Duration = Duration::from_millis(10);
 fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64, namespace: u32) -> Result<Ebpf, Refusal> {
     let mut classes = [0_u8; CALLS];
     for (number, class) in (0..).zip(&mut classes) {
-        *class = class_of(name_of(number)) as u8;
+        *class = class_in_kernel(name_of(number));
     }
     let entries = |each: usize| u32::try_from(cpus * each).map_err(|_| Refusal::Other(format!("{cpus} CPUs are too many")));
     let mut programs = EbpfLoader::new()

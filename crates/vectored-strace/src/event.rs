@@ -277,6 +277,8 @@ pub enum Action<'a> {
         /// The first argument, if it is a descriptor or a number that may be one.
         descriptor: Option<Descriptor<'a>>,
     },
+    /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. No log has it.
+    Lost,
     /// The delivery of a signal.
     Signal,
     /// The end of a thread. It may come twice: for the call `exit` or `exit_group`, and for the end itself.

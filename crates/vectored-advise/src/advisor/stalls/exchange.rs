@@ -139,6 +139,14 @@ pub(crate) struct Received {
 }
 
 impl Exchange {
+    /// Calls are missing: begins anew.
+    pub(crate) fn lose(&mut self) {
+        *self = Exchange {
+            no_delay: self.no_delay,
+            ..Exchange::default()
+        };
+    }
+
     /// Notes a write. Returns the message that it answers.
     pub(crate) fn write(&mut self, new: Moved) -> Option<Received> {
         let is_acknowledged = new.began_ns.saturating_sub(self.ended_ns) >= ACKNOWLEDGED_NS;

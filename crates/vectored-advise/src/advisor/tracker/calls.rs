@@ -418,8 +418,7 @@ impl Tracker {
     ) {
         let Some(descriptor) = descriptor.filter(|_| moves_bytes(name)) else {
             // The call may have opened or closed any descriptor.
-            self.lost = self.event;
-            return;
+            return self.forget_descriptors();
         };
         let key = self.resolve(descriptor, caller);
         self.other(Effect::Waits(Barrier::Unread), Some(descriptor), caller);

@@ -173,7 +173,7 @@ impl Tracker {
             };
             let is_it = match descriptor.leads_to {
                 Some(text) => open_file.text == text,
-                None => open_file.since >= self.lost,
+                None => open_file.since >= self.forgot,
             };
             if is_it {
                 return key;

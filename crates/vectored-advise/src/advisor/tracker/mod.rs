@@ -49,8 +49,10 @@ pub(super) struct Tracker {
     awaited: FxHashMap<u32, (u64, ProcessId)>,
     /// Processes that submitted transfers that do not show: the last event.
     submitted: FxHashMap<ProcessId, u64>,
-    /// The last event that may have been any call of any thread.
+    /// The last event that may have moved bytes or waited in any thread.
     lost: u64,
+    /// The last event that may have been any call of any thread.
+    forgot: u64,
     /// The last fork.
     forked: u64,
     /// The last event that may have asked for the size of any file.
@@ -110,6 +112,7 @@ impl Tracker {
             awaited: FxHashMap::default(),
             submitted: FxHashMap::default(),
             lost: 0,
+            forgot: 0,
             forked: 0,
             looked_at: 0,
             made: FxHashMap::default(),
@@ -208,7 +211,26 @@ impl Tracker {
         self.closed.clear();
         self.awaited.clear();
         self.submitted.clear();
+        self.forget_descriptors();
+    }
+
+    /// Any call may have been made here.
+    #[cold]
+    pub(super) fn forget_descriptors(&mut self) {
         self.lost = self.event;
+        self.forgot = self.event;
+    }
+
+    /// Calls are missing that changed no descriptor.
+    #[cold]
+    fn lose(&mut self) {
+        self.lost = self.event;
+        for (_, open_file) in self.kernel.open_files.iter_mut() {
+            open_file.position = None;
+            open_file.read_from = None;
+            open_file.is_placed = false;
+            open_file.exchange.lose();
+        }
     }
 
     pub(super) fn follow(&mut self, event: &Event<'_>, classes: &mut ClassCache) {
@@ -220,8 +242,10 @@ impl Tracker {
             self.first_thread = event.thread;
         }
         if matches!(event.action, Action::Unread { .. }) && event.name.is_empty() {
-            self.lost = self.event;
-            return;
+            return self.forget_descriptors();
+        }
+        if event.action == Action::Lost {
+            return self.lose();
         }
         // The end of a thread shows again after its call of `exit`.
         let is_call = match event.action {
