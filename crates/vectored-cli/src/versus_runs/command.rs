@@ -98,14 +98,6 @@ impl Surroundings {
     }
 }
 
-/// This program, told to do next to nothing.
-pub fn does_nothing() -> Command {
-    let mut command = Command::new("/proc/self/exe");
-    command.arg("--version");
-    command.stdin(Stdio::null()).stdout(Stdio::null());
-    command
-}
-
 /// Where a timed run writes to.
 pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
     Ok(match stdout {

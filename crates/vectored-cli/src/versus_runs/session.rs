@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
-use vectored_machine::platform::command_run::{Ended, LEFT_BEHIND_LIMIT, RunError, run};
+use vectored_machine::platform::command_run::{
+    Ended, LEFT_BEHIND_LIMIT, RunError, inherited_peak_bytes, run,
+};
 use vectored_report::sort::sort;
 use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::judge::CallLimit;
@@ -16,7 +18,7 @@ use vectored_versus::model::{
 };
 use vectored_versus::{Counter, Stacks, Varying, grown_stacks, judge};
 
-use super::command::{Program, Surroundings, discarded, does_nothing};
+use super::command::{Program, Surroundings, discarded};
 use super::counted::{
     Counting, Observed, Unstable, differences, files, name_of, observe, observe_stacks, unstable,
     unstable_in_words,
@@ -41,8 +43,8 @@ const EMFILE: i32 = Errno::MFILE.raw_os_error();
 /// Counted runs of each command.
 const COUNTED_RUNS: u64 = 2;
 
-/// What this process may grow by during the rounds.
-const GROWTH_BYTES: u64 = 512 << 10;
+/// What the kernel's count of resident memory may be wrong by: each processor keeps some pages for itself.
+const COUNT_ERROR_BYTES: u64 = 512 << 10;
 
 /// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that its length moves all that
 /// is on the stack. Without it, a command may be slower only because its name is longer.
@@ -512,7 +514,7 @@ impl Session<'_> {
     /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
     fn rounds(&mut self) -> Result<(), Halt> {
         let plan = self.plan;
-        let floor = self.memory_floor();
+        let floor_before = self.memory_floor();
         // The old command runs twice.
         let commands = plan.programs.len() + 1;
         let mut order: Vec<usize> = (0..commands).collect();
@@ -536,7 +538,7 @@ impl Session<'_> {
                 let index = slot % plan.programs.len();
                 match self.run(index, Phase::Timed, rounds.len() as u64 + 1) {
                     Ok(ended) => {
-                        round[slot] = of_run(&ended, floor);
+                        round[slot] = of_run(&ended);
                         let side = self.sides().nth(index).expect("a side of each command");
                         side.left_behind = side.left_behind.max(ended.left_behind);
                     }
@@ -558,6 +560,11 @@ impl Session<'_> {
                     .show_preparation(&what, self.began.elapsed(), is_last);
             }
         }
+        // This process may have grown meanwhile.
+        let floor = floor_before.max(self.memory_floor());
+        for run in rounds[before..].iter_mut().flatten() {
+            run.peak_bytes = run.peak_bytes.filter(|peak| *peak > floor);
+        }
         let whole = rounds.len() as u64;
         for ends in &mut self.ends {
             ends.retain(|run| run.phase != Phase::Timed || run.number <= whole);
@@ -571,11 +578,10 @@ impl Session<'_> {
     }
 
     /// The peak memory of a command is known if it is above this. The kernel counts for a command what this process had when it
-    /// forked: a run of this program that does nothing shows how much that is. If it fails, no peak is known.
+    /// forked. If that is not known, no peak is.
     fn memory_floor(&self) -> u64 {
-        let is_stopped = || self.is_stopped();
-        let ended = run(does_nothing(), self.limit(), LEFT_BEHIND_LIMIT, is_stopped);
-        ended.map_or(u64::MAX, |ended| ended.usage.peak_bytes + GROWTH_BYTES)
+        let inherited = inherited_peak_bytes(|| false);
+        inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)
     }
 
     /// Whether the rounds are enough; so many of them are of an earlier result. Those were enough, so that only the budget ends
@@ -665,13 +671,13 @@ fn in_words(program: &Program) -> String {
     format!("{} ('{}')", program.name, program.typed)
 }
 
-fn of_run(ended: &Ended, floor: u64) -> Run {
+fn of_run(ended: &Ended) -> Run {
     let ns = |s: f64| (s * 1e9).round() as u64;
     Run {
         wall_ns: ended.took.as_nanos().try_into().unwrap_or(u64::MAX),
         user_ns: ns(ended.usage.user_s),
         system_ns: ns(ended.usage.system_s),
-        peak_bytes: Some(ended.usage.peak_bytes).filter(|peak| *peak > floor),
+        peak_bytes: Some(ended.usage.peak_bytes),
         switches: ended.usage.switches,
         faults: ended.usage.faults,
     }

@@ -14,7 +14,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::platform::processes::Usage;
 #[cfg(target_os = "linux")]
-use crate::platform::processes::{ChildEnd, in_own_session, kill_all, wait_for, wait_for_all};
+use crate::platform::processes::{
+    ChildEnd, end_before_program, in_own_session, kill_all, wait_for, wait_for_all,
+};
 
 /// Interval at which a wait looks for signals and the limit.
 #[cfg(target_os = "linux")]
@@ -129,6 +131,21 @@ pub fn run(
     })
 }
 
+/// The peak memory that the kernel counts for a program that does nothing: it begins with what this process has.
+///
+/// # Errors
+///
+/// As of [`run`].
+#[cfg(target_os = "linux")]
+pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
+    let mut command = Command::new("/proc/self/exe");
+    // The last of two: the same way up to the program itself.
+    in_own_session(&mut command);
+    end_before_program(&mut command);
+    let ended = run(command, None, LEFT_BEHIND_LIMIT, is_stopped)?;
+    Ok(ended.usage.peak_bytes)
+}
+
 /// Runs a command: not on this system.
 ///
 /// # Errors
@@ -145,6 +162,17 @@ pub fn run(
         "it cannot be run".to_owned(),
         super::lacks("way to adopt the processes that a command leaves behind"),
     ))
+}
+
+/// The peak memory that the kernel counts for a program that does nothing: not on this system.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
+    let ended = run(Command::new("/"), None, LEFT_BEHIND_LIMIT, is_stopped)?;
+    Ok(ended.usage.peak_bytes)
 }
 
 /// Waits for the end of the process, whose status is left for others.

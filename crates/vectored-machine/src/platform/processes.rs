@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Pid;
 
 #[cfg(target_os = "linux")]
-pub use crate::sys::session::in_own_session;
+pub use crate::sys::session::{end_before_program, in_own_session};
 pub use crate::sys::signals::is_ignored;
 pub use crate::sys::usage::{Usage, thread_usage, wait_for};
 

@@ -10,6 +10,13 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 
+/// Has the command end where it would become its program: what it has used then is what the kernel counts for any program that this
+/// process starts.
+pub fn end_before_program(command: &mut Command) {
+    // SAFETY: `_exit` is async-signal-safe, and runs no handler of this process.
+    unsafe { command.pre_exec(|| libc::_exit(0)) };
+}
+
 /// Starts the command in a session of its own: it has no terminal, and no signal from the keyboard reaches it. It is killed
 /// when the thread that starts it ends.
 pub fn in_own_session(command: &mut Command) {
