@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use vectored_machine::platform::command_run::{
     Ended, LEFT_BEHIND_LIMIT, RunError, inherited_peak_bytes, run,
 };
+use vectored_machine::platform::processes::give_back_free_memory;
 use vectored_report::sort::sort;
 use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::judge::CallLimit;
@@ -182,6 +183,9 @@ impl Session<'_> {
             return Ok(());
         }
         self.compare(&observed, longest)?;
+        // A command inherits what this process has.
+        drop(observed);
+        give_back_free_memory();
         let ignored = (self.plan.ignore_output, self.plan.ignore_failure);
         let mut new = self.result.new.iter();
         if new.any(|one| one.differs(ignored.0, ignored.1)) {

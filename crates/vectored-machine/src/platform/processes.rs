@@ -8,7 +8,7 @@ use rustix::process::Pid;
 #[cfg(target_os = "linux")]
 pub use crate::sys::session::{end_before_program, in_own_session};
 pub use crate::sys::signals::is_ignored;
-pub use crate::sys::usage::{Usage, thread_usage, wait_for};
+pub use crate::sys::usage::{Usage, give_back_free_memory, thread_usage, wait_for};
 
 /// Waits for the end of a child process, and leaves it to others to take its status.
 pub struct ChildEnd {

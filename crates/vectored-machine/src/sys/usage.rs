@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `getrusage` and `wait4`, which have no safe interface.
+//! `unsafe` for `getrusage`, `wait4` and `malloc_trim`, which have no safe interface.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -116,6 +116,13 @@ pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     // SAFETY: all zeros are a valid `rusage`, whatever the call has written.
     let usage = Usage::of(unsafe { usage.assume_init_ref() });
     Ok((ExitStatus::from_raw(status), usage))
+}
+
+/// Hands memory that is free back to the kernel. Allocators other than glibc's do so by themselves, or never.
+pub fn give_back_free_memory() {
+    // SAFETY: the function may be called at any time.
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    let _ = unsafe { libc::malloc_trim(0) };
 }
 
 #[cfg(test)]
