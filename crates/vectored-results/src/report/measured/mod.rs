@@ -7,7 +7,6 @@ mod answers;
 mod charts;
 mod costs;
 mod crossings;
-mod crowds;
 mod environment;
 mod figures;
 mod latencies;
@@ -15,6 +14,7 @@ mod maps;
 mod notes;
 mod rates;
 mod warnings;
+mod writers_and_ranks;
 
 use vectored_machine::report::machine_in_words;
 use vectored_report::sort;
@@ -67,7 +67,7 @@ pub fn document(results: &Results) -> Document {
     parts.extend(groups.iter().map(|group| section(group, results)));
     parts.extend(costs::section(results));
     parts.extend(latencies::sections(results));
-    parts.extend(crowds::sections(results));
+    parts.extend(writers_and_ranks::sections(results));
     parts.push(environment::section(results));
     parts.push(Section {
         title: "How to read this".into(),
