@@ -258,7 +258,7 @@ pub(crate) const OPTIONS: [(&str, &[Way], &str); 6] = {
     ]
 };
 
-/// What has any program of the system's with a C library write its standard output in larger parts, in place of an option.
+/// The remedy for a program of the system that has no option: it makes the C library write standard output in larger parts.
 pub(crate) const STDBUF: &str =
     "`stdbuf -o64K` before the name of the program, if that writes by stdio of a shared C library";
 

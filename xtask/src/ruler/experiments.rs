@@ -1,5 +1,5 @@
-//! `cargo xtask ruler --experiments`: compares the ratios between techniques that the published
-//! experiments find with the figures of plain C programs.
+//! `cargo xtask ruler --experiments`: measures the ratios between techniques twice, by the published
+//! experiments of `vectored reproduce` and by plain C programs, and compares them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,8 +61,8 @@ impl Experiment {
         }
     }
 
-    /// The repeats of a turn, whose median counts: as many as `vectored reproduce` has, but at most one second of them, so
-    /// that C and the engine take turns faster than a shared machine changes.
+    /// The repeats of a turn, whose median is taken: as many as `vectored reproduce` makes, but no more than fit about one
+    /// second. C and the engine then take turns faster than the speed of a shared machine changes.
     fn repeats(&self) -> usize {
         const TURN_RECORDS: usize = 1 << 20;
         match *self {
@@ -137,8 +137,8 @@ fn name_of(technique: &str) -> String {
     format!("{technique} ÷ copying")
 }
 
-/// Lines of technique, CPU time and wall time, in the order of the repeats: the
-/// medians of the repeats' ratios over copying.
+/// Parses lines of technique, CPU time and wall time, in the order of the repeats. Returns for each technique the
+/// median over the repeats of its CPU time ÷ the CPU time of copying.
 fn parse(printed: &str) -> Option<Medians> {
     let mut samples: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for line in printed.lines() {

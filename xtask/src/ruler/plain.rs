@@ -49,7 +49,7 @@ pub fn compile(name: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Lines of name, median in ns, and number of samples.
+/// Parses lines of a name, a median in ns and a number of samples.
 fn parse(printed: &str) -> Option<Medians> {
     let line = |line: &str| {
         let (name, rest) = line.split_once(' ')?;

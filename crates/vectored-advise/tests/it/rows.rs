@@ -312,7 +312,7 @@ fn streams_for_a_reader_and_reads_of_unknown_length_are_listed_and_small_buffers
         (
             "mawk",
             filter("1<pipe:[7]>"),
-            "it reads a pipe or socket between them",
+            "the program reads a pipe or socket between the writes",
             "",
         ),
         (

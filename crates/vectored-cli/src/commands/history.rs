@@ -47,7 +47,7 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The results in which this command is new.
+/// Shows the saved results of `vectored versus` in which this command is a new command.
 fn of_command(command: &str, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let directory =
         results_directory().map_err(|why| Failure::usage(format!("no saved results: {why}")))?;
@@ -178,7 +178,7 @@ fn entry(kind: ResultKind, age: usize, path: PathBuf) -> Entry {
     };
     Entry {
         name: ResultName::Recent(Some(kind), age).in_words(),
-        // A path that is not UTF-8 has no JSON.
+        // JSON holds only UTF-8: other bytes of a path are replaced.
         path: path.display().to_string(),
         found,
         error,

@@ -126,7 +126,7 @@ pub struct Cell {
     /// the target, and the samples.
     pub spent_s: f64,
     /// Median time of the floor: one `write` of the same bytes, already contiguous, or one `read` into
-    /// one piece. Of a copy: that by `read` and `write`.
+    /// one piece. For a copy: copying by `read` and `write`.
     pub floor_ns: f64,
     /// Floor samples by round.
     pub floor_samples_ns: Vec<f64>,

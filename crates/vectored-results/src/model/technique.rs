@@ -68,7 +68,7 @@ impl TechniqueName {
     }
 
     /// The synchronous call that passes a whole list to the kernel: what asynchronous techniques are
-    /// compared with. Of copies, which pass none, the plain one.
+    /// compared with. Copies pass no list: for them it is `read-write`.
     pub fn vectored_call(operation: Operation) -> TechniqueName {
         match operation {
             Operation::Write => TechniqueName::WRITEV,

@@ -127,7 +127,7 @@ fn is_equal(pair: &AsynchronousPair<'_>) -> bool {
     veto(pair.cell) <= TIE_ZONE && pair.stats.is_within(TIE_ZONE)
 }
 
-/// The difference that has no cause, if the A/A pair shows one.
+/// The noise floor of a cell whose A/A pair differs: no smaller difference is significant there. 0 for other cells.
 fn veto(cell: &Cell) -> f64 {
     if cell.aa_separated { cell.noise_floor.unwrap_or(f64::INFINITY) } else { 0.0 }
 }

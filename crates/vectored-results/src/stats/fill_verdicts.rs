@@ -135,7 +135,7 @@ fn choose(cell: &mut Cell, rivals: &[TechniqueName]) {
 /// The simplest candidate of a close cell, with its bound.
 fn simplest(cell: &Cell, rivals: &[TechniqueName]) -> Option<(TechniqueName, f64)> {
     let candidates = cell.candidates(rivals);
-    // What an A/A pair that differs shows without a cause, a technique may take longer without being seen to.
+    // If the A/A pair differs, a technique may take longer by up to the noise floor, and this would not show.
     let hidden = if cell.aa_separated { cell.noise_floor.unwrap_or(0.0) } else { 0.0 };
     let bound = |one: &TechniqueResult| {
         let others = candidates.iter().filter(|other| other.name != one.name);

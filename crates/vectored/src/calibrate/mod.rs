@@ -16,7 +16,7 @@ mod ends;
 mod lists;
 mod queue;
 
-/// The lists of the costs, as segment count and segment bytes: up to 8 segments and more, segments below and above
+/// The lists that are measured for the costs, as segment count and segment bytes: up to 8 segments and more, segments below and above
 /// the usual crossover, and segments that end at page ends and others.
 const LISTS: [List; 11] = [
     (2, 64),
@@ -41,7 +41,7 @@ const MIN_ROUNDS: usize = 2;
 /// The longest segments that are measured, in bytes.
 const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
-/// The lengths around the crossover are about its multiples by these powers of √2, in turn.
+/// By round, in turn: the lengths to measure are about the crossover multiplied and divided by √2 to this power.
 const STEPS: [i32; 2] = [1, 2];
 
 /// The techniques of the costs, in an order that rotates by round.
@@ -83,7 +83,8 @@ impl CostModel {
     ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, more thresholds stay unmeasured. The least
     /// number of measurements, two rounds of the lists and three of the queue, takes 10 ms on a stream and 30 to 50 ms on a file. One
-    /// calibration at the start of a program is enough: near the threshold both techniques take about the same time.
+    /// calibration at the start of a program is enough: a threshold that is a little wrong costs little, since near it both
+    /// techniques take about the same time.
     ///
     /// # Errors
     ///
@@ -127,8 +128,8 @@ impl CostModel {
     }
 }
 
-/// Measures lists in rounds until about `deadline`: the speed of a shared machine can change fourfold for milliseconds, and
-/// would otherwise disturb all measurements of one list.
+/// Measures lists in rounds until about `deadline`. The speed of a shared machine can change fourfold for milliseconds: without
+/// rounds, such a change would disturb all measurements of one list.
 fn observe(
     channel: &mut Channel,
     prior: &CostModel,
@@ -168,8 +169,8 @@ fn observe(
     Ok([costs, around.concat()].concat())
 }
 
-/// The lengths to measure next with `count` segments: above and below the crossover of the `observations` so far. All are 30 bytes
-/// times a power of √2, so that lengths are measured again, and at most `max`.
+/// The lengths to measure next with `count` segments: above and below the crossover of the `observations` so far, and at most
+/// `max`. Each is 30 bytes times a power of √2, so that later rounds measure the same lengths again.
 fn next_lengths(
     round: usize,
     count: usize,

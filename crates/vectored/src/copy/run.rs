@@ -61,8 +61,8 @@ pub(super) struct Plan {
     pub(super) trial_bytes: Option<u64>,
     /// Whether the caller named the technique: what the kernel refuses is an error then.
     pub(super) is_named: bool,
-    /// Whether 0 bytes of a transfer are the end of the input. Of a file a read confirms it: files of /proc have a size
-    /// of 0, and `copy_file_range` heeds the size.
+    /// Whether a transfer of 0 bytes is the end of the input. For a file it is not, and a read looks for the end: files of
+    /// /proc have a size of 0, and `copy_file_range` heeds the size.
     pub(super) is_zero_the_end: bool,
     /// Whether a transfer that moves less than it may is probably the last: a read confirms it, which costs less than a
     /// transfer of nothing.

@@ -19,7 +19,7 @@ use super::entry::Entry;
 
 /// A stretch of memory.
 pub(crate) trait Span {
-    /// The address of the first byte. Of an empty one it may be any, and null.
+    /// The address of the first byte. An empty span may have any address, also null.
     fn start(&self) -> *const u8;
 
     fn byte_len(&self) -> usize;

@@ -89,7 +89,7 @@ const OPEN_FILES_MAX: usize = 1 << 15;
 const PROCESSES_MAX: usize = 1 << 15;
 const THREADS_MAX: usize = 1 << 17;
 
-/// Descriptors that may be copied or looked through, and for each event.
+/// How many descriptors may be copied or looked through: this many, and `WORK_AN_EVENT` more for each event.
 const WORK_MIN: u64 = 1 << 20;
 const WORK_AN_EVENT: u64 = 16;
 

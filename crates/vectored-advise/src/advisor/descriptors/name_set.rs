@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Names that are kept; when it is full, the set contains every name.
+/// The most names that are kept. A full set counts as one that contains every name.
 const NAMES_MAX: usize = 1 << 16;
 
 /// A set of the hashes of names. It may contain a name that was never added; it is used where a wrong

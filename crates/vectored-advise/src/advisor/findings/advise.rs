@@ -50,11 +50,11 @@ pub const STARTS: &str = "the programs that the remedy starts take longer than t
 pub const SYSTEM: &str = "a library or the interpreter reads a file of the system";
 
 /// The reason why the writes of a filter are not counted.
-pub const FILTER: &str = "it reads a pipe or socket between them, perhaps through a buffer of its language: who reads these \
-    bytes may wait for them while it waits for more";
+pub const FILTER: &str = "the program reads a pipe or socket between the writes, perhaps through a buffer of its language: a \
+    reader may wait for these bytes while the program waits for more";
 
 /// The reason why reads of no known length are not counted where no buffer may read ahead.
-pub const VARYING: &str = "the lengths of the reads vary, or their number: the bytes of the next may be known from the one before";
+pub const VARYING: &str = "the lengths of the reads vary, or their number: the program may learn the length of a read from the read before it";
 
 /// Below this time a saving is little: no user notices it, whatever the program takes.
 pub(crate) const LITTLE_S: f64 = 100e-6;

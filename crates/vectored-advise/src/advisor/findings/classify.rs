@@ -1,4 +1,4 @@
-//! Decides what a run is a finding of, and whether it is counted.
+//! Decides which kind of finding a run is, and whether it is counted.
 
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternStep};
@@ -19,7 +19,7 @@ pub(crate) struct TransferMode {
     pub(crate) is_datagram: bool,
 }
 
-/// The finding that a run is.
+/// A run that is a finding.
 pub(crate) struct Found<'a> {
     pub(crate) kind: FindingKind,
     pub(crate) grade: Grade,
@@ -32,7 +32,7 @@ pub(crate) struct Found<'a> {
     pub(crate) moved: Option<&'a MovedSegments>,
 }
 
-/// Decides what a run is a finding of; `None` if merging would save no call.
+/// Decides which kind of finding a run is; `None` if merging would save no call.
 pub(crate) fn classify(
     run: &Run,
     merged_calls: u64,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Names by number; 0 is no name, and every name beyond the first `NAMES_MAX`.
+/// Names by number. The number 0 stands for no name, and for every name after the first `NAMES_MAX`.
 #[derive(Debug, Default)]
 pub(crate) struct NameTable {
     numbers: HashMap<Vec<u8>, u32>,

@@ -21,13 +21,13 @@ pub struct Saving {
 /// Each call that is no longer made saves the cost of a call. The segments of a merged call add a cost:
 /// all segments of a size class are copied into one buffer or referenced in a list, whichever is cheaper; what
 /// goes through a read buffer is copied. The cost of lists that the program uses already is subtracted
-/// from that. Larger calls on a file also save [`Price::batch_byte_ns`] for each byte, as far as they
-/// grow from a page towards 64 KiB.
+/// from that. On a file, larger calls also save [`Price::batch_byte_ns`] for each byte: in full if they grow
+/// from a page to 64 KiB, and in part if they grow less.
 ///
 /// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does
 /// not reach below the entries of all saved calls, less the cost of copying and lists.
 ///
-/// Of reads of a pipe or socket, the lower end is for a writer that is slower than the reader.
+/// For reads of a pipe or socket, the lower end assumes a writer that is slower than the reader.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
     let saving = price_of(key, tally, prices)?;
     let most = tally.merged_calls_most.min(tally.calls);
@@ -71,7 +71,8 @@ fn price_of(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving>
     Some(less_starts(saved, starts(key, tally)))
 }
 
-/// What the start of a program takes, its `fork` and `execve`, with the least and the most, in s. The times of a log have what strace adds.
+/// The time that the start of a program takes (`fork` and `execve`), the least and the most, in s. It is fixed, since the times of
+/// a log include the time that strace adds.
 const START_S: [f64; 3] = [0.003, 0.002, 0.004];
 
 /// A saving less the starts of the programs that the remedy needs.
@@ -108,8 +109,8 @@ fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns:
     }
 }
 
-/// Saved calls that move 256 bytes or more, if the calls with the smallest segments are saved: the call
-/// with the largest segment remains.
+/// The number of saved calls that move 256 bytes or more. Merging is taken to save the calls with the smallest
+/// segments, and to leave the call with the largest.
 fn medium_calls(tally: &Tally) -> f64 {
     let saved = tally.calls.saturating_sub(tally.merged_calls);
     let small = tally.sizes.iter().filter(|size| size.0 < LARGE_CLASS);
@@ -125,8 +126,8 @@ fn medium_share(price: &Price) -> f64 {
 /// Runs with more calls than this on average are not answers.
 const ANSWER_CALLS: f64 = 16.0;
 
-/// The cost of a call as a share of `call_ns`, if it sends a piece of an answer: a few calls in a row on
-/// a stream: only the first wakes the reader.
+/// The cost of a call as a share of `call_ns`. A few calls in a row on a stream are taken for the pieces of an
+/// answer: only the first of them wakes the reader.
 fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     let is_stream = matches!(
         target,
@@ -307,7 +308,7 @@ mod tests {
         // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is one more segment, and
         // each call has a list.
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
-        // The costs are as uncertain as the calls, by a quarter, and not together with them.
+        // The costs are uncertain by a quarter, as the calls are, and independently of them.
         let expected = [
             100.0 * 400.0 - gathering,
             100.0 * 300.0 - 1.25 * gathering,
@@ -335,7 +336,7 @@ mod tests {
         assert_eq!(both[1][0] - both[0][0], 70.0 * 200.0);
         // In the same proportion at both ends.
         assert_eq!(both[1][1] - both[0][1], 70.0 * 150.0);
-        // Of a header and a payload the call of the header is saved.
+        // If a header and a payload are merged, the call of the header is saved.
         let header = tally(20, 10, &[(4, 10, 80), (14, 10, 100_000)]);
         let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &header, price));
         assert_eq!(both[1], both[0]);
@@ -378,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_saved_call_saves_its_entry_to_the_kernel() {
-        // A reader that sleeps or does not: calls may cost next to nothing more, or a lot.
+        // A call may cost almost nothing or a lot, since the reader may be awake or asleep.
         let wide = Price {
             call_low_ns: 10.0,
             call_high_ns: 4000.0,
@@ -408,7 +409,7 @@ mod tests {
     }
 
     proptest! {
-        /// The naive form of it: what is copied and what lists cost, one by one.
+        /// Compares with a simple bound: the entries of the saved calls, less one copy of each segment.
         #[test]
         fn no_interval_reaches_below_entries_less_copies(
             kind in prop::sample::select(vec![
@@ -432,7 +433,7 @@ mod tests {
             let saving = super::price(&key(kind), &tally, &[price]).unwrap();
             prop_assert!(saving.low_s <= saving.s && saving.s <= saving.high_s, "{saving:?}");
             if merged_calls < calls {
-                // Nobody has to pay more for a copy than this.
+                // Every segment can be copied, so merging adds no more than this.
                 let copies_ns = calls as f64 * (4.0 + bytes as f64 * 0.05);
                 let entries_ns = (calls - merged_calls) as f64 * entry_ns;
                 let adds = !matches!(kind, FindingKind::ManySegments | FindingKind::SeekThenTransfer);

@@ -27,8 +27,8 @@ impl Row {
         self.reason.is_none() && self.kind != FindingKind::TinySegments
     }
 
-    /// Notes the barriers between all transfers of the same open file description and direction: a buffer would outlive each of
-    /// them. If no remedy is allowed, the row is listed.
+    /// Notes the barriers between any two transfers of the same open file description and direction: a buffer would hold bytes
+    /// across each of these barriers. If one of them allows no remedy, the row is listed, not counted.
     pub(crate) fn end(&mut self, ends: &[(Barrier, u64)]) {
         if self.reason.is_some() || self.grade == Grade::ReadsAhead {
             return;
@@ -136,13 +136,13 @@ impl Row {
     }
 }
 
-/// Adds to `calls` those before which a buffer for a finding must be empty. Returns the first barrier that allows no remedy.
+/// Adds to `calls` the calls before which a buffer for a finding must be empty. Returns the first barrier that allows no remedy.
 pub(crate) fn outlived(
     kind: FindingKind,
     ends: &[(Barrier, u64)],
     calls: &mut Vec<(String, u64)>,
 ) -> Option<Barrier> {
-    // Of writes the buffer decides, since only some of them are records.
+    // Only some writes are records, so the remedy of writes is taken to be a buffer, which is the first kind.
     let kinds = kinds_of(kind, false);
     let kinds = if kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
     for &(end, times) in ends {
@@ -159,9 +159,9 @@ pub(crate) fn outlived(
 /// Alignment of the steps of two rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alignment {
-    /// From a step on, cyclically.
+    /// The first step of one row is this step of the other, and the next steps follow cyclically.
     From(usize),
-    /// With any of them.
+    /// Each step of one row may be any step of the other.
     Anywhere,
 }
 

@@ -29,7 +29,7 @@ const TINY_BELOW_BYTES: u64 = 256;
 /// Calls in a row from one call site that make a run of their own.
 const PHASE_CALLS: u64 = 64;
 
-/// Call sites of a run that are counted separately; calls from others have none.
+/// Call sites of a run that are counted separately. Calls from further sites are counted without a site.
 const SITES_MAX: usize = 16;
 
 /// A transfer, as far as runs need it.
@@ -88,7 +88,7 @@ impl Sizes {
     }
 }
 
-/// Segments of the calls that merging would leave.
+/// Segments of the calls that remain after merging.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MovedSegments {
     /// Segments.
@@ -134,8 +134,8 @@ pub(crate) struct MergeLimits {
     /// Longest time that its first byte may wait, in ns. `None` for reads of a file, whose bytes wait
     /// for no call, and for chains, which are not counted.
     pub(crate) max_delay_ns: Option<u64>,
-    /// Whether it is complete then: the bytes of a stream that come later cannot be read at once. A buffer of written bytes
-    /// knows no time; the longest is noted.
+    /// Whether the merged call ends when this time has passed: the bytes of a stream that come later cannot be read at once.
+    /// A buffer of written bytes is not cut by time: [`Run::late_ns`] notes the longest wait.
     pub(crate) is_cut_by_time: bool,
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct Run {
     pub(crate) bytes: u64,
     /// Merged calls that replace several calls.
     pub(crate) gathered_calls: u64,
-    /// Segments of those.
+    /// Segments of these merged calls.
     pub(crate) gathered: MovedSegments,
     /// Lists of the calls that are merged with no other.
     pub(crate) alone: MovedSegments,
@@ -309,8 +309,8 @@ impl Run {
         }
     }
 
-    /// Whether a call from this site begins a new run: many calls in a row came from another site, so
-    /// the two do not take turns.
+    /// Whether a call from this site begins a new run. It does if the last `PHASE_CALLS` calls came from one other
+    /// site: then the two sites do not take turns.
     #[inline]
     pub(crate) fn is_left_for(&self, site: u32) -> bool {
         site != self.streak.0 && site != 0 && self.streak.1 >= PHASE_CALLS
@@ -339,8 +339,8 @@ impl Run {
         self.finder.pattern()
     }
 
-    /// Least and greatest bytes of each step of `pattern`, a rotation of the run's own pattern, maybe
-    /// with another call beside each step. The run began with the step `start`.
+    /// Least and greatest bytes of each step of `pattern`; 0 for a seek and for a sync. `pattern` is a rotation of the
+    /// run's own pattern, and may have a seek or a sync beside each step. The run began with the step `start`.
     pub(crate) fn ranges(&self, pattern: &Pattern, start: usize) -> Vec<(u64, u64)> {
         let steps = pattern.steps();
         let moves = |step: &&PatternStep| !matches!(step.call, LSEEK | FSYNC);
@@ -395,8 +395,8 @@ impl RunCall {
         self.sizes.0.extend_from_slice(&other.sizes.0);
     }
 
-    /// Subtracts the time that strace added to the calls of its thread so far: only differences of times
-    /// matter.
+    /// Subtracts the time that strace added to the calls of its thread so far. The results are no times of a clock:
+    /// only their differences are used.
     pub(crate) fn deflate(&mut self, delayed_ns: u64) {
         self.began_ns = self.began_ns.saturating_sub(delayed_ns);
         self.ended_ns = self.ended_ns.saturating_sub(delayed_ns);

@@ -35,7 +35,7 @@ pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Verdict {
 pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKind] {
     use RemedyKind::{EachCall, Join, ReadAhead, ReadRun, WriteBuffer};
     match kind {
-        // Of a record no byte may wait for the next one.
+        // No byte of a record may wait for the next record.
         FindingKind::AdjacentWrites if is_record => &[Join],
         FindingKind::AdjacentWrites => &[WriteBuffer],
         FindingKind::Stall => &[Join, WriteBuffer],

@@ -18,9 +18,9 @@ pub(super) const BUFFER_BYTES: usize = 4096;
 
 /// A change of a program.
 ///
-/// - `WriteBuffer`: what a process writes through a descriptor of the finding goes into a buffer. It is written when it is full,
-///   and where the text says so: it knows of no seek, no close and no exit, as a string of the program does not. A fork
-///   copies it, a close and `execve` lose it.
+/// - `WriteBuffer`: what a process writes through a descriptor of the finding goes into a buffer. The buffer is written
+///   when it is full, and where the text says so. No seek, close or exit writes it, since it stands for a string of the program.
+///   A fork copies it, a close and `execve` lose it.
 /// - `ReadAhead`: reads through the descriptor take from a buffer, which one large read fills when it is empty.
 /// - `Join`, `ReadRun`: one call for the calls of each run, in the place of the last write or of the first read.
 /// - `EachCall`: an offset in place of a seek.
@@ -144,7 +144,7 @@ impl Fix {
         &self.groups[group]
     }
 
-    /// A way out of a program may write nothing of a buffer.
+    /// Whether the text says to flush the buffer on every way out: some ways out of a program write nothing of it.
     pub(super) fn flushes_at_ends(&self) -> bool {
         self.text.contains(EVERY_END)
     }

@@ -1,4 +1,5 @@
-//! A model decides: random programs run on a small kernel, as they are and with the printed remedy of each counted finding.
+//! A model tests the advice: random programs run on a small kernel, as they are and with the printed remedy of each counted
+//! finding.
 //! What any process sees may not differ.
 //!
 //! `VECTORED_SIMULATIONS=200000 cargo test --release -p vectored-advise model -- --nocapture`.
@@ -49,7 +50,8 @@ fn look(path: &[u8]) -> Option<Seen> {
 const FIFO_INODE: u64 = 1000;
 const FOLDER_INODE: u64 = 1001;
 
-/// The tallies of a log. A program that uses names from before the log began is followed where its files are.
+/// The tallies of a log. If the program uses names from before the log began, the analysis looks at paths with [`look`], as on
+/// the machine that has the files.
 fn tallies_of(program: &[Step], outcome: &Outcome) -> Tallies {
     let is_old = |name: u8| (kernel::HARD_LINK..=kernel::FIFO).contains(&name);
     let mut analysis = Analysis::new(Options {
@@ -70,8 +72,8 @@ fn tallies_of(program: &[Step], outcome: &Outcome) -> Tallies {
     analysis.finish()
 }
 
-/// Orders of steps that are tried: one that a remedy changed is compared with the program in that order, since nothing
-/// but luck made the other.
+/// Orders of steps that are tried. A remedy may change the order in which the steps end. Then the program is run in the new
+/// order with and without the remedy, and these runs are compared: only chance decided the first order.
 const ORDERS: usize = 4;
 
 /// The findings of a program, and the faults of those that are counted.
@@ -113,7 +115,7 @@ fn difference(program: &[Step], order: &[usize], fix: &Fix) -> Option<String> {
     for round in 0..ORDERS {
         let before = run(program, &order, None);
         let after = run(program, &order, Some((fix, &before)));
-        // In the order that the remedy made, the program itself ends.
+        // Without the remedy these threads end in this order; with it, they wait for ever.
         let waits = round > 0 && !after.stuck.is_subset(&before.stuck);
         if before.order == after.order || waits {
             return compare(program, &before, &after);
@@ -152,7 +154,8 @@ fn compare(program: &[Step], before: &Outcome, after: &Outcome) -> Option<String
     differ.map(|(one, other)| format!("at the end: {} became {}", in_words(one), in_words(other)))
 }
 
-/// Whether two contents differ only in the place of what a process outside of the log wrote, between whole records.
+/// Whether two contents differ only in where a process outside of the log wrote. Its bytes may split no more records in
+/// `other` than in `one`.
 fn are_alike(program: &[Step], one: &[u16], other: &[u16]) -> bool {
     let is_foreign = |cell: &u16| {
         let step = program.get(usize::from(cell >> 8).wrapping_sub(1));
@@ -202,7 +205,8 @@ fn shrink(mut program: Vec<Step>, is_faulty: impl Fn(&[Step]) -> bool) -> Vec<St
     program
 }
 
-/// A fault with the fewest steps that have one of its kind.
+/// Shrinks a program as long as it has a fault of the same kind. Returns the signature and the report of the shrunk
+/// program.
 fn least(program: &[Step], fault: &Fault) -> (String, String) {
     let alike = |program: &[Step]| {
         check(program)
@@ -281,7 +285,7 @@ fn no_counted_finding_changes_what_any_process_sees() {
         println!("{times} × {text}");
     }
     assert!(faults.is_empty(), "see above");
-    // A rule that lists too much shows here.
+    // If a rule lists too many calls, these numbers show it.
     if programs == PROGRAMS {
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!("findings_of_random_programs", found);

@@ -212,7 +212,7 @@ fn any_loop(rng: &mut Rng) -> Vec<Step> {
         // Through two descriptors of one open file.
         6 if round == 0 => vec![some.call(Op::Duplicate, fd).to(6)],
         6 => vec![some.call(Op::Write, [fd, 6][round % 2])],
-        // What was written a moment ago, over what was there.
+        // Writes at an offset, then reads there through another descriptor: bytes that were just written, and older ones.
         7 if round == 0 => {
             vec![
                 some.call(Op::WriteAt, 3).at(96),

@@ -230,7 +230,7 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
         ]
     );
     assert_eq!(more, 0);
-    // Reads that turn out to be shared later are listed.
+    // Writes through a descriptor that turns out to be shared are listed.
     let lines = [
         vec![open(3), fork(2)],
         vec![write(3, 8); 3],
