@@ -106,7 +106,7 @@ impl Events {
             Kind::Fork => {
                 if record.a1 == 0 {
                     self.since.insert(record.a3 as u32, 0);
-                    self.sites.begin(record.a3 as u32);
+                    self.sites.fork(record.process, record.a3 as u32);
                 }
                 let action = Action::Fork {
                     child: record.a0 as u32,
@@ -147,7 +147,7 @@ impl Events {
     fn site(&mut self, record: &Record, length: i64, sample: Option<Sample>) -> Option<Rc<[u8]>> {
         let alike = (record.thread, record.number, record.a0, length.min(LENGTH_MAX) as u16);
         if let Some(sample) = sample {
-            let site = self.sites.site(record.process, &sample).map(Rc::from);
+            let site = self.sites.site(record.process, &sample);
             if self.last_sites.len() >= SITES_MAX {
                 self.last_sites.clear();
             }
@@ -174,7 +174,7 @@ impl Events {
         }
         let texts = texts(text);
         if class == Class::Map && record.result > 0 {
-            self.sites.map(record.process, record.result as u64);
+            self.sites.map(record.process);
         }
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
         let call = Call { name, record, data, texts: &texts, segments: &self.segments };

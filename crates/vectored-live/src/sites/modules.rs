@@ -1,0 +1,266 @@
+//! The programs and libraries that a process has mapped to run them.
+
+use std::cell::OnceCell;
+use std::fs::{self, File};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::rc::Rc;
+
+use object::elf::{DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_DYNAMIC, PT_INTERP, PT_LOAD, R_X86_64_RELATIVE, SHN_UNDEF, SHT_DYNSYM};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable, Sym};
+use object::{LittleEndian, ReadCache};
+use rustc_hash::FxHashMap;
+
+use crate::sites::table::Table;
+
+type Header = FileHeader64<LittleEndian>;
+/// Parts of a file, and their addresses.
+type Segments = Vec<(Range<u64>, u64)>;
+
+type Data<'d> = &'d ReadCache<&'d File>;
+
+/// Files that are kept open. Frames in others are unknown.
+const FILES_MAX: usize = 400;
+
+/// Whose code a module has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The C library, the loader or the runtime of a language: they make calls for others.
+    Runtime,
+    /// A program with a C library in it.
+    Static,
+    /// It may have the library of its language in it, and has no symbols of that: an address says nothing.
+    Hidden,
+    Other,
+}
+
+/// A file that is mapped. Addresses are the file's.
+pub(crate) struct Module {
+    /// Its path in the process.
+    pub(crate) path: String,
+    pub(crate) owner: Owner,
+    /// It is read, not its path: another file may be there by now.
+    file: File,
+    /// Executable segments: where they are in the file, and their address.
+    segments: Segments,
+    /// Jumps to functions of other modules.
+    jumps: Vec<Range<u64>>,
+    table: OnceCell<Option<Table>>,
+}
+
+/// Where a slot of a module's table of addresses leads to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    /// A function of this name, in another module or in this one.
+    Named(Vec<u8>),
+    /// This address of the module.
+    At(u64),
+}
+
+impl Module {
+    fn read(path: &str, file: File) -> Option<Module> {
+        let mut module = Module { path: path.to_owned(), owner: Owner::Other, file, segments: Vec::new(), jumps: Vec::new(), table: OnceCell::new() };
+        (module.segments, module.owner) = module.segments()?;
+        (module.jumps, module.owner) = module.with_sections(|endian, data, sections| {
+            let has = |name: &[u8]| sections.section_by_name(endian, name).is_some();
+            let holds = |text: &[u8]| {
+                let read_only = sections.section_by_name(endian, b".rodata").and_then(|(_, section)| section.data(endian, data).ok());
+                read_only.is_some_and(|bytes| memchr::memmem::find(bytes, text).is_some())
+            };
+            let mut jumps = Vec::new();
+            for section in sections.iter() {
+                if sections.section_name(endian, section).is_ok_and(|name| name.starts_with(b".plt")) {
+                    let from = section.sh_addr(endian);
+                    jumps.push(from..from.checked_add(section.sh_size(endian))?);
+                }
+            }
+            // Lines of Go are not read.
+            let is_go = has(b".gopclntab") || has(b".go.buildinfo");
+            let is_hidden = |owner| owner == Owner::Other && !has(b".symtab") && (holds(b"/rustc/") || holds(b"St9exception"));
+            let owner = match module.owner {
+                _ if is_go || is_of_runtime(path.as_bytes()) => Owner::Runtime,
+                owner if is_hidden(owner) => Owner::Hidden,
+                owner => owner,
+            };
+            Some((jumps, owner))
+        })?;
+        Some(module)
+    }
+
+    /// The executable segments, and whether the C library is in the file.
+    fn segments(&self) -> Option<(Segments, Owner)> {
+        let data = ReadCache::new(&self.file);
+        let header = Header::parse(&data).ok()?;
+        let endian = header.endian().ok()?;
+        let (mut segments, mut owner) = (Vec::new(), Owner::Static);
+        for segment in header.program_headers(endian, &data).ok()? {
+            let (at, bytes) = segment.file_range(endian);
+            match segment.p_type(endian) {
+                PT_LOAD if segment.p_flags(endian) & PF_X != 0 => segments.push((at..at.checked_add(bytes)?, segment.p_vaddr(endian))),
+                PT_INTERP => owner = Owner::Other,
+                PT_DYNAMIC => {
+                    let entries = segment.dynamic(endian, &data).ok()??;
+                    if entries.iter().any(|entry| [DT_NEEDED, DT_SONAME].contains(&entry.tag(endian))) {
+                        owner = Owner::Other;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Some((segments, owner))
+    }
+
+    /// A path of the file itself.
+    pub(crate) fn own_path(&self) -> String {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+
+    /// The address of a place in the file, if it is code.
+    fn address(&self, at: u64) -> Option<u64> {
+        let (file, address) = self.segments.iter().find(|(file, _)| file.contains(&at))?;
+        Some(address + (at - file.start))
+    }
+
+    /// Bytes of its code.
+    pub(crate) fn code(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
+        let begins = |(file, from): &&(Range<u64>, u64)| (*from..*from + (file.end - file.start)).contains(&address);
+        let (file, from) = self.segments.iter().find(begins)?;
+        self.file.read_exact_at(bytes, file.start + (address - from)).ok()
+    }
+
+    /// Whether a jump to another module is there.
+    pub(crate) fn is_jump(&self, address: u64) -> bool {
+        self.jumps.iter().any(|jumps| jumps.contains(&address))
+    }
+
+    /// How its frames are left.
+    pub(crate) fn table(&self) -> Option<&Table> {
+        let read = || self.with_sections(|endian, data, sections| {
+            let (_, section) = sections.section_by_name(endian, b".eh_frame")?;
+            let bytes = section.data(endian, data).ok()?;
+            Some(Table::read(section.sh_addr(endian), bytes.to_vec()))
+        });
+        self.table.get_or_init(read).as_ref()
+    }
+
+    fn with_sections<T>(&self, f: impl for<'d> FnOnce(LittleEndian, Data<'d>, &SectionTable<'d, Header, Data<'d>>) -> Option<T>) -> Option<T> {
+        let cache = ReadCache::new(&self.file);
+        let header = Header::parse(&cache).ok()?;
+        let endian = header.endian().ok()?;
+        let sections = header.sections(endian, &cache).ok()?;
+        f(endian, &cache, &sections)
+    }
+
+    /// What the loader writes into a slot.
+    pub(crate) fn slot(&self, address: u64) -> Option<Slot> {
+        self.with_sections(|endian, data, sections| {
+            let symbols = sections.symbols(endian, data, SHT_DYNSYM).ok()?;
+            for section in sections.iter() {
+                let Ok(Some((relocations, _))) = section.rela(endian, data) else { continue };
+                let Some(one) = relocations.iter().find(|one| one.r_offset(endian) == address) else { continue };
+                if one.r_type(endian, false) == R_X86_64_RELATIVE {
+                    return u64::try_from(one.r_addend(endian)).ok().map(Slot::At);
+                }
+                let symbol = symbols.symbol(one.symbol(endian, false)?).ok()?;
+                return Some(Slot::Named(symbol.name(endian, symbols.strings()).ok()?.to_vec()));
+            }
+            None
+        })
+    }
+
+    /// The address of a function that it gives to others.
+    pub(crate) fn function(&self, name: &[u8]) -> Option<u64> {
+        self.with_sections(|endian, data, sections| {
+            let symbols = sections.symbols(endian, data, SHT_DYNSYM).ok()?;
+            let is_it = |symbol: &&object::elf::Sym64<LittleEndian>| symbol.st_shndx(endian) != SHN_UNDEF && symbol.name(endian, symbols.strings()) == Ok(name);
+            symbols.iter().find(is_it).map(|symbol| symbol.st_value(endian))
+        })
+    }
+}
+
+/// Whether a file is a library that makes calls for others.
+fn is_of_runtime(path: &[u8]) -> bool {
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let known: [&[u8]; 14] = [
+        b"libc.so", b"libc-2", b"libc.musl", b"ld-", b"libpthread", b"libdl", b"librt.", b"libstdc++.so", b"libc++", b"libgcc_s", b"libstd-", b"libasan.",
+        b"libtsan.", b"libubsan.",
+    ];
+    known.iter().any(|known| name.starts_with(known))
+}
+
+/// A range of memory with code of a module.
+#[derive(Clone)]
+struct Mapped {
+    memory: Range<u64>,
+    /// Where it begins in the file.
+    at: u64,
+    module: Rc<Module>,
+}
+
+/// The modules of all processes, each file once.
+#[derive(Default)]
+pub(crate) struct Modules {
+    files: FxHashMap<(u64, String, u64), Option<Rc<Module>>>,
+}
+
+/// What a process has mapped.
+#[derive(Clone, Default)]
+pub(crate) struct Program {
+    mapped: Vec<Mapped>,
+}
+
+impl Program {
+    /// What is mapped now; `None` if the process has ended.
+    pub(crate) fn read(process: u32, modules: &mut Modules) -> Option<Program> {
+        let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok().filter(|maps| !maps.is_empty())?;
+        let mapped = maps.lines().filter_map(|line| mapped(process, line, modules)).collect();
+        Some(Program { mapped })
+    }
+
+    /// The module with the code at an address of memory, and the address in the module.
+    pub(crate) fn find(&self, address: u64) -> Option<(&Rc<Module>, u64)> {
+        let mapped = self.mapped.iter().find(|mapped| mapped.memory.contains(&address))?;
+        Some((&mapped.module, mapped.module.address(mapped.at + (address - mapped.memory.start))?))
+    }
+
+    /// All modules, and what is to be added to their addresses.
+    pub(crate) fn modules(&self) -> impl Iterator<Item = (&Rc<Module>, u64)> {
+        self.mapped.iter().filter_map(|mapped| Some((&mapped.module, mapped.memory.start.wrapping_sub(mapped.module.address(mapped.at)?))))
+    }
+}
+
+/// Reads a line of `/proc/PID/maps`.
+fn mapped(process: u32, line: &str, modules: &mut Modules) -> Option<Mapped> {
+    let mut words = line.splitn(6, ' ');
+    let (range, rights, at, device, inode) = (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
+    let path = words.next()?.trim_start();
+    if !rights.contains('x') || !path.starts_with('/') {
+        return None;
+    }
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    let (from, to) = range.split_once('-')?;
+    let inode = inode.parse().ok()?;
+    let is_full = modules.files.len() >= FILES_MAX;
+    let (major, minor) = device.split_once(':')?;
+    let key = (number(major)? << 32 | number(minor)?, path.to_owned(), inode);
+    let module = match modules.files.get(&key) {
+        Some(known) => known.clone(),
+        None if is_full => None,
+        None => {
+            let module = open(process, range, path, inode).and_then(|file| Module::read(path, file)).map(Rc::new);
+            modules.files.insert(key, module.clone());
+            module
+        }
+    };
+    Some(Mapped { memory: number(from)?..number(to)?, at: number(at)?, module: module? })
+}
+
+/// Opens the file that is mapped: itself, or what has its path if that is still the same file.
+fn open(process: u32, range: &str, path: &str, inode: u64) -> Option<File> {
+    let is_it = |file: &File| file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.ino() == inode);
+    let itself = File::open(Path::new(&format!("/proc/{process}/map_files")).join(range));
+    let by_path = || File::open(format!("/proc/{process}/root{path}"));
+    itself.or_else(|_| by_path()).ok().filter(is_it)
+}

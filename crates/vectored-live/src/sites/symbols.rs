@@ -1,0 +1,241 @@
+//! The function and the line of a frame, if they are certain.
+
+use std::rc::Rc;
+
+use blazesym::symbolize::source::{Elf, Source};
+use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
+
+use crate::sites::modules::{Module, Owner, Program, Slot};
+use crate::sites::unwind::Frame;
+
+/// Jumps from one function to another, in place of a call at its end, that are followed.
+const JUMPS_MAX: usize = 4;
+
+/// A function at an address, and the line of the address.
+struct Place {
+    function: String,
+    line: Option<(String, u32)>,
+}
+
+/// What a call instruction, or a jump, leads to.
+enum Leads {
+    /// Into a library that makes calls for others, or into such a function.
+    Runtime,
+    /// To a function of a program.
+    Function(Rc<Module>, u64),
+}
+
+/// Names places. What was read of a file is kept.
+pub(crate) struct Symbols {
+    symbolizer: Symbolizer,
+}
+
+impl Symbols {
+    pub(crate) fn new() -> Symbols {
+        Symbols { symbolizer: Symbolizer::builder().enable_auto_reload(false).build() }
+    }
+
+    /// The innermost function outside the C library and the runtime of the language.
+    pub(crate) fn site(&self, program: &Program, frames: &[Frame]) -> Option<String> {
+        for frame in frames.iter().filter(|frame| frame.module.owner != Owner::Runtime) {
+            let places = self.places(&frame.module, frame.address());
+            if places.is_empty() && frame.module.owner != Owner::Other {
+                // It may be in a library.
+                return None;
+            }
+            let is_outside = places.is_empty() || places.iter().any(|place| !is_of_runtime(place, frame.module.owner));
+            if is_outside {
+                let leads = if frame.is_first { Leads::Runtime } else { self.called(program, frame)? };
+                return match leads {
+                    Leads::Runtime => self.words(&frame.module, frame.address()),
+                    // It jumped on, at its end: its own frame is gone.
+                    Leads::Function(module, address) => self.jump(program, &module, address, JUMPS_MAX),
+                };
+            }
+        }
+        None
+    }
+
+    /// The functions at an address, the innermost first. Others than the last are inlined.
+    fn places(&self, module: &Module, address: u64) -> Vec<Place> {
+        let source = Source::Elf(Elf::new(module.own_path()));
+        let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, Input::VirtOffset(address)) else { return Vec::new() };
+        let place = |name: &str, code: Option<&CodeInfo<'_>>| Place {
+            function: name.to_owned(),
+            line: code.and_then(|code| Some((code.to_path().to_string_lossy().into_owned(), code.line.filter(|&line| line > 0)?))),
+        };
+        let inlined = symbol.inlined.iter().rev().map(|one| place(&one.name, one.code_info.as_ref()));
+        inlined.chain([place(&symbol.name, symbol.code_info.as_deref())]).filter(|place| !place.function.is_empty()).collect()
+    }
+
+    /// A site in words.
+    fn words(&self, module: &Module, address: u64) -> Option<String> {
+        let places = self.places(module, address);
+        let file = module.path.rsplit('/').next().unwrap_or_default();
+        if places.is_empty() {
+            return Some(format!("{}+{address:#x}", module.path));
+        }
+        let place = places.iter().find(|place| !is_of_runtime(place, module.owner))?;
+        let function = short(&place.function);
+        Some(match &place.line {
+            Some((path, line)) => format!("{function} at {path}:{line} ({file})"),
+            None => format!("{function} ({file})"),
+        })
+    }
+
+    /// What the call at a frame leads to; `None` if that depends on a register.
+    fn called(&self, program: &Program, frame: &Frame) -> Option<Leads> {
+        let mut bytes = [0; 6];
+        frame.module.code(frame.end.checked_sub(6)?, &mut bytes)?;
+        let near = i32::from_le_bytes(bytes[2..].try_into().ok()?);
+        let target = frame.end.checked_add_signed(near.into())?;
+        match bytes {
+            [0xff, 0x15, ..] => self.slot(program, &frame.module, target),
+            [_, 0xe8, ..] => self.target(program, &frame.module, target),
+            _ => None,
+        }
+    }
+
+    /// What is at an address that is called.
+    fn target(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
+        if !module.is_jump(address) {
+            let places = self.places(module, address);
+            let is_runtime = places.last().is_some_and(|place| is_of_runtime(place, module.owner));
+            return Some(if is_runtime { Leads::Runtime } else { Leads::Function(Rc::clone(module), address) });
+        }
+        let mut bytes = [0; 16];
+        module.code(address, &mut bytes)?;
+        let at = bytes.windows(2).position(|two| two == [0xff, 0x25])?;
+        let near = i32::from_le_bytes(bytes.get(at + 2..at + 6)?.try_into().ok()?);
+        let end = address + at as u64 + 6;
+        self.slot(program, module, end.checked_add_signed(near.into())?)
+    }
+
+    fn slot(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
+        let name = match module.slot(address)? {
+            Slot::At(address) => return self.target(program, module, address),
+            Slot::Named(name) => name,
+        };
+        let mut functions = program.modules().filter_map(|(module, _)| Some((module, module.function(&name)?)));
+        // The first module that has the name is taken: the program, then its libraries.
+        let all: Vec<_> = functions.by_ref().collect();
+        if all.iter().all(|(module, _)| module.owner == Owner::Runtime) {
+            return (!all.is_empty()).then_some(Leads::Runtime);
+        }
+        match &all[..] {
+            [(module, address)] => Some(Leads::Function(Rc::clone(module), *address)),
+            _ => None,
+        }
+    }
+
+    /// The only jump from a function to another one at its end, as a site.
+    fn jump(&self, program: &Program, module: &Rc<Module>, function: u64, jumps_max: usize) -> Option<String> {
+        let range = module.table()?.function(function).filter(|range| range.start == function)?;
+        let mut code = vec![0; usize::try_from(range.end - range.start).ok()?];
+        module.code(range.start, &mut code)?;
+        let mut jumps = Vec::new();
+        for (at, five) in code.windows(5).enumerate() {
+            let near = |bytes: &[u8]| Some(i64::from(i32::from_le_bytes(bytes.try_into().ok()?)));
+            let end = range.start + at as u64 + 5;
+            let long = code.get(at..at + 6).and_then(|six| near(&six[2..]));
+            let to = |end: u64, near: i64| end.checked_add_signed(near);
+            let leaves = |&target: &u64| !range.contains(&target) && (module.is_jump(target) || module.table().and_then(|table| table.function(target)).is_some_and(|other| other.start == target));
+            let (target, is_slot) = match five {
+                [0xe9, ..] => (to(end, near(&five[1..])?).filter(leaves), false),
+                [0x0f, 0x80..=0x8f, ..] => (long.and_then(|near| to(end + 1, near)).filter(leaves), false),
+                [0xff, 0x25, ..] => (long.and_then(|near| to(end + 1, near)), true),
+                _ => continue,
+            };
+            if let Some(target) = target {
+                jumps.push((range.start + at as u64, target, is_slot));
+            }
+        }
+        let [(address, target, is_slot)] = jumps[..] else { return None };
+        let leads = if is_slot { self.slot(program, module, target) } else { self.target(program, module, target) };
+        match leads? {
+            Leads::Runtime => self.words(module, address),
+            Leads::Function(module, function) => self.jump(program, &module, function, jumps_max.checked_sub(1)?),
+        }
+    }
+}
+
+/// The name of a function without the types that it takes and returns, and without what the compiler adds to the name of a part.
+fn short(name: &str) -> &str {
+    let name = [".part.", ".constprop.", ".isra.", ".cold", ".llvm.", ".lto_priv."].iter().fold(name, |name, part| name.split(part).next().unwrap_or(name));
+    let (mut depth, mut end, mut from) = (0_u32, name.len(), 0);
+    for (at, letter) in name.char_indices() {
+        let before = &name[..at];
+        let is_operator = before.trim_end_matches(['<', '>', '=']).ends_with("operator");
+        match letter {
+            '<' if !is_operator => depth += 1,
+            '>' if !is_operator => depth = depth.saturating_sub(1),
+            '(' if depth == 0 && at > from && !is_operator && !before.ends_with("::") => end = end.min(at),
+            ' ' if depth == 0 && at < end && !is_operator && !before.ends_with("(anonymous") => from = at + 1,
+            _ => {}
+        }
+    }
+    &name[from..end]
+}
+
+/// Whether a function belongs to a runtime that is linked into the program.
+fn is_of_runtime(place: &Place, owner: Owner) -> bool {
+    let path = place.line.as_ref().map_or("", |line| &line.0);
+    let of_libraries = ["/rustlib/src/", "/include/c++/", "/src_musl/", "/musl-", "/glibc-"];
+    if path.starts_with("/rustc/") || of_libraries.iter().any(|part| path.contains(part)) {
+        return true;
+    }
+    let name = place.function.as_str();
+    let cpp = ["std::", "__gnu_cxx::", "__cxxabiv1::"];
+    let rust = ["std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&", "<[", "<(", "<dyn ", "<*", "<T as ", "__rust"];
+    if rust.iter().any(|with| name.starts_with(with)) || cpp.iter().any(|with| short(name).starts_with(with)) {
+        return true;
+    }
+    owner == Owner::Static && place.line.is_none() && is_of_c(name)
+}
+
+/// Whether a function without a line, in a program with a C library in it, may be of that library.
+fn is_of_c(name: &str) -> bool {
+    const KNOWN: &str = "new_do_write write writev pwrite pwrite64 pwritev pwritev64 read readv pread pread64 send sendto sendmsg recv recvfrom recvmsg fwrite \
+        fwrite_unlocked fread fread_unlocked fputs fputs_unlocked puts fputc putc putchar putw fflush fflush_unlocked fclose fgets getline getdelim fgetc getc \
+        getchar fseek fseeko ftell rewind setvbuf open openat open64 fopen fopen64 close lseek lseek64 syscall perror exit sendfile sendfile64 splice \
+        copy_file_range fsync fdatasync poll select connect accept abort system flockfile psignal";
+    let is_known = KNOWN.split_whitespace().any(|known| known == name);
+    name.starts_with('_') || name.starts_with("str") || name.starts_with("mem") || name.contains("printf") || is_known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_without_types() {
+        for (name, expected) in [
+            ("main", "main"),
+            ("site.constprop.0.isra.0", "site"),
+            ("inner::put(int, std::basic_ofstream<char, std::char_traits<char> >&)", "inner::put"),
+            ("long generic<long>(int)", "generic<long>"),
+            ("(anonymous namespace)::put(int)", "(anonymous namespace)::put"),
+            ("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", "std::operator<< <std::char_traits<char> >"),
+            ("Each::operator()(int) const", "Each::operator()"),
+            ("<program::Out as std::io::Write>::write", "<program::Out as std::io::Write>::write"),
+            ("program::main::{{closure}}", "program::main::{{closure}}"),
+        ] {
+            assert_eq!(short(name), expected);
+        }
+    }
+
+    #[test]
+    fn functions_of_runtimes_are_known() {
+        let is = |function: &str, path: &str, owner| {
+            let line = (!path.is_empty()).then(|| (path.to_owned(), 1));
+            is_of_runtime(&Place { function: function.to_owned(), line }, owner)
+        };
+        assert!(is("<alloc::vec::Vec<u8> as std::io::Write>::write", "", Owner::Other));
+        assert!(is("write_all<program::Out>", "/rustc/0123/library/std/src/io/mod.rs", Owner::Other));
+        assert!(is("std::ostream& std::operator<< <char>(std::ostream&, char const*)", "", Owner::Other));
+        assert!(is("_IO_new_file_write", "", Owner::Static) && is("fwrite", "", Owner::Static));
+        assert!(!is("fwrite", "/home/me/own.c", Owner::Static) && !is("fwrite", "", Owner::Other));
+        assert!(!is("<program::Out as std::io::Write>::write", "", Owner::Other));
+        assert!(!is("put(std::ostream&)", "", Owner::Other));
+    }
+}

@@ -1,0 +1,77 @@
+//! The frames of a stack, by the tables that exceptions use. Programs need neither frame pointers nor debug information.
+
+use std::rc::Rc;
+
+use gimli::{CfaRule, RegisterRule, UnwindContext, X86_64};
+
+use crate::record::Sample;
+use crate::sites::modules::{Module, Program};
+use crate::sites::table::Table;
+
+/// Frames of a stack that are looked at.
+const FRAMES_MAX: usize = 24;
+
+/// Registers that the tables know: the general ones and the instruction pointer.
+const REGISTERS: usize = 17;
+
+/// A frame: a call in a function of a module.
+pub(crate) struct Frame {
+    pub(crate) module: Rc<Module>,
+    /// The end of the instruction that calls, as an address of the module. Of the innermost frame it is the system call.
+    pub(crate) end: u64,
+    /// Whether it is the innermost.
+    pub(crate) is_first: bool,
+}
+
+impl Frame {
+    /// An address within the instruction.
+    pub(crate) fn address(&self) -> u64 {
+        self.end - 1
+    }
+}
+
+/// The frames, the innermost first, as far as the tables and the copy of the stack reach, and whether no address was outside all
+/// modules.
+pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
+    let mut registers = [None; REGISTERS];
+    registers[usize::from(X86_64::RBP.0)] = Some(sample.bp);
+    registers[usize::from(X86_64::RSP.0)] = Some(sample.sp);
+    let mut context = UnwindContext::new();
+    let mut frames = Vec::new();
+    let mut next = Some(sample.ip);
+    while let Some(end) = next
+        && frames.len() < FRAMES_MAX
+    {
+        let Some((module, address)) = program.find(end.wrapping_sub(1)) else { return (frames, false) };
+        let module = Rc::clone(module);
+        frames.push(Frame { module: Rc::clone(&module), end: address + 1, is_first: frames.is_empty() });
+        next = module.table().and_then(|table| step(table, address, &mut registers, &mut context, sample));
+    }
+    (frames, true)
+}
+
+/// Goes from a frame to its caller: returns where that goes on.
+fn step(table: &Table, address: u64, registers: &mut [Option<u64>; REGISTERS], context: &mut UnwindContext<usize>, sample: &Sample) -> Option<u64> {
+    let entry = table.description(address).filter(|entry| !entry.is_signal_trampoline())?;
+    let (section, bases) = table.section();
+    let row = entry.unwind_info_for_address(&section, &bases, context, address).ok()?;
+    let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else { return None };
+    let top = registers.get(usize::from(register.0)).copied().flatten()?.checked_add_signed(*offset)?;
+    let read = |address: u64| {
+        let at = usize::try_from(address.checked_sub(sample.sp)?).ok()?;
+        Some(u64::from_le_bytes(sample.stack.get(at..at.checked_add(8)?)?.try_into().ok()?))
+    };
+    let before = *registers;
+    for (number, register) in (0..).zip(registers.iter_mut()) {
+        *register = match row.register(gimli::Register(number)) {
+            // Functions keep these registers.
+            None | Some(RegisterRule::SameValue) if matches!(number, 3 | 6 | 12..=15) => before[usize::from(number)],
+            Some(RegisterRule::Offset(offset)) => top.checked_add_signed(offset).and_then(read),
+            Some(RegisterRule::ValOffset(offset)) => top.checked_add_signed(offset),
+            Some(RegisterRule::Register(other)) => before.get(usize::from(other.0)).copied().flatten(),
+            _ => None,
+        };
+    }
+    registers[usize::from(X86_64::RSP.0)] = Some(top);
+    registers[usize::from(X86_64::RA.0)].filter(|&end| end != 0)
+}

@@ -1,0 +1,4 @@
+//! What the crate does with real programs, in this machine's kernel.
+
+mod planted;
+mod sites;

@@ -1,0 +1,191 @@
+//! The line of a call is the right one, or it is unknown.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use vectored_live::{Held, Target, Watch};
+use vectored_strace::event::{Action, Event};
+
+use crate::planted::{C, CPP, Language, RUST, source};
+
+/// Whether programs can be attached to this kernel. In CI they have to be.
+fn is_able() -> bool {
+    let is_root =
+        fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    let is_able = is_root && Path::new("/sys/kernel/btf/vmlinux").exists();
+    assert!(
+        is_able || std::env::var_os("CI").is_none(),
+        "CI runs this as root on a kernel with BTF"
+    );
+    if !is_able {
+        let name = std::thread::current().name().unwrap_or_default().to_owned();
+        eprintln!("{name}: needs root and a kernel with BTF");
+        if let Some(list) = std::env::var_os("VECTORED_SKIPS") {
+            let mut known = fs::read_to_string(&list).unwrap_or_default();
+            known += &format!("{name}: needs root and a kernel with BTF\n");
+            fs::write(list, known).unwrap();
+        }
+    }
+    is_able
+}
+
+/// Calls by the bytes that they wrote and by their site.
+type Sites = BTreeMap<u64, BTreeMap<Option<String>, u64>>;
+
+fn sites_of(mut command: Command) -> Sites {
+    let mut sites = Sites::new();
+    let mut follow = |event: &Event<'_>| {
+        if let Action::Transfer(transfer) = &event.action
+            && let Ok(bytes) = transfer.result
+        {
+            let site = event
+                .site
+                .map(|site| String::from_utf8_lossy(site).into_owned());
+            *sites.entry(bytes).or_default().entry(site).or_default() += 1;
+        }
+    };
+    command.stdin(std::process::Stdio::null());
+    let held = Held::start(command).unwrap();
+    let mut watch = Watch::start(&Target::Command(&held), &mut follow).unwrap();
+    let mut child = held.go().unwrap();
+    while !watch.next(&mut follow).is_over {}
+    let seen = watch.finish(&mut follow);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(seen.lost, 0);
+    sites
+}
+
+/// What a program has for its sites.
+#[derive(Clone, Copy, PartialEq)]
+enum Has {
+    Lines,
+    Functions,
+    Addresses,
+    Nothing,
+}
+
+/// The share of the sites that were named in %. Each name has to be right.
+fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: Has) -> usize {
+    let mut named = 0;
+    for (bytes, lines) in lines {
+        let function = format!("site_{}", bytes - 100);
+        let names: Vec<&String> = sites[bytes].keys().flatten().collect();
+        for name in &names {
+            let is_its = name.contains(&function) || name.contains(&format!("_{}", bytes - 100));
+            let is_right = match has {
+                Has::Lines => {
+                    is_its
+                        && lines
+                            .iter()
+                            .any(|line| name.contains(&format!(" at {path}:{line} (")))
+                }
+                Has::Functions => is_its && !name.contains(" at "),
+                Has::Addresses => name.contains("+0x"),
+                Has::Nothing => false,
+            };
+            assert!(
+                is_right,
+                "{bytes} bytes are written at {path}:{lines:?}, not at {name:?}"
+            );
+        }
+        named += usize::from(!names.is_empty());
+    }
+    named * 100 / lines.len()
+}
+
+/// Builds the program in each way, and returns the shares of named sites.
+fn shares(language: &Language, file: &str, compiler: &str, ways: &[(&[&str], Has)]) -> Vec<usize> {
+    let folder = tempfile::tempdir().unwrap();
+    let (text, lines) = source(language);
+    let path = folder.path().join(file);
+    fs::write(&path, text).unwrap();
+    let mut shares = Vec::new();
+    for (number, (options, has)) in ways.iter().enumerate() {
+        let program = folder.path().join(format!("program{number}"));
+        let built = Command::new(compiler)
+            .args(*options)
+            .arg("-o")
+            .arg(&program)
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(
+            built.status.success(),
+            "{}",
+            String::from_utf8_lossy(&built.stderr)
+        );
+        let mut command = Command::new(&program);
+        command.arg(folder.path().join("output"));
+        let sites = sites_of(command);
+        shares.push(check(&sites, &lines, path.to_str().unwrap(), *has));
+    }
+    println!("{compiler}: {shares:?} % of the sites have a name");
+    shares
+}
+
+#[test]
+fn lines_of_c_are_right_or_unknown() {
+    if !is_able() {
+        return;
+    }
+    let ways: &[(&[&str], Has)] = &[
+        (&["-O0", "-g"], Has::Lines),
+        (&["-O2", "-g"], Has::Lines),
+        (&["-O2", "-g", "-fno-omit-frame-pointer"], Has::Lines),
+        (&["-O2", "-g", "-no-pie"], Has::Lines),
+        (&["-O2", "-g", "-fno-plt"], Has::Lines),
+        (&["-O2", "-g", "-static"], Has::Lines),
+        (
+            &["-O2", "-g", "-fno-asynchronous-unwind-tables"],
+            Has::Lines,
+        ),
+        (&["-O2"], Has::Functions),
+        (&["-O2", "-static"], Has::Functions),
+        (&["-O2", "-s"], Has::Addresses),
+        (&["-O2", "-static", "-s"], Has::Nothing),
+    ];
+    let shares = shares(&C, "planted.c", "gcc", ways);
+    assert!(shares[..6].iter().all(|&share| share > 0), "{shares:?}");
+}
+
+#[test]
+fn lines_of_cpp_are_right_or_unknown() {
+    if !is_able() {
+        return;
+    }
+    let ways: &[(&[&str], Has)] = &[
+        (&["-O0", "-g"], Has::Lines),
+        (&["-O2", "-g"], Has::Lines),
+        (&["-O2", "-g", "-static"], Has::Lines),
+        (&["-O2"], Has::Functions),
+        (&["-O2", "-s"], Has::Addresses),
+        (&["-O2", "-s", "-static-libstdc++"], Has::Nothing),
+    ];
+    let shares = shares(&CPP, "planted.cc", "g++", ways);
+    assert!(shares[..3].iter().all(|&share| share > 0), "{shares:?}");
+}
+
+#[test]
+fn lines_of_rust_are_right_or_unknown() {
+    if !is_able() {
+        return;
+    }
+    let ways: &[(&[&str], Has)] = &[
+        (&["-A", "warnings", "-g"], Has::Lines),
+        (&["-A", "warnings", "-O", "-g"], Has::Lines),
+        (
+            &["-A", "warnings", "-O", "-g", "-Cforce-frame-pointers=yes"],
+            Has::Lines,
+        ),
+        (
+            &["-A", "warnings", "-O", "-g", "-Csymbol-mangling-version=v0"],
+            Has::Lines,
+        ),
+        (&["-A", "warnings", "-O"], Has::Functions),
+        (&["-A", "warnings", "-O", "-Cstrip=symbols"], Has::Nothing),
+    ];
+    let shares = shares(&RUST, "planted.rs", "rustc", ways);
+    assert!(shares[..4].iter().all(|&share| share > 0), "{shares:?}");
+}
