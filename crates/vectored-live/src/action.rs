@@ -1,8 +1,8 @@
 //! From a call to its [`Action`], as `vectored-strace` makes it from a line.
 
 use libc::{
-    AF_INET, AF_INET6, AF_UNIX, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_NOTIFY, F_SETFD, F_SETFL, FIOCLEX, FIONCLEX,
-    IPPROTO_TCP, MAP_ANONYMOUS, O_CLOEXEC, O_DIRECT, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_STREAM, TCGETS, TIOCGWINSZ,
+    AF_INET, AF_INET6, AF_UNIX, F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_GETFL, F_NOTIFY, F_SETFD, F_SETFL,
+    IPPROTO_TCP, MAP_ANONYMOUS, O_CLOEXEC, O_DIRECT, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_STREAM,
 };
 use vectored_strace::event::{
     Action, Ask, Descriptor, Direction, Form, LinkKind, Named, OpenFlags, Place, SocketKind, TcpOption, Transfer,
@@ -25,8 +25,12 @@ pub(crate) struct Call<'a> {
 /// `ERESTARTSYS` and the like, from this number on: the call is made again, or never returned.
 const RESTARTED: i64 = 512;
 
-/// `TCGETS2` of x86.
+/// Requests of `ioctl` on x86. Their type in `libc` is another one with musl.
+const TCGETS: u64 = 0x5401;
 const TCGETS2: u64 = 0x802c_542a;
+const TIOCGWINSZ: u64 = 0x5413;
+const FIOCLEX: u64 = 0x5451;
+const FIONCLEX: u64 = 0x5450;
 
 pub(crate) fn fd(number: i64) -> Descriptor<'static> {
     Descriptor {
