@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which gate sees which regression? Six planted ones, four gates, and how often each gate alarms for equal programs.
 
-    cargo build --release && cargo install --locked hyperfine && apt-get install gcc strace valgrind
+    cargo build --release && cargo install --locked hyperfine@1.20.0 && apt-get install gcc strace valgrind
     benchmarks/gates.py target/release/vectored hyperfine [SECONDS] [EQUAL]
 
 SECONDS (4) are for each comparison of times, by `versus` and by hyperfine. EQUAL (20) comparisons of a program with itself, of all six in
@@ -12,7 +12,9 @@ turn, run beside a load of one core that comes and goes. An alarm is, of
   cachegrind  1 % more instructions in user space, as tak counts them.
 """
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,21 +59,20 @@ int main(void) {
 }""",
     "10 % more instructions in user space": r"""
 int main(void) { work(NEW ? 16500000 : 15000000); }""",
-    "4,000 more page faults": r"""
+    "400 more page faults": r"""
 int main(void) {
     char *memory = mmap(0, 32 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(memory, 32 << 20, MADV_NOHUGEPAGE);
     work(5000000);
-    for (long at = 0; at < 4000; at++) memory[NEW ? at * 4096 : at] = 1;
+    for (long at = 0; at < 400; at++) memory[NEW ? at * 4096 : at] = 1;
 }""",
-    "a lock that is held while a thread works": r"""
+    "a lock that is held while a thread waits (as for a disk)": r"""
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *run(void *unused) {
     for (int n = 0; n < 20; n++) {
-        volatile long own = 0;
         pthread_mutex_lock(&lock);
         if (!NEW) pthread_mutex_unlock(&lock);
-        for (long i = 0; i < 500000; i++) own += i;
+        usleep(300);
         if (NEW) pthread_mutex_unlock(&lock);
     }
     return unused;
@@ -139,7 +140,7 @@ class Gates:
 
 
 def main():
-    vectored, program = Path(sys.argv[1]).resolve(), sys.argv[2]
+    vectored, program = Path(sys.argv[1]).resolve(), shutil.which(sys.argv[2])
     seconds, equal = [int(word) for word in (sys.argv[3:] + ["4", "20"][len(sys.argv) - 3 :])]
     gates = Gates(vectored, program, seconds)
     columns = {
@@ -151,6 +152,7 @@ def main():
     took = dict.fromkeys(columns, 0.0)
     print(f"| regression | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
     with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
         built = []
         for number, (name, source) in enumerate(PROGRAMS.items()):
             sides = []
@@ -171,7 +173,7 @@ def main():
                 sum(gate(built[n % len(built)][0], built[n % len(built)][2]) for n in range(equal)) for gate in columns.values()
             ]
     print(f"| alarms in {equal} comparisons of equal programs | {' | '.join(map(str, alarms))} |")
-    shown = [f"{seconds / len(built):.1f} s" for seconds in took.values()]
+    shown = [f"{spent / len(built):.1f} s" for spent in took.values()]
     print(f"| time of a comparison | {' | '.join(shown)} |")
 
 
