@@ -437,7 +437,7 @@ SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0, false);
 	if (!r) return 0;
 	cpu->id = 0; /* The thread that called it may have taken over another number. */
-	r->a0 = ctx[1];
+	r->a0 = (u32)ctx[1] == (u32)task->pid ? thread : namespace_inode ? 0 : (u32)ctx[1];
 	u32 used = text(cpu->head + 1, program->filename, false);
 	r->what = WHAT(EXEC, used);
 	publish(cpu, 1 + used);

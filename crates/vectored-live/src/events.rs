@@ -216,7 +216,7 @@ impl Events {
         self.sites.forget(record.process);
         self.sites.begin(record.process);
         let caller = record.a0 as u32;
-        if caller != record.thread {
+        if caller != record.thread && caller != 0 {
             // Another thread than the first called it, and has its number from now on. All others have ended.
             let action = Action::Fork { child: record.thread, same_process: true, shares_descriptors: true };
             let mut one = Event::new(b"", action);

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 
-use vectored_strace::event::{Action, Descriptor, Event, Named};
+use vectored_strace::event::{Action, Descriptor, Event, Named, OpenFlags};
 
 use crate::action::open_flags;
 use crate::record::escaped;
@@ -36,50 +36,68 @@ pub(crate) fn tree_of(process: u32) -> Vec<u32> {
     all
 }
 
+/// A descriptor that is open.
+struct Open {
+    number: i32,
+    leads_to: Vec<u8>,
+    flags: OpenFlags,
+    is_fifo: bool,
+}
+
 /// Tells what a process is: its threads, its program, its folder, and what it has open. These events have no name: they are no calls.
-pub(crate) fn tell(
-    process: u32,
-    has_program: bool,
-    follow: &mut dyn FnMut(&Event<'_>),
-) -> io::Result<()> {
+pub(crate) fn tell(process: u32, has_program: bool, follow: &mut dyn FnMut(&Event<'_>)) -> io::Result<()> {
+    // All is read first: whoever follows may take its time, and the process goes on.
+    let link = |name: &str| fs::read_link(format!("/proc/{process}/{name}")).map(|path| escaped(path.as_os_str().as_bytes()));
+    let (program, folder, threads) = (link("exe"), link("cwd"), threads_of(process));
+    let open = open_of(process)?;
     let mut tell = |action: Action<'_>| {
         let mut event = Event::new(b"", action);
         event.thread = process;
         follow(&event);
     };
-    let link = |name: &str| fs::read_link(format!("/proc/{process}/{name}")).map(|path| escaped(path.as_os_str().as_bytes()));
     // A process that has ended has neither, and a thread of the kernel no program.
-    if has_program && let Ok(program) = link("exe") {
+    if let (true, Ok(program)) = (has_program, program) {
         tell(Action::Execute { program: &program });
     }
-    if let Ok(folder) = link("cwd") {
+    if let Ok(folder) = folder {
         tell(Action::ChangeFolder(Named::Path(&folder)));
     }
-    for thread in threads_of(process) {
-        if thread != process {
-            tell(Action::Fork { child: thread, same_process: true, shares_descriptors: true });
+    for thread in threads.into_iter().filter(|&thread| thread != process) {
+        tell(Action::Fork { child: thread, same_process: true, shares_descriptors: true });
+    }
+    for one in open {
+        let descriptor = Descriptor { number: one.number, leads_to: Some(&one.leads_to) };
+        tell(Action::SetFlags { descriptor, flags: one.flags });
+        if one.flags.close_on_exec {
+            tell(Action::SetCloseOnExec { descriptor, close_on_exec: true });
+        }
+        if one.is_fifo {
+            tell(Action::Fifo(Named::Descriptor(descriptor)));
         }
     }
+    Ok(())
+}
+
+/// What a process has open.
+fn open_of(process: u32) -> io::Result<Vec<Open>> {
+    let mut all = Vec::new();
     let sockets = sockets_of(process);
     for entry in fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
         let number = entry.file_name().to_str().and_then(|text| text.parse().ok());
         let (Some(number), Ok(target)) = (number, fs::read_link(entry.path())) else { continue };
         let text = escaped(target.as_os_str().as_bytes());
-        let text = sockets.get(&text).unwrap_or(&text);
-        let descriptor = Descriptor { number, leads_to: Some(text) };
         let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{number}")).unwrap_or_default();
         let field = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         let bits = field("flags:").and_then(|text| u64::from_str_radix(text, 8).ok()).unwrap_or(0);
-        let flags = open_flags(bits);
-        tell(Action::SetFlags { descriptor, flags });
-        if flags.close_on_exec {
-            tell(Action::SetCloseOnExec { descriptor, close_on_exec: true });
-        }
-        if fs::metadata(entry.path()).is_ok_and(|of| of.file_type().is_fifo()) && text.starts_with(b"/") {
-            tell(Action::Fifo(Named::Descriptor(descriptor)));
-        }
+        let is_fifo = text.starts_with(b"/") && fs::metadata(entry.path()).is_ok_and(|of| of.file_type().is_fifo());
+        all.push(Open {
+            number,
+            leads_to: sockets.get(&text).cloned().unwrap_or(text),
+            flags: open_flags(bits),
+            is_fifo,
+        });
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Sockets as strace shows them with -yy, by `socket:[inode]`.

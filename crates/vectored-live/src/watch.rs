@@ -165,6 +165,7 @@ impl Watch {
             };
             attach(&mut programs).map_err(|error| of_loader(&*error))?;
         }
+        let began_ns = now_ns();
         let drain = Drain::start(rings).map_err(|error| Refusal::Other(format!("cannot start a thread: {error}")))?;
         let held = match target {
             Target::Command(held) => Some(held.number),
@@ -173,14 +174,16 @@ impl Watch {
         let mut events = Events::new(Sites::new(pythons), held);
         // What they forked before is looked for now; what they fork from now on is recorded.
         let mut all = Vec::new();
-        for root in cgroup.map_or(roots, processes_in) {
+        for root in cgroup.map_or_else(|| roots.clone(), processes_in) {
             all.extend(tree_of(root));
         }
         all.sort_unstable();
         all.dedup();
         let mut cpu_before = StdHashMap::new();
         for &process in &all {
-            want(process)?;
+            if !roots.contains(&process) {
+                want(process)?;
+            }
             for thread in threads_of(process) {
                 cpu_before.insert(thread, cpu_ns(process, thread));
             }
@@ -190,6 +193,11 @@ impl Watch {
                 _ => Err(Refusal::NotReadable(process, error)),
             })?;
         }
+        // One that ended before it was wanted has left no record of its end.
+        for process in all.iter().filter(|&process| !roots.contains(process) && !is_running(*process)) {
+            // The record of its end has removed it.
+            let _ = wanted.remove(process);
+        }
         Ok(Watch {
             programs: Some(programs),
             wanted,
@@ -198,7 +206,7 @@ impl Watch {
             events,
             starts,
             cgroup: cgroup.map(Path::to_owned),
-            began_ns: now_ns(),
+            began_ns,
             cpu_before,
             next_look: Instant::now(),
             is_over: false,
@@ -342,6 +350,13 @@ fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
     let events = fs::metadata(path.join("cgroup.controllers"));
     let metadata = metadata.and_then(|metadata| events.map(|_| metadata));
     metadata.map(|metadata| metadata.ino()).map_err(|error| Refusal::NoCgroup(path.to_owned(), error))
+}
+
+/// Whether a process is there and has not ended.
+fn is_running(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
 /// The processes of a cgroup and of those below it.

@@ -19,6 +19,12 @@ mod documented;
 mod edits;
 mod golden;
 mod host;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod live;
 mod locked_memory;
 mod outputs;
 #[cfg(target_os = "linux")]

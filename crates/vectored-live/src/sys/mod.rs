@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::ptr::NonNull;
@@ -65,7 +65,10 @@ impl Drop for Shared {
 pub(crate) fn hold(command: &mut Command) -> io::Result<(PipeReader, PipeWriter)> {
     let (mut waits, go) = io::pipe()?;
     let (number, mut tells) = io::pipe()?;
+    let own_go = go.as_raw_fd();
     let held = move || {
+        // SAFETY: the copy of the child, without which it hears that the parent has ended. Nothing uses it there.
+        unsafe { rustix::io::close(own_go) };
         tells.write_all(&std::process::id().to_ne_bytes())?;
         let mut one = [0];
         match waits.read(&mut one)? {

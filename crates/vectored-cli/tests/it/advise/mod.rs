@@ -101,7 +101,7 @@ fn lines_of(bench: &Bench, name: &str) -> usize {
 }
 
 /// Waits until something is there.
-fn until<T>(look: impl Fn() -> Option<T>) -> T {
+pub fn until<T>(look: impl Fn() -> Option<T>) -> T {
     for _ in 0..60_000 {
         if let Some(found) = look() {
             return found;

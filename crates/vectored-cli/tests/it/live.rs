@@ -1,0 +1,414 @@
+//! `vectored advise` on running programs: by programs in the kernel.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::advise::{costs, until};
+use crate::support::{Bench, json, needs_strace, one_line, said_by, skip};
+
+/// Skips a test where no program of the kernel can be attached. In CI it fails: there it can.
+macro_rules! needs_live {
+    () => {
+        if !rustix::process::geteuid().is_root() || !fs::exists("/sys/kernel/btf/vmlinux").unwrap()
+        {
+            assert!(
+                std::env::var_os("CI").is_none(),
+                "CI runs this as root on a kernel with BTF"
+            );
+            return skip("needs root and a kernel with BTF");
+        }
+    };
+}
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    fs::write(bench.work().join("costs.json"), costs()).unwrap();
+    bench
+}
+
+/// `vectored advise` with these words, its result as JSON on standard output.
+fn advise(bench: &Bench, words: &[&str]) -> Command {
+    let mut command = bench.std_vectored();
+    command.args([
+        "advise",
+        "--costs",
+        "costs.json",
+        "--no-save",
+        "--output",
+        "-",
+        "--format",
+        "json",
+    ]);
+    command
+        .args(words)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped());
+    command
+}
+
+/// The result of a command, which prints nothing itself.
+fn result_of(mut command: Command) -> Value {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    json(&String::from_utf8(output.stdout).unwrap())
+}
+
+fn live(bench: &Bench, script: &str) -> Value {
+    result_of(advise(bench, &["--live", "--", "sh", "-c", script]))
+}
+
+/// A program that goes on until it is killed: it writes a line each few milliseconds, after it has said that it is ready.
+struct Service(Child);
+
+impl Service {
+    fn start(bench: &Bench, script: &str) -> Service {
+        let mut command = bench.program("/usr/bin/python3");
+        command
+            .args(["-c", script])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        assert_eq!(line, "ready\n");
+        Service(child)
+    }
+
+    fn number(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const WRITER: &str = "import os, time\nlog = os.open('log', os.O_WRONLY | os.O_CREAT)\nos.write(1, b'ready\\n')\n\
+    while True:\n for _ in range(20): os.write(log, b'a record')\n time.sleep(0.005)";
+
+/// What a finding is about, without the numbers that differ between runs.
+fn kinds_of(result: &Value) -> Vec<String> {
+    let of = |list: &str| {
+        let list_name = list.to_owned();
+        let found = result[list].as_array().unwrap().clone();
+        found.into_iter().map(move |one| {
+            let path = one["path"].as_str().unwrap_or_default();
+            // strace shows the numbers of pipes and sockets.
+            let path = if path.starts_with('/') { path.to_owned() } else { String::new() };
+            let fields = [
+                "program",
+                "kind",
+                "target",
+                "descriptor",
+                "pattern",
+                "grade",
+                "reason",
+                "merged_calls",
+                "runs",
+                "calls",
+            ];
+            format!(
+                "{list_name} {path} {}",
+                fields.map(|field| one[field].to_string()).join(" ")
+            )
+        })
+    };
+    let mut all: Vec<String> = of("findings").chain(of("uncounted")).collect();
+    all.sort();
+    all
+}
+
+/// Commands whose calls do not depend on the time that they take. Of others the order of threads, and what a pipe has at once,
+/// differ between any two runs.
+const CORPUS: [&str; 12] = [
+    "dd if=/dev/zero of=out bs=100 count=500 status=none",
+    "i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i + 1)); done > out",
+    "seq 100 > in; while read x; do :; done < in",
+    "tar cf out costs.json -C /usr/share common-licenses 2>/dev/null",
+    "mkdir sub; cd sub; for i in 1 2 3 4 5 6; do echo $i; done > a; cat a a > b; mv b c; ln c d; ln -s d e; rm a c d e; cd ..; rmdir sub",
+    "for i in 1 2 3 4 5 6 7 8 9; do echo a >> out; done; rm out",
+    "sort -S 1M /etc/services -o out; sort out > last",
+    "/usr/bin/python3 -c \"f = open('out', 'w')\nfor i in range(300): f.write('line'); f.flush()\"",
+    "/usr/bin/python3 -c \"import os\nf = os.open('out', os.O_RDWR | os.O_CREAT)\nfor i in range(100): os.writev(f, [b'a' * 10] * 20)\n\
+     for i in range(100): os.pwrite(f, b'b' * 50, i * 50)\nfor i in range(50): os.write(f, b'c' * 20); os.fsync(f)\n\
+     for i in range(100): os.lseek(f, i * 40, 0); os.read(f, 20)\"",
+    "/usr/bin/python3 -c \"import os\nf = os.open('out', os.O_WRONLY | os.O_CREAT)\nfor i in range(30): os.writev(f, [b'a' * 10] * (i * 30 + 1))\"",
+    "/usr/bin/python3 -c \"import socket\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\nfor i in range(50): a.sendmsg([b'x', b'yy']); b.recv(9)\"",
+    "/usr/bin/python3 -c \"import subprocess\nfor i in range(3): subprocess.run(['echo', str(i)], stdout=open('out', 'a'))\"",
+];
+
+#[test]
+fn both_sources_find_the_same() {
+    needs_live!();
+    needs_strace!();
+    for script in CORPUS {
+        let [strace, live] = ["strace", "live"].map(|source| {
+            let bench = bench();
+            result_of(advise(
+                &bench,
+                &[
+                    "--max-delay",
+                    "1h",
+                    "--source",
+                    source,
+                    "--",
+                    "sh",
+                    "-c",
+                    script,
+                ],
+            ))
+        });
+        for count in ["calls", "transfers", "bytes", "processes"] {
+            assert_eq!(strace[count], live[count], "{count}: {script}");
+        }
+        let [strace, live] = [strace, live].map(|result| {
+            let kinds = kinds_of(&result).join("\n");
+            // Each run has a folder of its own.
+            kinds
+                .split(' ')
+                .map(|word| word.rsplit('/').next().unwrap())
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        assert_eq!(strace, live, "{script}");
+    }
+}
+
+#[test]
+fn a_running_process_is_watched_for_a_time_and_goes_on() {
+    needs_live!();
+    let bench = bench();
+    let mut service = Service::start(&bench, WRITER);
+    let found = result_of(advise(&bench, &["-p", &service.number(), "--for", "300ms"]));
+    let finding = &found["findings"][0];
+    assert!(
+        finding["path"].as_str().unwrap().ends_with("/log"),
+        "{found}"
+    );
+    assert_eq!(
+        finding["pattern"].to_string().contains("write 8 B"),
+        true,
+        "{found}"
+    );
+    assert_eq!(found["watch"]["lost"], 0);
+    let wall = found["watch"]["wall_s"].as_f64().unwrap();
+    assert!((0.3..30.0).contains(&wall), "{found}");
+    assert_eq!(service.0.try_wait().unwrap(), None);
+}
+
+#[test]
+fn two_watch_one_process_until_it_ends() {
+    needs_live!();
+    let bench = bench();
+    let script = "import os, sys\nlog = os.open('log', os.O_WRONLY | os.O_CREAT)\nos.write(1, b'ready\\n')\n\
+        import time\n\
+        while not os.path.exists('go'): time.sleep(0.01)\ntime.sleep(2)\nfor _ in range(1000): os.write(log, b'a record')\n";
+    let service = Service::start(&bench, script);
+    let start = || advise(&bench, &["-p", &service.number()]).spawn().unwrap();
+    let watchers = [start(), start()];
+    // Each watcher holds the programs that it has attached.
+    let attached = |child: &Child| {
+        let files = fs::read_dir(format!("/proc/{}/fd", child.id()))
+            .unwrap()
+            .flatten();
+        let links = files.filter_map(|file| fs::read_link(file.path()).ok());
+        links
+            .filter(|to| to.to_string_lossy().contains("bpf"))
+            .count()
+    };
+    for watcher in &watchers {
+        // Six programs and their links. Then it looks at what is open: the process waits meanwhile.
+        until(|| (attached(watcher) >= 12).then_some(()));
+    }
+    fs::write(bench.work().join("go"), "").unwrap();
+    for watcher in watchers {
+        let output = watcher.wait_with_output().unwrap();
+        let found = json(&String::from_utf8(output.stdout).unwrap());
+        assert_eq!(found["findings"][0]["calls"], 1000, "{found}");
+    }
+}
+
+#[test]
+fn nothing_is_attached_after_a_kill() {
+    needs_live!();
+    let bench = bench();
+    let service = Service::start(&bench, WRITER);
+    let mut watcher = advise(&bench, &["-p", &service.number()]).spawn().unwrap();
+    let of_watcher = || -> Vec<u32> {
+        let files = fs::read_dir(format!("/proc/{}/fdinfo", watcher.id()))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let texts = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+        let number = |text: String| {
+            text.lines()
+                .find_map(|line| line.strip_prefix("prog_id:")?.trim().parse().ok())
+        };
+        texts.filter_map(number).collect()
+    };
+    let programs = until(|| Some(of_watcher()).filter(|programs| programs.len() >= 12));
+    let loaded = || -> Vec<u32> {
+        let all = aya::programs::loaded_programs();
+        all.filter_map(Result::ok)
+            .map(|program| program.id())
+            .collect()
+    };
+    assert!(programs.iter().all(|program| loaded().contains(program)));
+    watcher.kill().unwrap();
+    watcher.wait().unwrap();
+    until(|| (!programs.iter().any(|program| loaded().contains(program))).then_some(()));
+}
+
+#[test]
+fn ctrl_c_ends_the_watch_with_its_answer() {
+    needs_live!();
+    let bench = bench();
+    let service = Service::start(&bench, WRITER);
+    let mut watcher = advise(&bench, &["-p", &service.number()]).spawn().unwrap();
+    let maps = || fs::read_to_string(format!("/proc/{}/maps", watcher.id())).unwrap_or_default();
+    until(|| maps().contains("bpf-map").then_some(()));
+    kill_process(Pid::from_child(&watcher), Signal::INT).unwrap();
+    let status = watcher.wait().unwrap();
+    assert!(status.success(), "{status}");
+}
+
+#[test]
+fn what_is_lost_is_said_exactly() {
+    needs_live!();
+    let bench = bench();
+    // Two calls in turn are not packed: 128 B each.
+    let script = "import os, sys\nnull = os.open('/dev/null', os.O_WRONLY)\n\
+        for _ in range(1500000): os.write(null, b'x'); os.lseek(null, 0, 0)\nopen('done', 'w').write('x' * 3)\n";
+    fs::write(bench.work().join("fast.py"), script).unwrap();
+    let watcher = advise(&bench, &["--live", "--", "/usr/bin/python3", "fast.py"])
+        .spawn()
+        .unwrap();
+    let children =
+        || fs::read_to_string(format!("/proc/{0}/task/{0}/children", watcher.id())).unwrap();
+    until(|| {
+        let child = children().trim().to_owned();
+        let line = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line)
+            .contains("fast.py")
+            .then_some(())
+    });
+    kill_process(Pid::from_child(&watcher), Signal::STOP).unwrap();
+    until(|| fs::exists(bench.work().join("done")).unwrap().then_some(()));
+    kill_process(Pid::from_child(&watcher), Signal::CONT).unwrap();
+    let found = json(&String::from_utf8(watcher.wait_with_output().unwrap().stdout).unwrap());
+    let lost = found["watch"]["lost"].as_u64().unwrap();
+    assert!(lost > 0, "{found}");
+    // All that it makes but the loop, by a run of the same without it.
+    fs::write(bench.work().join("fast.py"), script.replace("1500000", "0")).unwrap();
+    let rest = live(&bench, "exec /usr/bin/python3 fast.py")["calls"]
+        .as_u64()
+        .unwrap();
+    let seen = found["calls"].as_u64().unwrap();
+    assert!(
+        (seen + lost).abs_diff(3_000_000 + rest) <= 2000,
+        "{seen} + {lost}, {rest}: {found}"
+    );
+    // What is written after the gap is known by its name.
+    let names = found["descriptors"].to_string();
+    assert!(names.contains("/dev/null"), "{names}");
+}
+
+#[test]
+fn threads_forks_and_an_execve_of_a_thread_are_followed() {
+    needs_live!();
+    let bench = bench();
+    let found = live(
+        &bench,
+        "i=0; while [ $i -lt 300 ]; do (:); i=$((i + 1)); done",
+    );
+    assert_eq!(found["processes"], 301);
+    let threads = "import threading, os\nf = os.open('out', os.O_WRONLY | os.O_CREAT)\n\
+        def write():\n for _ in range(10): os.write(f, b'x')\n\
+        all = [threading.Thread(target=write) for _ in range(200)]\n[one.start() for one in all]\n[one.join() for one in all]\n\
+        def become(): os.execv('/bin/sh', ['sh', '-c', 'echo a >out2; echo b >>out2'])\nthreading.Thread(target=become).start()\n\
+        import time\ntime.sleep(60)";
+    fs::write(bench.work().join("threads.py"), threads).unwrap();
+    let found = live(&bench, "exec /usr/bin/python3 threads.py");
+    assert_eq!(found["processes"], 1, "{found}");
+    let of_file = |one: &&Value| {
+        one["path"]
+            .as_str()
+            .is_some_and(|path| path.ends_with("/out"))
+    };
+    let uses = found["descriptors"].as_array().unwrap();
+    assert_eq!(uses.iter().find(of_file).unwrap()["calls"], 2000, "{found}");
+}
+
+#[test]
+fn numbers_are_those_of_the_namespace() {
+    needs_live!();
+    let bench = bench();
+    let mut command = bench.program("unshare");
+    let words = ["--pid", "--fork", "--mount-proc"];
+    let advise = advise(
+        &bench,
+        &[
+            "--live",
+            "--",
+            "sh",
+            "-c",
+            "(for i in 1 2 3 4 5; do echo $i; done >out); echo x >y",
+        ],
+    );
+    command
+        .args(words)
+        .arg(crate::support::VECTORED)
+        .args(advise.get_args().skip(2));
+    command.stdin(Stdio::null());
+    let found = result_of(command);
+    assert_eq!(found["processes"], 2, "{found}");
+    let process = found["uncounted"][0]["process"].as_u64().unwrap();
+    assert!(process < 100, "{found}");
+}
+
+#[test]
+fn a_refusal_names_the_remedy() {
+    let bench = bench();
+    let told = |script: &str, code: i32| one_line(&said_by(&mut bench.script(script), code).1);
+    let text = told("exec \"$0\" advise -p 4194303", 2);
+    assert!(text.contains("there is no process 4194303"), "{text}");
+    needs_live!();
+    let nobody =
+        "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all";
+    let bpf_alone = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+bpf --ambient-caps=-all,+bpf";
+    for right in [nobody, bpf_alone] {
+        // The folders of the test and of the program belong to another user.
+        let script = format!(
+            "f=$(mktemp -d /tmp/vectored-XXXXXX); chmod 755 $f; cp \"$0\" $f/vectored; cd /; \
+             {right} $f/vectored advise --no-save --live -- true; s=$?; rm -r $f; exit $s"
+        );
+        let text = told(&script, 1);
+        assert!(
+            text.contains("sudo setcap cap_bpf,cap_perfmon") && text.contains("strace -f"),
+            "{text}"
+        );
+    }
+    let hidden = "unshare -m sh -c 'mkdir empty; mount --bind empty /sys/kernel/btf; exec \"$0\" advise --costs costs.json --live -- true' \"$0\"";
+    let text = told(hidden, 1);
+    assert!(text.contains("/sys/kernel/btf/vmlinux"), "{text}");
+    for words in [
+        "advise --live x.log",
+        "advise --source live",
+        "advise -p 1 -- true",
+        "advise -p 1 --cgroup /sys/fs/cgroup",
+    ] {
+        bench.command(words).assert().code(2);
+    }
+}
