@@ -34,8 +34,8 @@ check_tool() { # PROGRAM
 install_tool() { # PROGRAM PROCESSOR
     check_tool "$1"
     bytes=$(stat -c %s "$1")
-    if [ "$bytes" -gt 4194304 ]; then
-        echo "error: '$1' has $bytes bytes, more than 4 MiB" >&2
+    if [ "$bytes" -gt 5242880 ]; then
+        echo "error: '$1' has $bytes bytes, more than 5 MiB" >&2
         exit 1
     fi
     install "$1" "$box/vectored-$version-$2-linux"

@@ -13,7 +13,7 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
-const PROGRAMS: [(&str, &str); 51] = [
+const PROGRAMS: [(&str, &str); 53] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -23,6 +23,8 @@ const PROGRAMS: [(&str, &str); 51] = [
     ("valgrind", "valgrind"),
     ("g++", "g++"),
     ("clang++", "clang libclang-rt-dev"),
+    ("clang-14", "clang-14"),
+    ("llvm-strip-14", "llvm-14"),
     ("pkg-config", "pkg-config"),
     ("cmake", "cmake make"),
     ("fish", "fish"),

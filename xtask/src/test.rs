@@ -142,6 +142,7 @@ fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
             format!("fmt --all {BENCHMARKS} --check"),
         ),
         Step::new("workflow", release::workflow),
+        Step::new("bpf", || run_script("bpf.sh")),
         Step::new(BUILD_TESTS, || {
             Programs::build(&tests_build())?;
             Programs::build(&benches_build(packages)).map(drop)

@@ -4,15 +4,35 @@
  * Each CPU has a ring of slots of 64 bytes in an array that user space maps. Programs of tracepoints run with preemption off,
  * so a ring has one producer. A record is a slot; the slots after it hold texts and lists. The time of entry is not taken: how
  * long the thread was off its CPU (sched_switch) tells how long a call waited. Needs BTF, and Linux 5.8 or later. */
-#include <linux/bpf.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-#include <stdbool.h>
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long s64;
+typedef _Bool bool;
+enum { false, true };
+
+/* What is needed of the headers of Linux and libbpf, so that the object does not depend on their versions. */
+#define SEC(name) __attribute__((section(name), used))
+#define __uint(name, value) int (*name)[value]
+#define __type(name, value) __typeof__(value) *name
+#define INLINE static __attribute__((always_inline)) inline
+enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_LRU_HASH = 9, BPF_F_MMAPABLE = 1024, BPF_ANY = 0 };
+static void *(*bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
+static long (*bpf_map_update_elem)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
+static u64 (*bpf_ktime_get_ns)(void) = (void *)5;
+static u32 (*bpf_get_smp_processor_id)(void) = (void *)8;
+static u64 (*bpf_get_current_pid_tgid)(void) = (void *)14;
+static u64 (*bpf_get_current_task)(void) = (void *)35;
+static long (*bpf_probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*bpf_probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (void *)114;
+static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
+static u64 (*bpf_jiffies64)(void) = (void *)118;
+static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
+/* A field of a structure of the kernel, through a pointer that the verifier does not know. */
+#define PEEK(from, field) ({ __typeof__((from)->field) value = 0; bpf_probe_read_kernel(&value, sizeof value, &(from)->field); value; })
 
 /* The kernel's structures, as far as they are read. arm64 was only compiled, never run. */
 #if defined(__TARGET_ARCH_arm64)
@@ -112,8 +132,6 @@ struct python { u64 heads; u32 threads, native_id, next, cframe, current, code, 
 /* By the process, as user space numbers it. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4096); __type(key, u32); __type(value, struct python); } pythons SEC(".maps");
 
-#define INLINE static __always_inline
-
 INLINE struct cpu *this_cpu(void)
 {
 	u32 at = bpf_get_smp_processor_id();
@@ -203,11 +221,12 @@ INLINE void flush(struct cpu *cpu, u64 now)
 INLINE u32 number_in(struct pid *pid, u32 kernel)
 {
 	if (!namespace_inode) return kernel;
-	u32 level = BPF_CORE_READ(pid, level);
+	u32 level = PEEK(pid, level);
 	for (u32 i = 0; i < 8; i++) {
 		if (i > level) break;
-		struct upid *at = (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid);
-		if (BPF_CORE_READ(at, ns, ns.inum) == namespace_inode) return BPF_CORE_READ(at, nr);
+		struct upid *at = &pid->numbers[0] + i;
+		struct pid_namespace *in = PEEK(at, ns);
+		if (PEEK(in, ns.inum) == namespace_inode) return PEEK(at, nr);
 	}
 	return 0;
 }
@@ -215,8 +234,9 @@ INLINE u32 number_in(struct pid *pid, u32 kernel)
 /* The number of a thread and of its process in that namespace. */
 INLINE void numbers_of(struct task_struct *task, u32 *thread, u32 *process)
 {
-	*thread = number_in(BPF_CORE_READ(task, thread_pid), BPF_CORE_READ(task, pid));
-	*process = number_in(BPF_CORE_READ(task, group_leader, thread_pid), BPF_CORE_READ(task, tgid));
+	*thread = number_in(PEEK(task, thread_pid), PEEK(task, pid));
+	struct task_struct *leader = PEEK(task, group_leader);
+	*process = number_in(PEEK(leader, thread_pid), PEEK(task, tgid));
 }
 
 INLINE bool is_wanted(u32 process)
@@ -251,7 +271,8 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 	struct task_struct *task = (void *)bpf_get_current_task();
 	if (!is && cgroup && is_in_cgroup()) { want(tgid); is = true; }
 	if (!is && namespace_inode) {
-		u32 number = number_in(BPF_CORE_READ(task, group_leader, thread_pid), tgid);
+		struct task_struct *leader = PEEK(task, group_leader);
+		u32 number = number_in(PEEK(leader, thread_pid), tgid);
 		if (bpf_map_lookup_elem(&starts, &number)) { want(tgid); is = true; }
 	}
 	cpu->is_wanted = is;
