@@ -385,3 +385,73 @@ pub(crate) fn lengths(data: &[Slot], count: u64, into: &mut Vec<u64>) {
     let words = data.iter().flat_map(|slot| [slot[1], slot[3], slot[5], slot[7]]);
     into.extend(words.take(usize::try_from(count).unwrap_or(usize::MAX)));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Kind;
+
+    /// A call with these arguments and this result, and what its extension holds.
+    fn shown(name: &'static str, arguments: [u64; 4], result: i64, data: &[Slot], texts: &[&str]) -> String {
+        let [a0, a1, a2, a3] = arguments;
+        let record = Record {
+            end_ns: 0,
+            waited_us: 0,
+            thread: 1,
+            process: 1,
+            number: 0,
+            kind: Kind::Call,
+            extension: 0,
+            result,
+            a0: a0 as i32,
+            stack: 0,
+            a1,
+            a2,
+            a3,
+        };
+        let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
+        let mut segments = vec![a2];
+        if name.contains('v') || name.contains("msg") {
+            lengths(data, if name.contains("msg") { a1 } else { a2 }, &mut segments);
+        }
+        let call = Call { name, record: &record, data, texts: &texts, segments: &segments };
+        format!("{:?}", call.action())
+    }
+
+    #[test]
+    fn arguments_become_what_a_line_of_strace_would() {
+        let creates = (libc::O_CREAT | libc::O_WRONLY | libc::O_APPEND) as u64;
+        let cwd = libc::AT_FDCWD as u64;
+        // Two entries of `struct iovec`.
+        let list = [[0, 5, 0, 6, 0, 0, 0, 0]];
+        let mode = |kind: u32| u64::from(kind | 0o644);
+        let status = |kind| [[8, 12, 1, mode(kind), 0, 0, 77, 0]];
+        for (call, expected) in [
+            (shown("openat", [cwd, 0, creates, 0], 3, &[], &["a"]), "append: true"),
+            (shown("openat", [cwd, 0, 0, 0], -2, &[], &["a"]), "Ask(Ask { file: Path([97])"),
+            (shown("writev", [3, 0, 2, 0], 11, &list, &[]), "segment_bytes: Some([5, 6])"),
+            (shown("writev", [3, 0, 3, 0], 11, &list[..0], &[]), "asked_bytes: None"),
+            (shown("pwrite64", [3, 0, 9, 40], 9, &[], &[]), "offset: Some(40)"),
+            (shown("sendto", [3, 0, 9, libc::MSG_MORE as u64], 9, &[], &[]), "more: true"),
+            (shown("sendmsg", [3, 2, 0, 1], 11, &list, &[]), "addressed: true"),
+            (shown("sendmmsg", [3, 0, 2, 0], 1, &[[0, 0, 0, 0, 0, 0, 0, 4]], &[]), "result: Ok(4)"),
+            (shown("read", [3, 0, 9, 0], -11, &[], &[]), "result: Err([69, 65, 71, 65, 73, 78])"),
+            (shown("read", [3, 0, 9, 0], -512, &[], &[]), "result: Err([63])"),
+            (shown("fstat", [3, 0, 0, 0], 0, &status(libc::S_IFREG), &[]), "size: Some(77)"),
+            (shown("newfstatat", [cwd, 0, 0, 0], 0, &status(libc::S_IFIFO), &["f"]), "Fifo(Path([102]))"),
+            (shown("lseek", [3, 0, 1, 0], 50, &[], &[]), "only_asked: true"),
+            (shown("lseek", [3, 0, 1, 0], -29, &[], &[]), "Fifo(Descriptor("),
+            (shown("mmap", [3, 0, 3, 1], 1 << 40, &[], &[]), "writes_through: true"),
+            (shown("close_range", [3, u64::from(u32::MAX), 0, 0], 0, &[], &[]), "last: 2147483647"),
+            (shown("pipe2", [0, libc::O_CLOEXEC as u64, 4 << 32 | 3, 0], 0, &[], &[]), "close_on_exec: true"),
+            (shown("symlinkat", [0, cwd, 0, 0], 0, &[], &["a", "b"]), "kind: Symbolic"),
+            (shown("fcntl", [3, libc::F_GETFL as u64, 0, 0], -9, &[], &[]), "Query"),
+            (shown("waitid", [0, 12, 0, 0], 0, &[], &[]), "Wait { child: 12 }"),
+            (shown("unknown", [3, 0, 0, 0], 0, &[], &[]), "Other { descriptor: Some("),
+            (shown("execve", [0, 0, 0, 0], 0, &[], &[]), "None"),
+            (shown("clone", [0, 0, 0, 0], -11, &[], &[]), "Other {"),
+        ] {
+            assert!(call.contains(expected), "{expected}: {call}");
+        }
+    }
+}

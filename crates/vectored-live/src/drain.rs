@@ -228,3 +228,59 @@ impl Rings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+
+    use super::*;
+
+    /// Memory of so many words, for the rings and for who plays the kernel.
+    fn shared(words: usize) -> (Shared, Shared) {
+        let file = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
+        ftruncate(&file, words as u64 * 8).unwrap();
+        let map = || Shared::map(file.as_fd(), words, true).unwrap();
+        (map(), map())
+    }
+
+    #[test]
+    fn rings_wrap_and_samples_open_runs_and_losses_are_read() {
+        const LOG2: u32 = 3;
+        let (ring, slots) = shared(2 * 8 << LOG2);
+        let (cpus, kernel) = shared(2 * CPU_WORDS);
+        let (samples, stacks) = shared(2 * SAMPLES * SAMPLE_WORDS);
+        let rings = Rings { ring, cpus, samples, count: 2, slots_log2: LOG2 };
+        // The second CPU: two records from slot 6 on, the second of three slots, which wrap.
+        let at = |slot: usize, word: usize| ((1 << LOG2) + slot % 8) * 8 + word;
+        let (head, tail) = (CPU_WORDS + HEAD, CPU_WORDS + TAIL);
+        for (slot, word, value) in [(6, 0, 100), (6, 4, 9 << 32), (7, 0, 200), (7, 2, 2 << 48), (0, 0, 11), (1, 0, 22)] {
+            slots.write(at(slot, word), value);
+        }
+        kernel.write(tail, 14);
+        kernel.write(head, 18);
+        let sample = (SAMPLES + 8) * SAMPLE_WORDS;
+        stacks.write(sample, 9);
+        stacks.write(sample + 1, 0x1234);
+        let pass = rings.pass(false);
+        let [batch] = &pass.batches[..] else { panic!("one CPU has records") };
+        let words: Vec<u64> = batch.slots.iter().map(|slot| slot[0]).collect();
+        assert_eq!((batch.cpu, &words[..]), (1, &[100, 200, 11, 22][..]));
+        assert_eq!((batch.samples[0].0, batch.samples[0].1.ip), (9, 0x1234));
+        assert_eq!(kernel.read(tail), 18);
+        assert!(pass.before_ns < u64::MAX);
+        assert!(rings.pass(false).batches.is_empty());
+        // A run that is open holds back what ended after its begin.
+        let now = now_ns();
+        kernel.write(CPU_WORDS + RUN, now - 5);
+        kernel.write(CPU_WORDS + RUN + 2, (5 << 12 | 1) << 48);
+        kernel.write(CPU_WORDS + RUN + 4, 2 << 32);
+        assert!(rings.pass(false).before_ns <= now - 5);
+        kernel.write(CPU_WORDS + LOST, 7);
+        kernel.write(CPU_WORDS + TOLD, 4);
+        let last = rings.pass(true);
+        assert_eq!((last.lost, last.before_ns), (3, u64::MAX));
+        assert_eq!(last.batches[0].slots.len(), 2);
+    }
+}

@@ -84,3 +84,85 @@ impl Order {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record of a call that ended at a time, with slots after it.
+    fn record(end_ns: u64, extension: u64, stack: u64) -> Vec<Slot> {
+        let mut slots = vec![[0; 8]; 1 + extension as usize];
+        slots[0] = [end_ns, 0, extension << 48, 0, stack << 32, 0, 0, 0];
+        slots
+    }
+
+    fn batch(cpu: usize, records: &[(u64, u64, u64)]) -> Batch {
+        let slots = records
+            .iter()
+            .flat_map(|&(end, extension, stack)| record(end, extension, stack));
+        Batch {
+            cpu,
+            slots: slots.collect(),
+            ..Batch::default()
+        }
+    }
+
+    #[test]
+    fn records_of_all_cpus_come_in_the_order_of_time() {
+        let mut order = Order::new(3);
+        order.add(batch(0, &[(1, 0, 0), (4, 2, 0)]));
+        order.add(batch(2, &[(2, 1, 0), (3, 0, 0), (9, 0, 0)]));
+        order.add(batch(0, &[(5, 0, 0), (12, 0, 0)]));
+        let mut ends = Vec::new();
+        let mut take = |before: u64| {
+            order.take(before, &mut |record, slots, _| {
+                assert_eq!(slots.len(), 1 + record.extension);
+                ends.push(record.end_ns);
+            });
+            std::mem::take(&mut ends)
+        };
+        // A later batch may bring what ended at 10.
+        assert_eq!(take(10), [1, 2, 3, 4, 5, 9]);
+        order.add(batch(1, &[(10, 0, 0)]));
+        let mut rest = Vec::new();
+        order.take(u64::MAX, &mut |record, _, _| rest.push(record.end_ns));
+        assert_eq!(rest, [10, 12]);
+    }
+
+    #[test]
+    fn a_sample_that_was_overwritten_is_that_of_no_call() {
+        let sample = Sample {
+            ip: 7,
+            sp: 0,
+            bp: 0,
+            code: 0,
+            instruction: 0,
+            stack: Vec::new(),
+        };
+        let mut one = batch(0, &[(1, 0, 4), (2, 0, 5), (3, 0, 0)]);
+        one.samples.push_back((5, sample));
+        let mut order = Order::new(1);
+        order.add(one);
+        let mut found = Vec::new();
+        order.take(u64::MAX, &mut |record, _, sample| {
+            found.push((record.stack, sample.map(|sample| sample.ip)));
+        });
+        assert_eq!(found, [(4, None), (5, Some(7)), (0, None)]);
+    }
+
+    #[test]
+    fn what_is_no_record_is_left_out() {
+        let mut order = Order::new(1);
+        let mut broken = batch(0, &[(1, 0, 0)]);
+        broken.slots.push([0, 0, 0xffff << 48, 0, 0, 0, 0, 0]);
+        // A record whose slots are missing.
+        let mut cut = batch(0, &[(2, 3, 0)]);
+        cut.slots.truncate(2);
+        order.add(broken);
+        order.add(cut);
+        order.add(batch(0, &[(3, 0, 0)]));
+        let mut ends = Vec::new();
+        order.take(u64::MAX, &mut |record, _, _| ends.push(record.end_ns));
+        assert_eq!(ends, [1, 3]);
+    }
+}
