@@ -43,8 +43,9 @@ struct pt_regs { u64 regs[31], sp, pc, pstate, orig_x0; int syscallno; } __attri
 #define IP(r) (r)->pc
 #define SP(r) (r)->sp
 #define FP(r) (r)->regs[29]
+#define KEPT(s, r) (void)(r) /* also the link register */
 #else
-struct pt_regs { u64 bp, r10, r9, r8, dx, si, di, orig_ax, ip, sp; } __attribute__((preserve_access_index));
+struct pt_regs { u64 r15, r14, r13, r12, bp, bx, r10, r9, r8, dx, si, di, orig_ax, ip, sp; } __attribute__((preserve_access_index));
 #define NUMBER(r) (r)->orig_ax
 #define FIRST(r) (r)->di
 #define ARGUMENT_1 si
@@ -56,6 +57,7 @@ struct pt_regs { u64 bp, r10, r9, r8, dx, si, di, orig_ax, ip, sp; } __attribute
 #define IP(r) (r)->ip
 #define SP(r) (r)->sp
 #define FP(r) (r)->bp
+#define KEPT(s, r) (s)->kept[0] = (r)->bx, (s)->kept[1] = (r)->r12, (s)->kept[2] = (r)->r13, (s)->kept[3] = (r)->r14, (s)->kept[4] = (r)->r15
 #endif
 #define RELOCATED __attribute__((preserve_access_index))
 struct ns_common { u32 inum; } RELOCATED;
@@ -65,16 +67,20 @@ struct pid { u32 level; struct upid numbers[1]; } RELOCATED;
 struct files_struct;
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; u32 flags; } RELOCATED;
+struct mm_struct { u64 start_code; } RELOCATED;
 struct sched_entity { u64 sum_exec_runtime; } RELOCATED;
 struct task_struct {
 	int pid, tgid, exit_code;
 	struct sched_entity se;
+	struct mm_struct *mm;
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
 } RELOCATED;
-struct linux_binprm { const char *filename; } RELOCATED;
+struct inode { unsigned long i_ino; } RELOCATED;
+struct file { struct inode *f_inode; } RELOCATED;
+struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
 
 /* The numbers below are repeated in src/record.rs and src/calls.rs. */
 enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP };
@@ -88,7 +94,8 @@ struct slot { u64 words[8]; };
 _Static_assert(sizeof(struct record) == 64, "one slot");
 /* Calls in a row of one thread on one descriptor, without a wait or another call between, within one tick: their results. */
 #define RUN_CALLS 40
-struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns; int a0; u32 stack; u16 calls, unused; u32 asked; u16 results[RUN_CALLS]; };
+#define UNJOINED 64
+struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns; int a0; u32 stack; u16 calls, most; u32 asked; u16 results[RUN_CALLS]; };
 _Static_assert(sizeof(struct run) == 128, "two slots");
 #define WHAT(kind, extension) ((kind) << 12 | (extension))
 #define TEXT_SLOTS 66 /* PATH_MAX, 63 bytes a slot */
@@ -118,17 +125,20 @@ struct cpu {
 	u64 tail, unused2[7];
 	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 unused3[3];
 	struct run run;
-	u8 seen[256];
+	u8 seen[1024], begun[256];
 };
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct cpu); } cpus SEC(".maps");
 struct off { u64 since, sum; };
 struct { __uint(type, BPF_MAP_TYPE_LRU_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, struct off); } offs SEC(".maps");
-/* Copies of the top of user stacks with the registers that unwinding by .eh_frame needs: 256 for each CPU. */
-#define STACK_BYTES (4096 - 48)
-struct sample { u64 serial, ip, sp, bp, code, instruction; u8 stack[STACK_BYTES]; };
+/* Copies of the top of user stacks with the registers that unwinding by .eh_frame needs: 256 for each CPU. Frames of CPython are
+ * copied as they are, the innermost first. */
+#define STACK_BYTES 4096
+#define PYTHON_FRAMES 12
+struct python_frame { u64 words[10]; };
+struct sample { u64 serial, ip, sp, bp, kept[5], frames; struct python_frame python[PYTHON_FRAMES]; u8 stack[STACK_BYTES]; };
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct sample); } samples SEC(".maps");
-/* Where CPython keeps the running frame of a thread, by version: `kind` 0 by a `_PyCFrame` (3.11, 3.12), 1 without (from 3.13). */
-struct python { u64 heads; u32 threads, native_id, next, cframe, current, code, instruction, kind; };
+/* Where CPython keeps the running frame of a thread, by version: `cframe` is 0 from 3.13 on. */
+struct python { u64 heads; u32 threads, native_id, next, cframe, current, previous; };
 /* By the process, as user space numbers it. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4096); __type(key, u32); __type(value, struct python); } pythons SEC(".maps");
 
@@ -296,21 +306,28 @@ INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u
 
 INLINE u64 word(u64 address) { u64 w = 0; bpf_probe_read_user(&w, 8, (void *)address); return w; }
 
-/* The running frame of CPython, by the thread states of its first interpreter. */
-INLINE void python_frame(struct sample *s, u32 thread, u32 process)
+/* The running frames of CPython, by the thread states of its first interpreter. */
+INLINE void python_frames(struct sample *s, u32 process)
 {
-	s->code = 0;
 	struct python *p = bpf_map_lookup_elem(&pythons, &process);
 	if (!p) return;
+	/* CPython knows a thread by its number in its own namespace. */
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct pid *pid = PEEK(task, thread_pid);
+	struct upid *own = &pid->numbers[0] + PEEK(pid, level);
+	u32 thread = PEEK(own, nr);
 	u64 state = word(word(p->heads) + p->threads);
 	for (int i = 0; i < 64 && state; i++) {
 		if (word(state + p->native_id) == thread) break;
 		state = word(state + p->next);
 	}
 	if (!state) return;
-	u64 frame = p->kind ? word(state + p->current) : word(word(state + p->cframe) + p->current);
-	s->code = word(frame + p->code);
-	s->instruction = word(frame + p->instruction);
+	u64 frame = p->cframe ? word(word(state + p->cframe) + p->current) : word(state + p->current);
+	for (u32 i = 0; i < PYTHON_FRAMES && frame; i++) {
+		if (bpf_probe_read_user(&s->python[i], sizeof s->python[i], (void *)frame)) break;
+		s->frames = i + 1;
+		frame = word(frame + p->previous);
+	}
 }
 
 /* Takes a sample of the stack, and returns its number from 1 on, or 0. */
@@ -320,10 +337,11 @@ INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs)
 	struct sample *s = bpf_map_lookup_elem(&samples, &place);
 	if (!s) return 0;
 	s->serial = 0;
-	s->ip = IP(regs); s->sp = SP(regs); s->bp = FP(regs); /* arm64: also the link register */
-	python_frame(s, cpu->thread, cpu->process);
-	/* The stack may end earlier. */
-	if (bpf_probe_read_user(s->stack, STACK_BYTES, (void *)s->sp) && bpf_probe_read_user(s->stack, 1024, (void *)s->sp))
+	s->ip = IP(regs); s->sp = SP(regs); s->bp = FP(regs); s->frames = 0;
+	KEPT(s, regs);
+	python_frames(s, cpu->process);
+	/* The stack may end earlier. What is not read is zero. */
+	if (bpf_probe_read_user(s->stack, STACK_BYTES, (void *)s->sp) && bpf_probe_read_user(s->stack, 2048, (void *)s->sp) && bpf_probe_read_user(s->stack, 1024, (void *)s->sp))
 		bpf_probe_read_user(s->stack, 256, (void *)s->sp);
 	__asm__ volatile("" ::: "memory");
 	*(volatile u64 *)&s->serial = n + 1;
@@ -396,17 +414,25 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	struct run *run = &cpu->run;
 	if (joins && run->calls && run->number == number && run->a0 == (int)a0 && (class == WRITE || run->asked == a2) && cpu->tick == tick) {
 		u32 n = run->calls;
-		if (n < RUN_CALLS) { run->results[n] = result; run->calls = n + 1; return 0; }
+		if (n < RUN_CALLS && n < run->most) { run->results[n] = result; run->calls = n + 1; return 0; }
 	}
 	u64 now = bpf_ktime_get_ns();
 	flush(cpu, now);
-	/* The stack of the first of every 64 calls or runs that are alike. */
+	/* A run has the stack of its first call alone. So the first calls on a descriptor are not joined, and runs differ in length. */
+	u64 alike = id * 0x9e3779b97f4a7c15ull ^ ((u64)number << 40) ^ ((u64)(u32)a0 << 20);
+	u32 chance = (now ^ alike) * 0x9e3779b97f4a7c15ull >> 32;
+	if (joins) {
+		u8 *begun = &cpu->begun[alike * 0xff51afd7ed558ccdull >> 56];
+		run->most = *begun < UNJOINED ? 1 : RUN_CALLS - chance % 8;
+		*begun += *begun < UNJOINED;
+	}
+	/* The stack of the first of the calls or runs that are alike, and of others by chance: what takes turns is not always missed. */
 	u32 stack = 0;
 	if (stack_every && result > 0) {
-		u64 alike = id * 0x9e3779b97f4a7c15ull ^ ((u64)number << 40) ^ ((u64)(u32)a0 << 20) ^ (result < 4096 ? result : 4096);
-		alike *= 0xff51afd7ed558ccdull;
-		u8 *seen = &cpu->seen[alike >> 56];
-		if ((*seen)++ % stack_every == 0) stack = sample(cpu, regs);
+		alike = (alike ^ (result < 4096 ? result : 4096)) * 0xff51afd7ed558ccdull;
+		u8 *seen = &cpu->seen[alike >> 54], mark = alike >> 40 | 1;
+		/* Two that share a place drive each other out, now and then. */
+		if (*seen == mark ? chance % stack_every == 0 : !*seen || chance % 8 == 0) { *seen = mark; stack = sample(cpu, regs); }
 	}
 	u32 waited_us = cpu->waited_us;
 	cpu->waited_us = 0;
@@ -459,6 +485,10 @@ SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 	if (!r) return 0;
 	cpu->id = 0; /* The thread that called it may have taken over another number. */
 	r->a0 = (u32)ctx[1] == (u32)task->pid ? thread : namespace_inode ? 0 : (u32)ctx[1];
+	struct mm_struct *memory = PEEK(task, mm);
+	struct file *file = PEEK(program, file);
+	struct inode *inode = PEEK(file, f_inode);
+	r->a1 = PEEK(memory, start_code); r->a2 = PEEK(inode, i_ino);
 	u32 used = text(cpu->head + 1, program->filename, false);
 	r->what = WHAT(EXEC, used);
 	publish(cpu, 1 + used);

@@ -10,20 +10,22 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::order::Batch;
-use crate::record::{Record, STACK_BYTES, Sample, Slot};
+use crate::record::{PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES, Sample, Slot};
 use crate::sys::Shared;
 
 /// Words of `struct cpu`, and the places of its fields.
-pub(crate) const CPU_WORDS: usize = 72;
+pub(crate) const CPU_WORDS: usize = 200;
 const HEAD: usize = 0;
 const LOST: usize = 1;
 const TOLD: usize = 2;
 const TAIL: usize = 8;
 const RUN: usize = 24;
 const RUN_WORDS: usize = 16;
+/// `seen` and `begun`.
+const SEEN: std::ops::Range<usize> = 40..CPU_WORDS;
 
 /// Words of a sample, and samples of each CPU.
-pub(crate) const SAMPLE_WORDS: usize = 512;
+pub(crate) const SAMPLE_WORDS: usize = 10 + PYTHON_FRAMES * PYTHON_WORDS + STACK_BYTES / 8;
 pub(crate) const SAMPLES: usize = 256;
 
 /// Time after which a record of the same moment is in its ring.
@@ -61,21 +63,27 @@ pub(crate) struct Drain {
     pub(crate) passes: Receiver<Pass>,
     queued: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
+    again: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Drain {
     pub(crate) fn start(rings: Rings) -> std::io::Result<Drain> {
         let (sender, passes) = channel();
-        let (queued, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let (own_queued, own_stop) = (Arc::clone(&queued), Arc::clone(&stop));
-        let thread = Builder::new().spawn(move || drain(&rings, &sender, &own_queued, &own_stop))?;
-        Ok(Drain { passes, queued, stop, thread: Some(thread) })
+        let (queued, stop, again) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (own_queued, own_stop, own_again) = (Arc::clone(&queued), Arc::clone(&stop), Arc::clone(&again));
+        let thread = Builder::new().spawn(move || drain(&rings, &sender, &own_queued, &own_stop, &own_again))?;
+        Ok(Drain { passes, queued, stop, again, thread: Some(thread) })
     }
 
     /// Notes that a pass was analysed.
     pub(crate) fn done(&self, pass_bytes: usize) {
         self.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
+    }
+
+    /// Makes the programs take samples of all calls again, since they know now where frames are.
+    pub(crate) fn sample_again(&self) {
+        self.again.store(true, Ordering::Relaxed);
     }
 
     /// Takes what is left. To be called when the programs are detached.
@@ -94,10 +102,13 @@ impl Pass {
     }
 }
 
-fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &AtomicBool) {
+fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &AtomicBool, again: &AtomicBool) {
     let everywhere = sched_getaffinity(None);
     loop {
         let is_last = stop.load(Ordering::Acquire);
+        if again.swap(false, Ordering::Relaxed) {
+            rings.forget_seen();
+        }
         if is_last || queued.load(Ordering::Relaxed) < QUEUED_MAX {
             let pass = rings.pass(is_last);
             queued.fetch_add(pass.bytes(), Ordering::Relaxed);
@@ -134,6 +145,12 @@ pub(crate) fn now_ns() -> u64 {
 impl Rings {
     fn field(&self, cpu: usize, field: usize) -> u64 {
         self.cpus.read(cpu * CPU_WORDS + field)
+    }
+
+    fn forget_seen(&self) {
+        for cpu in 0..self.count {
+            SEEN.for_each(|word| self.cpus.write(cpu * CPU_WORDS + word, 0));
+        }
     }
 
     /// The end of the first call of an open run.
@@ -211,9 +228,9 @@ impl Rings {
             ip: words[1],
             sp: words[2],
             bp: words[3],
-            code: words[4],
-            instruction: words[5],
-            stack: words[6..].iter().flat_map(|word| word.to_le_bytes()).collect(),
+            kept: words[4..9].try_into().expect("five words"),
+            python: words[10..].chunks_exact(PYTHON_WORDS).take(PYTHON_FRAMES.min(words[9] as usize)).map(|frame| frame.try_into().expect("ten words")).collect(),
+            stack: words[10 + PYTHON_FRAMES * PYTHON_WORDS..].iter().flat_map(|word| word.to_le_bytes()).collect(),
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use libc::PROT_EXEC;
 use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_strace::event::{Action, Direction, Event, Transfer};
 
@@ -27,7 +28,7 @@ type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 
 /// What is known between records.
 pub(crate) struct Events {
-    sites: Sites,
+    pub(crate) sites: Sites,
     last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
     /// Processes that are known, and the time from which on: what they did before is in what was told of them.
     since: FxHashMap<u32, u64>,
@@ -173,8 +174,11 @@ impl Events {
             _ => self.segments.push(record.a2),
         }
         let texts = texts(text);
-        if class == Class::Map && record.result > 0 {
-            self.sites.map(record.process);
+        if class == Class::Map && record.result > 0 && record.a2 & PROT_EXEC as u64 != 0 {
+            self.sites.map(record.process, record.a0, record.result as u64, record.a1);
+        }
+        if let (true, Some(path), "open" | "openat" | "openat2") = (record.result >= 0, texts.first(), name) {
+            self.sites.open(record.process, record.result as i32, path);
         }
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
         let call = Call { name, record, data, texts: &texts, segments: &self.segments };
@@ -213,8 +217,9 @@ impl Events {
 
     fn execute(&mut self, record: &Record, slots: &[Slot], follow: Follow<'_>) {
         self.calls += 1;
-        self.sites.forget(record.process);
-        self.sites.begin(record.process);
+        let texts = texts(&slots[1..]);
+        let program = texts.first().map_or(&b""[..], Vec::as_slice);
+        self.sites.execute(record.process, program, record.a1, record.a2);
         let caller = record.a0 as u32;
         if caller != record.thread && caller != 0 {
             // Another thread than the first called it, and has its number from now on. All others have ended.
@@ -226,8 +231,6 @@ impl Events {
             one.thread = caller;
             follow(&one);
         }
-        let texts = texts(&slots[1..]);
-        let program = texts.first().map_or(&b""[..], Vec::as_slice);
         follow(&event(b"execve", Action::Execute { program }, record));
     }
 

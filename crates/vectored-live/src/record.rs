@@ -111,7 +111,11 @@ impl Run {
 }
 
 /// Bytes of the stack in a sample.
-pub(crate) const STACK_BYTES: usize = 4096 - 48;
+pub(crate) const STACK_BYTES: usize = 4096;
+
+/// Frames of CPython in a sample, and words of each.
+pub(crate) const PYTHON_FRAMES: usize = 12;
+pub(crate) const PYTHON_WORDS: usize = 10;
 
 /// The top of the stack of a thread, and the registers that unwinding needs, at the end of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,10 +124,10 @@ pub(crate) struct Sample {
     pub(crate) ip: u64,
     pub(crate) sp: u64,
     pub(crate) bp: u64,
-    /// The address of the code object of the running frame of CPython, or 0.
-    pub(crate) code: u64,
-    /// The frame's instruction pointer.
-    pub(crate) instruction: u64,
+    /// The other registers that functions keep: `rbx`, `r12` to `r15`.
+    pub(crate) kept: [u64; 5],
+    /// The frames of CPython (`_PyInterpreterFrame`), the innermost first, as far as they begin.
+    pub(crate) python: Vec<[u64; PYTHON_WORDS]>,
     /// Memory from `sp` on.
     pub(crate) stack: Vec<u8>,
 }

@@ -239,6 +239,9 @@ impl Watch {
         if pass.lost > 0 {
             events.gap(pass.lost, true, follow);
         }
+        if events.sites.has_news() {
+            self.drain.sample_again();
+        }
     }
 
     /// Detaches the programs, and hands on all that they have recorded.

@@ -1,22 +1,23 @@
 //! Call sites: the line of a program that makes a call, by a sample of its stack. A line that is not certain is not told.
 
+mod linetable;
 mod modules;
+mod python;
 mod symbols;
 mod table;
 mod unwind;
 
 use std::rc::Rc;
 
-use aya::maps::{HashMap, MapData};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::record::Sample;
 use crate::sites::modules::{Modules, Program};
+use crate::sites::python::Python;
 use crate::sites::symbols::Symbols;
 use crate::sites::unwind::{Frame, frames};
 
-/// Where CPython keeps the running frame: `struct python` of `bpf/live.bpf.c`, by process.
-pub(crate) type Pythons = HashMap<MapData, u32, [u64; 5]>;
+pub(crate) use crate::sites::python::Pythons;
 
 /// Stacks that are remembered. More are forgotten at once.
 const STACKS_MAX: usize = 1 << 16;
@@ -26,11 +27,9 @@ type Stack = Vec<(usize, u64)>;
 
 /// Finds call sites, with what it knows of each process.
 pub(crate) struct Sites {
-    _pythons: Pythons,
+    python: Python,
     modules: Modules,
     programs: FxHashMap<u32, Program>,
-    /// Processes that have mapped files since they were read.
-    changed: FxHashSet<u32>,
     symbols: Symbols,
     stacks: FxHashMap<Stack, Option<Rc<[u8]>>>,
 }
@@ -38,10 +37,9 @@ pub(crate) struct Sites {
 impl Sites {
     pub(crate) fn new(pythons: Pythons) -> Sites {
         Sites {
-            _pythons: pythons,
+            python: Python::new(pythons),
             modules: Modules::default(),
             programs: FxHashMap::default(),
-            changed: FxHashSet::default(),
             symbols: Symbols::new(),
             stacks: FxHashMap::default(),
         }
@@ -52,29 +50,57 @@ impl Sites {
         self.read(process);
     }
 
+    /// A program begins, at an address, from a file with a path and a number.
+    pub(crate) fn execute(&mut self, process: u32, path: &[u8], code: u64, inode: u64) {
+        self.forget(process);
+        self.programs.insert(process, Program::start(path, code, inode, &mut self.modules));
+        self.read(process);
+    }
+
     /// A process made another one, which has the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
         if let Some(program) = self.programs.get(&process).cloned() {
             self.programs.insert(child, program);
+            self.python.fork(process, child);
         }
     }
 
-    /// A process mapped a file into memory: it may be a library, where another one was.
-    pub(crate) fn map(&mut self, process: u32) {
-        self.changed.insert(process);
+    /// A process opened a file, which may be a library.
+    pub(crate) fn open(&mut self, process: u32, descriptor: i32, path: &[u8]) {
+        if memchr::memmem::find(path, b".so").is_some()
+            && let Some(program) = self.programs.get_mut(&process)
+        {
+            program.open(descriptor, path);
+        }
     }
 
-    /// What a process has mapped now, unless it has ended: then what is known stays.
-    fn read(&mut self, process: u32) {
-        if let Some(program) = Program::read(process, &mut self.modules) {
-            self.programs.insert(process, program);
+    /// A process mapped a part of a file to run it: a library, maybe where another one was.
+    pub(crate) fn map(&mut self, process: u32, descriptor: i32, memory: u64, at: u64) {
+        if !self.read(process)
+            && let Some(program) = self.programs.get_mut(&process)
+        {
+            program.map(descriptor, memory, at, &mut self.modules);
         }
+    }
+
+    /// Reads what a process has mapped now, unless it has ended: then what is known stays.
+    fn read(&mut self, process: u32) -> bool {
+        let Some(new) = Program::read(process, &mut self.modules) else { return false };
+        let program = self.programs.entry(process).or_default();
+        program.replace(new);
+        self.python.note(process, program);
+        true
+    }
+
+    /// Whether the kernel was told where frames are, since this was asked last.
+    pub(crate) fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.python.has_news)
     }
 
     /// The call site of a sample: the innermost frame outside the C library; `None` if it is unknown.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<Rc<[u8]>> {
-        if self.changed.remove(&process) {
-            self.read(process);
+        if !sample.python.is_empty() {
+            return self.python.site(process, sample).map(|site| Rc::from(site.into_bytes()));
         }
         let mut found = self.frames(process, sample);
         if found.as_ref().is_none_or(|found| !found.1) {
@@ -87,7 +113,7 @@ impl Sites {
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        let site = self.symbols.site(self.programs.get(&process)?, &frames).map(|site| Rc::from(site.into_bytes()));
+        let site = self.symbols.site(self.programs.get(&process)?, &frames, self.python.module(process)).map(|site| Rc::from(site.into_bytes()));
         if self.stacks.len() >= STACKS_MAX {
             self.stacks.clear();
         }
@@ -104,6 +130,6 @@ impl Sites {
     /// A process has ended.
     pub(crate) fn forget(&mut self, process: u32) {
         self.programs.remove(&process);
-        self.changed.remove(&process);
+        self.python.forget(process);
     }
 }

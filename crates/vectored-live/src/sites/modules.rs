@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::rc::Rc;
 
-use object::elf::{DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_DYNAMIC, PT_INTERP, PT_LOAD, R_X86_64_RELATIVE, SHN_UNDEF, SHT_DYNSYM};
+use object::elf::{Sym64, ProgramHeader64, DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_DYNAMIC, PT_INTERP, PT_LOAD, R_X86_64_RELATIVE, SHN_UNDEF, SHT_DYNSYM};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable, Sym};
 use object::{LittleEndian, ReadCache};
 use rustc_hash::FxHashMap;
@@ -170,13 +170,38 @@ impl Module {
         })
     }
 
-    /// The address of a function that it gives to others.
+    /// The address of a function, or of a variable, that it gives to others.
     pub(crate) fn function(&self, name: &[u8]) -> Option<u64> {
         self.with_sections(|endian, data, sections| {
-            let symbols = sections.symbols(endian, data, SHT_DYNSYM).ok()?;
-            let is_it = |symbol: &&object::elf::Sym64<LittleEndian>| symbol.st_shndx(endian) != SHN_UNDEF && symbol.name(endian, symbols.strings()) == Ok(name);
+            let section = sections.iter().find(|section| section.sh_type(endian) == SHT_DYNSYM)?;
+            let symbols: &[Sym64<LittleEndian>] = section.data_as_array(endian, data).ok()?;
+            let strings = sections.section(section.link(endian)).ok()?.data(endian, data).ok()?;
+            let has_name = |symbol: &Sym64<LittleEndian>| {
+                let own = strings.get(symbol.st_name(endian) as usize..);
+                own.and_then(|own| own.strip_prefix(name)).is_some_and(|rest| rest.first() == Some(&0))
+            };
+            let is_it = |symbol: &&Sym64<LittleEndian>| symbol.st_shndx(endian) != SHN_UNDEF && has_name(symbol);
             symbols.iter().find(is_it).map(|symbol| symbol.st_value(endian))
         })
+    }
+
+    /// The address of a symbol or of a section, in a file that may be stripped.
+    pub(crate) fn place(&self, symbol: &[u8], section: &[u8]) -> Option<u64> {
+        self.function(symbol).or_else(|| self.with_sections(|endian, _, sections| Some(sections.section_by_name(endian, section)?.1.sh_addr(endian))))
+    }
+
+    /// Bytes of its data.
+    pub(crate) fn data(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
+        let data = ReadCache::new(&self.file);
+        let header = Header::parse(&data).ok()?;
+        let endian = header.endian().ok()?;
+        let segments = header.program_headers(endian, &data).ok()?;
+        let has = |segment: &&ProgramHeader64<LittleEndian>| {
+            let from = segment.p_vaddr(endian);
+            segment.p_type(endian) == PT_LOAD && (from..from.saturating_add(segment.p_filesz(endian))).contains(&address)
+        };
+        let segment = segments.iter().find(has)?;
+        self.file.read_exact_at(bytes, segment.p_offset(endian) + (address - segment.p_vaddr(endian))).ok()
     }
 }
 
@@ -190,6 +215,17 @@ fn is_of_runtime(path: &[u8]) -> bool {
     known.iter().any(|known| name.starts_with(known))
 }
 
+impl Module {
+    /// Where a segment is, if its code begins at an address of memory; without a place in the file, the first one.
+    fn mapped(self: &Rc<Module>, memory: u64, at: Option<u64>) -> Option<Mapped> {
+        const PAGE: u64 = 4096;
+        let (file, _) = self.segments.iter().find(|(file, _)| at.is_none_or(|at| file.start & !(PAGE - 1) == at))?;
+        // The kernel tells where the first code is, and a mapping begins with its page.
+        let from = at.unwrap_or(file.start);
+        Some(Mapped { memory: memory..memory + (file.end - from), at: from, module: Rc::clone(self) })
+    }
+}
+
 /// A range of memory with code of a module.
 #[derive(Clone)]
 struct Mapped {
@@ -199,24 +235,92 @@ struct Mapped {
     module: Rc<Module>,
 }
 
+/// A device, a path and an inode.
+type Key = (u64, String, u64);
+
 /// The modules of all processes, each file once.
 #[derive(Default)]
 pub(crate) struct Modules {
-    files: FxHashMap<(u64, String, u64), Option<Rc<Module>>>,
+    files: FxHashMap<Key, Option<Rc<Module>>>,
+}
+
+impl Modules {
+    /// The file that has a path here; with a number, only if it is that file.
+    fn at_path(&mut self, path: &str, inode: Option<u64>) -> Option<Rc<Module>> {
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok().filter(|metadata| metadata.is_file() && inode.is_none_or(|inode| inode == metadata.ino()))?;
+        let path = fs::canonicalize(path).ok()?.to_str()?.to_owned();
+        self.module((metadata.dev(), path, metadata.ino()), || Some(file))
+    }
+
+    /// A module, which is read once.
+    fn module(&mut self, key: Key, open: impl FnOnce() -> Option<File>) -> Option<Rc<Module>> {
+        if let Some(known) = self.files.get(&key) {
+            return known.clone();
+        }
+        if self.files.len() >= FILES_MAX {
+            return None;
+        }
+        let module = open().and_then(|file| Module::read(&key.1, file)).map(Rc::new);
+        self.files.insert(key, module.clone());
+        module
+    }
 }
 
 /// What a process has mapped.
 #[derive(Clone, Default)]
 pub(crate) struct Program {
     mapped: Vec<Mapped>,
+    /// Whether paths of the process are paths here, by its program: what it maps is then known even if it has ended.
+    is_here: bool,
+    /// Libraries that it opened last.
+    opened: Vec<(i32, String)>,
 }
+
+/// Libraries that are remembered between their opening and their mapping.
+const OPENED_MAX: usize = 4;
 
 impl Program {
     /// What is mapped now; `None` if the process has ended.
     pub(crate) fn read(process: u32, modules: &mut Modules) -> Option<Program> {
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok().filter(|maps| !maps.is_empty())?;
         let mapped = maps.lines().filter_map(|line| mapped(process, line, modules)).collect();
-        Some(Program { mapped })
+        Some(Program { mapped, ..Program::default() })
+    }
+
+    /// A program that begins: `code` is where its first code is in memory, and `inode` the number of its file.
+    pub(crate) fn start(path: &[u8], code: u64, inode: u64, modules: &mut Modules) -> Program {
+        let module = str::from_utf8(path).ok().and_then(|path| modules.at_path(path, Some(inode)));
+        let mapped = module.iter().filter_map(|module| module.mapped(code, None)).collect();
+        Program { mapped, is_here: module.is_some(), opened: Vec::new() }
+    }
+
+    /// Takes what is mapped now.
+    pub(crate) fn replace(&mut self, now: Program) {
+        self.mapped = now.mapped;
+    }
+
+    pub(crate) fn open(&mut self, descriptor: i32, path: &[u8]) {
+        if let Ok(path) = str::from_utf8(path)
+            && self.is_here
+            && path.starts_with('/')
+        {
+            self.opened.retain(|opened| opened.0 != descriptor);
+            if self.opened.len() == OPENED_MAX {
+                self.opened.remove(0);
+            }
+            self.opened.push((descriptor, path.to_owned()));
+        }
+    }
+
+    /// A part of a file was mapped at an address to run it.
+    pub(crate) fn map(&mut self, descriptor: i32, memory: u64, at: u64, modules: &mut Modules) {
+        let opened = self.opened.iter().find(|opened| opened.0 == descriptor);
+        let module = opened.and_then(|opened| modules.at_path(&opened.1, None));
+        if let Some(new) = module.and_then(|module| module.mapped(memory, Some(at))) {
+            self.mapped.retain(|known| known.memory.end <= new.memory.start || new.memory.end <= known.memory.start);
+            self.mapped.push(new);
+        }
     }
 
     /// The module with the code at an address of memory, and the address in the module.
@@ -242,18 +346,9 @@ fn mapped(process: u32, line: &str, modules: &mut Modules) -> Option<Mapped> {
     let number = |text| u64::from_str_radix(text, 16).ok();
     let (from, to) = range.split_once('-')?;
     let inode = inode.parse().ok()?;
-    let is_full = modules.files.len() >= FILES_MAX;
     let (major, minor) = device.split_once(':')?;
-    let key = (number(major)? << 32 | number(minor)?, path.to_owned(), inode);
-    let module = match modules.files.get(&key) {
-        Some(known) => known.clone(),
-        None if is_full => None,
-        None => {
-            let module = open(process, range, path, inode).and_then(|file| Module::read(path, file)).map(Rc::new);
-            modules.files.insert(key, module.clone());
-            module
-        }
-    };
+    let key = (rustix::fs::makedev(number(major)? as u32, number(minor)? as u32), path.to_owned(), inode);
+    let module = modules.module(key, || open(process, range, path, inode));
     Some(Mapped { memory: number(from)?..number(to)?, at: number(at)?, module: module? })
 }
 

@@ -35,9 +35,12 @@ impl Symbols {
         Symbols { symbolizer: Symbolizer::builder().enable_auto_reload(false).build() }
     }
 
-    /// The innermost function outside the C library and the runtime of the language.
-    pub(crate) fn site(&self, program: &Program, frames: &[Frame]) -> Option<String> {
+    /// The innermost function outside the C library and the runtime of the language. What an interpreter calls is unknown.
+    pub(crate) fn site(&self, program: &Program, frames: &[Frame], interpreter: Option<&Rc<Module>>) -> Option<String> {
         for frame in frames.iter().filter(|frame| frame.module.owner != Owner::Runtime) {
+            if interpreter.is_some_and(|interpreter| Rc::ptr_eq(interpreter, &frame.module)) {
+                return None;
+            }
             let places = self.places(&frame.module, frame.address());
             if places.is_empty() && frame.module.owner != Owner::Other {
                 // It may be in a library.
@@ -88,11 +91,21 @@ impl Symbols {
         let mut bytes = [0; 6];
         frame.module.code(frame.end.checked_sub(6)?, &mut bytes)?;
         let near = i32::from_le_bytes(bytes[2..].try_into().ok()?);
-        let target = frame.end.checked_add_signed(near.into())?;
+        let target = frame.end.wrapping_add_signed(near.into());
         match bytes {
             [0xff, 0x15, ..] => self.slot(program, &frame.module, target),
             [_, 0xe8, ..] => self.target(program, &frame.module, target),
+            // The address was put into a register before, and functions keep it.
+            [.., 0x41, 0xff, register @ 0xd0..=0xd7] => self.in_memory(program, frame.kept(register - 0xd0 + 8)?),
+            [.., 0xff, register @ 0xd0..=0xd7] => self.in_memory(program, frame.kept(register - 0xd0)?),
             _ => None,
+        }
+    }
+
+    fn in_memory(&self, program: &Program, address: u64) -> Option<Leads> {
+        match program.find(address)? {
+            (module, _) if module.owner == Owner::Runtime => Some(Leads::Runtime),
+            (module, address) => self.target(program, module, address),
         }
     }
 

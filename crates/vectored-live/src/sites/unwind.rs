@@ -14,6 +14,9 @@ const FRAMES_MAX: usize = 24;
 /// Registers that the tables know: the general ones and the instruction pointer.
 const REGISTERS: usize = 17;
 
+/// Registers that functions keep, beside `rbp` (6).
+const KEPT: [usize; 5] = [3, 12, 13, 14, 15];
+
 /// A frame: a call in a function of a module.
 pub(crate) struct Frame {
     pub(crate) module: Rc<Module>,
@@ -21,12 +24,24 @@ pub(crate) struct Frame {
     pub(crate) end: u64,
     /// Whether it is the innermost.
     pub(crate) is_first: bool,
+    registers: [Option<u64>; REGISTERS],
 }
 
 impl Frame {
     /// An address within the instruction.
     pub(crate) fn address(&self) -> u64 {
         self.end - 1
+    }
+
+    /// A register that functions keep, by its number in instructions.
+    pub(crate) fn kept(&self, register: u8) -> Option<u64> {
+        let number = match register {
+            3 => 3,
+            5 => 6,
+            12..=15 => register.into(),
+            _ => return None,
+        };
+        self.registers[number]
     }
 }
 
@@ -36,6 +51,9 @@ pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
     let mut registers = [None; REGISTERS];
     registers[usize::from(X86_64::RBP.0)] = Some(sample.bp);
     registers[usize::from(X86_64::RSP.0)] = Some(sample.sp);
+    for (number, value) in KEPT.into_iter().zip(sample.kept) {
+        registers[number] = Some(value);
+    }
     let mut context = UnwindContext::new();
     let mut frames = Vec::new();
     let mut next = Some(sample.ip);
@@ -44,7 +62,7 @@ pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
     {
         let Some((module, address)) = program.find(end.wrapping_sub(1)) else { return (frames, false) };
         let module = Rc::clone(module);
-        frames.push(Frame { module: Rc::clone(&module), end: address + 1, is_first: frames.is_empty() });
+        frames.push(Frame { module: Rc::clone(&module), end: address + 1, is_first: frames.is_empty(), registers });
         next = module.table().and_then(|table| step(table, address, &mut registers, &mut context, sample));
     }
     (frames, true)
@@ -65,7 +83,7 @@ fn step(table: &Table, address: u64, registers: &mut [Option<u64>; REGISTERS], c
     for (number, register) in (0..).zip(registers.iter_mut()) {
         *register = match row.register(gimli::Register(number)) {
             // Functions keep these registers.
-            None | Some(RegisterRule::SameValue) if matches!(number, 3 | 6 | 12..=15) => before[usize::from(number)],
+            None | Some(RegisterRule::SameValue) if number == 6 || KEPT.contains(&number.into()) => before[usize::from(number)],
             Some(RegisterRule::Offset(offset)) => top.checked_add_signed(offset).and_then(read),
             Some(RegisterRule::ValOffset(offset)) => top.checked_add_signed(offset),
             Some(RegisterRule::Register(other)) => before.get(usize::from(other.0)).copied().flatten(),

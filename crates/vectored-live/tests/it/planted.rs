@@ -61,6 +61,22 @@ pub const RUST: Language = Language {
     end: "    }\n}\n",
 };
 
+pub const PYTHON: Language = Language {
+    head: "import os, sys, logging, threading\nfd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)\nraw = open(sys.argv[1], 'wb', buffering=0)\ntext = open(sys.argv[1], 'w')\nlogging.basicConfig(filename=sys.argv[1], format='%(message)s')\nlog = logging.getLogger('planted')\n",
+    shapes: &[
+        "def site_{i}():\n    return os.write(fd, b'x' * {n}) # here\n",
+        "def site_{i}():\n    raw.write( # here\n        b'x'\n        * {n})\n",
+        "def site_{i}():\n    log.warning('x' * ({n} - 1)) # here\n",
+        "class Site_{i}:\n    def site_{i}(self):\n        text.write('x' * {n})\n        text.flush() # here\nsite_{i} = Site_{i}().site_{i}\n",
+        "def generator_{i}():\n    while True:\n        yield os.write(fd, b'x' * {n}) # here\none_{i} = generator_{i}()\ndef site_{i}():\n    next(one_{i})\n",
+        "def site_{i}():\n    return [\n        os.write(fd, b'x' * n) # here\n        for n in ({n},)]\n",
+        "def site_{i}():\n    try:\n        raise ValueError\n    except ValueError:\n        os.write(fd, b'x' * {n}) # here\n",
+    ],
+    begin: "def work():\n    for _ in range(400):\n",
+    calls: &["site_{i}()"],
+    end: "work()\none = threading.Thread(target=work)\none.start()\none.join()\n",
+};
+
 /// The bytes that a function writes.
 pub fn bytes_of(site: usize) -> u64 {
     100 + site as u64

@@ -1,0 +1,82 @@
+//! The lines of a code object of CPython: `co_linetable` of 3.11 and later (`Objects/locations.md` there).
+
+/// Whether a byte begins an entry.
+const IS_FIRST: u8 = 128;
+
+/// The line of a unit of code (2 bytes), counted from the beginning; `None` if it has no line.
+pub(crate) fn line(table: &[u8], first_line: i64, unit: u64) -> Option<i64> {
+    let (mut line, mut end, mut rest) = (first_line, 0, table);
+    while let Some((&first, after)) = rest.split_first() {
+        let more = after.iter().position(|byte| byte & IS_FIRST != 0).unwrap_or(after.len());
+        let (own, next) = after.split_at(more);
+        let kind = first >> 3 & 15;
+        line += match kind {
+            10..=12 => i64::from(kind) - 10,
+            13 | 14 => signed(own),
+            _ => 0,
+        };
+        end += u64::from(first & 7) + 1;
+        if unit < end {
+            return (kind != 15).then_some(line);
+        }
+        rest = next;
+    }
+    None
+}
+
+/// A number in groups of 6 bits, the lowest first. Its lowest bit is the sign.
+fn signed(bytes: &[u8]) -> i64 {
+    let count = bytes.iter().position(|byte| byte & 64 == 0).map_or(bytes.len(), |last| last + 1);
+    let value = bytes[..count.min(10)].iter().rev().fold(0_i64, |value, byte| value << 6 | i64::from(byte & 63));
+    if value & 1 == 1 { -(value >> 1) } else { value >> 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    /// Code with jumps of lines in both directions, and without a line: its table, first line, and `co_lines()` of each unit.
+    const PROGRAM: &str = "
+import sys
+text = 'def f(a):\\n' + '\\n' * 300 + '''    try:
+        with open(
+            a,
+
+            'w') as one: x = [one
+              .write(
+                str(b)) for b in range(3)]
+    except (ValueError,
+            OSError): return (a +
+        1)
+    return lambda: (a,
+      x)
+''' + '\\n'.join(f'    a{n} = {n}' for n in range(200))
+def show(code):
+    lines = [None] * (len(code.co_code) // 2)
+    for start, end, line in code.co_lines():
+        for unit in range(start // 2, end // 2):
+            lines[unit] = line
+    print(code.co_firstlineno, code.co_linetable.hex(), ' '.join(str(line) for line in lines))
+    for constant in code.co_consts:
+        if hasattr(constant, 'co_linetable'):
+            show(constant)
+show(compile(text, 'x.py', 'exec'))
+";
+
+    #[test]
+    fn lines_are_those_of_co_lines() {
+        let output = std::process::Command::new("python3").args(["-c", PROGRAM]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() >= 3, "{text}");
+        for code in text.lines() {
+            let mut words = code.split(' ');
+            let first = words.next().unwrap().parse().unwrap();
+            let hex = words.next().unwrap();
+            let table: Vec<u8> = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+            for (unit, expected) in (0..).zip(words) {
+                assert_eq!(line(&table, first, unit), expected.parse().ok(), "unit {unit} of {code}");
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Lines of CPython 3.11 to 3.14. The program in the kernel copies the frames of the calling thread; the code objects that they
+//! refer to are read from the process.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::rc::Rc;
+
+use aya::maps::{HashMap, MapData};
+use rustc_hash::FxHashMap;
+
+use crate::record::{PYTHON_FRAMES, PYTHON_WORDS, Sample};
+use crate::sites::linetable::line;
+use crate::sites::modules::{Module, Owner, Program};
+
+/// Where CPython keeps the running frame: `struct python` of `bpf/live.bpf.c`, by process.
+pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
+
+/// Bytes of a code object that are looked at.
+const CODE_BYTES: usize = 256;
+
+/// Code objects that are remembered. More are forgotten at once.
+const CODES_MAX: usize = 1 << 16;
+
+/// Where things are in a version of CPython, as offsets within its structures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Offsets {
+    interpreters: u64,
+    threads: u64,
+    next: u64,
+    native_id: u64,
+    /// 0 from 3.13 on.
+    cframe: u64,
+    current: u64,
+    previous: u64,
+    executable: u64,
+    instruction: u64,
+    owner: u64,
+    file: u64,
+    name: u64,
+    table: u64,
+    first_line: u64,
+    code: u64,
+    /// Bytes before the letters of a string: of ASCII, of others.
+    text: [u64; 2],
+}
+
+/// Of 3.11 and 3.12, by their headers.
+const OF_3_11: Offsets = Offsets {
+    interpreters: 40,
+    threads: 16,
+    next: 8,
+    native_id: 160,
+    cframe: 56,
+    current: 8,
+    previous: 48,
+    executable: 32,
+    instruction: 56,
+    owner: 69,
+    file: 112,
+    name: 128,
+    table: 136,
+    first_line: 72,
+    code: 184,
+    text: [48, 72],
+};
+const OF_3_12: Offsets = Offsets {
+    threads: 72,
+    native_id: 144,
+    current: 0,
+    previous: 8,
+    executable: 0,
+    owner: 70,
+    first_line: 68,
+    code: 192,
+    text: [40, 56],
+    ..OF_3_11
+};
+
+impl Offsets {
+    /// Reads `_Py_DebugOffsets`, which 3.13 and later have at the beginning of `_PyRuntime`.
+    fn read(words: &[u64; 64]) -> Option<Offsets> {
+        let (interpreter, frame) = match words[1] >> 16 {
+            0x030d => (13, 6),
+            0x030e => (16, 8),
+            _ => return None,
+        };
+        let is_free_threaded = words[2] != 0;
+        if words[0] != u64::from_le_bytes(*b"xdebugpy") || is_free_threaded {
+            return None;
+        }
+        let state = &words[6 + interpreter..];
+        let frames = &state[9..];
+        let code = &frames[frame..];
+        let offsets = Offsets {
+            interpreters: words[5],
+            threads: words[9],
+            next: state[2],
+            native_id: state[6],
+            cframe: 0,
+            current: state[4],
+            previous: frames[1],
+            executable: frames[2],
+            instruction: frames[3],
+            owner: frames[5],
+            file: code[1],
+            name: code[3],
+            table: code[4],
+            first_line: code[5],
+            code: code[9],
+            text: OF_3_12.text,
+        };
+        let is_in_frame = |offset: u64| offset <= 8 * (PYTHON_WORDS as u64 - 1);
+        let fits = [offsets.previous, offsets.executable, offsets.instruction, offsets.owner].into_iter().all(is_in_frame);
+        let fits_code = [offsets.file, offsets.name, offsets.table, offsets.first_line].into_iter().all(|offset| offset <= CODE_BYTES as u64 - 8);
+        (fits && fits_code).then_some(offsets)
+    }
+}
+
+/// The interpreter in a file. Addresses are the file's.
+#[derive(Clone, Copy)]
+struct Layout {
+    offsets: Offsets,
+    runtime: u64,
+    /// `PyCode_Type`.
+    code_type: Option<u64>,
+}
+
+impl Layout {
+    fn of(module: &Module) -> Option<Layout> {
+        let runtime = module.place(b"_PyRuntime", b".PyRuntime")?;
+        let mut bytes = [0; 8 * 64];
+        let version = module.function(b"Py_Version").filter(|&at| module.data(at, &mut bytes[..8]).is_some());
+        let version = version.map(|_| word(&bytes, 0));
+        let offsets = match version.map(|version| version >> 16) {
+            Some(0x030b) => OF_3_11,
+            Some(0x030c) => OF_3_12,
+            _ => {
+                module.data(runtime, &mut bytes)?;
+                let mut words = [0; 64];
+                words.iter_mut().zip(bytes.chunks_exact(8)).for_each(|(word, bytes)| *word = u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
+                Offsets::read(&words)?
+            }
+        };
+        Some(Layout { offsets, runtime, code_type: module.function(b"PyCode_Type") })
+    }
+}
+
+/// The interpreter of a process.
+#[derive(Clone)]
+struct Interpreter {
+    offsets: Offsets,
+    /// `PyCode_Type`, in memory.
+    code_type: Option<u64>,
+    module: Rc<Module>,
+    /// What the kernel is told.
+    value: [u64; 4],
+}
+
+/// A code object.
+struct Code {
+    /// Its fields, to see whether another object is there by now.
+    fields: [u64; 4],
+    name: String,
+    file: String,
+    table: Vec<u8>,
+}
+
+/// What is known of processes that run CPython.
+pub(crate) struct Python {
+    map: Pythons,
+    /// By the place of the module in memory, where it stays.
+    layouts: FxHashMap<usize, Option<Layout>>,
+    interpreters: FxHashMap<u32, Interpreter>,
+    codes: FxHashMap<(u32, u64), Code>,
+    pub(crate) has_news: bool,
+}
+
+impl Python {
+    pub(crate) fn new(map: Pythons) -> Python {
+        Python { map, layouts: FxHashMap::default(), interpreters: FxHashMap::default(), codes: FxHashMap::default(), has_news: false }
+    }
+
+    /// Tells the kernel where the frames of a process are, if it runs CPython.
+    pub(crate) fn note(&mut self, process: u32, program: &Program) {
+        if self.interpreters.contains_key(&process) {
+            return;
+        }
+        for (module, base) in program.modules().filter(|(module, _)| module.owner != Owner::Runtime) {
+            let layout = self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module));
+            let Some(Layout { offsets, runtime, code_type }) = *layout else { continue };
+            let value = [
+                base.wrapping_add(runtime).wrapping_add(offsets.interpreters),
+                offsets.threads | offsets.native_id << 32,
+                offsets.next | offsets.cframe << 32,
+                offsets.current | offsets.previous << 32,
+            ];
+            let code_type = code_type.map(|code_type| base.wrapping_add(code_type));
+            self.insert(process, Interpreter { offsets, code_type, module: Rc::clone(module), value });
+            self.has_news = true;
+            return;
+        }
+    }
+
+    fn insert(&mut self, process: u32, interpreter: Interpreter) {
+        // With too many processes the map is full: then the lines of others are unknown.
+        if self.map.insert(process, interpreter.value, 0).is_ok() {
+            self.interpreters.insert(process, interpreter);
+        }
+    }
+
+    /// A process made another one, which has the same memory.
+    pub(crate) fn fork(&mut self, process: u32, child: u32) {
+        if let Some(interpreter) = self.interpreters.get(&process).cloned() {
+            self.insert(child, interpreter);
+        }
+    }
+
+    pub(crate) fn forget(&mut self, process: u32) {
+        if self.interpreters.remove(&process).is_some() {
+            // The kernel may have no room for a change, but it has for this one.
+            let _ = self.map.remove(&process);
+            self.codes.retain(|code, _| code.0 != process);
+        }
+    }
+
+    /// The file of the interpreter.
+    pub(crate) fn module(&self, process: u32) -> Option<&Rc<Module>> {
+        self.interpreters.get(&process).map(|interpreter| &interpreter.module)
+    }
+
+    /// The innermost function outside the standard library; if the whole stack is in it, the innermost.
+    pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<String> {
+        let interpreter = self.interpreters.get(&process)?.clone();
+        let memory = File::open(format!("/proc/{process}/mem")).ok();
+        let mut innermost = None;
+        for frame in &sample.python {
+            let bytes: Vec<u8> = frame.iter().flat_map(|word| word.to_le_bytes()).collect();
+            // Frames of the interpreter itself, between calls of C and Python.
+            if bytes[interpreter.offsets.owner as usize] > 2 {
+                continue;
+            }
+            // The lowest bits are marks (3.14).
+            let code = word(&bytes, interpreter.offsets.executable) & !7;
+            let instruction = word(&bytes, interpreter.offsets.instruction);
+            let (site, is_own) = self.line(process, &interpreter, memory.as_ref(), code, instruction)?;
+            if is_own {
+                return Some(site);
+            }
+            innermost.get_or_insert(site);
+        }
+        // Who called may be further out.
+        innermost.filter(|_| sample.python.len() < PYTHON_FRAMES)
+    }
+
+    /// The line of a frame, and whether it is outside the standard library.
+    fn line(&mut self, process: u32, interpreter: &Interpreter, memory: Option<&File>, code: u64, instruction: u64) -> Option<(String, bool)> {
+        let Interpreter { offsets, code_type, .. } = *interpreter;
+        let mut bytes = [0; CODE_BYTES];
+        if memory.is_some_and(|memory| memory.read_exact_at(&mut bytes, code).is_ok()) {
+            let fields = [offsets.file, offsets.name, offsets.table, offsets.first_line].map(|at| word(&bytes, at));
+            let is_code = is_alive(word(&bytes, 0)) && code_type.is_none_or(|code_type| word(&bytes, 8) == code_type);
+            if !is_code {
+                return None;
+            }
+            if self.codes.get(&(process, code)).is_none_or(|known| known.fields != fields) {
+                let text = |at| text(memory?, at, offsets.text);
+                let new = Code { fields, file: text(fields[0])?, name: text(fields[1])?, table: table(memory?, fields[2])? };
+                if self.codes.len() >= CODES_MAX {
+                    self.codes.clear();
+                }
+                self.codes.insert((process, code), new);
+            }
+        }
+        // If the process has ended, what was read of it before.
+        let known = self.codes.get(&(process, code))?;
+        let unit = instruction.checked_sub(code + offsets.code)? / 2;
+        let line = line(&known.table, i64::from(known.fields[3] as i32), unit)?;
+        Some((format!("{} at {}:{line}", known.name, known.file), !is_of_library(&known.file)))
+    }
+}
+
+/// Whether a file is of the standard library.
+fn is_of_library(file: &str) -> bool {
+    let is_installed = file.contains("/site-packages/") || file.contains("/dist-packages/");
+    file.starts_with("<frozen ") || file.contains("/lib/python3.") && !is_installed
+}
+
+/// Whether a count of references is one: the allocator writes an address over it, or 0, when it frees an object.
+fn is_alive(references: u64) -> bool {
+    // From 3.14 on the upper 16 bits are marks.
+    references != 0 && (references >> 32 == 0 || references >> 48 != 0)
+}
+
+fn word(bytes: &[u8], at: u64) -> u64 {
+    let at = at as usize;
+    bytes.get(at..at + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+}
+
+/// The bytes of a `bytes` object.
+fn table(memory: &File, at: u64) -> Option<Vec<u8>> {
+    let mut head = [0; 32];
+    memory.read_exact_at(&mut head, at).ok()?;
+    let length = word(&head, 16);
+    if !is_alive(word(&head, 0)) || length > 1 << 20 {
+        return None;
+    }
+    let mut bytes = vec![0; length as usize];
+    memory.read_exact_at(&mut bytes, at + 32).ok()?;
+    Some(bytes)
+}
+
+/// A string.
+fn text(memory: &File, at: u64, before: [u64; 2]) -> Option<String> {
+    let mut head = [0; 40];
+    memory.read_exact_at(&mut head, at).ok()?;
+    let (length, state) = (word(&head, 16), word(&head, 32) as u32);
+    // The bits are after the 2 of `interned`, which has 16 in later versions.
+    let bits = if state >> 2 & 7 != 0 { state >> 2 } else { state >> 16 };
+    let (kind, is_compact, is_ascii) = (bits & 7, bits & 8 != 0, bits & 16 != 0);
+    if !matches!(kind, 1 | 2 | 4) || !is_compact || length > 4096 || !is_alive(word(&head, 0)) {
+        return None;
+    }
+    let mut bytes = vec![0; length as usize * kind as usize];
+    memory.read_exact_at(&mut bytes, at + before[usize::from(!is_ascii)]).ok()?;
+    let letter = |bytes: &[u8]| bytes.iter().rev().fold(0, |letter, &byte| letter << 8 | u32::from(byte));
+    bytes.chunks_exact(kind as usize).map(|bytes| char::from_u32(letter(bytes))).collect()
+}
