@@ -143,21 +143,15 @@ pub fn tracer_of_stacks(calls: &[String], log: &PipeWriter) -> Vec<String> {
     options.chain(into_pipe(log)).collect()
 }
 
-/// What strace of this machine says of itself.
-fn version() -> io::Result<String> {
-    let output = Command::new(STRACE)
-        .arg("-V")
-        .stdin(Stdio::null())
-        .output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Whether strace shows stacks.
+/// Whether strace of this machine shows stacks.
+#[cfg(target_os = "linux")]
 pub fn shows_stacks() -> bool {
-    version().is_ok_and(|said| said.contains("stack-trace="))
+    let asked = Command::new(STRACE).arg("-V").stdin(Stdio::null()).output();
+    asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("stack-trace="))
 }
 
 /// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` stand for many.
+#[cfg(target_os = "linux")]
 pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
     for name in names.filter(|name| !matches!(*name, "total" | "reads" | "writes")) {
         let mut asked = Command::new(STRACE);

@@ -4,7 +4,7 @@ use vectored_report::sort::sort;
 use vectored_report::words::count;
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
-use crate::model::{Calls, Change, Compared, GrownCall, Range, RuledLimit, Ruling, Run};
+use crate::model::{Calls, Change, Compared, Range, RuledLimit, Ruling, Run};
 
 /// Rounds that the interval of a ratio needs. Without one, a ratio says nothing.
 pub const LEAST_ROUNDS: usize = 6;
@@ -293,20 +293,16 @@ fn ruled(command: &Ruled<'_>, figure: &str, share: f64, option: &str) -> RuledLi
 
 /// The names of the calls that exceed limits: those with one of their own, and all that grew if all together do.
 pub fn beyond(limits: &[CallLimit], old: &Calls, new: &Calls) -> Vec<String> {
-    let grown: Vec<GrownCall> = Calls::grown(old, new);
-    let exceeded = limits.iter().flat_map(|limit| {
-        let (_, figures) = limit.figures();
-        let beyond = figures
-            .into_iter()
-            .filter(|figure| ruling_of_calls(figure, old, new, limit.share) == Ruling::Beyond);
-        beyond.collect::<Vec<&str>>()
-    });
     let mut names: Vec<String> = Vec::new();
-    for figure in exceeded {
-        let of_all = grown.iter().map(|one| one.call.clone());
-        match is_count(figure) {
-            true => names.extend(of_all),
-            false => names.push(figure.to_owned()),
+    for limit in limits {
+        let (_, mut figures) = limit.figures();
+        figures.retain(|figure| ruling_of_calls(figure, old, new, limit.share) == Ruling::Beyond);
+        for figure in figures {
+            if is_count(figure) {
+                names.extend(Calls::grown(old, new).into_iter().map(|one| one.call));
+            } else {
+                names.push(figure.to_owned());
+            }
         }
     }
     sort(&mut names);

@@ -71,7 +71,7 @@ fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     };
     let own: Vec<&Vec<u8>> = frames.iter().skip_while(is_outside).collect();
     // `_start` of a program without symbols has no name: the outermost frame of the C library ends what is shown.
-    let start = own.iter().rposition(|frame| is_outside(frame));
+    let start = own.iter().rposition(&is_outside);
     let own = &own[..start.unwrap_or(own.len())];
     let outside = own
         .iter()

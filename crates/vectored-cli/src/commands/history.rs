@@ -59,7 +59,7 @@ fn of_command(command: &str, outputs: &Outputs) -> Result<ExitCode, Failure> {
         match ResultName::File(file.path).load_versus() {
             Ok(found) => rows.extend(history_rows(&name, &found, command)),
             Err(why) => {
-                Notes { quiet: false }.note(&format!("{name} is left out: {:#}", why.error))
+                Notes { quiet: false }.note(&format!("{name} is left out: {:#}", why.error));
             }
         }
     }

@@ -164,17 +164,6 @@ pub fn run(
     ))
 }
 
-/// The peak memory that the kernel counts for a program that does nothing: not on this system.
-///
-/// # Errors
-///
-/// Always.
-#[cfg(not(target_os = "linux"))]
-pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
-    let ended = run(Command::new("/"), None, LEFT_BEHIND_LIMIT, is_stopped)?;
-    Ok(ended.usage.peak_bytes)
-}
-
 /// Waits for the end of the process, whose status is left for others.
 #[cfg(target_os = "linux")]
 fn end_of(
