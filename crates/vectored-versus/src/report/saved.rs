@@ -92,8 +92,8 @@ fn unknown(name: Option<&str>) -> Value {
     row.into()
 }
 
-/// The figures of a new command, each with its limit. A limit of a figure that is not known has a row, and so has a command
-/// without figures.
+/// The figures of a new command, each with its limit. A limit of another figure, or of one that is not known, has a row, and so
+/// has a command without figures.
 pub(super) fn limited(name: &str, figures: &[Compared], limits: &[RuledLimit]) -> Vec<Value> {
     let own = || limits.iter().filter(|limit| limit.new == name);
     let row = |figure: &Value, limit: Option<&RuledLimit>| {
@@ -109,12 +109,17 @@ pub(super) fn limited(name: &str, figures: &[Compared], limits: &[RuledLimit]) -
         )
     });
     let mut rows: Vec<Value> = known.collect();
-    let is_unknown = |limit: &&RuledLimit| limit.compared.is_none();
-    rows.extend(
-        own()
-            .filter(is_unknown)
-            .map(|limit| row(&unknown(Some(&limit.figure)), Some(limit))),
-    );
+    let has_row = |limit: &&RuledLimit| figures.iter().any(|one| one.figure == limit.figure);
+    rows.extend(own().filter(|limit| !has_row(limit)).map(|limit| {
+        let compared = limit
+            .compared
+            .as_ref()
+            .map(|one| value_of(one).expect("plain data"));
+        row(
+            &compared.unwrap_or_else(|| unknown(Some(&limit.figure))),
+            Some(limit),
+        )
+    }));
     if rows.is_empty() {
         rows.push(row(&unknown(None), None));
     }

@@ -496,6 +496,15 @@ fn the_rows_have_limits_and_failures() {
         limit.compared = None;
     }
     limited.new[0].figures.retain(|one| one.figure != "calls");
+    // The limit of a call that is in no table of figures.
+    let mut fsync = limited.limits[1].clone();
+    fsync.figure = "fsync".to_owned();
+    fsync.compared = Some(Compared {
+        figure: "fsync".to_owned(),
+        new: 3.0,
+        ..Compared::default()
+    });
+    limited.limits.push(fsync);
     limited.old.failed = limited.new[0].side.failed.clone();
     let all = rows(&limited);
     let column = |name: &str| all[0].iter().position(|head| head == name).unwrap();
@@ -506,6 +515,7 @@ fn the_rows_have_limits_and_failures() {
     };
     assert_eq!(ruling("wall_ns"), ["-0.5", "beyond"]);
     assert_eq!(ruling("calls"), ["0.01", "within"]);
+    assert_eq!(ruling("fsync"), ["0.01", "within"]);
     assert_eq!(ruling("faults"), ["", ""]);
     // Where a run failed, there may be no figures.
     let mut failed = spoiled();
