@@ -135,8 +135,8 @@ mod tests {
             ip: 7,
             sp: 0,
             bp: 0,
-            code: 0,
-            instruction: 0,
+            kept: [0; 5],
+            python: Vec::new(),
             stack: Vec::new(),
         };
         let mut one = batch(0, &[(1, 0, 4), (2, 0, 5), (3, 0, 0)]);

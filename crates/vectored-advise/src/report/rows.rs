@@ -16,8 +16,11 @@ use crate::model::{
 };
 use crate::report::figures::{seconds, shortened, span};
 
-/// Characters of a source, a path or a call site that are shown.
+/// Characters of a source or a path that are shown.
 pub(super) const SHOWN_CHARACTERS: usize = 60;
+
+/// Characters of a call site that are shown: a function, a path and a line.
+const SHOWN_SITE: usize = 100;
 
 /// Characters of a pattern that are shown: a loaded file may have a long pattern.
 pub(super) const SHOWN_PATTERN: usize = 160;
@@ -57,7 +60,7 @@ pub struct Item {
 pub struct Listed {
     /// The pattern.
     pub pattern: String,
-    /// Program, process, descriptor, path.
+    /// Program, process, descriptor, path, call sites.
     pub location: String,
     /// The reason.
     pub reason: String,
@@ -89,7 +92,7 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
         interval,
         pattern: shortened(&finding.pattern, SHOWN_PATTERN),
         location: location(&finding.key, &finding.tally),
-        site: sites(finding),
+        site: sites(&finding.key, &finding.tally),
         grade: match finding.key.grade {
             _ if kind.is_stall() => stalled(&finding.tally),
             grade => between(grade, kind).to_owned(),
@@ -289,12 +292,21 @@ pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
     )
 }
 
+/// Where a finding that is not counted is, with its call sites.
+pub(super) fn listed_location(one: &Uncounted) -> String {
+    let location = location(&one.key, &one.tally);
+    match sites(&one.key, &one.tally) {
+        Some(sites) => format!("{location}, called from {sites}"),
+        None => location,
+    }
+}
+
 /// Call sites, the most calls first.
-fn sites(finding: &Finding) -> Option<String> {
-    let one = |site: &str| shortened(site, SHOWN_CHARACTERS);
-    let all = &finding.tally.sites;
+fn sites(key: &FindingKey, tally: &Tally) -> Option<String> {
+    let one = |site: &str| shortened(site, SHOWN_SITE);
+    let all = &tally.sites;
     if all.len() < 2 {
-        return finding.key.site.as_deref().map(one);
+        return key.site.as_deref().map(one);
     }
     let mut named: Vec<String> = all
         .iter()

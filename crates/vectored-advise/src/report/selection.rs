@@ -7,7 +7,7 @@ use crate::report::answer::answer;
 use crate::report::figures::{seconds, shortened};
 use crate::report::notes::notes;
 use crate::report::rows::{
-    Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, Used, item, listed_reason, location, used,
+    Item, Listed, SHOWN_CHARACTERS, SHOWN_PATTERN, Used, item, listed_location, listed_reason, used,
 };
 
 /// Sources that are named; the JSON has all.
@@ -82,7 +82,7 @@ pub fn selection(advisory: &Advisory, top: usize) -> Selection {
             .iter()
             .map(|one| Listed {
                 pattern: shortened(&one.pattern, SHOWN_PATTERN),
-                location: location(&one.key, &one.tally),
+                location: listed_location(one),
                 reason: listed_reason(one),
             })
             .collect(),

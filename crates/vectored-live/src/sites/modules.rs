@@ -261,7 +261,7 @@ impl Modules {
         if self.files.len() >= FILES_MAX {
             return None;
         }
-        let module = open().and_then(|file| Module::read(&key.1, file)).map(Rc::new);
+        let module = Module::read(&key.1, open()?).map(Rc::new);
         self.files.insert(key, module.clone());
         module
     }
