@@ -77,7 +77,10 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
+	unsigned int __state;
 } RELOCATED;
+/* Before Linux 5.14. */
+struct task_struct___5_13 { long state; } RELOCATED;
 struct inode { unsigned long i_ino; } RELOCATED;
 struct file { struct inode *f_inode; } RELOCATED;
 struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
@@ -528,6 +531,12 @@ SEC("tp_btf/signal_deliver") int on_signal(u64 *ctx)
 	return 0;
 }
 
+INLINE u64 state_of(struct task_struct *task)
+{
+	if (__builtin_preserve_field_info(task->__state, 2)) return PEEK(task, __state);
+	return PEEK((struct task_struct___5_13 *)task, state);
+}
+
 SEC("tp_btf/sched_switch") int on_switch(u64 *ctx)
 {
 	struct task_struct *from = (void *)ctx[1], *to = (void *)ctx[2];
@@ -536,7 +545,8 @@ SEC("tp_btf/sched_switch") int on_switch(u64 *ctx)
 	struct cpu *cpu = this_cpu();
 	/* The next call looks its thread up again. */
 	if (cpu) { if (cpu->run.calls) flush(cpu, now = bpf_ktime_get_ns()); cpu->id = 0; }
-	if (is_wanted(tgid)) {
+	/* A thread that was preempted, or has yielded, waits for nothing but a CPU. */
+	if (is_wanted(tgid) && !ctx[0] && state_of(from)) {
 		struct off *off = bpf_map_lookup_elem(&offs, &tid), new = { .since = now = bpf_ktime_get_ns() };
 		if (off) off->since = now; else bpf_map_update_elem(&offs, &tid, &new, BPF_ANY);
 	}

@@ -15,6 +15,9 @@ use crate::sites::Sites;
 /// Sites of calls that are remembered. More are forgotten at once.
 const SITES_MAX: usize = 1 << 16;
 
+/// Sockets whose names are looked for.
+const SOCKETS_MAX: u32 = 1000;
+
 /// Lengths from here on are alike for [`Alike`].
 const LENGTH_MAX: i64 = 4096;
 
@@ -38,6 +41,8 @@ pub(crate) struct Events {
     held: Option<u32>,
     segments: Vec<u64>,
     classes: Vec<Class>,
+    /// Names of sockets that are still looked for.
+    socket_names: u32,
     /// Calls that were recorded.
     pub(crate) calls: u64,
     /// Calls for whose records the rings had no room.
@@ -58,6 +63,7 @@ impl Events {
             held,
             segments: Vec::new(),
             classes: (0..512).map(|number| class_of(name_of(number))).collect(),
+            socket_names: SOCKETS_MAX,
             calls: 0,
             lost: 0,
             cpu_ns: 0,
@@ -157,6 +163,13 @@ impl Events {
         self.last_sites.get(&alike).cloned().flatten()
     }
 
+    /// What a socket leads to, as strace shows it, if it is still there. The tables of the kernel are long, so it is asked for the first
+    /// sockets alone.
+    fn socket_name(&mut self, process: u32, number: i64) -> Option<Vec<u8>> {
+        self.socket_names = self.socket_names.checked_sub(1)?;
+        open_before::socket_name(process, number)
+    }
+
     fn call(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
         self.calls += 1;
         let name = name_of(record.number);
@@ -181,8 +194,18 @@ impl Events {
             self.sites.open(record.process, record.result as i32, path);
         }
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
+        // Only what leads there tells which two ends of TCP belong together.
+        let is_new_socket = class == Class::Address1 || name.starts_with("accept") && record.result >= 0;
+        let number = if class == Class::Address1 { record.a0.into() } else { record.result };
+        let text = if is_new_socket { self.socket_name(record.process, number) } else { None };
         let call = Call { name, record, data, texts: &texts, segments: &self.segments };
-        if let Some(action) = call.action() {
+        if let Some(mut action) = call.action() {
+            if let Action::Connect { descriptor }
+            | Action::Other { descriptor: Some(descriptor) }
+            | Action::Socket { descriptor, .. } = &mut action
+            {
+                descriptor.leads_to = text.as_deref();
+            }
             let mut event = event(name.as_bytes(), action, record);
             event.site = site.as_deref();
             follow(&event);

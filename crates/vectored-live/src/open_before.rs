@@ -100,6 +100,12 @@ fn open_of(process: u32) -> io::Result<Vec<Open>> {
     Ok(all)
 }
 
+/// What a socket leads to.
+pub(crate) fn socket_name(process: u32, number: i64) -> Option<Vec<u8>> {
+    let target = fs::read_link(format!("/proc/{process}/fd/{number}")).ok()?;
+    sockets_of(process).remove(target.as_os_str().as_bytes())
+}
+
 /// Sockets as strace shows them with -yy, by `socket:[inode]`.
 pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
     let mut all = HashMap::new();
