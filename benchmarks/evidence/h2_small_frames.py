@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""After how many small DATA frames does a server of h2 close the connection? The table of docs/measured/h2-small-frames.md.
+
+    benchmarks/evidence/h2_small_frames.py [--target FOLDER] [VERSION]...
+
+Builds one server with its default settings for each version of h2, and sends it frames without END_STREAM over a socket of
+its own. Nothing is timed: each answer is a count, and a second run prints the same. It needs cargo, which fetches h2.
+"""
+
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VERSIONS = ["0.4.15", "0.4.16", "0.4.17", "0.4.18", "0.4.19", "0.4.20"]
+SIZES = [0, 1, 50, 100, 200, 255, 256]
+WINDOW = 65_535  # of a stream and of a connection, by default
+ENOUGH = 500  # frames
+DATA, HEADERS, SETTINGS, PING, GOAWAY = 0, 1, 4, 6, 7
+END_STREAM, ACK, END_HEADERS = 1, 1, 4
+MANIFEST = """
+[package]
+name = "small-frames"
+edition = "2021"
+[workspace]
+[dependencies]
+h2 = "=VERSION"
+http = "1"
+tokio = { version = "1", features = ["macros", "net", "rt"] }
+"""
+SERVER = """
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let reads = std::env::args().nth(1).unwrap() == "reads";
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("{}", listener.local_addr().unwrap().port());
+    loop {
+        let (socket, _) = listener.accept().await.unwrap();
+        tokio::spawn(async move {
+            socket.set_nodelay(true).unwrap();
+            let mut connection = h2::server::handshake(socket).await.unwrap();
+            let mut held = Vec::new();
+            while let Some(Ok((request, mut respond))) = connection.accept().await {
+                if !reads {
+                    held.push((request, respond));
+                    continue;
+                }
+                tokio::spawn(async move {
+                    let mut body = request.into_body();
+                    while let Some(Ok(part)) = body.data().await {
+                        let _ = body.flow_control().release_capacity(part.len());
+                    }
+                    let _ = respond.send_response(http::Response::new(()), true);
+                });
+            }
+        });
+    }
+}
+"""
+
+
+def frame(kind, flags, stream, payload=b""):
+    return len(payload).to_bytes(3, "big") + struct.pack(">BBI", kind, flags, stream) + payload
+
+
+def request(stream):
+    """POST / of the authority "a", in HPACK"""
+    return frame(HEADERS, END_HEADERS, stream, b"\x83\x86\x84\x41\x01a")
+
+
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0)
+
+
+class Client:
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.unread = b""
+
+    def take(self, count):
+        while len(self.unread) < count:
+            more = self.socket.recv(65536)
+            if not more:
+                raise EOFError("closed without GOAWAY")
+            self.unread += more
+        taken, self.unread = self.unread[:count], self.unread[count:]
+        return taken
+
+    def answered(self):
+        """Whether the server answers a PING that was sent. An error of the connection other than ENHANCE_YOUR_CALM is an error here."""
+        while True:
+            head = self.take(9)
+            payload = self.take(int.from_bytes(head[:3], "big"))
+            if head[3] == GOAWAY:
+                code = struct.unpack(">I", payload[4:8])[0]
+                if code != 0xB:
+                    raise SystemExit(f"GOAWAY with code {code}")
+                return False
+            if head[3] == PING and head[4] & ACK:
+                return True
+
+
+class Server:
+    def __init__(self, program, way):
+        self.process = subprocess.Popen([program, way], stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def one_by_one(self, size, most):
+        """The frame at which the connection ends, if each is sent when the one before it was received."""
+        client = Client(self.port)
+        client.socket.sendall(HELLO + request(1))
+        for number in range(1, most + 1):
+            client.socket.sendall(frame(DATA, 0, 1, b"x" * size) + frame(PING, 0, 0, b"received"))
+            if not client.answered():
+                return number
+        return None
+
+    def requests(self, size, most):
+        """The same with a request for each frame, which ends it."""
+        client = Client(self.port)
+        client.socket.sendall(HELLO)
+        for number in range(1, most + 1):
+            stream = 2 * number - 1
+            client.socket.sendall(request(stream) + frame(DATA, END_STREAM, stream, b"x" * size) + frame(PING, 0, 0, b"received"))
+            if not client.answered():
+                return number
+        return None
+
+    def ends_a_burst(self, size, count):
+        """Whether the connection ends if so many frames wait in the socket when the server gets to run."""
+        os.kill(self.process.pid, signal.SIGSTOP)
+        client = Client(self.port)
+        client.socket.sendall(HELLO + request(1) + frame(DATA, 0, 1, b"x" * size) * count + frame(PING, 0, 0, b"received"))
+        os.kill(self.process.pid, signal.SIGCONT)
+        return not client.answered()
+
+    def burst(self, size, most):
+        """The fewest frames that end it."""
+        if not self.ends_a_burst(size, most):
+            return None
+        low, high = 0, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.ends_a_burst(size, middle):
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def build(version, target):
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "src"))
+        for name, text in [("Cargo.toml", MANIFEST.replace("VERSION", version)), ("src/main.rs", SERVER)]:
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but h2
+        subprocess.run(["cargo", "build", "--quiet", "--target-dir", target], cwd=folder, check=True)
+    kept = os.path.join(target, f"small-frames-{version}")
+    shutil.copy(os.path.join(target, "debug", "small-frames"), kept)
+    return kept
+
+
+def cell(count, most):
+    return str(count) if count else f"none of {most}"
+
+
+def row(version, program, reads, how):
+    server = Server(program, "reads" if reads else "holds")
+    cells = []
+    for size in SIZES:
+        # A body that nobody reads is limited by the window.
+        most = ENOUGH if reads and how != "burst" else min(ENOUGH, WINDOW // max(size, 1))
+        cells.append(cell(getattr(server, how)(size, most), most))
+    server.end()
+    return f"| {version} | {' | '.join(cells)} |"
+
+
+def main():
+    words = sys.argv[1:]
+    target = os.path.join(HERE, "..", "target", "evidence")
+    if words[:1] == ["--target"]:
+        target, words = words[1], words[2:]
+    elif words and words[0].startswith("-"):
+        raise SystemExit(__doc__)
+    programs = {version: build(version, os.path.abspath(target)) for version in words or VERSIONS}
+    for title, reads, how in [
+        ("Nobody reads the body; each frame is sent when the one before was received", False, "one_by_one"),
+        ("A task reads the body; the frames wait in the socket when the server gets to run", True, "burst"),
+        ("A task reads the body; each frame is sent when the one before was received", True, "one_by_one"),
+        ("A request for each frame, which ends it; nobody reads the bodies", False, "requests"),
+        ("A request for each frame, which ends it; a task reads each body", True, "requests"),
+    ]:
+        print(f"\n{title}:\n\n| h2 | {' | '.join(f'{size} B' for size in SIZES)} |\n|---|{'---:|' * len(SIZES)}")
+        for version, program in programs.items():
+            print(row(version, program, reads, how), flush=True)
+
+
+if __name__ == "__main__":
+    main()
