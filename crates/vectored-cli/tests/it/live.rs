@@ -412,3 +412,81 @@ fn a_refusal_names_the_remedy() {
         bench.command(words).assert().code(2);
     }
 }
+
+#[test]
+fn both_sources_find_the_same_stalls() {
+    needs_live!();
+    needs_strace!();
+    let script = "import socket, threading, time\nserver = socket.create_server(('127.0.0.1', 0))\n\
+        def serve():\n peer = server.accept()[0]\n while True:\n  bytes = 0\n  while bytes < 200:\n   got = peer.recv(200)\n   \
+        if not got: return\n   bytes += len(got)\n  peer.sendall(b'answer')\n\
+        thread = threading.Thread(target=serve)\nthread.start()\nclient = socket.create_connection(server.getsockname())\n\
+        for _ in range(30): client.send(b'x' * 100); client.send(b'y' * 100); client.recv(100)\n\
+        time.sleep(5)\nclient.close()\nthread.join()";
+    for source in ["strace", "live"] {
+        let bench = bench();
+        fs::write(bench.work().join("stall.py"), script).unwrap();
+        let words = ["--source", source, "--", "/usr/bin/python3", "stall.py"];
+        let found = result_of(advise(&bench, &words));
+        // The first exchanges of a connection do not wait.
+        assert!(found["stalls"].as_u64().unwrap() >= 20, "{source}: {found}");
+        let finding = &found["findings"][0];
+        assert_eq!(finding["kind"], "stall", "{source}: {found}");
+        // The name of the socket, under either source.
+        assert!(
+            finding["path"].to_string().contains("->127.0.0.1:"),
+            "{source}: {finding}"
+        );
+    }
+}
+
+#[test]
+fn a_cgroup_is_watched_with_what_comes_into_it_until_it_is_empty() {
+    needs_live!();
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    let root = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let place = words.next()?;
+        (words.next()? == "cgroup2").then(|| place.to_owned())
+    });
+    let folder = format!(
+        "{}/vectored-{}",
+        root.unwrap_or_default(),
+        std::process::id()
+    );
+    if let Err(error) = fs::create_dir_all(format!("{folder}/inner")) {
+        return skip(&format!("cannot make a cgroup: {error}"));
+    }
+    let bench = bench();
+    let script = format!(
+        "echo $$ >{folder}/inner/cgroup.procs; echo ready; until [ -e go ]; do sleep 0.01; done; sleep 2; \
+         for i in 1 2 3 4 5; do echo $i; done >one; sh -c 'for i in 1 2 3; do echo $i; done >two'"
+    );
+    let mut inside = bench.program("sh");
+    inside
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut inside = inside.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(inside.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let watcher = advise(&bench, &["--cgroup", &folder]).spawn().unwrap();
+    let children = || {
+        fs::read_dir(format!("/proc/{}/task", watcher.id()))
+            .unwrap()
+            .count()
+    };
+    // The thread that empties the rings runs when all is attached. Then it looks at what is open: the processes wait meanwhile.
+    until(|| (children() > 1).then_some(()));
+    fs::write(bench.work().join("go"), "").unwrap();
+    inside.wait().unwrap();
+    let output = watcher.wait_with_output().unwrap();
+    fs::remove_dir(format!("{folder}/inner")).unwrap();
+    fs::remove_dir(&folder).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found = json(&String::from_utf8(output.stdout).unwrap_or(said));
+    let names = found["descriptors"].to_string();
+    assert!(names.contains("/one") && names.contains("/two"), "{found}");
+}
