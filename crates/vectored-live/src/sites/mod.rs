@@ -2,6 +2,7 @@
 
 mod linetable;
 mod modules;
+mod names;
 mod python;
 mod symbols;
 mod table;

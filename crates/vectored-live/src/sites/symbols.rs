@@ -6,6 +6,7 @@ use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 
 use crate::sites::modules::{Module, Owner, Program, Slot};
+use crate::sites::names::{is_of_c, is_of_language, readable};
 use crate::sites::unwind::Frame;
 
 /// Jumps from one function to another, in place of a call at its end, that are followed.
@@ -32,7 +33,7 @@ pub(crate) struct Symbols {
 
 impl Symbols {
     pub(crate) fn new() -> Symbols {
-        Symbols { symbolizer: Symbolizer::builder().enable_auto_reload(false).build() }
+        Symbols { symbolizer: Symbolizer::builder().enable_auto_reload(false).enable_demangling(false).build() }
     }
 
     /// The innermost function outside the C library and the runtime of the language. What an interpreter calls is unknown.
@@ -64,7 +65,7 @@ impl Symbols {
         let source = Source::Elf(Elf::new(module.own_path()));
         let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, Input::VirtOffset(address)) else { return Vec::new() };
         let place = |name: &str, code: Option<&CodeInfo<'_>>| Place {
-            function: name.to_owned(),
+            function: readable(name),
             line: code.and_then(|code| Some((code.to_path().to_string_lossy().into_owned(), code.line.filter(|&line| line > 0)?))),
         };
         let inlined = symbol.inlined.iter().rev().map(|one| place(&one.name, one.code_info.as_ref()));
@@ -79,7 +80,7 @@ impl Symbols {
             return Some(format!("{}+{address:#x}", module.path));
         }
         let place = places.iter().find(|place| !is_of_runtime(place, module.owner))?;
-        let function = short(&place.function);
+        let function = &place.function;
         Some(match &place.line {
             Some((path, line)) => format!("{function} at {path}:{line} ({file})"),
             None => format!("{function} ({file})"),
@@ -172,83 +173,8 @@ impl Symbols {
     }
 }
 
-/// The name of a function without the types that it takes and returns, and without what the compiler adds to the name of a part.
-fn short(name: &str) -> &str {
-    let name = [".part.", ".constprop.", ".isra.", ".cold", ".llvm.", ".lto_priv."].iter().fold(name, |name, part| name.split(part).next().unwrap_or(name));
-    let (mut depth, mut end, mut from) = (0_u32, name.len(), 0);
-    for (at, letter) in name.char_indices() {
-        let before = &name[..at];
-        let is_operator = before.trim_end_matches(['<', '>', '=']).ends_with("operator");
-        match letter {
-            '<' if !is_operator => depth += 1,
-            '>' if !is_operator => depth = depth.saturating_sub(1),
-            '(' if depth == 0 && at > from && !is_operator && !before.ends_with("::") => end = end.min(at),
-            ' ' if depth == 0 && at < end && !is_operator && !before.ends_with("(anonymous") => from = at + 1,
-            _ => {}
-        }
-    }
-    &name[from..end]
-}
-
 /// Whether a function belongs to a runtime that is linked into the program.
 fn is_of_runtime(place: &Place, owner: Owner) -> bool {
     let path = place.line.as_ref().map_or("", |line| &line.0);
-    let of_libraries = ["/rustlib/src/", "/include/c++/", "/src_musl/", "/musl-", "/glibc-"];
-    if path.starts_with("/rustc/") || of_libraries.iter().any(|part| path.contains(part)) {
-        return true;
-    }
-    let name = place.function.as_str();
-    let cpp = ["std::", "__gnu_cxx::", "__cxxabiv1::"];
-    let rust = ["std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&", "<[", "<(", "<dyn ", "<*", "<T as ", "__rust"];
-    if rust.iter().any(|with| name.starts_with(with)) || cpp.iter().any(|with| short(name).starts_with(with)) {
-        return true;
-    }
-    owner == Owner::Static && place.line.is_none() && is_of_c(name)
-}
-
-/// Whether a function without a line, in a program with a C library in it, may be of that library.
-fn is_of_c(name: &str) -> bool {
-    const KNOWN: &str = "new_do_write write writev pwrite pwrite64 pwritev pwritev64 read readv pread pread64 send sendto sendmsg recv recvfrom recvmsg fwrite \
-        fwrite_unlocked fread fread_unlocked fputs fputs_unlocked puts fputc putc putchar putw fflush fflush_unlocked fclose fgets getline getdelim fgetc getc \
-        getchar fseek fseeko ftell rewind setvbuf open openat open64 fopen fopen64 close lseek lseek64 syscall perror exit sendfile sendfile64 splice \
-        copy_file_range fsync fdatasync poll select connect accept abort system flockfile psignal";
-    let is_known = KNOWN.split_whitespace().any(|known| known == name);
-    name.starts_with('_') || name.starts_with("str") || name.starts_with("mem") || name.contains("printf") || is_known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_without_types() {
-        for (name, expected) in [
-            ("main", "main"),
-            ("site.constprop.0.isra.0", "site"),
-            ("inner::put(int, std::basic_ofstream<char, std::char_traits<char> >&)", "inner::put"),
-            ("long generic<long>(int)", "generic<long>"),
-            ("(anonymous namespace)::put(int)", "(anonymous namespace)::put"),
-            ("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", "std::operator<< <std::char_traits<char> >"),
-            ("Each::operator()(int) const", "Each::operator()"),
-            ("<program::Out as std::io::Write>::write", "<program::Out as std::io::Write>::write"),
-            ("program::main::{{closure}}", "program::main::{{closure}}"),
-        ] {
-            assert_eq!(short(name), expected);
-        }
-    }
-
-    #[test]
-    fn functions_of_runtimes_are_known() {
-        let is = |function: &str, path: &str, owner| {
-            let line = (!path.is_empty()).then(|| (path.to_owned(), 1));
-            is_of_runtime(&Place { function: function.to_owned(), line }, owner)
-        };
-        assert!(is("<alloc::vec::Vec<u8> as std::io::Write>::write", "", Owner::Other));
-        assert!(is("write_all<program::Out>", "/rustc/0123/library/std/src/io/mod.rs", Owner::Other));
-        assert!(is("std::ostream& std::operator<< <char>(std::ostream&, char const*)", "", Owner::Other));
-        assert!(is("_IO_new_file_write", "", Owner::Static) && is("fwrite", "", Owner::Static));
-        assert!(!is("fwrite", "/home/me/own.c", Owner::Static) && !is("fwrite", "", Owner::Other));
-        assert!(!is("<program::Out as std::io::Write>::write", "", Owner::Other));
-        assert!(!is("put(std::ostream&)", "", Owner::Other));
-    }
+    is_of_language(&place.function, path) || owner == Owner::Static && place.line.is_none() && is_of_c(&place.function)
 }
