@@ -30,7 +30,9 @@ use report::{REPORT_ABOUT, REPORT_AFTER};
 use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
 use versus::{VERSUS_ABOUT, VERSUS_AFTER};
 
-pub use advise::{AdviseArgs, Source};
+pub use advise::AdviseArgs;
+#[cfg(unix)]
+pub use advise::Source;
 pub use compare::CompareArgs;
 pub use completions::CompletionsArgs;
 pub use copy::CopyArgs;
