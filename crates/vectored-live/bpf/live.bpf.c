@@ -421,12 +421,13 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	}
 	u64 now = bpf_ktime_get_ns();
 	flush(cpu, now);
-	/* A run has the stack of its first call alone. So the first calls on a descriptor are not joined, and runs differ in length. */
+	/* A run has the stack of its first call alone. So the first calls on a descriptor are not joined, and
+	 * runs differ in length: another call begins the next one. */
 	u64 alike = id * 0x9e3779b97f4a7c15ull ^ ((u64)number << 40) ^ ((u64)(u32)a0 << 20);
 	u32 chance = (now ^ alike) * 0x9e3779b97f4a7c15ull >> 32;
 	if (joins) {
 		u8 *begun = &cpu->begun[alike * 0xff51afd7ed558ccdull >> 56];
-		run->most = *begun < UNJOINED ? 1 : RUN_CALLS - chance % 8;
+		run->most = *begun < UNJOINED || chance % 8 == 0 ? 1 : RUN_CALLS - chance / 8 % 8;
 		*begun += *begun < UNJOINED;
 	}
 	/* The stack of the first of the calls or runs that are alike, and of others by chance: what takes turns is not always missed. */

@@ -198,6 +198,8 @@ impl Watch {
             // The record of its end has removed it.
             let _ = wanted.remove(process);
         }
+        // What was sampled before belongs to no call that is told.
+        drain.sample_again();
         Ok(Watch {
             programs: Some(programs),
             wanted,

@@ -147,7 +147,7 @@ pub(crate) fn is_of_language(name: &str, path: &str) -> bool {
         "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&", "<[", "<(", "<dyn ", "<*", "<T as ", "__rust", "__gnu_cxx::", "__cxxabiv1::",
         "_ZNS", "_ZNKS", "_ZS",
     ];
-    path.starts_with("/rustc/") || paths.iter().any(|part| path.contains(part)) || names.iter().any(|with| name.starts_with(with))
+    name == "_start" || path.starts_with("/rustc/") || paths.iter().any(|part| path.contains(part)) || names.iter().any(|with| name.starts_with(with))
 }
 
 /// Whether a function without a line, in a program with a C library in it, may be of that library.
