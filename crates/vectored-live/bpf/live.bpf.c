@@ -136,9 +136,10 @@ struct { __uint(type, BPF_MAP_TYPE_LRU_HASH); __uint(max_entries, 65536); __type
 /* Copies of the top of user stacks with the registers that unwinding by .eh_frame needs: 256 for each CPU. Frames of CPython are
  * copied as they are, the innermost first. */
 #define STACK_BYTES 4096
+#define STACK_BYTES_MAX 12288
 #define PYTHON_FRAMES 12
 struct python_frame { u64 words[10]; };
-struct sample { u64 serial, ip, sp, bp, kept[5], frames; struct python_frame python[PYTHON_FRAMES]; u8 stack[STACK_BYTES]; };
+struct sample { u64 serial, ip, sp, bp, kept[5]; u32 frames, stack_bytes; struct python_frame python[PYTHON_FRAMES]; u8 stack[STACK_BYTES_MAX]; };
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct sample); } samples SEC(".maps");
 /* Where CPython keeps the running frame of a thread, by version: `cframe` is 0 from 3.13 on. */
 struct python { u64 heads; u32 threads, native_id, next, cframe, current, previous; };
@@ -334,7 +335,7 @@ INLINE void python_frames(struct sample *s, u32 process)
 }
 
 /* Takes a sample of the stack, and returns its number from 1 on, or 0. */
-INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs)
+INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs, bool is_deep)
 {
 	u32 n = cpu->samples++ & 0x7fffffff, place = (bpf_get_smp_processor_id() << 8) + (n & 255);
 	struct sample *s = bpf_map_lookup_elem(&samples, &place);
@@ -343,9 +344,11 @@ INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs)
 	s->ip = IP(regs); s->sp = SP(regs); s->bp = FP(regs); s->frames = 0;
 	KEPT(s, regs);
 	python_frames(s, cpu->process);
-	/* The stack may end earlier. What is not read is zero. */
-	if (bpf_probe_read_user(s->stack, STACK_BYTES, (void *)s->sp) && bpf_probe_read_user(s->stack, 2048, (void *)s->sp) && bpf_probe_read_user(s->stack, 1024, (void *)s->sp))
-		bpf_probe_read_user(s->stack, 256, (void *)s->sp);
+	/* The stack may end earlier; what is not read is zero. printf to an unbuffered stream, as stderr is, has 8 KiB on the stack. */
+#define READS(bytes) (!bpf_probe_read_user(s->stack, bytes, (void *)s->sp))
+	s->stack_bytes = STACK_BYTES;
+	if (is_deep && (READS(STACK_BYTES_MAX) || READS(10240) || READS(9216))) s->stack_bytes = STACK_BYTES_MAX;
+	else if (!READS(STACK_BYTES) && !READS(2048) && !READS(1024)) READS(256);
 	__asm__ volatile("" ::: "memory");
 	*(volatile u64 *)&s->serial = n + 1;
 	return n + 1;
@@ -436,7 +439,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		alike = (alike ^ (result < 4096 ? result : 4096)) * 0xff51afd7ed558ccdull;
 		u8 *seen = &cpu->seen[alike >> 54], mark = alike >> 40 | 1;
 		/* Two that share a place drive each other out, now and then. */
-		if (*seen == mark ? chance % stack_every == 0 : !*seen || chance % 8 == 0) { *seen = mark; stack = sample(cpu, regs); }
+		if (*seen == mark ? chance % stack_every == 0 : !*seen || chance % 8 == 0) { *seen = mark; stack = sample(cpu, regs, (int)a0 == 2); }
 	}
 	u32 waited_us = cpu->waited_us;
 	cpu->waited_us = 0;

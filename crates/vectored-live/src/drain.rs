@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::order::Batch;
-use crate::record::{PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES, Sample, Slot};
+use crate::record::{PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES, STACK_BYTES_MAX, Sample, Slot};
 use crate::sys::Shared;
 
 /// Words of `struct cpu`, and the places of its fields.
@@ -25,7 +25,8 @@ const RUN_WORDS: usize = 16;
 const SEEN: std::ops::Range<usize> = 40..CPU_WORDS;
 
 /// Words of a sample, and samples of each CPU.
-pub(crate) const SAMPLE_WORDS: usize = 10 + PYTHON_FRAMES * PYTHON_WORDS + STACK_BYTES / 8;
+pub(crate) const SAMPLE_WORDS: usize = STACK + STACK_BYTES_MAX / 8;
+const STACK: usize = 10 + PYTHON_FRAMES * PYTHON_WORDS;
 pub(crate) const SAMPLES: usize = 256;
 
 /// Time after which a record of the same moment is in its ring.
@@ -219,18 +220,20 @@ impl Rings {
     fn sample(&self, cpu: usize, number: u32) -> Option<Sample> {
         let at = (cpu * SAMPLES + (number as usize - 1) % SAMPLES) * SAMPLE_WORDS;
         let is_it = || self.samples.read(at) == u64::from(number);
-        let mut words = [0; SAMPLE_WORDS];
         if !is_it() {
             return None;
         }
+        let sizes = self.samples.read(at + 9);
+        let (frames, stack_bytes) = (sizes as u32 as usize, (sizes >> 32) as usize);
+        let mut words = vec![0; STACK + stack_bytes.min(STACK_BYTES_MAX) / 8];
         self.samples.copy(at, &mut words);
         is_it().then(|| Sample {
             ip: words[1],
             sp: words[2],
             bp: words[3],
             kept: words[4..9].try_into().expect("five words"),
-            python: words[10..].chunks_exact(PYTHON_WORDS).take(PYTHON_FRAMES.min(words[9] as usize)).map(|frame| frame.try_into().expect("ten words")).collect(),
-            stack: words[10 + PYTHON_FRAMES * PYTHON_WORDS..].iter().flat_map(|word| word.to_le_bytes()).collect(),
+            python: words[10..].chunks_exact(PYTHON_WORDS).take(PYTHON_FRAMES.min(frames)).map(|frame| frame.try_into().expect("ten words")).collect(),
+            stack: words[STACK..].iter().flat_map(|word| word.to_le_bytes()).collect(),
         })
     }
 

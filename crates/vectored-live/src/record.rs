@@ -110,8 +110,9 @@ impl Run {
     }
 }
 
-/// Bytes of the stack in a sample.
+/// Bytes of the stack in a sample, usually and at most.
 pub(crate) const STACK_BYTES: usize = 4096;
+pub(crate) const STACK_BYTES_MAX: usize = 12288;
 
 /// Frames of CPython in a sample, and words of each.
 pub(crate) const PYTHON_FRAMES: usize = 12;

@@ -23,8 +23,9 @@ pub const C: Language = Language {
         "__attribute__((noinline)) static long site_{i}(int fd, FILE *f)\n{\n    return write(fd, data, {n}); // here\n}\n",
         "__attribute__((noinline)) static long site_{i}(int fd, FILE *f)\n{\n    fwrite(data, 1, {n}, f);\n    return fflush(f); // here\n}\n",
         "__attribute__((noinline)) static long inner_{i}(int fd) { return write(fd, data, {n}); } // here\n__attribute__((noinline)) static long site_{i}(int fd, FILE *f) { return inner_{i}(fd); }\n",
+        "__attribute__((noinline)) static long site_{i}(int fd, FILE *f)\n{\n    return fprintf(stderr, \"%*d\", {n}, fd); // here\n}\n",
     ],
-    begin: "int main(int argc, char **argv)\n{\n    int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);\n    FILE *f = fdopen(fd, \"w\");\n    for (int k = 0; k < 2000; k++) {\n",
+    begin: "int main(int argc, char **argv)\n{\n    int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);\n    FILE *f = fdopen(fd, \"w\");\n    dup2(fd, 2);\n    for (int k = 0; k < 2000; k++) {\n",
     calls: &[
         "site_{i}(fd, f);",
         "((site *volatile)site_{i})(fd, f);",
