@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""h2 0.4.20 before and after h2-chained-frames.patch, under h2load. The table of docs/measured/h2-evidence.md.
+
+    benchmarks/evidence/h2.py [--rounds N] [--cases tcp:1x1:16384/1024:ready,…] [--json FILE]      a few cases: minutes
+    benchmarks/evidence/h2.py --full [--rounds N] [--json FILE]                                    all cases: hours
+    benchmarks/evidence/h2.py --build                                                              only builds
+
+A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts, of which each is a frame. `ready` hands all parts
+to h2 at once, `inline` does so in the task of the connection, instead of one for the request, and `yields` lets other tasks run
+between two parts. Transports: tcp, tls (rustls) and nagle (tcp without TCP_NODELAY) over loopback, veth (between two network
+namespaces) and shaped (veth at 1 Gbit/s, by tbf). Servers:
+
+    old        h2 0.4.20
+    new        with the patch
+    threshold  h2 0.4.20 with CHAIN_THRESHOLD 4096 and a buffer of 64 KiB
+
+Each round runs old, new, threshold and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
+It needs root, cargo, h2load (Debian's nghttp2-client), iproute2 and openssl. CARGO_TARGET_DIR is where it builds.
+"""
+
+import atexit
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target", "evidence")))
+PATCH = os.path.join(HERE, "h2-chained-frames.patch")
+VERSION = "0.4.20"
+SERVERS = ["old", "new", "threshold"]
+ORDER = [*SERVERS, "again"]  # "again" is old a second time
+SHORT = """
+tcp:1x1:100/100:ready tcp:10x10:1024/1024:inline tcp:10x10:16384/16384:inline tcp:10x10:1024/1024:ready tcp:1x1:65536/65536:ready tcp:10x10:16384/16384:ready
+tcp:1x1:16384/1024:yields tcp:10x10:16384/1024:yields veth:10x10:16384/1024:yields
+tcp:1x1:16384/256:ready tcp:1x1:16384/1024:ready tcp:1x1:65536/4096:ready tcp:1x1:65536/16384:ready
+tcp:10x10:16384/1024:ready tcp:100x10:4096/1024:ready tcp:1x100:16384/1024:ready
+nagle:1x1:16384/1024:ready tls:1x1:16384/1024:ready tls:10x10:65536/4096:ready
+veth:1x1:16384/1024:ready veth:10x10:16384/1024:ready shaped:10x10:65536/4096:ready
+""".split()
+MANIFEST = """
+[package]
+name = "evidence-SERVER"
+edition = "2021"
+[workspace]
+[dependencies]
+bytes = "1"
+h2 = { path = "h2-SERVER" }
+http = "1"
+tokio = { version = "1", features = ["macros", "net", "rt"] }
+tokio-rustls = { version = "0.26", default-features = false, features = ["ring"] }
+[profile.release]
+debug = 1
+"""
+# Its arguments: address, nodelay or nagle, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
+SERVER = r"""
+use bytes::Bytes;
+use h2::{server::{handshake, SendResponse}, RecvStream};
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
+
+static BYTES: [u8; 65536] = {
+    let mut bytes = [0; 65536];
+    let mut at = 0;
+    while at < bytes.len() {
+        bytes[at] = (at % 251) as u8;
+        at += 1;
+    }
+    bytes
+};
+
+async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<Bytes>) -> Option<()> {
+    let mut words = request.uri().path().split('/').skip(1);
+    let body: usize = words.next()?.parse().ok()?;
+    let part: usize = words.next()?.parse().ok()?;
+    let yields = words.next()? == "yields";
+    let mut stream = respond.send_response(http::Response::new(()), false).ok()?;
+    let mut sent = 0;
+    while sent < body {
+        let end = body.min(sent + part);
+        stream.send_data(Bytes::from_static(&BYTES[sent..end]), end == body).ok()?;
+        sent = end;
+        if yields && sent < body {
+            tokio::task::yield_now().await;
+        }
+    }
+    Some(())
+}
+
+async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin) {
+    let Ok(mut connection) = handshake(socket).await else { return };
+    while let Some(Ok((request, respond))) = connection.accept().await {
+        if request.uri().path().ends_with("inline") {
+            answer(request, respond).await;
+        } else {
+            tokio::spawn(answer(request, respond));
+        }
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let tls = words.get(3).map(|certificate| {
+        let chain = CertificateDer::pem_file_iter(certificate).unwrap().map(|one| one.unwrap()).collect();
+        let key = PrivateKeyDer::from_pem_file(&words[4]).unwrap();
+        let mut config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        tokio_rustls::TlsAcceptor::from(Arc::new(config))
+    });
+    let listener = tokio::net::TcpListener::bind(&words[1]).await.unwrap();
+    println!("{}", listener.local_addr().unwrap().port());
+    loop {
+        let (socket, _) = listener.accept().await.unwrap();
+        socket.set_nodelay(words[2] == "nodelay").unwrap();
+        match tls.clone() {
+            Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap()).await })),
+            None => drop(tokio::spawn(serve(socket))),
+        }
+    }
+}
+"""
+
+
+def run(*words, **options):
+    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def fetched():
+    """The folder of h2's source in cargo's registry."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "src"))
+        write(os.path.join(folder, "src", "lib.rs"), "")
+        write(os.path.join(folder, "Cargo.toml"), f'[package]\nname = "fetch"\nedition = "2021"\n[dependencies]\nh2 = "={VERSION}"\n')
+        packages = json.loads(run("cargo", "metadata", "--format-version", "1", cwd=folder))["packages"]
+    return next(os.path.dirname(one["manifest_path"]) for one in packages if one["name"] == "h2")
+
+
+def build(server, source):
+    folder = os.path.join(TARGET, f"evidence-{server}")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.join(folder, "src"))
+    copy = os.path.join(folder, f"h2-{server}")  # cargo tells packages of one target folder apart by this name
+    shutil.copytree(source, copy)
+    if server == "new":
+        run("patch", "-p1", "-i", PATCH, cwd=copy)
+    elif server == "threshold":
+        path = os.path.join(copy, "src", "codec", "framed_write.rs")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for old, new in [("const CHAIN_THRESHOLD: usize = 256;", "const CHAIN_THRESHOLD: usize = 4096;"), ("CAPACITY: usize = 16 *", "CAPACITY: usize = 64 *")]:
+            if text.count(old) != 1:
+                raise SystemExit(f"h2 has changed: {old!r} is not there once")
+            text = text.replace(old, new)
+        write(path, text)
+    write(os.path.join(folder, "Cargo.toml"), MANIFEST.replace("SERVER", server))
+    write(os.path.join(folder, "src", "main.rs"), SERVER)
+    shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but h2
+    run("cargo", "build", "--release", "--quiet", "--target-dir", TARGET, cwd=folder)
+    shutil.copy(os.path.join(TARGET, "release", f"evidence-{server}"), os.path.join(folder, "server"))
+
+
+class Network:
+    """Two namespaces that hold nothing but a veth pair, so that packets of other programs are not counted."""
+
+    def __init__(self, shaped):
+        self.server, self.client = (f"evidence-{name}-{os.getpid()}-{int(shaped)}" for name in ("server", "client"))
+        atexit.register(self.end)
+        for name, other in [(self.server, "10.77.0.1/24"), (self.client, "10.77.0.2/24")]:
+            run("ip", "netns", "add", name)
+            run("ip", "-n", name, "link", "set", "lo", "up")
+            if name == self.client:
+                run("ip", "-n", self.server, "link", "add", "pair", "type", "veth", "peer", "name", "pair", "netns", name)
+        for name, address in [(self.server, "10.77.0.1/24"), (self.client, "10.77.0.2/24")]:
+            run("ip", "-n", name, "address", "add", address, "dev", "pair")
+            run("ip", "-n", name, "link", "set", "pair", "up")
+            if shaped:
+                run("tc", "-n", name, "qdisc", "add", "dev", "pair", "root", "tbf", "rate", "1gbit", "burst", "128kb", "latency", "50ms")
+
+    def end(self):
+        for name in (self.server, self.client):
+            subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+class Running:
+    """A server and what it has used so far."""
+
+    def __init__(self, server, transport, network, files):
+        self.over_veth = transport in ("veth", "shaped")
+        self.network, self.tls = network, transport == "tls"
+        self.host = "10.77.0.1" if self.over_veth else "127.0.0.1"
+        words = ["ip", "netns", "exec", network.server, os.path.join(TARGET, f"evidence-{server}", "server"), f"{self.host}:0"]
+        words += ["nagle" if transport == "nagle" else "nodelay", *(files if self.tls else [])]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+        atexit.register(self.process.kill)
+
+    def used(self):
+        """Nanoseconds of CPU time, calls of write and writev, TCP segments that left the namespace."""
+        found = []
+        for name, pattern in [("schedstat", r"^(\d+)"), ("io", r"syscw: (\d+)"), ("net/snmp", r"Tcp: (?:-?\d+ ){10}(\d+)")]:
+            with open(f"/proc/{self.process.pid}/{name}", encoding="utf-8") as file:
+                found.append(int(re.search(pattern, file.read())[1]))
+        return found
+
+    def url(self, case):
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}/{case['body']}/{case['part']}/{case['way']}"
+
+    def namespace(self):
+        return ["ip", "netns", "exec", self.network.client if self.over_veth else self.network.server]
+
+    def check(self, case):
+        """Compares one body, byte for byte."""
+        command = [*self.namespace(), "nghttp", self.url(case)]
+        body = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        if body != bytes(at % 251 for at in range(case["body"])):
+            raise SystemExit(f"{case['name']}: another body arrived")
+
+    def load(self, case, requests, log):
+        if os.path.exists(log):
+            os.remove(log)
+        before = self.used()
+        words = [*self.namespace(), "h2load", "-n", requests, "-c", case["connections"], "-m", case["streams"]]
+        text = run(*map(str, [*words, f"--log-file={log}", self.url(case)]))
+        cpu, calls, segments = (after - start for after, start in zip(self.used(), before))
+        if f"{requests} succeeded" not in text or f"({requests * case['body']}) data" not in text:
+            raise SystemExit(f"{case['name']}: not all bodies arrived:\n{text}")
+        with open(log, encoding="utf-8") as file:
+            times = sorted(int(line.split("\t")[2]) for line in file)
+        return {
+            "rate": float(re.search(r", ([\d.]+) req/s", text)[1]),
+            "cpu_us": cpu / requests / 1000,
+            "calls": calls / requests,
+            "segments": segments / requests,
+            "p50_us": times[len(times) // 2],
+            "p99_us": times[len(times) * 99 // 100],
+        }
+
+
+def parsed(name):
+    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields)", name)
+    if not match or int(match[4]) > 65536:
+        raise SystemExit(f"no case: {name}")
+    numbers = dict(zip(["connections", "streams", "body", "part"], map(int, match.groups()[1:5])))
+    return {"name": name, "transport": match[1], "way": match[6], **numbers}
+
+
+def all_cases():
+    for transport in ["tcp", "tls", "nagle", "veth", "shaped"]:
+        for connections in [1, 10, 100]:
+            for streams in [1, 10, 100]:
+                for body in [100, 1024, 4096, 16384, 65536]:
+                    for part in sorted({part for part in [256, 1024, 4096, 16384] if part < body} | {body}):
+                        for way in ["ready", "inline", "yields"] if part < body else ["ready", "inline"]:
+                            yield f"{transport}:{connections}x{streams}:{body}/{part}:{way}"
+
+
+def interval(logs):
+    """The ratio and its 95 % interval by Student's t, from logarithms of a round each."""
+    mean = statistics.mean(logs)
+    if len(logs) < 3:
+        return f"{math.exp(mean):.2f}"
+    quantiles = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 11: 2.201, 15: 2.131, 19: 2.093}
+    quantile = next((q for freedom, q in sorted(quantiles.items(), reverse=True) if freedom <= len(logs) - 1))
+    half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
+    return f"{math.exp(mean):.2f} [{math.exp(mean - half):.2f}, {math.exp(mean + half):.2f}]"
+
+
+def measured(case, rounds, seconds, networks, files, log):
+    network = networks[case["transport"] == "shaped"]
+    running = {server: Running(server, case["transport"], network, files) for server in SERVERS}
+    least = case["connections"] * case["streams"]
+    rate = running["old"].load(case, max(200, 2 * least), log)["rate"]
+    requests = max(2 * least, round(rate * seconds))
+    found = []
+    for server in SERVERS:  # a warm-up that is not counted
+        running[server].check(case)
+        running[server].load(case, requests, log)
+    for _ in range(rounds):
+        found.append({which: running["old" if which == "again" else which].load(case, requests, log) for which in ORDER})
+    for one in running.values():
+        one.process.kill()
+        one.process.wait()
+    return {"case": case["name"], "requests": requests, "rounds": found}
+
+
+def row(result):
+    rounds = result["rounds"]
+
+    def against(which, figure):
+        return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
+
+    def middle(which, figure, digits=1):
+        return f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}"
+
+    cells = [f"`{result['case']}`", against("new", "cpu_us"), against("threshold", "cpu_us")]
+    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
+    cells += [against("new", "rate"), against("threshold", "rate")]
+    cells += [" / ".join(middle(which, figure) for which in SERVERS) for figure in ("calls", "segments")]
+    cells += [" / ".join(middle(which, figure, 0) for which in SERVERS) for figure in ("p50_us", "p99_us")]
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """| case | CPU: new | CPU: threshold | CPU: A/A | requests/s: new | requests/s: threshold | writes | TCP segments | 50 %, µs | 99 %, µs |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+
+
+def main():
+    words = iter(sys.argv[1:])
+    names, rounds, seconds, saved, only_build = SHORT, 8, 0.25, None, False
+    for word in words:
+        if word == "--full":
+            names, rounds = list(all_cases()), 12
+        elif word == "--cases":
+            names = next(words).split(",")
+        elif word == "--rounds":
+            rounds = int(next(words))
+        elif word == "--seconds":
+            seconds = float(next(words))
+        elif word == "--json":
+            saved = next(words)
+        elif word == "--build":
+            only_build = True
+        else:
+            raise SystemExit(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
+    cases = [parsed(name) for name in names]
+    source = fetched()
+    for server in SERVERS:
+        build(server, source)
+    if only_build:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("certificate", "key")]
+        request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+        run(*request.split(), "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
+        networks = [Network(False), Network(True)]
+        print(HEAD)
+        results = []
+        for case in cases:
+            results.append(measured(case, rounds, seconds, networks, files, os.path.join(folder, "log")))
+            print(row(results[-1]), flush=True)
+            if saved:
+                write(saved, json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
