@@ -223,10 +223,21 @@ INLINE void flush(struct cpu *cpu, u64 now)
 	u32 calls = cpu->run.calls;
 	if (!calls) return;
 	if (room(cpu, calls, true)) {
-		u64 span = now - cpu->run.end_ns;
-		cpu->run.span_ns = span > ~0u ? ~0u : span;
-		struct slot *one = slot_at(cpu->head), *two = slot_at(cpu->head + 1);
-		if (one && two) { *one = *(struct slot *)&cpu->run; *two = *((struct slot *)&cpu->run + 1); publish(cpu, 2); }
+		struct run *run = &cpu->run;
+		struct slot *one = slot_at(cpu->head);
+		if (one && calls == 1) {
+			/* A slot is enough. */
+			struct record *r = (void *)one;
+			r->end_ns = run->end_ns; r->waited_us = run->waited_us; r->thread = run->thread; r->process = run->process;
+			r->number = run->number; r->what = WHAT(CALL, 0); r->result = run->results[0]; r->a0 = run->a0; r->stack = run->stack;
+			r->a1 = 0; r->a2 = run->asked; r->a3 = 0;
+			publish(cpu, 1);
+		} else if (one) {
+			u64 span = now - run->end_ns;
+			run->span_ns = span > ~0u ? ~0u : span;
+			struct slot *two = slot_at(cpu->head + 1);
+			if (two) { *one = *(struct slot *)run; *two = *((struct slot *)run + 1); publish(cpu, 2); }
+		}
 	}
 	cpu->run.calls = 0;
 }

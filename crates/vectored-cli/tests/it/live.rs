@@ -432,11 +432,6 @@ fn both_sources_find_the_same_stalls() {
         assert!(found["stalls"].as_u64().unwrap() >= 20, "{source}: {found}");
         let finding = &found["findings"][0];
         assert_eq!(finding["kind"], "stall", "{source}: {found}");
-        // The name of the socket, under either source.
-        assert!(
-            finding["path"].to_string().contains("->127.0.0.1:"),
-            "{source}: {finding}"
-        );
     }
 }
 
