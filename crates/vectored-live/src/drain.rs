@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn rings_wrap_and_samples_open_runs_and_losses_are_read() {
         const LOG2: u32 = 3;
-        let (ring, slots) = shared(2 * 8 << LOG2);
+        let (ring, slots) = shared((2 * 8) << LOG2);
         let (cpus, kernel) = shared(2 * CPU_WORDS);
         let (samples, stacks) = shared(2 * SAMPLES * SAMPLE_WORDS);
         let rings = Rings { ring, cpus, samples, count: 2, slots_log2: LOG2 };
