@@ -145,7 +145,7 @@ mod tests {
                 assert_eq!(text(copy), text(root().join(licence)), "{name}");
             }
         }
-        assert_eq!(published(&metadata).count(), 10);
+        assert_eq!(published(&metadata).count(), 11);
     }
 
     #[test]
