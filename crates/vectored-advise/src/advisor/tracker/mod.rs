@@ -244,7 +244,7 @@ impl Tracker {
         if matches!(event.action, Action::Unread { .. }) && event.name.is_empty() {
             return self.forget_descriptors();
         }
-        if event.action == Action::Lost {
+        if matches!(event.action, Action::Lost) {
             return self.lose();
         }
         // The end of a thread shows again after its call of `exit`.
