@@ -50,7 +50,7 @@ const MOST_SLOTS_LOG2: u32 = 20;
 const ALL_SLOTS_LOG2: u32 = 24;
 
 /// Of the calls or runs that are alike, one of so many has a sample of its stack.
-const STACK_EVERY: u32 = 64;
+const STACK_EVERY: u32 = 128;
 
 /// The inode of the namespace in which the kernel's numbers of processes are those that are seen (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
