@@ -61,6 +61,7 @@ fn spans(page: &str) -> Vec<String> {
         span.replace("\\|", "|")
             .replace('\n', " ")
             .replace(" N", " 1")
+            .replace(" PID", " 1")
     };
     commands.map(one_line).collect()
 }

@@ -86,7 +86,7 @@ struct file { struct inode *f_inode; } RELOCATED;
 struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
 
 /* The numbers below are repeated in src/record.rs and src/calls.rs. */
-enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP };
+enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP, HELD };
 /* What a call needs beyond its first four arguments. DROP: it can neither move bytes nor be a barrier. */
 enum class {
 	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, IOV, IOV2, MESSAGE, MESSAGES, SENDTO, INTS0, INTS3,
@@ -97,6 +97,8 @@ struct slot { u64 words[8]; };
 _Static_assert(sizeof(struct record) == 64, "one slot");
 /* Calls in a row of one thread on one descriptor, without a wait or another call between, within one tick: their results. */
 #define RUN_CALLS 40
+/* The shortest time off its CPU that is told of a thread that did not wait. */
+#define HELD_NS 1000000
 #define UNJOINED 64
 struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns; int a0; u32 stack; u16 calls, most; u32 asked; u16 results[RUN_CALLS]; };
 _Static_assert(sizeof(struct run) == 128, "two slots");
@@ -126,12 +128,13 @@ struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __
 struct cpu {
 	u64 head, lost, told, forgot, unused[4];
 	u64 tail, unused2[7];
-	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 unused3[3];
+	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 held_ns, unused3[2];
 	struct run run;
 	u8 seen[1024], begun[256];
 };
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct cpu); } cpus SEC(".maps");
-struct off { u64 since, sum; };
+/* When a thread left its CPU to wait, or because it was preempted, and for how long in all since its last record. */
+struct off { u64 since, sum, held_since, held; };
 struct { __uint(type, BPF_MAP_TYPE_LRU_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, struct off); } offs SEC(".maps");
 /* Copies of the top of user stacks with the registers that unwinding by .eh_frame needs: 256 for each CPU. Frames of CPython are
  * copied as they are, the innermost first. */
@@ -305,6 +308,7 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 	numbers_of(task, &cpu->thread, &cpu->process);
 	struct off *off = bpf_map_lookup_elem(&offs, &tid);
 	if (off && off->sum) { cpu->waited_us = off->sum / 1000 > ~0u ? ~0u : off->sum / 1000; off->sum = 0; }
+	cpu->held_ns = off ? off->held : 0;
 }
 
 /* A record of this thread, but for what its kind adds; 0 if there is no room. It is to be published. */
@@ -435,6 +439,13 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	}
 	u64 now = bpf_ktime_get_ns();
 	flush(cpu, now);
+	if (cpu->held_ns >= HELD_NS) {
+		struct record *held = begin(cpu, now, cpu->thread, cpu->process, WHAT(HELD, 0), false);
+		u32 tid = id;
+		struct off *off = bpf_map_lookup_elem(&offs, &tid);
+		if (held && off) { held->a1 = off->held; off->held = 0; publish(cpu, 1); }
+		cpu->held_ns = 0;
+	}
 	/* A run has the stack of its first call alone. So the first calls on a descriptor are not joined, and
 	 * runs differ in length: another call begins the next one. */
 	u64 alike = id * 0x9e3779b97f4a7c15ull ^ ((u64)number << 40) ^ ((u64)(u32)a0 << 20);
@@ -560,15 +571,23 @@ SEC("tp_btf/sched_switch") int on_switch(u64 *ctx)
 	struct cpu *cpu = this_cpu();
 	/* The next call looks its thread up again. */
 	if (cpu) { if (cpu->run.calls) flush(cpu, now = bpf_ktime_get_ns()); cpu->id = 0; }
-	/* A thread that was preempted, or has yielded, waits for nothing but a CPU. */
-	if (is_wanted(tgid) && !ctx[0] && state_of(from)) {
-		struct off *off = bpf_map_lookup_elem(&offs, &tid), new = { .since = now = bpf_ktime_get_ns() };
-		if (off) off->since = now; else bpf_map_update_elem(&offs, &tid, &new, BPF_ANY);
+	if (is_wanted(tgid)) {
+		/* A thread that was preempted, or has yielded, waits for nothing but a CPU. */
+		bool waits = !ctx[0] && state_of(from);
+		now = bpf_ktime_get_ns();
+		struct off *off = bpf_map_lookup_elem(&offs, &tid), new = { .since = waits ? now : 0, .held_since = waits ? 0 : now };
+		if (!off) bpf_map_update_elem(&offs, &tid, &new, BPF_ANY);
+		else if (waits) off->since = now;
+		else off->held_since = now;
 	}
 	tgid = to->tgid; tid = to->pid;
 	if (is_wanted(tgid)) {
 		struct off *off = bpf_map_lookup_elem(&offs, &tid);
-		if (off && off->since) { off->sum += (now ? now : bpf_ktime_get_ns()) - off->since; off->since = 0; }
+		if (off) {
+			if (!now) now = bpf_ktime_get_ns();
+			if (off->since) { off->sum += now - off->since; off->since = 0; }
+			if (off->held_since) { off->held += now - off->held_since; off->held_since = 0; }
+		}
 	}
 	return 0;
 }

@@ -408,6 +408,7 @@ mod tests {
             a1,
             a2,
             a3,
+            delayed_ns: 0,
         };
         let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
         let mut segments = vec![a2];

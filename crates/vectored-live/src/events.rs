@@ -39,6 +39,8 @@ pub(crate) struct Events {
     ended: FxHashSet<u32>,
     /// The command, which has not begun its program.
     held: Option<u32>,
+    /// Times of preemption that the next event of a thread is to tell, in ns.
+    delays_ns: FxHashMap<u32, u64>,
     segments: Vec<u64>,
     classes: Vec<Class>,
     /// Names of sockets that are still looked for.
@@ -61,6 +63,7 @@ impl Events {
             since: FxHashMap::default(),
             ended: FxHashSet::default(),
             held,
+            delays_ns: FxHashMap::default(),
             segments: Vec::new(),
             classes: (0..512).map(|number| class_of(name_of(number))).collect(),
             socket_names: SOCKETS_MAX,
@@ -88,6 +91,10 @@ impl Events {
         if record.kind == Kind::Gap {
             return self.gap(record.a1, record.a2 == 0, follow);
         }
+        if record.kind == Kind::Held {
+            *self.delays_ns.entry(record.thread).or_default() += record.a1;
+            return;
+        }
         let since = self.since.get(&record.process).copied();
         if since.is_none() && record.kind != Kind::Exit {
             // Its fork was lost, or it came into the cgroup: it may have ended.
@@ -107,6 +114,11 @@ impl Events {
             self.times_ns.0 = Some(record.end_ns);
         }
         self.times_ns.1 = record.end_ns;
+        let mut record = *record;
+        if !self.delays_ns.is_empty() {
+            record.delayed_ns = self.delays_ns.remove(&record.thread).unwrap_or_default();
+        }
+        let record = &record;
         match record.kind {
             Kind::Run => self.run(record, slots, sample, follow),
             Kind::Call => self.call(record, slots, sample, follow),
@@ -124,7 +136,7 @@ impl Events {
             }
             Kind::Execute => self.execute(record, slots, follow),
             Kind::Exit => self.exit(record, follow),
-            Kind::Signal | Kind::Gap => follow(&event(b"SIGNAL", Action::Signal, record)),
+            Kind::Signal | Kind::Gap | Kind::Held => follow(&event(b"SIGNAL", Action::Signal, record)),
         }
     }
 
@@ -232,6 +244,7 @@ impl Events {
             if n > 0 {
                 event.began_ns = Some(record.end_ns + u64::from(run.span_ns) * n as u64 / calls - 1);
                 event.took_ns = Some(1);
+                event.delayed_ns = 0;
             }
             event.site = site.as_ref().and_then(|site| site.1.as_deref());
             follow(&event);
@@ -288,5 +301,6 @@ fn event<'a>(name: &'a [u8], action: Action<'a>, record: &Record) -> Event<'a> {
     event.thread = record.thread;
     event.began_ns = Some(record.end_ns.saturating_sub(took_ns));
     event.took_ns = Some(took_ns);
+    event.delayed_ns = record.delayed_ns;
     event
 }

@@ -13,6 +13,8 @@ pub(crate) enum Kind {
     Signal,
     Run,
     Gap,
+    /// The thread of the next record was preempted before it, for `a1` ns in all.
+    Held,
 }
 
 /// The fields of a record.
@@ -34,6 +36,9 @@ pub(crate) struct Record {
     pub(crate) a1: u64,
     pub(crate) a2: u64,
     pub(crate) a3: u64,
+    /// For how long the thread had no CPU since its record before, although it did not wait, in ns: no record has it, see
+    /// [`Kind::Held`].
+    pub(crate) delayed_ns: u64,
 }
 
 impl Record {
@@ -48,6 +53,7 @@ impl Record {
             4 => Kind::Signal,
             5 => Kind::Run,
             6 => Kind::Gap,
+            7 => Kind::Held,
             _ => return None,
         };
         let is_run = kind == Kind::Run;
@@ -65,6 +71,7 @@ impl Record {
             a1: slot[5],
             a2: slot[6],
             a3: slot[7],
+            delayed_ns: 0,
         })
     }
 }

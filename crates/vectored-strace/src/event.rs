@@ -20,6 +20,9 @@ pub struct Event<'a> {
     pub clock_ns: u64,
     /// Duration of the call (`-T`), in ns. It includes the work of strace.
     pub took_ns: Option<u64>,
+    /// For how long the thread was kept from its CPU since its event before, although it waited for nothing, in ns. A log does not
+    /// show that: 0.
+    pub delayed_ns: u64,
     /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread; empty for
     /// [`Action::Name`], and for what a source other than a log knows of a process that ran before: that is no call.
     pub name: &'a [u8],
@@ -37,6 +40,7 @@ impl<'a> Event<'a> {
             began_ns: None,
             clock_ns: 0,
             took_ns: None,
+            delayed_ns: 0,
             name,
             action,
             site: None,

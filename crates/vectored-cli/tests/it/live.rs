@@ -427,11 +427,34 @@ fn both_sources_find_the_same_stalls() {
         fs::write(bench.work().join("stall.py"), script).unwrap();
         let words = ["--source", source, "--", "/usr/bin/python3", "stall.py"];
         let found = result_of(advise(&bench, &words));
-        // The first exchanges of a connection do not wait.
-        assert!(found["stalls"].as_u64().unwrap() >= 20, "{source}: {found}");
-        let finding = &found["findings"][0];
-        assert_eq!(finding["kind"], "stall", "{source}: {found}");
+        // The first exchanges of a connection do not wait, and on a busy machine some others.
+        assert!(found["stalls"].as_u64().unwrap() > 0, "{source}: {found}");
+        let all = ["findings", "uncounted"].map(|name| found[name].as_array().unwrap());
+        let is_stall = |one: &&Value| one["kind"] == "stall";
+        assert!(
+            all.into_iter().flatten().any(|one| is_stall(&one)),
+            "{source}: {found}"
+        );
     }
+}
+
+#[test]
+fn a_program_that_is_preempted_has_no_pauses() {
+    needs_live!();
+    let bench = bench();
+    // Six other processes on the CPU of the program: without a CPU for 18 ms and more, again and again.
+    let script = "for i in 1 2 3 4 5 6; do (while :; do :; done) & pids=\"$pids $!\"; done\n\
+        /usr/bin/python3 -c 'import os\nf = os.open(\"out\", os.O_WRONLY | os.O_CREAT)\n\
+        for i in range(100000): os.write(f, b\"x\" * 100)'\nkill $pids";
+    fs::write(bench.work().join("busy.sh"), script).unwrap();
+    let words = ["--live", "--", "taskset", "-c", "0", "sh", "busy.sh"];
+    let found = result_of(advise(&bench, &words));
+    let findings = found["findings"].as_array().unwrap();
+    let calls = |one: &Value| one["calls"].as_u64().unwrap();
+    let writes = findings.iter().find(|one| calls(one) == 100_000);
+    let merged = writes.expect(&found.to_string())["merged_calls"].as_u64();
+    // 10 MB by 64 KiB are 153 calls. Each pause is a call more, and one may come from the disk.
+    assert!(merged.unwrap() < 170, "{found}");
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub(crate) fn read_event<'a>(
         began_ns: line.began_ns,
         clock_ns: line.clock_ns,
         took_ns,
+        delayed_ns: 0,
         name: &text[..name_bytes],
         action,
         site,

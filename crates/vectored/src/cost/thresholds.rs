@@ -372,10 +372,10 @@ mod tests {
                 ..CostModel::default()
             };
             let saved = serde_json::json!({
-                "call_ns": 300.0, "gather_call_ns": 60.0, "segment_ns": 20.0,
-                "large_segment_ns": 20.0, "iovec_step_ns": 40.0,
+                "call_ns": 300.0, "gather_call_ns": 60.0, "segment_ns": 26.0,
+                "large_segment_ns": 26.0, "iovec_step_ns": 30.0,
                 "page_end_ns": 0.0, "byte_ns": 0.1,
-                "copy_segment_ns": 2.0, "copy_byte_ns": 0.03, "copy_byte_uncached_ns": 0.08,
+                "copy_segment_ns": 2.0, "copy_byte_ns": 0.02, "copy_byte_uncached_ns": 0.04,
                 "staging_bytes": 262_144, "copy_thresholds": [[2, 900], [64, 700]],
                 "chunk_policy": null,
                 "queue_thresholds": { "copy_below_bytes": null, "join_below_bytes": null },

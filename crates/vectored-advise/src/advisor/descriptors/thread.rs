@@ -30,7 +30,7 @@ pub(crate) struct Thread {
     pub(crate) serial: Serial,
     /// Its last event.
     pub(crate) last: u64,
-    /// Time that strace added to its calls so far, at least, in ns.
+    /// Time that strace added to its calls so far, at least, and that it was preempted, in ns.
     pub(crate) delayed_ns: u64,
     /// The last event that waited, and its barrier.
     pub(crate) last_wait: (u64, Barrier),

@@ -395,7 +395,7 @@ impl RunCall {
         self.sizes.0.extend_from_slice(&other.sizes.0);
     }
 
-    /// Subtracts the time that strace added to the calls of its thread so far. The results are no times of a clock:
+    /// Subtracts the delay of its thread so far, by strace and preemption. The results are no times of a clock:
     /// only their differences are used.
     pub(crate) fn deflate(&mut self, delayed_ns: u64) {
         self.began_ns = self.began_ns.saturating_sub(delayed_ns);

@@ -172,3 +172,24 @@ proptest! {
         prop_assert_eq!((counted, listed), expected);
     }
 }
+
+#[test]
+fn a_gap_of_preemption_is_no_pause() {
+    for (delayed_ms, expected) in [(0, (0, 2)), (5, (0, 2)), (19, (2, 0))] {
+        let text = log(2, 0, 20_000);
+        let mut analysis = Analysis::new(Options {
+            shows_all: true,
+            ..Options::default()
+        });
+        let mut reader = Reader::new(text.as_bytes());
+        while let Some(event) = reader.next().unwrap() {
+            let mut event = event.clone();
+            if event.name == b"write" {
+                event.delayed_ns = delayed_ms * 1_000_000;
+            }
+            analysis.follow(&event);
+        }
+        let (counted, _, listed) = sums(&analysis.finish());
+        assert_eq!((counted, listed), expected, "{delayed_ms} ms");
+    }
+}

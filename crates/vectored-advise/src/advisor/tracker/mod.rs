@@ -256,6 +256,12 @@ impl Tracker {
         };
         self.calls += u64::from(is_call);
         self.note_time(event);
+        if event.delayed_ns > 0 {
+            let thread = self.kernel.thread(event.thread);
+            if let Some(thread) = self.kernel.at(thread) {
+                thread.delayed_ns += event.delayed_ns;
+            }
+        }
         if let Action::Exit { process_ended } = event.action {
             let is_killed = event.name == b"killed";
             if is_killed {
