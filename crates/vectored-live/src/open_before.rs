@@ -1,10 +1,12 @@
 //! What was open before the watch began: from `/proc`.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use vectored_strace::event::{Action, Descriptor, Event, Named, OpenFlags};
 
@@ -44,11 +46,25 @@ struct Open {
     is_fifo: bool,
 }
 
+/// The path of the program that a process runs. If it was started by a symbolic link beside the program, that is the path: as
+/// `python3`, not `python3.11`.
+fn program_of(process: u32) -> io::Result<PathBuf> {
+    let program = fs::read_link(format!("/proc/{process}/exe"))?;
+    let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let first = Path::new(OsStr::from_bytes(words.split(|&byte| byte == 0).next().unwrap_or_default()));
+    let link = first.file_name().map(|name| program.with_file_name(name));
+    Ok(match link {
+        Some(link) if fs::read_link(&link).is_ok() && fs::canonicalize(&link).is_ok_and(|path| path == program) => link,
+        _ => program,
+    })
+}
+
 /// Tells what a process is: its threads, its program, its folder, and what it has open. These events have no name: they are no calls.
 pub(crate) fn tell(process: u32, has_program: bool, follow: &mut dyn FnMut(&Event<'_>)) -> io::Result<()> {
     // All is read first: whoever follows may take its time, and the process goes on.
     let link = |name: &str| fs::read_link(format!("/proc/{process}/{name}")).map(|path| escaped(path.as_os_str().as_bytes()));
-    let (program, folder, threads) = (link("exe"), link("cwd"), threads_of(process));
+    let (folder, threads) = (link("cwd"), threads_of(process));
+    let program = program_of(process).map(|path| escaped(path.as_os_str().as_bytes()));
     let open = open_of(process)?;
     let mut tell = |action: Action<'_>| {
         let mut event = Event::new(b"", action);

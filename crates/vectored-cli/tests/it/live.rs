@@ -201,6 +201,8 @@ fn a_running_process_is_watched_for_a_time_and_goes_on() {
         finding["pattern"].to_string().contains("write 8 B"),
         "{found}"
     );
+    // It was started by the link of this name.
+    assert_eq!(finding["program"], "python3");
     assert_eq!(found["watch"]["lost"], 0);
     let wall = found["watch"]["wall_s"].as_f64().unwrap();
     assert!((0.3..30.0).contains(&wall), "{found}");
