@@ -24,6 +24,9 @@ const STARTS: [&str; 5] = [
     "clone",
 ];
 
+/// The frame that strace writes where it cannot go on, with an address that is another in each run.
+const UNKNOWN: &[u8] = b"unexpected_backtracing_error";
+
 /// How often each stack makes each call.
 pub type Stacks = BTreeMap<(String, Vec<String>), u64>;
 
@@ -67,7 +70,7 @@ fn name(line: &[u8]) -> Option<String> {
 fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     let is_outside = |frame: &&Vec<u8>| {
         let name = function(frame).unwrap_or_default();
-        is_of_c_library(frame) || STARTS.contains(&&*name)
+        is_of_c_library(frame) || frame.starts_with(UNKNOWN) || STARTS.contains(&&*name)
     };
     let own: Vec<&Vec<u8>> = frames.iter().skip_while(is_outside).collect();
     // `_start` of a program without symbols has no name: the outermost frame of the C library ends what is shown.
@@ -163,6 +166,18 @@ mod tests {
         ];
         assert_eq!(grown, expected);
         assert_eq!(grown_stacks(&new, &old), []);
+    }
+
+    #[test]
+    fn a_stack_that_strace_cannot_end_is_that_of_its_functions() {
+        let log = |end: &str| {
+            let frames =
+                format!(" > /w/p(main+0x1) [0x1]\n > unexpected_backtracing_error [{end}]\n");
+            stacks(format!("1 write(1) = 1\n{frames}").as_bytes()).unwrap()
+        };
+        let all = log("0x7fff5");
+        assert_eq!(all[&("write".to_owned(), vec!["main".to_owned()])], 1);
+        assert_eq!(all, log("0x7ffe4"));
     }
 
     #[test]
