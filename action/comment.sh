@@ -11,17 +11,25 @@ if [ -z "$number" ]; then
     echo "no open pull request has the commit $HEAD_SHA: no comment"
     exit 0
 fi
+# A link could lead to the token.
+if [ -L "$file" ] || [ ! -f "$file" ]; then
+    echo "::error::the result has no comment.md"
+    exit 1
+fi
 body=$(mktemp)
 trap 'rm "$body"' EXIT
-# Nobody is notified by a name in it, and GitHub takes 65,536 characters.
+# Nobody is notified by a name in it, also not by &#64;, and GitHub takes 65,536 characters.
 {
     echo "$mark"
-    head -c 60000 "$file" | iconv -c -f UTF-8 -t UTF-8 | sed 's/@/@\xe2\x80\x8b/g'
+    head -c 60000 <(head -c 60000 "$file" | sed 's/[@&]/&\xe2\x80\x8b/g') | iconv -c -f UTF-8 -t UTF-8
 } >"$body"
-own=$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$number/comments" \
-    --jq ".[] | select(.user.type == \"Bot\" and (.body | startswith(\"$mark\"))) | .id" | head -n 1)
-if [ -n "$own" ]; then
-    gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$own" -F body=@"$body" --silent
-else
-    gh api --method POST "repos/$GITHUB_REPOSITORY/issues/$number/comments" -F body=@"$body" --silent
-fi
+# A branch may have pull requests into several others.
+for one in $number; do
+    own=$(gh api --paginate "repos/$GITHUB_REPOSITORY/issues/$one/comments" \
+        --jq ".[] | select(.user.type == \"Bot\" and (.body | startswith(\"$mark\"))) | .id" | head -n 1)
+    if [ -n "$own" ]; then
+        gh api --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$own" -F body=@"$body" --silent
+    else
+        gh api --method POST "repos/$GITHUB_REPOSITORY/issues/$one/comments" -F body=@"$body" --silent
+    fi
+done

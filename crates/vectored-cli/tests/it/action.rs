@@ -139,6 +139,76 @@ fn the_steps_fail_for_a_regression_pass_otherwise_and_leave_no_trace() {
 }
 
 #[test]
+fn what_cannot_be_compared_fails_and_is_told() {
+    needs_strace!();
+    let repository = Repository::new();
+    repository.step("install.sh", &[("TOOL", VECTORED)], 0);
+    let limit = "--rounds 1 --warmup 0 --fail-if-more-calls 1%";
+    let quoted = format!("{limit} --prepare 'test -n x' --ignore-failure");
+    let other = "--upload-pack=touch ../broken";
+    for (base, build, command, options, code, told) in [
+        // A command that is spelt wrong fails in both versions alike.
+        (
+            "HEAD",
+            "true",
+            "sh absent",
+            limit,
+            1,
+            "ends with 2: give --ignore-failure",
+        ),
+        (
+            "HEAD",
+            "true",
+            "sh absent",
+            &*quoted,
+            0,
+            "no limit is exceeded",
+        ),
+        (
+            "HEAD",
+            "exit 7",
+            "true",
+            limit,
+            1,
+            "the build of the old version failed",
+        ),
+        (
+            other,
+            "true",
+            "true",
+            limit,
+            1,
+            "the base cannot be fetched",
+        ),
+        (
+            "HEAD",
+            "true",
+            "sh absent\n",
+            limit,
+            1,
+            "\n`sh absent`, base ",
+        ),
+    ] {
+        let variables = [
+            ("BASE", base),
+            ("BUILD", build),
+            ("COMMAND", command),
+            ("OPTIONS", options),
+        ];
+        repository.step("compare.sh", &variables, code);
+        let comment = repository.read("temp/vectored/result/comment.md");
+        assert!(comment.contains(told), "{told}: {comment}");
+    }
+    assert!(!repository.0.work().join("broken").exists());
+    let spaced = [
+        ("BASE", "HEAD"),
+        ("COMMAND", "true"),
+        ("RUNNER_TEMP", "a b"),
+    ];
+    repository.step("compare.sh", &spaced, 2);
+}
+
+#[test]
 fn a_pull_request_gets_one_comment_that_is_updated() {
     let repository = Repository::new();
     let work = repository.0.work();
@@ -171,8 +241,29 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     let asked = ask(&format!("{others},{}", comment(3, "Bot", mark)), "bb");
     let patch = "api --method PATCH repos/owner/name/issues/comments/3 -F body=@";
     assert!(asked.contains(patch) && !asked.contains("POST"), "{asked}");
+    // A branch with two pull requests, and a text that is too long for GitHub.
+    fs::write(work.join("pulls.json"), pulls.replace("aa", "bb")).unwrap();
+    fs::write(
+        result.join("comment.md"),
+        "&#64;all @".to_owned() + &"@".repeat(99_999),
+    )
+    .unwrap();
+    let asked = ask("", "bb");
+    let both = ["issues/6/comments -F", "issues/7/comments -F"];
+    assert!(both.iter().all(|one| asked.contains(one)), "{asked}");
+    let body = repository.read("body");
+    assert!(body.contains("&\u{200b}#64;all @\u{200b}") && body.len() < 65_536);
     // A commit that no open pull request has any more.
     assert_eq!(ask("", "cc").lines().count(), 1);
+    // A result that is a link to what only this job may read.
+    fs::remove_file(result.join("comment.md")).unwrap();
+    std::os::unix::fs::symlink("/proc/self/environ", result.join("comment.md")).unwrap();
+    let of = [
+        ("HEAD_OWNER", "me"),
+        ("HEAD_BRANCH", "x"),
+        ("HEAD_SHA", "bb"),
+    ];
+    repository.step("comment.sh", &of, 1);
 }
 
 #[test]
