@@ -256,12 +256,6 @@ impl Tracker {
         };
         self.calls += u64::from(is_call);
         self.note_time(event);
-        if event.delayed_ns > 0 {
-            let thread = self.kernel.thread(event.thread);
-            if let Some(thread) = self.kernel.at(thread) {
-                thread.delayed_ns += event.delayed_ns;
-            }
-        }
         if let Action::Exit { process_ended } = event.action {
             let is_killed = event.name == b"killed";
             if is_killed {
@@ -367,6 +361,12 @@ impl Tracker {
 
     #[inline(always)]
     fn note_time(&mut self, event: &Event<'_>) {
+        if event.delayed_ns > 0 {
+            let thread = self.kernel.thread(event.thread);
+            if let Some(thread) = self.kernel.at(thread) {
+                thread.delayed_ns += event.delayed_ns;
+            }
+        }
         if event.began_ns.is_some() {
             if let Some(took_ns) = event.took_ns {
                 self.strace_overhead.note(took_ns);
