@@ -16,13 +16,7 @@ const KEPT_FRAMES: usize = 6;
 const KEPT_STACKS: usize = 20;
 
 /// Functions of the C library that start a program, in one that has the library in its own file.
-const STARTS: [&str; 5] = [
-    "_start",
-    "__libc_start_main",
-    "__libc_start_call_main",
-    "start_thread",
-    "clone",
-];
+const STARTS: &str = "_start __libc_start_main __libc_start_call_main start_thread clone";
 
 /// The frame that strace writes where it cannot go on, with an address that is another in each run.
 const UNKNOWN: &[u8] = b"unexpected_backtracing_error";
@@ -70,18 +64,16 @@ fn name(line: &[u8]) -> Option<String> {
 fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     let is_outside = |frame: &&Vec<u8>| {
         let name = function(frame).unwrap_or_default();
-        is_of_c_library(frame) || frame.starts_with(UNKNOWN) || STARTS.contains(&&*name)
+        is_of_c_library(frame)
+            || frame.starts_with(UNKNOWN)
+            || STARTS.split(' ').any(|start| start == name)
     };
     let own: Vec<&Vec<u8>> = frames.iter().skip_while(is_outside).collect();
     // `_start` of a program without symbols has no name: the outermost frame of the C library ends what is shown.
     let start = own.iter().rposition(&is_outside);
     let own = &own[..start.unwrap_or(own.len())];
-    let outside = own
-        .iter()
-        .rev()
-        .take_while(|frame| is_outside(frame))
-        .count();
-    let own = &own[..own.len() - outside];
+    let last = own.iter().rposition(|frame| !is_outside(frame));
+    let own = &own[..last.map_or(0, |last| last + 1)];
     let kept = own.iter().take(KEPT_FRAMES).rev();
     let mut functions: Vec<String> = kept.map(|frame| in_words(frame)).collect();
     functions.dedup();

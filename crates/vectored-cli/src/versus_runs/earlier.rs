@@ -25,27 +25,17 @@ pub fn differs(earlier: &Versus, now: &Versus, host: &Host) -> Option<&'static s
         ..of.options.clone()
     };
     let mut sides = std::iter::once(&earlier.old).chain(earlier.new.iter().map(|one| &one.side));
-    [
-        (
-            commands(earlier) != commands(now),
-            "it is of other commands",
-        ),
-        (
-            options(earlier) != options(now),
-            "its commands were run with other options",
-        ),
-        (
-            machine(&earlier.host) != machine(host),
-            "it is of another processor or kernel",
-        ),
-        (
-            sides.any(|side| !side.failed.is_empty()),
-            "a run failed in it",
-        ),
-        (earlier.old.runs.is_empty(), "it has no rounds"),
-    ]
-    .into_iter()
-    .find_map(|(differs, why)| differs.then_some(why))
+    if commands(earlier) != commands(now) {
+        Some("it is of other commands")
+    } else if options(earlier) != options(now) {
+        Some("its commands were run with other options")
+    } else if machine(&earlier.host) != machine(host) {
+        Some("it is of another processor or kernel")
+    } else if sides.any(|side| !side.failed.is_empty()) {
+        Some("a run failed in it")
+    } else {
+        earlier.old.runs.is_empty().then_some("it has no rounds")
+    }
 }
 
 /// Whether the commands ran files of other contents than in the earlier result.

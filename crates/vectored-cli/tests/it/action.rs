@@ -62,6 +62,15 @@ impl Repository {
         stdout + &stderr
     }
 
+    fn comment(&self, sha: &str, code: i32) {
+        let of = [
+            ("HEAD_OWNER", "me"),
+            ("HEAD_BRANCH", "x"),
+            ("HEAD_SHA", sha),
+        ];
+        self.step("comment.sh", &of, code);
+    }
+
     fn git(&self, words: &str) -> String {
         let script = format!("cd source && git {words}");
         said_by(&mut self.0.script(&script), 0).0
@@ -113,28 +122,21 @@ fn the_steps_fail_for_a_regression_pass_otherwise_and_leave_no_trace() {
     // Only the result is left.
     let temp = repository.0.work().join("temp/vectored");
     assert_eq!(names_in(&temp), ["result", "vectored"]);
-    assert_eq!(
-        names_in(&temp.join("result")),
-        ["comment.md", "result.json"]
-    );
+    let results = names_in(&temp.join("result"));
+    assert_eq!(results, ["comment.md", "result.json"]);
     assert_eq!(repository.git("status --porcelain"), "");
     assert_eq!(repository.git("worktree list").lines().count(), 1);
     // The head is the base of another branch now.
     repository.git("checkout -q equal");
     let comment = compare("HEAD~1", limit, 0);
-    assert!(
-        comment.contains("### calls of dd: no limit is exceeded\n"),
-        "{comment}"
-    );
+    let told = "### calls of dd: no limit is exceeded\n";
+    assert!(comment.contains(told), "{comment}");
     // Two rounds have no interval.
     let undecided = "--rounds 2 --warmup 0 --fail-if-slower 1%";
     assert!(compare("HEAD~1", undecided, 0).contains("could not be decided"));
     let missing = [("BASE", ""), ("COMMAND", "sh built")];
-    assert!(
-        repository
-            .step("compare.sh", &missing, 2)
-            .contains("base: HEAD~1")
-    );
+    let said = repository.step("compare.sh", &missing, 2);
+    assert!(said.contains("base: HEAD~1"));
     assert!(!repository.0.state_home().exists());
 }
 
@@ -144,68 +146,25 @@ fn what_cannot_be_compared_fails_and_is_told() {
     let repository = Repository::new();
     repository.step("install.sh", &[("TOOL", VECTORED)], 0);
     let limit = "--rounds 1 --warmup 0 --fail-if-more-calls 1%";
-    let quoted = format!("{limit} --prepare 'test -n x' --ignore-failure");
-    let other = "--upload-pack=touch ../broken";
-    for (base, build, command, options, code, told) in [
-        // A command that is spelt wrong fails in both versions alike.
-        (
-            "HEAD",
-            "true",
-            "sh absent",
-            limit,
-            1,
-            "ends with 2: give --ignore-failure",
-        ),
-        (
-            "HEAD",
-            "true",
-            "sh absent",
-            &*quoted,
-            0,
-            "no limit is exceeded",
-        ),
-        (
-            "HEAD",
-            "exit 7",
-            "true",
-            limit,
-            1,
-            "the build of the old version failed",
-        ),
-        (
-            other,
-            "true",
-            "true",
-            limit,
-            1,
-            "the base cannot be fetched",
-        ),
-        (
-            "HEAD",
-            "true",
-            "sh absent\n",
-            limit,
-            1,
-            "\n`sh absent`, base ",
-        ),
-    ] {
-        let variables = [
-            ("BASE", base),
-            ("BUILD", build),
-            ("COMMAND", command),
-            ("OPTIONS", options),
-        ];
-        repository.step("compare.sh", &variables, code);
+    // A command that is spelt wrong fails in both versions alike.
+    for row in "\
+HEAD | true | sh absent | LIMIT | 1 | ends with 2: give --ignore-failure
+HEAD | true | sh absent | LIMIT --prepare 'test -n x' --ignore-failure | 0 | no limit is exceeded
+HEAD | exit 7 | true | LIMIT | 1 | the build of the old version failed
+--upload-pack=touch ../broken | true | true | LIMIT | 1 | the base cannot be fetched
+HEAD | true | sh absent\\n | LIMIT | 1 | \\n`sh absent`, base "
+        .lines()
+    {
+        let row = row.replace("LIMIT", limit).replace("\\n", "\n");
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let names = ["BASE", "BUILD", "COMMAND", "OPTIONS"];
+        let variables: Vec<_> = std::iter::zip(names, cells.iter().copied()).collect();
+        repository.step("compare.sh", &variables, cells[4].parse().unwrap());
         let comment = repository.read("temp/vectored/result/comment.md");
-        assert!(comment.contains(told), "{told}: {comment}");
+        assert!(comment.contains(cells[5]), "{row}: {comment}");
     }
     assert!(!repository.0.work().join("broken").exists());
-    let spaced = [
-        ("BASE", "HEAD"),
-        ("COMMAND", "true"),
-        ("RUNNER_TEMP", "a b"),
-    ];
-    repository.step("compare.sh", &spaced, 2);
+    repository.step("compare.sh", &[("BASE", "HEAD"), ("RUNNER_TEMP", "a b")], 2);
 }
 
 #[test]
@@ -225,12 +184,7 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     let ask = |comments: &str, sha: &str| {
         fs::write(work.join("comments.json"), format!("[{comments}]")).unwrap();
         let _ = fs::remove_file(work.join("gh.log"));
-        let of = [
-            ("HEAD_OWNER", "me"),
-            ("HEAD_BRANCH", "x"),
-            ("HEAD_SHA", sha),
-        ];
-        repository.step("comment.sh", &of, 0);
+        repository.comment(sha, 0);
         repository.read("gh.log")
     };
     let asked = ask(&others, "bb");
@@ -243,11 +197,8 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     assert!(asked.contains(patch) && !asked.contains("POST"), "{asked}");
     // A branch with two pull requests, and a text that is too long for GitHub.
     fs::write(work.join("pulls.json"), pulls.replace("aa", "bb")).unwrap();
-    fs::write(
-        result.join("comment.md"),
-        "&#64;all @".to_owned() + &"@".repeat(99_999),
-    )
-    .unwrap();
+    let long = format!("&#64;all @{}", "@".repeat(99_999));
+    fs::write(result.join("comment.md"), long).unwrap();
     let asked = ask("", "bb");
     let both = ["issues/6/comments -F", "issues/7/comments -F"];
     assert!(both.iter().all(|one| asked.contains(one)), "{asked}");
@@ -258,12 +209,7 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     // A result that is a link to what only this job may read.
     fs::remove_file(result.join("comment.md")).unwrap();
     std::os::unix::fs::symlink("/proc/self/environ", result.join("comment.md")).unwrap();
-    let of = [
-        ("HEAD_OWNER", "me"),
-        ("HEAD_BRANCH", "x"),
-        ("HEAD_SHA", "bb"),
-    ];
-    repository.step("comment.sh", &of, 1);
+    repository.comment("bb", 1);
 }
 
 #[test]
