@@ -311,11 +311,11 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 	cpu->held_ns = off ? off->held : 0;
 }
 
-/* A record of this thread, but for what its kind adds; 0 if there is no room. It is to be published. */
-INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u16 what, bool keeps)
+/* A record of this thread, but for what its kind adds; 0 if there is no room, and these calls are lost. It is to be published. */
+INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u16 what, u32 calls, bool keeps)
 {
 	flush(cpu, now);
-	if (!room(cpu, 1, keeps)) return 0;
+	if (!room(cpu, calls, keeps)) return 0;
 	struct record *r = (void *)slot_at(cpu->head);
 	if (!r) return 0;
 	r->end_ns = now; r->waited_us = 0; r->thread = thread; r->process = process; r->number = 0; r->what = what;
@@ -440,7 +440,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	u64 now = bpf_ktime_get_ns();
 	flush(cpu, now);
 	if (cpu->held_ns >= HELD_NS) {
-		struct record *held = begin(cpu, now, cpu->thread, cpu->process, WHAT(HELD, 0), false);
+		struct record *held = begin(cpu, now, cpu->thread, cpu->process, WHAT(HELD, 0), 0, true);
 		u32 tid = id;
 		struct off *off = bpf_map_lookup_elem(&offs, &tid);
 		if (held && off) { held->a1 = off->held; off->held = 0; publish(cpu, 1); }
@@ -473,7 +473,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		*(volatile u16 *)&run->calls = 1;
 		return 0;
 	}
-	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0, keeps);
+	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0, 1, keeps);
 	if (!r) return 0;
 	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack;
 	r->a1 = ARGUMENT(regs, 1); r->a2 = a2; r->a3 = ARGUMENT(regs, 3);
@@ -494,7 +494,7 @@ SEC("tp_btf/sched_process_fork") int on_fork(u64 *ctx)
 	u32 thread, process, child_thread, child_process;
 	numbers_of(parent, &thread, &process);
 	numbers_of(child, &child_thread, &child_process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(FORK, 0), false);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(FORK, 0), 1, false);
 	if (!r) return 0;
 	r->a0 = child_thread; r->a1 = from == to; r->a2 = parent->files == child->files; r->a3 = child_process;
 	publish(cpu, 1);
@@ -510,7 +510,7 @@ SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 	if (!cpu) return 0;
 	u32 thread, process;
 	numbers_of(task, &thread, &process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0, false);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0, 1, false);
 	if (!r) return 0;
 	cpu->id = 0; /* The thread that called it may have taken over another number. */
 	r->a0 = (u32)ctx[1] == (u32)task->pid ? thread : namespace_inode ? 0 : (u32)ctx[1];
@@ -536,7 +536,7 @@ SEC("tp_btf/sched_process_exit") int on_end(u64 *ctx)
 	if (!cpu) return 0;
 	u32 thread, process;
 	numbers_of(task, &thread, &process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0), false);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0), 1, false);
 	if (!r) return 0;
 	r->a0 = task->exit_code; r->a1 = is_last; r->a2 = task->signal->flags; r->result = task->se.sum_exec_runtime;
 	publish(cpu, 1);
@@ -550,7 +550,7 @@ SEC("tp_btf/signal_deliver") int on_signal(u64 *ctx)
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
 	if (cpu->id != id) look_up(cpu, id);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), cpu->thread, cpu->process, WHAT(SIGNAL, 0), true);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), cpu->thread, cpu->process, WHAT(SIGNAL, 0), 1, true);
 	if (!r) return 0;
 	r->a0 = ctx[0];
 	publish(cpu, 1);

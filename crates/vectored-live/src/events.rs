@@ -106,7 +106,7 @@ impl Events {
             return;
         }
         if self.held == Some(record.process) {
-            // What it did before is ours.
+            // Until its execve, the process of the command runs our code.
             if record.kind != Kind::Execute {
                 return;
             }

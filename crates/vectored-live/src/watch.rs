@@ -172,7 +172,7 @@ impl Watch {
             _ => None,
         };
         let mut events = Events::new(Sites::new(pythons), held);
-        // What they forked before is looked for now; what they fork from now on is recorded.
+        // Their children so far are looked up now; later forks are recorded.
         let mut all = Vec::new();
         for root in cgroup.map_or_else(|| roots.clone(), processes_in) {
             all.extend(tree_of(root));
@@ -198,7 +198,7 @@ impl Watch {
             // The record of its end has removed it.
             let _ = wanted.remove(process);
         }
-        // What was sampled before belongs to no call that is told.
+        // The samples so far belong to calls that are not told.
         drain.sample_again();
         Ok(Watch {
             programs: Some(programs),

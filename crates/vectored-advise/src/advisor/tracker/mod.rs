@@ -251,7 +251,7 @@ impl Tracker {
         let is_call = match event.action {
             Action::Exit { .. } => matches!(event.name, b"exit" | b"exit_group"),
             Action::Signal => false,
-            // What a source knows of a process that ran before has no name.
+            // An event without a name is no call: it tells the state of a process that ran before.
             _ => !event.name.is_empty(),
         };
         self.calls += u64::from(is_call);
