@@ -34,7 +34,6 @@ SHAPES = {
     "256 fragments": "--segments 256 --sizes 16..4KiB --target file",
     "2 messages": "--join 2 --sizes 256..128KiB --target tcp",
     "8 messages": "--join 8 --sizes 256..32KiB --target tcp",
-    "one buffer: plain (gather) or MSG_ZEROCOPY": "--segments 1 --sizes 4KiB..1MiB --target tcp --technique writev --technique send-zerocopy",
     "file to pipe": "--operation copy --from file --target pipe --sizes 1KiB..1MiB --technique read-write --technique splice",
 }
 BUFFER = "copy buffer"

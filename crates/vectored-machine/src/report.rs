@@ -2,10 +2,9 @@
 //!
 //! A value that is unknown is shown with the reason; no line is left out.
 
-use vectored_report::sort;
 use vectored_report::{Block, Column, Document, Table, visible, words};
 
-use crate::model::{FlagAnswer, Host, HostReport, Known};
+use crate::model::{Host, HostReport, Known};
 
 /// The report as a document: a table without heads.
 pub fn document(report: &HostReport) -> Document {
@@ -19,7 +18,7 @@ pub fn document(report: &HostReport) -> Document {
     };
     Document {
         title: format!("What a machine offers: {}", report.host.name).into(),
-        answer: vec![Block::Table(table), Block::Note(NOTE.into())],
+        answer: vec![Block::Table(table)],
         ..Document::default()
     }
 }
@@ -47,9 +46,6 @@ fn system(host: &Host) -> String {
     })
 }
 
-const NOTE: &str =
-    "ok: a call with this flag succeeded, which does not prove that the flag has an effect.";
-
 type Line = (&'static str, String);
 
 fn sections(report: &HostReport) -> [Vec<Line>; 4] {
@@ -60,8 +56,7 @@ fn sections(report: &HostReport) -> [Vec<Line>; 4] {
                 "IOV_MAX",
                 format!("{} segments per call", report.host.iov_max),
             ),
-            ("io_uring", ring(report)),
-            ("operations", operations(report)),
+            ("io_uring", ring(&report.io_uring)),
         ],
         directory(report),
         buffers(&report.host),
@@ -134,41 +129,11 @@ fn machine(report: &HostReport) -> Vec<Line> {
     lines
 }
 
-fn ring(report: &HostReport) -> String {
-    let offer = &report.io_uring;
-    let ring = match &offer.ring {
+fn ring(offer: &Known<bool>) -> String {
+    match offer {
         Known::Value(true) => "available".to_owned(),
         Known::Value(false) => "not available".to_owned(),
         Known::Unknown(why) => format!("not available: {}", visible(why)),
-    };
-    let locked = match offer.memlock_bytes {
-        Some(bytes) => format!("{} of memory may be locked", words::bytes(bytes)),
-        None => "no limit on locked memory".to_owned(),
-    };
-    let sysctl = shown(&offer.disabled_sysctl, u64::to_string);
-    format!("{ring}; kernel.io_uring_disabled {sysctl}; {locked}")
-}
-
-fn operations(report: &HostReport) -> String {
-    let offer = &report.io_uring;
-    if let Some(why) = &offer.operations_unknown {
-        return unknown(why);
-    }
-    if offer.operations.is_empty() {
-        return unknown("there is no io_uring to query");
-    }
-    let names = |wanted: bool| {
-        let some = offer
-            .operations
-            .iter()
-            .filter(|(_, there)| *there == wanted);
-        let names: Vec<String> = some.map(|(name, _)| visible(name)).collect();
-        names.join(", ")
-    };
-    match (names(true), names(false)) {
-        (there, absent) if absent.is_empty() => there,
-        (there, absent) if there.is_empty() => format!("missing: {absent}"),
-        (there, absent) => format!("{there}; missing: {absent}"),
     }
 }
 
@@ -218,37 +183,7 @@ fn directory(report: &HostReport) -> Vec<Line> {
     };
     let opened = visible(&direct.open);
     lines.push(("O_DIRECT", format!("{opened}; {alignment}")));
-    let buffered = |answer: &FlagAnswer| Some(answer.buffered.clone());
-    let past_cache = |answer: &FlagAnswer| answer.direct.clone();
-    if report.write_flags.is_empty() {
-        lines.push(("pwritev2", missing(report, "write_flags")));
-        lines.push(("preadv2", missing(report, "read_flags")));
-        return lines;
-    }
-    lines.push(("pwritev2", answers(&report.write_flags, buffered)));
-    lines.push(("… O_DIRECT", answers(&report.write_flags, past_cache)));
-    lines.push(("preadv2", answers(&report.read_flags, buffered)));
-    lines.push(("… O_DIRECT", answers(&report.read_flags, past_cache)));
     lines
-}
-
-/// Flags with the same answer together: `ok: DSYNC, SYNC; EOPNOTSUPP: ATOMIC`.
-fn answers(flags: &[FlagAnswer], of: impl Fn(&FlagAnswer) -> Option<String>) -> String {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for flag in flags {
-        let answer = of(flag).unwrap_or_else(|| unknown("no file could be opened with O_DIRECT"));
-        let name = visible(&flag.flag);
-        match groups.iter_mut().find(|(other, _)| *other == answer) {
-            Some((_, names)) => names.push(name),
-            None => groups.push((answer, vec![name])),
-        }
-    }
-    // Flags that work come first.
-    sort::sort_by_key(&mut groups, |(answer, _)| answer != "ok");
-    let texts = groups
-        .iter()
-        .map(|(answer, names)| format!("{}: {}", visible(answer), names.join(", ")));
-    texts.collect::<Vec<_>>().join("; ")
 }
 
 fn buffers(host: &Host) -> Vec<Line> {
@@ -271,12 +206,8 @@ fn buffers(host: &Host) -> Vec<Line> {
 }
 
 fn bytes(size: &Known<u64>) -> String {
-    shown(size, |&size| words::bytes(size))
-}
-
-fn shown<T>(known: &Known<T>, show: impl Fn(&T) -> String) -> String {
-    match known {
-        Known::Value(value) => show(value),
+    match size {
+        Known::Value(size) => words::bytes(*size),
         Known::Unknown(why) => unknown(why),
     }
 }

@@ -42,7 +42,7 @@ impl Counted {
             };
             mover.prepare(lists.first(), 0);
             let clock = FakeClock::default();
-            mover.sample(null.as_fd(), &lists, batch, Meter::whole(&clock))?;
+            mover.sample(null.as_fd(), &lists, batch, Meter { clock: &clock })?;
             return Ok(());
         }
         let mut peer = RingPeer::open(self.depth, LISTS, &Arc::new(null.into()))?;

@@ -200,10 +200,10 @@ impl Mover for GoNetBuffers {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        _meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let has_one_list = lists.segments().len() == lists.first().len();
-        if batch.fsync || meter.latencies.is_some() || !has_one_list {
+        if batch.fsync || !has_one_list {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let mut timing = self.program.run(fd.as_fd(), lists.first(), batch)?;

@@ -7,12 +7,10 @@ use clap::Args;
 use super::output::OutputArgs;
 
 pub const HOST_ABOUT: &str = "\
-Show the limits and features of this machine: iovec limits, io_uring, pwritev2, O_DIRECT
+Show the limits and features of this machine: iovec limits, io_uring, O_DIRECT
 
-Each flag of pwritev2(2) and preadv2(2) is tried on unnamed files in the directory, with and \
-without O_DIRECT. The report shows 'ok' or the name of the error. io_uring is asked for its \
-supported operations. The report gives the reason for anything it cannot determine. Nothing \
-is saved, and no file is left in the directory.";
+An io_uring and a file with O_DIRECT are tried, with an unnamed file in the directory. The report gives the \
+reason for anything it cannot determine. Nothing is saved, and no file is left in the directory.";
 
 pub const HOST_AFTER: &str = "\
 Examples:

@@ -230,7 +230,7 @@ fn technique_help() -> String {
         "Technique to compare; may be repeated [default: all except adaptive]\n\nOnly the named techniques compete. adaptive \
          is always measured: if it does not compete, it is shown beside the verdict.\n\nFor writes: {}. For reads: \
          {}. For copies: {}.\n\nMeasured only if named, for writes: {}. For reads: {}. If an asynchronous one is named, writev (or readv) \
-         competes too, and latencies are measured.",
+         competes too.",
         listed(Operation::Write, true),
         listed(Operation::Read, true),
         listed(Operation::Copy, true),

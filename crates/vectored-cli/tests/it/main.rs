@@ -25,7 +25,6 @@ mod host;
     target_pointer_width = "64"
 ))]
 mod live;
-mod locked_memory;
 mod outputs;
 #[cfg(target_os = "linux")]
 mod proofs;

@@ -49,7 +49,7 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
         ),
         (
             "--technique io-uring --queue-depth 8 --segments 16 --sizes 1KiB --target file",
-            "Latency of a transfer: file, queue depth 8",
+            "file, queue depth 8",
         ),
         (
             "--writers 3 --segments 16 --sizes 64 --target file",

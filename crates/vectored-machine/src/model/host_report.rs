@@ -20,17 +20,12 @@ pub struct HostReport {
     pub vectored_version: String,
     /// The machine, as in the results of a run. Fields that only a run can fill are null.
     pub host: Host,
-    /// The reason for each field of `host` that could not be determined, by its dotted name; also the
-    /// reason for empty flag lists.
+    /// The reason for each field of `host` that could not be determined, by its dotted name.
     pub unknown: BTreeMap<String, String>,
     /// The cost of the clock.
     pub timer: Timer,
-    /// Support for io_uring.
-    pub io_uring: IoUringOffer,
-    /// The flags of `pwritev2`, each tried on an unnamed file in the directory.
-    pub write_flags: Vec<FlagAnswer>,
-    /// The flags of `preadv2`, tried in the same way.
-    pub read_flags: Vec<FlagAnswer>,
+    /// Whether an io_uring can be made. If not: why, and the remedy.
+    pub io_uring: Known<bool>,
     /// Requirements of direct I/O in the directory.
     pub direct_io: DirectOffer,
 }
@@ -55,37 +50,10 @@ impl<T> Known<T> {
     }
 }
 
-/// io_uring, as reported by its probe.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IoUringOffer {
-    /// Whether a ring can be created. If not: the name of the error and its likely cause.
-    pub ring: Known<bool>,
-    /// The sysctl `kernel.io_uring_disabled` (since Linux 6.6): 0 enabled for all, 1 for one group only,
-    /// 2 disabled.
-    pub disabled_sysctl: Known<u64>,
-    /// Operations as `[name, supported]`; empty without a ring.
-    pub operations: Vec<(String, bool)>,
-    /// Why the operations are unknown although a ring can be created.
-    pub operations_unknown: Option<String>,
-    /// The limit on locked memory, which bounds registered buffers; null if there is none.
-    pub memlock_bytes: Option<u64>,
-}
-
-/// The answer to one flag: `ok`, or the name of the error. An accepted flag need not have an effect.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FlagAnswer {
-    /// The name of the flag, without `RWF_`.
-    pub flag: String,
-    /// The answer for a file opened through the page cache.
-    pub buffered: String,
-    /// The answer with `O_DIRECT`; null if no file could be opened that way.
-    pub direct: Option<String>,
-}
-
 /// `O_DIRECT`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectOffer {
-    /// Whether a file in the directory can be switched to `O_DIRECT`: `ok`, the name of the error, or
+    /// Whether a file in the directory can be switched to `O_DIRECT`: `ok`, the error, or
     /// `unknown: ` and the reason if no file could be created.
     pub open: String,
     /// Alignment of memory, from `STATX_DIOALIGN`.

@@ -5,7 +5,5 @@ mod host_report;
 mod price;
 
 pub use crate::model::host::{CpuInfo, DirectoryInfo, Host, Timer};
-pub use crate::model::host_report::{
-    DirectOffer, FlagAnswer, HOST_SCHEMA, HostReport, IoUringOffer, Known,
-};
+pub use crate::model::host_report::{DirectOffer, HOST_SCHEMA, HostReport, Known};
 pub use crate::model::price::{DescriptorKind, FAST_IOVECS, Operation, Price};

@@ -1,6 +1,6 @@
 //! System calls that only Linux has: `ENOSYS` elsewhere, as from an old kernel.
 
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 
 use rustix::io::Errno;
@@ -18,21 +18,6 @@ pub fn pwritev2(
 ) -> Result<usize, Errno> {
     #[cfg(target_os = "linux")]
     return rustix::io::pwritev2(fd, slices, offset, ReadWriteFlags::from_bits_retain(flags));
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = (fd, slices, offset, flags);
-        Err(Errno::NOSYS)
-    }
-}
-
-pub(crate) fn preadv2(
-    fd: impl AsFd,
-    slices: &mut [IoSliceMut<'_>],
-    offset: u64,
-    flags: u32,
-) -> Result<usize, Errno> {
-    #[cfg(target_os = "linux")]
-    return rustix::io::preadv2(fd, slices, offset, ReadWriteFlags::from_bits_retain(flags));
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (fd, slices, offset, flags);

@@ -126,24 +126,23 @@ pub fn reopened(file: &impl AsFd) -> io::Result<File> {
 /// The alignment in memory and in the file that transfers past the page cache need, as `STATX_DIOALIGN` answers; or why
 /// there is no answer. (`vectored::files::DirectAlignment` replaces an unknown one by a default.)
 #[cfg(target_os = "linux")]
-pub(crate) fn direct_alignment(file: impl AsFd) -> Result<Result<(u64, u64), &'static str>, Errno> {
+pub(crate) fn direct_alignment(file: impl AsFd) -> Result<(u64, u64), String> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
-    let answer = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)?;
+    let answer = statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN)
+        .map_err(|error| format!("{} from statx(2)", io::Error::from(error)))?;
     if answer.stx_mask & StatxFlags::DIOALIGN.bits() == 0 {
-        return Ok(Err("the file system does not support STATX_DIOALIGN"));
+        return Err("the file system does not support STATX_DIOALIGN".to_owned());
     }
     match (answer.stx_dio_mem_align, answer.stx_dio_offset_align) {
-        (0, _) | (_, 0) => Ok(Err(
-            "the file system does not support direct I/O (STATX_DIOALIGN)",
-        )),
-        (memory, offset) => Ok(Ok((memory.into(), offset.into()))),
+        (0, _) | (_, 0) => {
+            Err("the file system does not support direct I/O (STATX_DIOALIGN)".to_owned())
+        }
+        (memory, offset) => Ok((memory.into(), offset.into())),
     }
 }
 
 /// This system cannot be asked for the alignment.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn direct_alignment(
-    _file: impl AsFd,
-) -> Result<Result<(u64, u64), &'static str>, Errno> {
-    Ok(Err("this system does not report it"))
+pub(crate) fn direct_alignment(_file: impl AsFd) -> Result<(u64, u64), String> {
+    Err("this system does not report it".to_owned())
 }

@@ -17,8 +17,6 @@ pub mod files;
 pub mod plain_calls;
 #[cfg(unix)]
 pub mod processes;
-#[cfg(unix)]
-pub(crate) mod rings;
 pub mod system_names;
 #[cfg(unix)]
 pub mod times;
@@ -26,8 +24,6 @@ mod unsupported;
 #[cfg(windows)]
 mod windows;
 
-#[cfg(windows)]
-pub(crate) use windows::rings;
 #[cfg(windows)]
 pub use windows::{calls, cpus, descriptors, fd, files, plain_calls, times};
 

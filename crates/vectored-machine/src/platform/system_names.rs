@@ -77,18 +77,6 @@ pub(crate) fn cpu_model() -> Option<String> {
     None
 }
 
-/// The limit on locked memory; `None` if there is none.
-#[cfg(unix)]
-pub(crate) fn locked_memory_bytes() -> Option<u64> {
-    rustix::process::getrlimit(rustix::process::Resource::Memlock).current
-}
-
-/// Windows has no such limit.
-#[cfg(windows)]
-pub(crate) fn locked_memory_bytes() -> Option<u64> {
-    None
-}
-
 /// A file of `/proc` or `/sys`. Windows has none: under Wine such a path leads to the files of another system.
 pub fn kernel_text(path: &str) -> io::Result<String> {
     if cfg!(windows) {

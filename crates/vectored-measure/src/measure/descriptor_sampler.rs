@@ -18,7 +18,6 @@ use vectored_results::stats::target_kind;
 use crate::measure::cell::copying::Copying;
 use crate::measure::cell::crew::{Crew, SAMPLE_NS, WriterMovers, WriterSetup};
 use crate::measure::cell::first_call::FirstCall;
-use crate::measure::cell::latencies::TechniqueLatencies;
 use crate::measure::cell::open_cell::{OpenCell, settings};
 use crate::measure::cell::reading::Reading;
 use crate::measure::cell::step::Step;
@@ -234,10 +233,6 @@ impl DescriptorSampler<'_> {
             contenders: contenders.iter().map(|one| (*one, 0)).collect(),
             call_bytes: spec.workload.total_bytes() as u64,
             first: FirstCall::None,
-            latencies: match spec.conditions.writers {
-                None => TechniqueLatencies::of(techniques),
-                Some(_) => None,
-            },
             timed: settings(spec),
             not_cold: (place, file_system.clone().unwrap_or_default()),
             round: 0,

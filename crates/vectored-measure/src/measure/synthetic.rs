@@ -6,12 +6,11 @@ use vectored_machine::FakeClock;
 use vectored_results::model::{CellSpec, Operation, Role, TechniqueName};
 use vectored_results::stats::WriterSamples;
 
-use crate::measure::cell::latencies::{TechniqueLatencies, depth_of};
 use crate::measure::sampler::cell_extras::{CellExtras, entry};
 use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::measure::techniques::{Costs, technique};
+use crate::measure::techniques::{Costs, depth_of, technique};
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +57,6 @@ pub struct SyntheticMachine {
     shared_state: f64,
     slow: bool,
     round: u32,
-    latencies: Option<TechniqueLatencies>,
     writers: Vec<(TechniqueName, WriterSamples)>,
 }
 
@@ -80,7 +78,6 @@ impl SyntheticMachine {
             shared_state: 0.0,
             slow: false,
             round: 0,
-            latencies: None,
             writers: Vec::new(),
         }
     }
@@ -212,11 +209,10 @@ impl Sampler for SyntheticMachine {
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
-        techniques: &[TechniqueName],
+        _techniques: &[TechniqueName],
         _drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         self.cell = Some(cell.clone());
-        self.latencies = TechniqueLatencies::of(techniques);
         self.writers.clear();
         Ok(CellSetup {
             max_calls: 1 << 16,
@@ -237,15 +233,6 @@ impl Sampler for SyntheticMachine {
         // A sample of 0 ns would never use up a budget.
         let elapsed_ns = elapsed_ns.max(1);
         self.clock.advance(elapsed_ns);
-        if let Some(mut all) = self.latencies.take() {
-            if let Some(latencies) = all.due(contender, self.round) {
-                // By Little's law.
-                let depth = u64::from(depth_of(contender, cell.conditions.queue_depth));
-                let latency_ns = elapsed_ns * depth / u64::from(calls);
-                latencies.add_many(latency_ns, calls.into());
-            }
-            self.latencies = Some(all);
-        }
         if let (Contender::Technique(technique), Some(writers)) =
             (contender, cell.conditions.writers)
             && self.round > 0
@@ -261,9 +248,7 @@ impl Sampler for SyntheticMachine {
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         self.cell = None;
-        let latencies = self.latencies.take();
         Ok(CellExtras {
-            latencies: latencies.map_or_else(Vec::new, TechniqueLatencies::into_inner),
             writers: std::mem::take(&mut self.writers),
             ..CellExtras::default()
         })

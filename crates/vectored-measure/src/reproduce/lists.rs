@@ -171,7 +171,7 @@ impl ListPlan {
         let began_ns = bench.clock.now_ns();
         while left > 0 {
             let calls = left.min(RECORDS_PER_CHECK);
-            let meter = Meter::whole(bench.clock);
+            let meter = Meter { clock: bench.clock };
             mover
                 .sample(file.as_fd(), &lists, Timed::calls(calls), meter)
                 .map_err(|error| MeasureError::of_call(contender, "a file", error))?;

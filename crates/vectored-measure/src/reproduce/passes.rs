@@ -308,7 +308,7 @@ impl Way {
                     writer.call(null.as_fd(), lists.first())?;
                 }
                 seek(fd, SeekFrom::Start(0))?;
-                let meter = Meter::whole(clock);
+                let meter = Meter { clock };
                 writer.sample(fd, &lists, once(setup), meter)?.elapsed_ns
             }
             #[cfg(windows)]
@@ -335,7 +335,7 @@ impl Way {
             Way::Plain { reader, .. } => {
                 reader.prepare(&list, 0);
                 seek(fd, SeekFrom::Start(0))?;
-                let meter = Meter::whole(clock);
+                let meter = Meter { clock };
                 let (timing, _) = reader.sample(fd, &mut [list], once(setup), meter)?;
                 timing.elapsed_ns
             }

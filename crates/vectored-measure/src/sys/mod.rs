@@ -3,4 +3,3 @@
 
 pub(crate) mod mapping;
 pub(crate) mod stdio;
-pub(crate) mod zerocopy;

@@ -174,16 +174,6 @@ fn check_right(test: &str, spec: &CellSpec) {
         if asked.page_cache == Some(PageCache::Cold) {
             assert_eq!(result.calls_per_sample, 1);
         }
-        let latency = &result.latency;
-        let timed = (
-            latency.latency_transfers > Some(0),
-            latency.latency_p50_ns > Some(0.0),
-        );
-        let has_latency = is_in_flight(rival) || asked.queue_depth > 1;
-        assert!(
-            !has_latency || timed == (true, true),
-            "{rival}: {latency:?}"
-        );
     }
 }
 

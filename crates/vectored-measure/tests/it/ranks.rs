@@ -175,7 +175,6 @@ fn ranked_results() -> Results {
         coordination: Some(vectored_results::model::Coordination {
             samples: 1234,
             median_ns: 12_300.0,
-            p99_ns: Some(45_600.0),
         }),
         left_out: Vec::new(),
         ..Results::default()

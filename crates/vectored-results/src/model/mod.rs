@@ -40,8 +40,7 @@ pub use crate::model::experiments::{
 pub use crate::model::list_shape::ListShape;
 pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
-    Cell, Latency, LeftOut, OpenBecause, Refused, Results, SCHEMA, TechniqueResult, Verdict,
-    ZerocopyCounts, measured_in,
+    Cell, LeftOut, OpenBecause, Refused, Results, SCHEMA, TechniqueResult, Verdict, measured_in,
 };
 pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::sync::SyncMode;

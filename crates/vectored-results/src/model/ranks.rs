@@ -58,6 +58,4 @@ pub struct Coordination {
     pub samples: u64,
     /// The median.
     pub median_ns: f64,
-    /// The time that 1 % of the samples exceed. `None` with fewer than 100 samples.
-    pub p99_ns: Option<f64>,
 }

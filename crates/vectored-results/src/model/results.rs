@@ -210,18 +210,12 @@ pub struct TechniqueResult {
     pub floor_ratio_high: Option<f64>,
     /// Samples by round; null if this technique was not sampled in a round.
     pub samples_ns: Vec<Option<f64>>,
-    /// Times of single transfers, if an asynchronous technique was measured in the cell.
-    #[serde(flatten)]
-    pub latency: Latency,
     /// The figures of several writers. `None` if the cell has none, and before the first round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writers: Option<WriterFigures>,
     /// The figures of each rank. `None` if one process measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankFigures>,
-    /// Sends without a copy. `None` for other techniques than `send-zerocopy`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zerocopy: Option<ZerocopyCounts>,
 }
 
 /// The techniques that were measured in some of these cells, in the order in which they appear.
@@ -233,33 +227,6 @@ pub fn measured_in<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<Techniq
         }
     }
     names
-}
-
-/// Sends with `MSG_ZEROCOPY`, by the kernel's notifications.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ZerocopyCounts {
-    /// Sends that the kernel has notified as done, in samples, trials and proofs.
-    pub sends: u64,
-    /// Sends that the kernel has notified as copied after all (`SO_EE_CODE_ZEROCOPY_COPIED`).
-    pub copied: u64,
-}
-
-/// The time from the moment when a transfer is prepared to its completion, and for synchronous techniques
-/// from call to return. Taken in batches of their own, since reading the clock for each transfer slows the batch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency {
-    /// The number of transfers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_transfers: Option<u64>,
-    /// The median.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_p50_ns: Option<f64>,
-    /// The time that 1 % of the transfers exceed. `None` with fewer than 100 transfers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_p99_ns: Option<f64>,
-    /// The time that 0.1 % of the transfers exceed. `None` with fewer than 1000 transfers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latency_p999_ns: Option<f64>,
 }
 
 /// A requested cell that was not measured.

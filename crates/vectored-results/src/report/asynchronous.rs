@@ -1,4 +1,4 @@
-//! The lists for which asynchronous techniques are faster, in words, and the table of latencies.
+//! The lists for which asynchronous techniques are faster, in words.
 
 use vectored_report::sort;
 use vectored_report::words;
@@ -232,7 +232,7 @@ fn lists_in_words(lists: &[ListPairs<'_, '_>]) -> String {
     }
 }
 
-/// Explains the queue depth and the latencies.
+/// Explains the queue depth.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     let deep = results
@@ -251,16 +251,6 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
                      fills one list again and again, which stays in the CPU caches if it fits.";
         }
         notes.push(note);
-    }
-    let techniques = || results.cells.iter().flat_map(|cell| &cell.techniques);
-    if techniques().any(|one| one.latency.latency_transfers.is_some()) {
-        notes.push(
-            "Latency: the time from the moment when a transfer is prepared to its completion; of \
-             synchronous techniques, from call to return. 99 % and 99.9 % of the transfers take no longer \
-             than the times in these columns. A dash means fewer than 100 (99 %) or 1000 (99.9 %) \
-             transfers. The transfers were made apart from the timed samples."
-                .to_owned(),
-        );
     }
     let cells: Vec<&Cell> = results.cells.iter().collect();
     let short = cells_with_too_few_rounds(&cells);

@@ -37,15 +37,11 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             .to_owned(),
     );
     if let Some(coordination) = &results.coordination {
-        let p99 = coordination
-            .p99_ns
-            .map(|ns| format!(", and 1 % of the samples more than {}", words::time(ns)));
         notes.push(format!(
-            "Beside itself, each of {} samples took {} on rank 0 (median{}) to order it, to meet at the barrier and to \
+            "Beside itself, each of {} samples took {} on rank 0 (median) to order it, to meet at the barrier and to \
              exchange the times. None of that is in the times above.",
             words::grouped(coordination.samples),
-            words::time(coordination.median_ns),
-            p99.unwrap_or_default()
+            words::time(coordination.median_ns)
         ));
     }
     notes

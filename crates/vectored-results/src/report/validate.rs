@@ -4,8 +4,7 @@
 use vectored_report::sort;
 
 use crate::model::{
-    Cell, Experiments, Latency, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, RankFigures, Results,
-    WriterFigures,
+    Cell, Experiments, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, RankFigures, Results, WriterFigures,
 };
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
@@ -91,17 +90,10 @@ fn cell(cell: &Cell) -> Result<(), String> {
             self::ranks(figures, ranks)
                 .map_err(|why| format!("has figures of the ranks of {} {why}", technique.name))?;
         }
-        if let Some(counts) = &technique.zerocopy
-            && counts.copied > counts.sends
-        {
-            return Err("has more copied sends than sends".to_owned());
-        }
         if let Some(figures) = &technique.writers {
             self::writers(figures, writers)
                 .map_err(|why| format!("has figures of the writers of {} {why}", technique.name))?;
         }
-        latency(&technique.latency)
-            .map_err(|why| format!("has latencies of {} {why}", technique.name))?;
     }
     let rounds = cell.rounds as usize;
     let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
@@ -164,29 +156,6 @@ fn writers(figures: &WriterFigures, writers: u32) -> Result<(), String> {
     }
     if !is_positive(figures.records_per_s) || !is_positive(figures.bytes_per_s) {
         return Err("whose throughput is not a positive number".to_owned());
-    }
-    Ok(())
-}
-
-/// Quantiles ascend, and each is of enough transfers.
-fn latency(latency: &Latency) -> Result<(), String> {
-    let transfers = latency.latency_transfers.unwrap_or(0);
-    let mut below_ns = 0.0;
-    for (quantile, ns, least) in [
-        ("p50", latency.latency_p50_ns, 1),
-        ("p99", latency.latency_p99_ns, 100),
-        ("p999", latency.latency_p999_ns, 1000),
-    ] {
-        let Some(ns) = ns else { continue };
-        if !is_positive(ns) || ns < below_ns {
-            return Err(format!(
-                "whose {quantile} is not a number, or less than a lower one"
-            ));
-        }
-        if transfers < least {
-            return Err(format!("whose {quantile} is of {transfers} transfers"));
-        }
-        below_ns = ns;
     }
     Ok(())
 }

@@ -5,10 +5,9 @@ use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
 use vectored_results::model::{
     Cell, Conditions, Coordination, Crossover, DirectIo, Drain, LeftOut, OpenBecause, Rank,
     RankFigures, Results, SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict,
-    WriterFigures, ZerocopyCounts,
+    WriterFigures,
 };
 use vectored_results::report::measured;
-use vectored_results::stats::Latencies;
 
 /// The techniques for writing that are ranked by default.
 pub const WRITES: [TechniqueName; 3] = [
@@ -83,10 +82,8 @@ pub fn technique(
         floor_ratio_low: interval.map(|_| 0.98 * (1.0 + tax)),
         floor_ratio_high: interval.map(|_| 1.02 * (1.0 + tax)),
         samples_ns: vec![Some(1000.0), None],
-        latency: Default::default(),
         writers: None,
         ranks: None,
-        zerocopy: None,
     }
 }
 
@@ -294,10 +291,6 @@ pub fn with_every_field() -> Results {
     cell.conditions.queue_depth = 8;
     cell.conditions.writers = Some(2);
     cell.conditions.ranks = Some(2);
-    let mut latencies = Latencies::default();
-    latencies.add_many(1000, 990);
-    latencies.add_many(5000, 10);
-    cell.techniques[0].latency = latencies.summary();
     cell.techniques[0].writers = Some(WriterFigures {
         writer_median_ns: vec![100.0, 150.0],
         fairness: 0.9,
@@ -317,12 +310,6 @@ pub fn with_every_field() -> Results {
     all.coordination = Some(Coordination {
         samples: 1000,
         median_ns: 5e4,
-        p99_ns: Some(9e4),
-    });
-    let cell = &mut all.cells[0];
-    cell.techniques[1].zerocopy = Some(ZerocopyCounts {
-        sends: 9,
-        copied: 9,
     });
     all.cells[1].alignment = Some(DirectIo {
         memory_bytes: 4,

@@ -12,7 +12,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 pub use crate::sys::windows::reopen_unbuffered;
 
 use super::fd::{AsFd, BorrowedFd};
-use super::plain_calls::{Errno, OFlags};
+use super::plain_calls::OFlags;
 use crate::model::DirectoryInfo;
 use crate::platform::unsupported::lacks;
 use crate::sys::windows::{self, Volume};
@@ -121,9 +121,6 @@ pub fn fetched_bytes() -> io::Result<u64> {
 }
 
 /// `STATX_DIOALIGN` is a call of Linux.
-#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-pub(crate) fn direct_alignment(
-    _file: impl AsFd,
-) -> Result<Result<(u64, u64), &'static str>, Errno> {
-    Ok(Err("this system does not report it"))
+pub(crate) fn direct_alignment(_file: impl AsFd) -> Result<(u64, u64), String> {
+    Err("this system does not report it".to_owned())
 }

@@ -6,5 +6,4 @@ pub mod descriptors;
 pub mod fd;
 pub mod files;
 pub mod plain_calls;
-pub(crate) mod rings;
 pub mod times;

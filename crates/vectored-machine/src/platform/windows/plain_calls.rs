@@ -25,8 +25,6 @@ impl Errno {
     pub const AGAIN: Errno = Errno(10_035);
     /// `WSAEINTR`.
     pub const INTR: Errno = Errno(10_004);
-    /// `ERROR_CALL_NOT_IMPLEMENTED`.
-    pub const NOSYS: Errno = Errno(120);
     /// `ERROR_NOT_SUPPORTED`.
     pub const OPNOTSUPP: Errno = Errno(50);
     /// `ERROR_SEEK_ON_DEVICE`.

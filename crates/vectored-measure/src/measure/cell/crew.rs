@@ -218,7 +218,7 @@ fn write(writing: &mut Writing, turn: &Turn, target: &OwnedFd, gate: &Gate) -> i
         return Err(io::ErrorKind::Interrupted.into());
     }
     let ends = (target.as_fd(), target.as_fd());
-    let timing = writing.sample(turn, ends, Meter::whole(&clock))?;
+    let timing = writing.sample(turn, ends, Meter { clock: &clock })?;
     Ok(Span {
         began_ns: clock.began_ns.get().unwrap_or(0),
         ended_ns: clock.ended_ns.get(),

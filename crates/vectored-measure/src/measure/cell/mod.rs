@@ -5,7 +5,6 @@ pub(crate) mod copying;
 pub(crate) mod crew;
 pub(crate) mod first_call;
 mod gate;
-pub(crate) mod latencies;
 pub(crate) mod open_cell;
 pub(crate) mod reading;
 pub(crate) mod step;

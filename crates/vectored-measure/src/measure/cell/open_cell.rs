@@ -5,10 +5,8 @@ use std::io;
 use fastrand::Rng;
 use vectored_machine::Clock;
 use vectored_results::model::{CellSpec, SyncMode};
-use vectored_results::stats::Latencies;
 
 use crate::measure::cell::first_call::FirstCall;
-use crate::measure::cell::latencies::{TechniqueLatencies, depth_of};
 use crate::measure::cell::step::{Step, Turn};
 use crate::measure::sampler::cell_extras::CellExtras;
 use crate::measure::sampler::cold_pool::PoolMemory;
@@ -16,6 +14,7 @@ use crate::measure::sampler::interface::{Contender, MAX_CALLS, MeasureError, Tim
 use crate::measure::sampler::meter::{Meter, Timed};
 use crate::measure::sources::read_source::Source;
 use crate::measure::targets::{Batch, Mismatch, Sink};
+use crate::measure::techniques::depth_of;
 
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
@@ -49,8 +48,6 @@ pub(crate) struct OpenCell {
     pub call_bytes: u64,
     /// The untimed call before each sample.
     pub first: FirstCall,
-    /// Times of single transfers, if an asynchronous technique takes part.
-    pub latencies: Option<TechniqueLatencies>,
     /// Settings of the calls.
     pub timed: Timed,
     /// Directory and file system, for [`MeasureError::NotCold`].
@@ -119,7 +116,7 @@ impl OpenCell {
             source.begin(filled).map_err(Failed::Filling)?;
         }
         for fitting in 0..most {
-            match self.step_once(&turn, Meter::whole(clock)) {
+            match self.step_once(&turn, Meter { clock }) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(fitting),
                 Err(error) => return Err(Failed::Moving(error)),
@@ -149,7 +146,7 @@ impl OpenCell {
                 break;
             }
             let timed = Timed::calls(calls as u32);
-            self.batch((Contender::Floor, timed, 0), false, clock, None)?;
+            self.batch((Contender::Floor, timed, 0), false, clock)?;
         }
         Ok(())
     }
@@ -163,7 +160,7 @@ impl OpenCell {
                 let cannot = MeasureError::io(format!("cannot prepare {}", self.name));
                 sink.poison(batch).map_err(cannot)?;
             }
-            self.batch((contender, Timed::calls(1), 0), true, clock, None)?;
+            self.batch((contender, Timed::calls(1), 0), true, clock)?;
             let provable = self.sinks.iter().filter(|sink| sink.can_prove()).count() as u64;
             // Reads are compared in memory.
             let proved = if self.sinks.is_empty() { 1 } else { provable };
@@ -184,7 +181,7 @@ impl OpenCell {
         let proof = samples.is_multiple_of(PROOF_EVERY);
         *samples += 1;
         if self.first == FirstCall::Separate {
-            self.batch((contender, Timed::calls(1), 0), true, clock, None)?;
+            self.batch((contender, Timed::calls(1), 0), true, clock)?;
         }
         let timed = Timed {
             calls,
@@ -192,15 +189,8 @@ impl OpenCell {
             queue_depth: depth_of(contender, self.timed.queue_depth),
             ..self.timed
         };
-        let timing = self.batch((contender, timed, self.round), proof, clock, None)?;
+        let timing = self.batch((contender, timed, self.round), proof, clock)?;
         self.first = self.first.after(contender, timing, calls);
-        if let Some(mut all) = self.latencies.take() {
-            let latencies = all.due(contender, self.round);
-            if latencies.is_some() {
-                self.batch((contender, timed, self.round), false, clock, latencies)?;
-            }
-            self.latencies = Some(all);
-        }
         Ok(timing)
     }
 
@@ -222,10 +212,8 @@ impl OpenCell {
 
     /// What is known of the cell beside its samples, and the memory of its cold pool.
     pub fn close(self) -> (CellExtras, Option<PoolMemory>) {
-        let latencies = self.latencies.map(TechniqueLatencies::into_inner);
         let mut extras = CellExtras {
             proof_calls: self.proof_calls,
-            latencies: latencies.unwrap_or_default(),
             ..CellExtras::default()
         };
         let memory = self.step.close(&mut extras);
@@ -233,18 +221,16 @@ impl OpenCell {
     }
 
     /// Makes a batch and checks it, with each of its bytes compared if it is a `proof`: again if the page cache turns out not
-    /// to have been cold. With `latencies`, which get the time of each call, there is no other time.
+    /// to have been cold.
     fn batch(
         &mut self,
         batch: (Contender, Timed, u32),
         proof: bool,
         clock: &dyn Clock,
-        mut latencies: Option<&mut Latencies>,
     ) -> Result<Timing, MeasureError> {
         let mut tries = 1..MAX_TRIES;
         loop {
-            let latencies = latencies.as_deref_mut();
-            match self.attempt(batch, proof, Meter { clock, latencies }) {
+            match self.attempt(batch, proof, Meter { clock }) {
                 Err(Failed::Arriving(Mismatch::NotCold)) if tries.next().is_some() => {}
                 outcome => return outcome.map_err(|failed| self.explain(failed, batch.0)),
             }

@@ -6,7 +6,7 @@ use std::io;
 use crate::measure::cell::step::{Ends, Movers, Step, Turn, mover};
 use crate::measure::sampler::cell_extras::CellExtras;
 use crate::measure::sampler::cold_pool::PoolMemory;
-use crate::measure::sampler::interface::{Contender, Timing};
+use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::meter::Meter;
 use crate::measure::sampler::payload_supply::Supply;
 use crate::measure::techniques::write_mover::Mover;
@@ -38,14 +38,7 @@ impl Step for Writing {
         self.supply.lay_out();
     }
 
-    fn close(mut self: Box<Self>, extras: &mut CellExtras) -> Option<PoolMemory> {
-        for (contender, mover) in &mut self.movers {
-            if let (Contender::Technique(technique), Some(counts)) =
-                (*contender, mover.take_zerocopy())
-            {
-                extras.zerocopy.push((technique, counts));
-            }
-        }
+    fn close(self: Box<Self>, _extras: &mut CellExtras) -> Option<PoolMemory> {
         self.supply.into_memory()
     }
 }

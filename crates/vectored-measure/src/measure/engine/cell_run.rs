@@ -1,10 +1,10 @@
 //! The samples and the state of a cell during a run.
 
 use vectored_results::model::{
-    Cell, CellSpec, Drain, Experiment, Latency, Refused, Role, TechniqueName, TechniqueResult,
-    Verdict, Workload,
+    Cell, CellSpec, Drain, Experiment, Refused, Role, TechniqueName, TechniqueResult, Verdict,
+    Workload,
 };
-use vectored_results::stats::{Evidence, LOOKS, Latencies, MIN_ROUNDS, median, rank_figures};
+use vectored_results::stats::{Evidence, LOOKS, MIN_ROUNDS, median, rank_figures};
 
 use crate::measure::engine::balanced_order::BalancedOrder;
 use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
@@ -91,10 +91,8 @@ impl<'a> CellRun<'a> {
             floor_ratio_low: None,
             floor_ratio_high: None,
             samples_ns: Vec::new(),
-            latency: Latency::default(),
             writers: None,
             ranks: None,
-            zerocopy: None,
         };
         let workload = &spec.workload;
         let segment_bytes = workload.uniform_bytes();
@@ -374,11 +372,8 @@ impl<'a> CellRun<'a> {
         self.cell.proof_calls = extras.proof_calls;
         for technique in &mut self.cell.techniques {
             let name = technique.name;
-            let latencies = find(&extras.latencies, name);
-            technique.latency = latencies.map(Latencies::summary).unwrap_or_default();
             let writers = find(&extras.writers, name);
             technique.writers = writers.and_then(|samples| samples.figures(record_bytes));
-            technique.zerocopy = find(&extras.zerocopy, name).copied();
             let samples_ns: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
             technique.ranks = find(&extras.ranks, name)
                 .zip(median(&samples_ns))

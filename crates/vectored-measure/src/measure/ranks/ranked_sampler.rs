@@ -2,7 +2,7 @@
 
 use vectored_machine::Clock;
 use vectored_results::model::{CellSpec, Coordination, TechniqueName};
-use vectored_results::stats::Latencies;
+use vectored_results::stats::median;
 
 use crate::measure::ranks::group::{Group, give};
 use crate::measure::ranks::member::{Member, OpenCell};
@@ -15,8 +15,7 @@ use crate::measure::sampler::interface::{
 /// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at the
 /// same time; its time is the time of the slowest rank.
 ///
-/// A barrier precedes each sample, with its untimed first call. Latencies, and sends without a copy, come from
-/// rank 0.
+/// A barrier precedes each sample, with its untimed first call.
 ///
 /// All other ranks call [`follow`](crate::measure::follow) until this is dropped.
 pub struct RankedSampler<'a> {
@@ -24,7 +23,8 @@ pub struct RankedSampler<'a> {
     clock: &'a dyn Clock,
     hear: &'a dyn Fn(u64),
     cell: Option<OpenCell>,
-    coordination: Latencies,
+    /// The time of the coordination for each sample, in ns.
+    coordination: Vec<f64>,
 }
 
 impl<'a> RankedSampler<'a> {
@@ -49,17 +49,15 @@ impl<'a> RankedSampler<'a> {
             clock,
             hear,
             cell: None,
-            coordination: Latencies::default(),
+            coordination: Vec::new(),
         }
     }
 
     /// The time of the coordination for each sample. `None` without samples.
     pub fn coordination(&self) -> Option<Coordination> {
-        let summary = self.coordination.summary();
         Some(Coordination {
-            samples: summary.latency_transfers?,
-            median_ns: summary.latency_p50_ns?,
-            p99_ns: summary.latency_p99_ns,
+            samples: self.coordination.len() as u64,
+            median_ns: median(&self.coordination)?,
         })
     }
 }
@@ -116,7 +114,8 @@ impl Sampler for RankedSampler<'_> {
         let beside_ns = (moments_ns[1] - moments_ns[0]) + (moments_ns[3] - moments_ns[2]);
         // The wait for the slowest rank is part of the sample.
         let slower_ns = sampled.slowest.elapsed_ns - sampled.own.elapsed_ns;
-        self.coordination.add(beside_ns.saturating_sub(slower_ns));
+        let coordination_ns = beside_ns.saturating_sub(slower_ns);
+        self.coordination.push(coordination_ns as f64);
         Ok(sampled.slowest)
     }
 

@@ -1,7 +1,7 @@
 //! The figures of a cell beside the times of its samples.
 
-use vectored_results::model::{TechniqueName, ZerocopyCounts};
-use vectored_results::stats::{Latencies, RankSamples, WriterSamples};
+use vectored_results::model::TechniqueName;
+use vectored_results::stats::{RankSamples, WriterSamples};
 
 /// What happened in a cell since it was opened, beside the times of its samples. A technique that is not in a list has
 /// nothing of the kind.
@@ -9,12 +9,8 @@ use vectored_results::stats::{Latencies, RankSamples, WriterSamples};
 pub struct CellExtras {
     /// The calls whose every byte was compared as a proof.
     pub proof_calls: u64,
-    /// The times of single transfers.
-    pub latencies: Vec<(TechniqueName, Latencies)>,
     /// The samples of several writers.
     pub writers: Vec<(TechniqueName, WriterSamples)>,
-    /// The numbers of sends without a copy.
-    pub zerocopy: Vec<(TechniqueName, ZerocopyCounts)>,
     /// The samples of each rank of a cluster since the first round of the first visit.
     pub ranks: Vec<(TechniqueName, Vec<RankSamples>)>,
 }
@@ -23,16 +19,8 @@ impl CellExtras {
     /// Adds the figures of a later visit.
     pub(crate) fn merge(&mut self, later: CellExtras) {
         self.proof_calls += later.proof_calls;
-        for (technique, latencies) in later.latencies {
-            entry(&mut self.latencies, technique).merge(&latencies);
-        }
         for (technique, samples) in later.writers {
             entry(&mut self.writers, technique).merge(samples);
-        }
-        for (technique, counts) in later.zerocopy {
-            let sum = entry(&mut self.zerocopy, technique);
-            sum.sends += counts.sends;
-            sum.copied += counts.copied;
         }
         if !later.ranks.is_empty() {
             self.ranks = later.ranks;

@@ -6,13 +6,13 @@ use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::files::appends;
 use vectored_machine::platform::plain_calls::{Errno, SeekFrom, seek};
-use vectored_results::stats::Latencies;
 
 use crate::in_flight::{Event, ListError, Place};
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::meter::{Meter, Timed};
 
 /// A function that moves the lists of a batch, and passes on the events.
+#[cfg(windows)]
 pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
 
 /// The place of the next transfer of a descriptor: its position, if it has one.
@@ -35,28 +35,14 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
     Ok(())
 }
 
-impl Meter<'_> {
-    /// Measures the transfers of a batch. `transfer` moves [`Timed::all_calls`] lists and passes on the events. Returns no
-    /// times if each transfer is timed.
-    pub(crate) fn time_transfers(
-        self,
-        batch: Timed,
-        transfer: &mut Transfer<'_>,
-    ) -> io::Result<Timing> {
-        match self.latencies {
-            Some(latencies) => time_each_transfer(batch, self.clock, latencies, transfer),
-            None => time_full_queue(batch, self.clock, transfer),
-        }
-    }
-}
-
-/// Times a batch while its queue is full: see [`between_refills`]. At depth 1 the time starts when the first timed
-/// transfer begins.
-fn time_full_queue(
+/// Times the transfers of a batch while their queue is full: see [`between_refills`]. `transfer` moves [`Timed::all_calls`] lists
+/// and passes on the events. At depth 1 the time starts when the first timed transfer begins.
+pub(crate) fn time_full_queue(
     batch: Timed,
-    clock: &dyn Clock,
+    meter: Meter<'_>,
     transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
 ) -> io::Result<Timing> {
+    let clock = meter.clock;
     if batch.queue_depth > 1 {
         return between_refills(batch, clock, transfer);
     }
@@ -126,27 +112,6 @@ fn between_refills(
     })
 }
 
-/// Adds the latency of each timed transfer to `latencies`: the time from the moment when it is prepared, before
-/// its array is filled and its batch is submitted, to its completion.
-fn time_each_transfer(
-    batch: Timed,
-    clock: &dyn Clock,
-    latencies: &mut Latencies,
-    transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
-) -> io::Result<Timing> {
-    let timed = batch.calls_before()..batch.calls_before() + batch.calls;
-    let timed = u64::from(timed.start)..u64::from(timed.end);
-    let mut began_ns = vec![0; batch.all_calls() as usize];
-    transfer(&mut |event| match event {
-        Event::Began(number) => began_ns[number as usize] = clock.now_ns(),
-        Event::Ended(number) if timed.contains(&number) => {
-            latencies.add(clock.now_ns() - began_ns[number as usize]);
-        }
-        Event::Ended(_) => {}
-    })?;
-    Ok(Timing::default())
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
@@ -207,25 +172,8 @@ mod tests {
             let clock = FakeClock::default();
             let timed = batch(calls, depth);
             let device = device(clock.clone(), timed.all_calls(), depth, (gap_ns, burst as usize));
-            let timing = time_full_queue(timed, &clock, device).unwrap();
+            let timing = time_full_queue(timed, Meter { clock: &clock }, device).unwrap();
             prop_assert_eq!(timing.elapsed_ns, u64::from(calls) * gap_ns);
-        }
-
-        /// By Little's law a transfer in a full queue takes `depth` gaps.
-        #[test]
-        fn latencies_are_those_of_the_timed_transfers(
-            depth in 1_u32..70,
-            calls in 1_u32..200,
-            gap_ns in 1_u64..1000,
-        ) {
-            let clock = FakeClock::default();
-            let timed = batch(calls, depth);
-            let device = device(clock.clone(), timed.all_calls(), depth, (gap_ns, 1));
-            let mut latencies = Latencies::default();
-            time_each_transfer(timed, &clock, &mut latencies, device).unwrap();
-            let mut expected = Latencies::default();
-            expected.add_many(u64::from(depth) * gap_ns, calls.into());
-            prop_assert_eq!(latencies, expected);
         }
     }
 
@@ -238,7 +186,7 @@ mod tests {
         };
         assert_eq!(timed.all_calls(), 3);
         let device = device(clock.clone(), 3, 1, (10, 1));
-        let timing = time_full_queue(timed, &clock, device).unwrap();
+        let timing = time_full_queue(timed, Meter { clock: &clock }, device).unwrap();
         assert_eq!(timing.elapsed_ns, 30);
     }
 }

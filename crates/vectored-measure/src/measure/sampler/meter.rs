@@ -6,31 +6,18 @@ use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls;
 use vectored_results::model::IovecSetup;
-use vectored_results::stats::Latencies;
 
 use crate::measure::sampler::interface::Timing;
 
-/// Measures the calls of a batch: their time as a whole, or the time of each call.
+/// Measures the calls of a batch.
+#[derive(Clone, Copy)]
 pub struct Meter<'a> {
     /// The clock.
     pub clock: &'a dyn Clock,
-    /// The times of the timed calls are added here: from call to return, or from the moment when a transfer is
-    /// prepared to its completion. The clock is then read twice for each call, so the batch is no sample of
-    /// throughput. `None` if the batch is timed as a whole.
-    pub latencies: Option<&'a mut Latencies>,
 }
 
-impl<'a> Meter<'a> {
-    /// Times the batch as a whole.
-    pub fn whole(clock: &'a dyn Clock) -> Self {
-        Meter {
-            clock,
-            latencies: None,
-        }
-    }
-
+impl Meter<'_> {
     /// Makes the calls of a batch. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
-    /// Returns no times if each call is timed.
     #[inline(always)]
     pub fn time(
         self,
@@ -38,46 +25,27 @@ impl<'a> Meter<'a> {
         batch: Timed,
         call: impl FnMut() -> io::Result<()>,
     ) -> io::Result<Timing> {
-        match self.latencies {
-            None if !batch.fsync => time(batch, self.clock, call),
-            latencies => time_otherwise(fd, batch, self.clock, latencies, Box::new(call)),
+        if batch.fsync {
+            // `call` is moved there: so its state stays in registers in the loop of samples.
+            time_synced(fd, batch, self.clock, Box::new(call))
+        } else {
+            time(batch, self.clock, call)
         }
     }
 }
 
-/// Times each call by itself, or calls that end with `fsync`. `call` is moved here: so its state stays in registers in the
-/// loop of samples.
-fn time_otherwise(
+/// Times calls that end with `fsync`.
+fn time_synced(
     fd: BorrowedFd<'_>,
     batch: Timed,
     clock: &dyn Clock,
-    latencies: Option<&mut Latencies>,
     mut call: Box<dyn FnMut() -> io::Result<()> + '_>,
 ) -> io::Result<Timing> {
-    let Some(latencies) = latencies else {
-        return time(batch, clock, synced(fd, call));
-    };
-    for number in 0..batch.all_calls() {
-        let began_ns = clock.now_ns();
-        call()?;
-        let ended_ns = clock.now_ns();
-        if number >= batch.calls_before() {
-            latencies.add(ended_ns - began_ns);
-        }
-    }
-    Ok(Timing::default())
-}
-
-/// Combines a call with a following `fsync`. Both are timed.
-fn synced(
-    fd: BorrowedFd<'_>,
-    mut call: impl FnMut() -> io::Result<()>,
-) -> impl FnMut() -> io::Result<()> {
-    move || {
+    time(batch, clock, || {
         call()?;
         plain_calls::retry_on_intr(|| plain_calls::fsync(fd))?;
         Ok(())
-    }
+    })
 }
 
 /// The timing loop of every sample.
@@ -192,7 +160,7 @@ mod tests {
                 untimed_first,
                 ..Timed::calls(2)
             };
-            let timing = Meter::whole(&clock).time(null.as_fd(), timed, || {
+            let timing = Meter { clock: &clock }.time(null.as_fd(), timed, || {
                 clock.note("call");
                 Ok(())
             });

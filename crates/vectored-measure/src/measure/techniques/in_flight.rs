@@ -6,7 +6,7 @@ use std::io;
 use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::in_flight::{Event, ListQueue, ReadList};
-use crate::measure::sampler::full_queue::{next_place, set_position_after};
+use crate::measure::sampler::full_queue::{next_place, set_position_after, time_full_queue};
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::lists::Lists;
 use crate::measure::sampler::meter::{Meter, Timed};
@@ -75,7 +75,7 @@ impl<Q: ListQueue> Mover for AsynchronousWrite<Q> {
         let count = u64::from(batch.all_calls());
         let mut turns = lists.in_turn();
         let mut next = |_| turns.next();
-        let timing = meter.time_transfers(batch, &mut |on_event| {
+        let timing = time_full_queue(batch, meter, |on_event| {
             queue.write(fd, place, count, &mut next, on_event)
         })?;
         set_position_after(fd, place, count * self.call_bytes)?;
@@ -121,7 +121,7 @@ impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
         let place = next_place(fd)?;
         let count = u64::from(batch.all_calls());
         let mut holders = Holders::new(lists.len(), batch.all_calls());
-        let timing = meter.time_transfers(batch, &mut |on_event| {
+        let timing = time_full_queue(batch, meter, |on_event| {
             let lists: Vec<ReadList<'_, '_>> = lists.iter_mut().map(Vec::as_mut_slice).collect();
             queue.read(fd, place, count, lists, &mut |event| {
                 holders.note(event);

@@ -32,8 +32,6 @@ mod readv;
 mod scattering;
 #[cfg(unix)]
 mod send_more;
-#[cfg(unix)]
-mod send_zerocopy;
 #[cfg(target_os = "linux")]
 mod sendfile;
 #[cfg(target_os = "linux")]
@@ -72,8 +70,6 @@ pub const TECHNIQUES: &[&Technique] = &[
     #[cfg(unix)]
     &send_more::SEND_MORE,
     #[cfg(unix)]
-    &send_zerocopy::SEND_ZEROCOPY,
-    #[cfg(unix)]
     &stdio::STDIO,
     &read_each::READ_EACH,
     &read_then_split::READ_THEN_SPLIT,
@@ -103,7 +99,7 @@ pub const TECHNIQUES: &[&Technique] = &[
 ];
 
 /// The techniques of some systems, each with what the other systems lack for it.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     (
         "copy-file-range",
         "copy_file_range(2) is measured on Linux only",
@@ -117,7 +113,6 @@ const ELSEWHERE: [(&str, &str); 12] = [
     ("mmap-write", "mmap(2) is measured on Unix only"),
     ("pwritev2", "Windows has no pwritev2(2)"),
     ("send-more", "Windows has no MSG_MORE of send(2)"),
-    ("send-zerocopy", "Windows has no MSG_ZEROCOPY of sendmsg(2)"),
     ("sendfile", "sendfile(2) is measured on Linux only"),
     ("splice", "only Linux has splice(2)"),
     (
@@ -145,6 +140,14 @@ pub fn techniques(operation: Operation, usual: bool) -> Vec<TechniqueName> {
     let of_it = TECHNIQUES.iter().filter(|one| one.moves(operation));
     let of_it = of_it.filter(|one| one.usual == usual);
     of_it.map(|one| one.name).collect()
+}
+
+/// Transfers in flight: only asynchronous techniques have more than one.
+pub(crate) fn depth_of(contender: Contender, queue_depth: u32) -> u32 {
+    match contender {
+        Contender::Technique(name) if is_in_flight(name) => queue_depth,
+        _ => 1,
+    }
 }
 
 /// Whether a technique keeps several transfers in flight. One that is not listed does not.

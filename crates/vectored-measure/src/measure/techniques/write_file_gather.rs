@@ -7,7 +7,9 @@ use vectored_results::model::{Cache, Conditions, SyncMode};
 
 use crate::in_flight::Place;
 use crate::in_flight::pages::PageQueue;
-use crate::measure::sampler::full_queue::{Transfer, next_place, set_position_after};
+use crate::measure::sampler::full_queue::{
+    Transfer, next_place, set_position_after, time_full_queue,
+};
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::lists::Lists;
 use crate::measure::sampler::meter::{Meter, Timed};
@@ -95,6 +97,8 @@ impl Mover for WriteFileGather {
         meter: Meter<'_>,
     ) -> io::Result<Timing> {
         let shape = (batch.all_calls().into(), batch.queue_depth);
-        self.batch(fd, shape, |transfer| meter.time_transfers(batch, transfer))
+        self.batch(fd, shape, |transfer| {
+            time_full_queue(batch, meter, transfer)
+        })
     }
 }

@@ -3,7 +3,6 @@
 use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_results::model::ZerocopyCounts;
 
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::lists::Lists;
@@ -41,10 +40,5 @@ pub trait Mover {
         // the call inside it is dispatched statically.
         let mut turns = lists.in_turn();
         meter.time(fd, batch, move || self.call(fd, turns.next()))
-    }
-
-    /// Hands over the numbers of sends without a copy since the last call. `None` for other techniques.
-    fn take_zerocopy(&mut self) -> Option<ZerocopyCounts> {
-        None
     }
 }

@@ -9,7 +9,6 @@ mod costs;
 mod crossings;
 mod environment;
 mod figures;
-mod latencies;
 mod maps;
 mod notes;
 mod rates;
@@ -66,7 +65,6 @@ pub fn document(results: &Results) -> Document {
     let mut parts = vec![run(results)];
     parts.extend(groups.iter().map(|group| section(group, results)));
     parts.extend(costs::section(results));
-    parts.extend(latencies::sections(results));
     parts.extend(writers_and_ranks::sections(results));
     parts.push(environment::section(results));
     parts.push(Section {

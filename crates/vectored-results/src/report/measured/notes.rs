@@ -1,7 +1,7 @@
 //! The legend of a run: notes on figures, verdicts, conditions, noise and omissions.
 
 use vectored_report::sort;
-use vectored_report::words::{bytes as bytes_in_words, count, grouped, percent};
+use vectored_report::words::{bytes as bytes_in_words, count, percent};
 
 use crate::model::{
     Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
@@ -62,7 +62,6 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     });
     let promises = promises.filter(|_| operation(results) == Operation::Copy);
     notes.extend(promises.map(|(name, promise)| format!("{name}: {promise}")));
-    notes.extend(sends_without_copy(results));
     notes.extend(alignments(results));
     let unranked: Vec<&str> = columns(results)
         .into_iter()
@@ -243,42 +242,6 @@ fn tcp_buffers(results: &Results) -> Option<String> {
         bytes_in_words(host.tcp_send_buffer_bytes?),
         bytes_in_words(host.tcp_receive_buffer_bytes?)
     ))
-}
-
-/// Whether a technique that sends without a copy did so.
-fn sends_without_copy(results: &Results) -> Vec<String> {
-    let note = |(target, place): (Target, &str)| {
-        let cells = results.cells.iter();
-        let cells = cells.filter(|cell| cell.conditions.target == target);
-        let (mut sends, mut copied) = (0, 0);
-        for technique in cells.flat_map(|cell| &cell.techniques) {
-            let counts = technique.zerocopy.unwrap_or_default();
-            sends += counts.sends;
-            copied += counts.copied;
-        }
-        let all = grouped(sends);
-        let outcome = match copied {
-            _ if sends == 0 => return None,
-            0 => format!("the kernel copied the bytes of none of {all} sends"),
-            copied if copied == sends => format!(
-                "the kernel copied the bytes of all {all} sends after all, so its figures are those of a copy with \
-                 notifications"
-            ),
-            copied => format!(
-                "the kernel copied the bytes of {} of {all} sends after all",
-                grouped(copied)
-            ),
-        };
-        Some(format!(
-            "send-zerocopy on {place}: {outcome}. Notifications are taken in each call; those that are missing after \
-             the last one are waited for outside of the timed region."
-        ))
-    };
-    let places = [
-        (Target::Tcp, "tcp (the loopback device always copies)"),
-        (Target::Remote, "remote"),
-    ];
-    places.into_iter().filter_map(note).collect()
 }
 
 fn alignments(results: &Results) -> Vec<String> {
