@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::panic::resume_unwind;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, scope};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -23,7 +24,10 @@ use crate::terminal::status_line::StatusLine;
 /// Time after which the wait for processes that the command left running is announced.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
-type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
+type Follow<'f> = &'f mut (dyn FnMut(&Event<'_>) + Send);
+
+/// A tenth of the CPU time of a program that competes for the same CPU.
+const NICENESS: i32 = 10;
 
 /// The line that shows how fast calls come.
 struct Rate {
@@ -70,18 +74,33 @@ pub fn watch(
     follow: Follow<'_>,
 ) -> Result<Seen, Failure> {
     let interrupt = Interrupt::watch()?;
-    let mut watch = Watch::start(target, follow).map_err(refused)?;
-    let end = time.and_then(|time| Instant::now().checked_add(time));
-    let mut rate = Rate::new(notes);
-    loop {
-        let seen = watch.next(follow);
-        let is_over = seen.is_over || end.is_some_and(|end| end <= Instant::now());
-        if is_over || interrupt.flag().load(Ordering::Relaxed) {
-            break;
+    giving_way(|| {
+        let mut watch = Watch::start(target, follow).map_err(refused)?;
+        let end = time.and_then(|time| Instant::now().checked_add(time));
+        let mut rate = Rate::new(notes);
+        loop {
+            let seen = watch.next(follow);
+            let is_over = seen.is_over || end.is_some_and(|end| end <= Instant::now());
+            if is_over || interrupt.flag().load(Ordering::Relaxed) {
+                break;
+            }
+            rate.show(&seen);
         }
-        rate.show(&seen);
-    }
-    Ok(watch.finish(follow))
+        Ok(watch.finish(follow))
+    })
+}
+
+/// Works in a thread that gives way to the programs that are watched, when they need all CPUs.
+fn giving_way<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+    scope(|scope| {
+        let thread = Builder::new().spawn_scoped(scope, || {
+            // On Linux the calling thread alone, with the threads that it starts.
+            rustix::process::nice(NICENESS).context("cannot lower the priority of a thread")?;
+            work()
+        });
+        let thread = thread.context("cannot start the thread that watches")?;
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 /// Runs a command and watches it. Returns how it ended, and whether the wait for its processes was stopped.
@@ -95,18 +114,20 @@ pub fn run(
     command.args(&words[1..]);
     let held = Held::start(command).map_err(refused)?;
     let number = held.number();
-    let watch = Watch::start(&Target::Command(&held), follow).map_err(refused)?;
-    signals.enter(Stage::Command, number);
-    // It is waited for by its number.
-    held.go().map_err(refused)?;
-    let at_end = signals.clone();
-    let waiter = Builder::new().spawn(move || {
-        let outcome = wait_for(number);
-        at_end.enter(Stage::LeftBehind, 0);
-        outcome.map(|(status, _)| status)
-    });
-    let waiter = waiter.context("cannot start the thread that waits for the command")?;
-    follow_until_over(watch, waiter, signals, notes, follow)
+    giving_way(move || {
+        let watch = Watch::start(&Target::Command(&held), follow).map_err(refused)?;
+        signals.enter(Stage::Command, number);
+        // It is waited for by its number.
+        held.go().map_err(refused)?;
+        let at_end = signals.clone();
+        let waiter = Builder::new().spawn(move || {
+            let outcome = wait_for(number);
+            at_end.enter(Stage::LeftBehind, 0);
+            outcome.map(|(status, _)| status)
+        });
+        let waiter = waiter.context("cannot start the thread that waits for the command")?;
+        follow_until_over(watch, waiter, signals, notes, follow)
+    })
 }
 
 fn follow_until_over(

@@ -64,7 +64,14 @@ struct ns_common { u32 inum; } RELOCATED;
 struct pid_namespace { struct ns_common ns; } RELOCATED;
 struct upid { int nr; struct pid_namespace *ns; } RELOCATED;
 struct pid { u32 level; struct upid numbers[1]; } RELOCATED;
-struct files_struct;
+struct inode { unsigned long i_ino; } RELOCATED;
+struct file { struct inode *f_inode; void *private_data; } RELOCATED;
+struct fdtable { u32 max_fds; struct file **fd; } RELOCATED;
+struct files_struct { struct fdtable *fdt; } RELOCATED;
+struct in6_addr { u8 unused[16]; };
+struct sock_common { u32 skc_daddr, skc_rcv_saddr; u16 skc_dport, skc_num, skc_family; struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; } RELOCATED;
+struct sock { struct sock_common __sk_common; } RELOCATED;
+struct socket { short type; struct sock *sk; } RELOCATED;
 typedef struct { int counter; } atomic_t;
 struct signal_struct { atomic_t live; u32 flags; } RELOCATED;
 struct mm_struct { u64 start_code; } RELOCATED;
@@ -81,8 +88,6 @@ struct task_struct {
 } RELOCATED;
 /* Before Linux 5.14. */
 struct task_struct___5_13 { long state; } RELOCATED;
-struct inode { unsigned long i_ino; } RELOCATED;
-struct file { struct inode *f_inode; } RELOCATED;
 struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
 
 /* The numbers below are repeated in src/record.rs and src/calls.rs. */
@@ -90,7 +95,7 @@ enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP, HELD };
 /* What a call needs beyond its first four arguments. DROP: it can neither move bytes nor be a barrier. */
 enum class {
 	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, IOV, IOV2, MESSAGE, MESSAGES, SENDTO, INTS0, INTS3,
-	SPLICE, MMAP, ADDRESS1, INFO2, OPEN_HOW, RING, STAT_FD, STAT_PATH, STAT_AT, STATX, CONTROL_FIFTH,
+	SPLICE, MMAP, SOCKET0, INFO2, OPEN_HOW, RING, STAT_FD, STAT_PATH, STAT_AT, STATX, SOCKET_RESULT,
 };
 struct record { u64 end_ns; u32 waited_us, thread, process; u16 number, what; s64 result; int a0; u32 stack; u64 a1, a2, a3; };
 struct slot { u64 words[8]; };
@@ -369,6 +374,36 @@ INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs, bool is_deep)
 	return n + 1;
 }
 
+/* Both ends of a socket, as user space reads them, and its inode. */
+struct ends { u16 family, type, port, peer_port; u64 address[2], peer[2], inode, unused[2]; };
+
+/* Adds the ends of the socket of a descriptor that was accepted or connected, or is about to be. Returns the slots used. */
+INLINE u32 ends(u64 next, u32 fd, s64 result)
+{
+	struct ends *to = (void *)slot_at(next);
+	if (!to || (result < 0 && result != -115 /* EINPROGRESS */)) return 0;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct files_struct *files = PEEK(task, files);
+	struct fdtable *table = PEEK(files, fdt);
+	if (fd >= PEEK(table, max_fds)) return 0;
+	struct file **at = PEEK(table, fd) + fd, *file = 0;
+	bpf_probe_read_kernel(&file, sizeof file, at);
+	struct socket *socket = PEEK(file, private_data);
+	struct sock *sock = PEEK(socket, sk);
+	struct inode *inode = PEEK(file, f_inode);
+	struct sock_common *common = &sock->__sk_common;
+	*to = (struct ends){ .family = PEEK(common, skc_family), .type = PEEK(socket, type), .inode = PEEK(inode, i_ino) };
+	u16 peer_port = PEEK(common, skc_dport);
+	to->port = PEEK(common, skc_num);
+	to->peer_port = peer_port << 8 | peer_port >> 8;
+	if (to->family == 2) { to->address[0] = PEEK(common, skc_rcv_saddr); to->peer[0] = PEEK(common, skc_daddr); }
+	else if (to->family == 10 && __builtin_preserve_field_info(common->skc_v6_daddr, 2)) {
+		bpf_probe_read_kernel(to->address, sizeof to->address, &common->skc_v6_rcv_saddr);
+		bpf_probe_read_kernel(to->peer, sizeof to->peer, &common->skc_v6_daddr);
+	}
+	return 1;
+}
+
 /* Adds what the call needs beyond its first four arguments, and returns the slots after the record. */
 INLINE u32 extend(struct record *r, u64 next, u8 class, struct pt_regs *regs)
 {
@@ -400,7 +435,8 @@ INLINE u32 extend(struct record *r, u64 next, u8 class, struct pt_regs *regs)
 	case INTS3: bpf_probe_read_user(&r->a3, 8, (void *)a3); break;
 	case SPLICE: r->a1 = ARGUMENT(regs, 4); break;
 	case MMAP: r->a0 = ARGUMENT(regs, 4); r->a1 = ARGUMENT(regs, 5); break;
-	case ADDRESS1: list = a1; list_bytes = 28; break;
+	case SOCKET0: return ends(next, a0, r->result);
+	case SOCKET_RESULT: return ends(next, r->result, r->result);
 	case INFO2: bpf_probe_read_user(&r->a1, 4, (void *)(a2 + 16)); break;
 	case RING: bpf_probe_read_user(&r->a1, 4, (void *)(a1 + 8)); break;
 	}

@@ -47,7 +47,7 @@ pub(crate) enum Class {
     Ints3,
     Splice,
     Map,
-    Address1,
+    Socket0,
     Info2,
     OpenHow,
     Ring,
@@ -55,6 +55,7 @@ pub(crate) enum Class {
     StatOfPath,
     StatAt,
     Statx,
+    SocketResult,
 }
 
 /// Calls that can neither move bytes nor be a barrier: those that `vectored advise` leaves out of strace's logs; and those
@@ -96,7 +97,8 @@ pub(crate) fn class_of(name: &str) -> Class {
         "socketpair" | "setsockopt" => Class::Ints3,
         "splice" | "copy_file_range" => Class::Splice,
         "mmap" => Class::Map,
-        "connect" => Class::Address1,
+        "connect" => Class::Socket0,
+        "accept" | "accept4" => Class::SocketResult,
         "waitid" => Class::Info2,
         "io_uring_setup" => Class::Ring,
         "fstat" => Class::Stat,

@@ -35,8 +35,8 @@ const SLACK_NS: u64 = 2_000_000;
 /// Time after which a run that is still open is sent by a switch on its CPU.
 const STALE_NS: u64 = 20_000_000;
 
-/// Time between two passes.
-const NAP: Duration = Duration::from_millis(4);
+/// Time between two passes. The more comes at once, the less a record costs.
+const NAP: Duration = Duration::from_millis(20);
 
 /// Bytes that may wait for the analysis. With more the rings fill, and then calls are lost.
 const QUEUED_MAX: usize = 256 << 20;

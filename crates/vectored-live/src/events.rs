@@ -9,14 +9,12 @@ use vectored_strace::event::{Action, Direction, Event, Transfer};
 use crate::action::{Call, fd, lengths};
 use crate::calls::{Class, class_of, name_of};
 use crate::open_before;
+use crate::socket_names::socket_name;
 use crate::record::{Kind, Record, Run, Sample, Slot, texts};
 use crate::sites::Sites;
 
 /// Sites of calls that are remembered. More are forgotten at once.
 const SITES_MAX: usize = 1 << 16;
-
-/// Sockets whose names are looked for.
-const SOCKETS_MAX: u32 = 1000;
 
 /// Lengths from here on are alike for [`Alike`].
 const LENGTH_MAX: i64 = 4096;
@@ -43,8 +41,6 @@ pub(crate) struct Events {
     delays_ns: FxHashMap<u32, u64>,
     segments: Vec<u64>,
     classes: Vec<Class>,
-    /// Names of sockets that are still looked for.
-    socket_names: u32,
     /// Calls that were recorded.
     pub(crate) calls: u64,
     /// Calls for whose records the rings had no room.
@@ -66,7 +62,6 @@ impl Events {
             delays_ns: FxHashMap::default(),
             segments: Vec::new(),
             classes: (0..512).map(|number| class_of(name_of(number))).collect(),
-            socket_names: SOCKETS_MAX,
             calls: 0,
             lost: 0,
             cpu_ns: 0,
@@ -175,20 +170,13 @@ impl Events {
         self.last_sites.get(&alike).cloned().flatten()
     }
 
-    /// What a socket leads to, as strace shows it, if it is still there. The tables of the kernel are long, so it is asked for the first
-    /// sockets alone.
-    fn socket_name(&mut self, process: u32, number: i64) -> Option<Vec<u8>> {
-        self.socket_names = self.socket_names.checked_sub(1)?;
-        open_before::socket_name(process, number)
-    }
-
     fn call(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
         self.calls += 1;
         let name = name_of(record.number);
         let class = self.classes[usize::from(record.number) % self.classes.len()];
         let data_slots = match class {
             Class::Stat | Class::StatOfPath | Class::StatAt | Class::Statx => 1,
-            Class::List | Class::ListWithFlags | Class::Message | Class::Messages | Class::Address1 => slots.len() - 1,
+            Class::List | Class::ListWithFlags | Class::Message | Class::Messages | Class::Socket0 | Class::SocketResult => slots.len() - 1,
             _ => 0,
         };
         let (data, text) = slots[1..].split_at(data_slots.min(slots.len() - 1));
@@ -206,17 +194,14 @@ impl Events {
             self.sites.open(record.process, record.result as i32, path);
         }
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
-        // Only what leads there tells which two ends of TCP belong together.
-        let is_new_socket = class == Class::Address1 || name.starts_with("accept") && record.result >= 0;
-        let number = if class == Class::Address1 { record.a0.into() } else { record.result };
-        let text = if is_new_socket { self.socket_name(record.process, number) } else { None };
+        let ends = matches!(class, Class::Socket0 | Class::SocketResult).then(|| data.first().and_then(socket_name)).flatten();
         let call = Call { name, record, data, texts: &texts, segments: &self.segments };
         if let Some(mut action) = call.action() {
             if let Action::Connect { descriptor }
             | Action::Other { descriptor: Some(descriptor) }
             | Action::Socket { descriptor, .. } = &mut action
             {
-                descriptor.leads_to = text.as_deref();
+                descriptor.leads_to = ends.as_deref();
             }
             let mut event = event(name.as_bytes(), action, record);
             event.site = site.as_deref();

@@ -21,6 +21,6 @@ macro_rules! here {
     };
 }
 
-here!(action calls drain events open_before order record sites sys watch; elsewhere; Held Watch);
+here!(action calls drain events open_before order record sites socket_names sys watch; elsewhere; Held Watch);
 pub use refusal::Refusal;
 pub use seen::{Seen, Target};

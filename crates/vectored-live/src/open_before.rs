@@ -1,6 +1,5 @@
 //! What was open before the watch began: from `/proc`.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -12,6 +11,7 @@ use vectored_strace::event::{Action, Descriptor, Event, Named, OpenFlags};
 
 use crate::action::open_flags;
 use crate::record::escaped;
+use crate::socket_names::sockets_of;
 
 /// The threads of a process.
 pub(crate) fn threads_of(process: u32) -> Vec<u32> {
@@ -114,65 +114,4 @@ fn open_of(process: u32) -> io::Result<Vec<Open>> {
         });
     }
     Ok(all)
-}
-
-/// What a socket leads to.
-pub(crate) fn socket_name(process: u32, number: i64) -> Option<Vec<u8>> {
-    let target = fs::read_link(format!("/proc/{process}/fd/{number}")).ok()?;
-    sockets_of(process).remove(target.as_os_str().as_bytes())
-}
-
-/// Sockets as strace shows them with -yy, by `socket:[inode]`.
-pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
-    let mut all = HashMap::new();
-    let table = |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}")).unwrap_or_default();
-    for (name, kind) in [("tcp", "TCP"), ("tcp6", "TCPv6"), ("udp", "UDP"), ("udp6", "UDPv6")] {
-        for line in table(name).lines().skip(1) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let [_, local, peer, state, _, _, _, _, _, inode, ..] = words[..] else { continue };
-            let (Some(local), Some(peer)) = (address(local), address(peer)) else { continue };
-            // A socket that listens has no peer.
-            let text = if state == "0A" { format!("{kind}:[{local}]") } else { format!("{kind}:[{local}->{peer}]") };
-            all.insert(format!("socket:[{inode}]").into_bytes(), text.into_bytes());
-        }
-    }
-    for line in table("unix").lines().skip(1) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, _, _, _, kind, _, inode, ..] = words[..] else { continue };
-        let name = match kind {
-            "0001" => "UNIX-STREAM",
-            "0002" => "UNIX-DGRAM",
-            _ => "UNIX-SEQPACKET",
-        };
-        all.insert(format!("socket:[{inode}]").into_bytes(), format!("{name}:[{inode}]").into_bytes());
-    }
-    all
-}
-
-/// `0100007F:1F90`, or 32 digits before the colon: groups of four bytes in the order of the machine.
-fn address(text: &str) -> Option<String> {
-    let (host, port) = text.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
-    let words = host.as_bytes().chunks(8).map(|word| u32::from_str_radix(str::from_utf8(word).ok()?, 16).ok());
-    let bytes: Vec<u8> = words.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_le_bytes).collect();
-    let v4 = <[u8; 4]>::try_from(&bytes[..]).ok();
-    let v6 = <[u8; 16]>::try_from(&bytes[..]).ok();
-    match (v4, v6) {
-        (Some(host), _) => Some(format!("{}:{port}", std::net::Ipv4Addr::from(host))),
-        (_, Some(host)) => Some(format!("[{}]:{port}", std::net::Ipv6Addr::from(host))),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_of_the_kernels_tables_are_read() {
-        assert_eq!(address("0100007F:1F90").unwrap(), "127.0.0.1:8080");
-        assert_eq!(address("00000000000000000000000001000000:0050").unwrap(), "[::1]:80");
-        assert_eq!(address("0100007F"), None);
-        assert_eq!(address("xyz:12"), None);
-    }
 }

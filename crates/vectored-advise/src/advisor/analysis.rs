@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::findings::tallies::{Tallies, fold_sites};
 use crate::advisor::options::Options;
 use crate::advisor::runs::call_effects::ClassCache;
 use crate::advisor::tracker::Tracker;
@@ -44,6 +44,7 @@ impl Analysis {
         // Each log by itself, as on another process, so that the sum does not depend on where a log was read.
         let mut of_log = Tallies::default();
         tracker.close(&self.options, &mut of_log);
+        fold_sites(&mut of_log);
         self.tallies.add(of_log);
     }
 

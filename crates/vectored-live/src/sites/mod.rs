@@ -110,11 +110,15 @@ impl Sites {
             found = self.frames(process, sample);
         }
         let (frames, _) = found?;
+        if self.python.module(process).is_some_and(|python| frames.iter().any(|frame| Rc::ptr_eq(&frame.module, python))) {
+            // It was taken before the kernel knew where frames of Python are.
+            return None;
+        }
         let stack: Stack = frames.iter().map(|frame| (Rc::as_ptr(&frame.module) as usize, frame.end)).collect();
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        let site = self.symbols.site(self.programs.get(&process)?, &frames, self.python.module(process)).map(|site| Rc::from(site.into_bytes()));
+        let site = self.symbols.site(self.programs.get(&process)?, &frames).map(|site| Rc::from(site.into_bytes()));
         if self.stacks.len() >= STACKS_MAX {
             self.stacks.clear();
         }

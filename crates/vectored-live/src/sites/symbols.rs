@@ -36,12 +36,9 @@ impl Symbols {
         Symbols { symbolizer: Symbolizer::builder().enable_auto_reload(false).enable_demangling(false).build() }
     }
 
-    /// The innermost function outside the C library and the runtime of the language. What an interpreter calls is unknown.
-    pub(crate) fn site(&self, program: &Program, frames: &[Frame], interpreter: Option<&Rc<Module>>) -> Option<String> {
+    /// The innermost function outside the C library and the runtime of the language.
+    pub(crate) fn site(&self, program: &Program, frames: &[Frame]) -> Option<String> {
         for frame in frames.iter().filter(|frame| frame.module.owner != Owner::Runtime) {
-            if interpreter.is_some_and(|interpreter| Rc::ptr_eq(interpreter, &frame.module)) {
-                return None;
-            }
             let places = self.places(&frame.module, frame.address());
             if places.is_empty() && frame.module.owner != Owner::Other {
                 // It may be in a library.

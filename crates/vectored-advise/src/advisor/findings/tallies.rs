@@ -132,6 +132,45 @@ fn fold<K: Clone + Ord>(
     }
 }
 
+/// Joins a finding without a call site to the finding of the same kind that has one, and the most calls: a sample of the stack that
+/// cannot be unwound names none.
+pub(crate) fn fold_sites(tallies: &mut Tallies) {
+    fold_unknown_sites(&mut tallies.findings, |key| key);
+    fold_unknown_sites(&mut tallies.uncounted, |key| &key.0);
+}
+
+fn fold_unknown_sites<K: Clone + Ord>(
+    known: &mut BTreeMap<K, Tally>,
+    finding: impl Fn(&K) -> &FindingKey,
+) {
+    let apart = |key: &K| FindingKey {
+        site: None,
+        ..finding(key).clone()
+    };
+    let mut most: BTreeMap<FindingKey, (u64, K)> = BTreeMap::new();
+    for (key, tally) in known.iter().filter(|(key, _)| finding(key).site.is_some()) {
+        let first = most
+            .entry(apart(key))
+            .or_insert_with(|| (tally.calls, key.clone()));
+        if tally.calls > first.0 {
+            *first = (tally.calls, key.clone());
+        }
+    }
+    for key in known
+        .keys()
+        .filter(|key| finding(key).site.is_none())
+        .cloned()
+        .collect::<Vec<K>>()
+    {
+        if let Some((_, with_site)) = most.get(finding(&key))
+            && let Some(tally) = known.remove(&key)
+            && let Some(first) = known.get_mut(with_site)
+        {
+            join(first, &tally);
+        }
+    }
+}
+
 /// The parts of a name between numbers.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let parts = name.split(|c: char| c.is_ascii_digit() || c == '.');
@@ -147,4 +186,63 @@ fn is_of_one_rotation(one: &FindingKey, other: &FindingKey) -> bool {
         && (one.kind, one.grade, &one.program) == (other.kind, other.grade, &other.program)
         && (&one.site, &one.steps) == (&other.site, &other.steps)
         && parts(file).eq(parts(next))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FindingKind, Grade};
+
+    #[test]
+    fn a_finding_without_a_site_joins_the_largest_that_has_one() {
+        let key = |program: &str, site: Option<&str>| FindingKey {
+            kind: FindingKind::SmallReads,
+            grade: Grade::Adjacent,
+            program: program.to_owned(),
+            target: DescriptorKind::File,
+            file: None,
+            site: site.map(str::to_owned),
+            steps: Vec::new(),
+        };
+        let calls = |calls| Tally {
+            runs: 1,
+            calls,
+            ..Tally::default()
+        };
+        let mut tallies = Tallies::default();
+        let found = [
+            (key("a", None), 5),
+            (key("a", Some("f")), 7),
+            (key("a", Some("g")), 90),
+            (key("b", None), 3),
+        ];
+        tallies
+            .findings
+            .extend(found.iter().map(|(key, n)| (key.clone(), calls(*n))));
+        tallies.uncounted.extend(
+            found
+                .iter()
+                .map(|(key, n)| ((key.clone(), "reason".to_owned()), calls(*n))),
+        );
+        fold_sites(&mut tallies);
+        let left = [
+            (key("a", Some("f")), 7),
+            (key("a", Some("g")), 95),
+            (key("b", None), 3),
+        ];
+        assert!(
+            tallies
+                .findings
+                .iter()
+                .map(|(key, tally)| (key.clone(), tally.calls))
+                .eq(left.clone())
+        );
+        assert!(
+            tallies
+                .uncounted
+                .iter()
+                .map(|(key, tally)| (key.0.clone(), tally.calls))
+                .eq(left)
+        );
+    }
 }
