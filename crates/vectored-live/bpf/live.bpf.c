@@ -128,10 +128,11 @@ struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 65536); __type(key
 /* Processes to be wanted, by their number in the namespace. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 16384); __type(key, u32); __type(value, u32); } starts SEC(".maps");
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct slot); } ring SEC(".maps");
-/* The state of a CPU. User space writes `tail` alone. `lost` and `told` count calls; `forgot` counts lost records of what changes
- * descriptors, names or processes, for which a part of the ring is kept free. */
+/* The state of a CPU. User space writes `tail` alone: it has read what is before it. What is before `from` was read as well. `lost`
+ * and `told` count calls; `forgot` counts lost records of what changes descriptors, names or processes, for which a part of the
+ * ring is kept free. */
 struct cpu {
-	u64 head, lost, told, forgot, unused[4];
+	u64 head, lost, told, forgot, from, unused[3];
 	u64 tail, unused2[7];
 	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 held_ns, unused3[2];
 	struct run run;
@@ -166,7 +167,7 @@ INLINE struct slot *slot_at(u64 n)
 	return bpf_map_lookup_elem(&ring, &at);
 }
 
-INLINE void publish(struct cpu *cpu, u32 slots)
+INLINE void publish(struct cpu *cpu, u64 slots)
 {
 	__asm__ volatile("" ::: "memory"); /* x86 keeps the order of stores; arm64 needs a release here. */
 	*(volatile u64 *)&cpu->head = cpu->head + slots;
@@ -176,8 +177,14 @@ INLINE void publish(struct cpu *cpu, u32 slots)
  * lost. The first record after a loss says so before it. */
 INLINE bool room(struct cpu *cpu, u32 calls, bool keeps)
 {
-	u64 free = MOST_SLOTS + (keeps ? (1ull << slots_log2) / 8 : 0);
-	if (cpu->head + free - *(volatile u64 *)&cpu->tail > (1ull << slots_log2)) { cpu->lost += calls; cpu->forgot += !keeps; return false; }
+	u64 size = 1ull << slots_log2, free = MOST_SLOTS + (keeps ? size / 8 : 0), tail = *(volatile u64 *)&cpu->tail;
+	if (tail < cpu->from) tail = cpu->from;
+	if (tail == cpu->head && (tail & (size - 1))) {
+		/* All was read. The begin of the ring is more likely in a cache than what follows. */
+		cpu->from = tail = (tail + size - 1) & ~(size - 1);
+		publish(cpu, tail - cpu->head);
+	}
+	if (cpu->head + free - tail > size) { cpu->lost += calls; cpu->forgot += !keeps; return false; }
 	if (cpu->lost != cpu->told) {
 		struct record *gap = (void *)slot_at(cpu->head);
 		if (!gap) return false;
@@ -455,9 +462,10 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 {
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
-	u64 id = bpf_get_current_pid_tgid();
-	if (cpu->id != id || cpu->generation != generation) look_up(cpu, id);
+	/* Only a switch brings another thread. */
+	if (!cpu->id || cpu->generation != generation) look_up(cpu, bpf_get_current_pid_tgid());
 	if (!cpu->is_wanted) return 0;
+	u64 id = cpu->id;
 	struct pt_regs *regs = (void *)ctx[0];
 	u32 number = NUMBER(regs);
 	u8 class = class_of[number & 511];
@@ -467,7 +475,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	u64 a0 = FIRST(regs), a2 = ARGUMENT(regs, 2);
 	s64 result = ctx[1];
 	bool joins = (class == READ || (class == WRITE && result == (s64)a2)) && result > 0 && result < 65536 && a2 < 1ull << 32;
-	u64 tick = bpf_jiffies64();
+	u64 tick = joins ? bpf_jiffies64() : 0;
 	struct run *run = &cpu->run;
 	if (joins && run->calls && run->number == number && run->a0 == (int)a0 && (class == WRITE || run->asked == a2) && cpu->tick == tick) {
 		u32 n = run->calls;
@@ -509,10 +517,11 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		*(volatile u16 *)&run->calls = 1;
 		return 0;
 	}
+	u64 a1 = ARGUMENT(regs, 1), a3 = ARGUMENT(regs, 3);
 	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0, 1, keeps);
 	if (!r) return 0;
 	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack;
-	r->a1 = ARGUMENT(regs, 1); r->a2 = a2; r->a3 = ARGUMENT(regs, 3);
+	r->a1 = a1; r->a2 = a2; r->a3 = a3;
 	u32 used = class > WRITE ? extend(r, cpu->head + 1, class, regs) : 0;
 	r->what = WHAT(CALL, used);
 	publish(cpu, 1 + used);

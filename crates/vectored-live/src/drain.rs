@@ -18,6 +18,7 @@ pub(crate) const CPU_WORDS: usize = 200;
 const HEAD: usize = 0;
 const LOST: usize = 1;
 const TOLD: usize = 2;
+const FROM: usize = 4;
 const TAIL: usize = 8;
 const RUN: usize = 24;
 const RUN_WORDS: usize = 16;
@@ -187,8 +188,10 @@ impl Rings {
 
     /// Empties the ring of a CPU.
     fn batch(&self, cpu: usize) -> Batch {
-        let (head, mut tail) = (self.field(cpu, HEAD), self.field(cpu, TAIL));
-        let count = usize::try_from(head.wrapping_sub(tail)).unwrap_or(0);
+        let head = self.field(cpu, HEAD);
+        // If it is beyond the head, there was nothing to read.
+        let mut tail = self.field(cpu, TAIL).max(self.field(cpu, FROM)).min(head);
+        let count = usize::try_from(head - tail).unwrap_or(0);
         let mut batch = Batch { cpu, slots: Vec::with_capacity(count), ..Batch::default() };
         let mut next = 0;
         while tail != head {
@@ -291,6 +294,13 @@ mod tests {
         assert_eq!(kernel.read(tail), 18);
         assert!(pass.before_ns < u64::MAX);
         assert!(rings.pass(false).batches.is_empty());
+        // All was read: the programs go on at the begin of the ring, whose first slot is new.
+        kernel.write(CPU_WORDS + FROM, 24);
+        slots.write(at(0, 0), 300);
+        kernel.write(head, 25);
+        let pass = rings.pass(false);
+        assert_eq!(pass.batches[0].slots.iter().map(|slot| slot[0]).collect::<Vec<_>>(), [300]);
+        assert_eq!(kernel.read(tail), 25);
         // A run that is open holds back what ended after its begin.
         let now = now_ns();
         kernel.write(CPU_WORDS + RUN, now - 5);

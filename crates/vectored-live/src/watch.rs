@@ -35,14 +35,14 @@ struct Aligned<T: ?Sized>(T);
 /// The programs, compiled from `bpf/live.bpf.c`.
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../bpf/live.x86.o"));
 
-/// The programs, and where they are attached.
+/// The programs, and where they are attached. What `on_exit` keeps of a thread is valid until `on_switch`.
 const PROGRAMS: [(&str, &str); 6] = [
+    ("on_switch", "sched_switch"),
     ("on_exit", "sys_exit"),
     ("on_fork", "sched_process_fork"),
     ("on_exec", "sched_process_exec"),
     ("on_end", "sched_process_exit"),
     ("on_signal", "signal_deliver"),
-    ("on_switch", "sched_switch"),
 ];
 
 /// Slots of the ring of a CPU, as a power of two: 64 MiB, and with many CPUs less, so that all together have no more than 1 GiB.
