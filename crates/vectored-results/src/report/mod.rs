@@ -3,7 +3,6 @@
 //! Documents are for people, in each of the formats of [`vectored_report`]. Only the JSON is complete, and can be read back:
 //! [`vectored_report::json()`], [`vectored_report::parse()`].
 
-pub(crate) mod asynchronous;
 pub(crate) mod compare;
 pub(crate) mod crossover_text;
 pub mod experiments;
@@ -12,7 +11,6 @@ pub(crate) mod machines;
 pub(crate) mod measured;
 pub(crate) mod ranks;
 mod saved;
-pub(crate) mod scaling;
 pub(crate) mod shape_text;
 pub(crate) mod target_names;
 pub(crate) mod validate;

@@ -1,18 +1,8 @@
-//! The rates of the ranks of a cluster, in words.
+//! The figures of the ranks of a cluster, explained.
 
 use vectored_report::words;
 
 use crate::model::{Results, STRAGGLER};
-use crate::report::scaling::Crowd;
-
-/// Several ranks, for the sentences on their number.
-pub(crate) const RANKS: Crowd = Crowd {
-    noun: ("rank", "ranks"),
-    count: |cell| cell.conditions.ranks,
-    count_in: |conditions| &mut conditions.ranks,
-    rate: |technique| Some(technique.ranks.as_ref()?.calls_per_s),
-    achieve: ("make", "calls"),
-};
 
 /// Explains the figures of several ranks.
 pub(crate) fn notes(results: &Results) -> Vec<String> {

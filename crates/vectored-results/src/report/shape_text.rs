@@ -15,14 +15,6 @@ pub(crate) fn shape_in_words(shape: ListShape<'_>) -> String {
     }
 }
 
-/// One list of the shape, with [`SIZE`] in place of the size: `16 × SIZE`, `1 × 150 B + 1 × SIZE`.
-pub(crate) fn list_of_shape(shape: ListShape<'_>) -> String {
-    match shape.swept_mix {
-        None => format!("{} × {SIZE}", shape.segment_count),
-        Some(mix) => mix_in_words(mix),
-    }
-}
-
 /// The list of a cell: `16 × 4 KiB`, `9 × 16 B + 1 × 4 KiB`; the bytes of a copy: `4 KiB`.
 pub(crate) fn list_of_cell(cell: &Cell) -> String {
     match (cell.segment_bytes, &cell.segment_sizes) {
@@ -98,9 +90,6 @@ mod tests {
             swept_mix,
         };
         assert_eq!(shape_in_words(shape(None)), "4 segments");
-        assert_eq!(list_of_shape(shape(None)), "4 × SIZE");
-        let swept = shape(Some(&mix));
-        assert_eq!(shape_in_words(swept), "1 × 150 B + 3 × SIZE");
-        assert_eq!(list_of_shape(swept), shape_in_words(swept));
+        assert_eq!(shape_in_words(shape(Some(&mix))), "1 × 150 B + 3 × SIZE");
     }
 }

@@ -1,16 +1,6 @@
-//! The rates of several writers at once, in words.
+//! The figures of several writers at once, explained.
 
 use crate::model::{Results, Target};
-use crate::report::scaling::Crowd;
-
-/// Several writers, for the sentences on their number.
-pub(crate) const WRITERS: Crowd = Crowd {
-    noun: ("writer", "writers"),
-    count: |cell| cell.conditions.writers,
-    count_in: |conditions| &mut conditions.writers,
-    rate: |technique| Some(technique.writers.as_ref()?.records_per_s),
-    achieve: ("write", "records"),
-};
 
 /// Explains the figures of several writers.
 pub(crate) fn notes(results: &Results) -> Vec<String> {

@@ -3,7 +3,6 @@
 //!
 //! `docs/method.md` explains the method and the reason for each part.
 
-pub(crate) mod asynchronous;
 pub(crate) mod compare;
 pub(crate) mod cost;
 pub(crate) mod crossover;
@@ -17,10 +16,6 @@ pub(crate) mod t_distribution;
 pub(crate) mod verdict;
 pub(crate) mod writers;
 
-pub use crate::stats::asynchronous::{
-    AsynchronousOutcome, AsynchronousPair, asynchronous_pairs, cells_with_helper,
-    cells_with_too_few_rounds,
-};
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
 pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};

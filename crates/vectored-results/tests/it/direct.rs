@@ -3,7 +3,7 @@
 use vectored_results::model::{Cell, DirectIo, Results, Target, TechniqueName, Verdict};
 use vectored_results::stats::compare;
 
-use crate::samples::{cell, results, sentences, table, technique};
+use crate::samples::{cell, results, table, technique};
 
 const BLOCKS: DirectIo = DirectIo {
     memory_bytes: 4,
@@ -59,25 +59,4 @@ fn sections_and_sentences_say_that_the_page_cache_is_bypassed() {
     let note = "offsets and sizes are multiples of 512 B, and segments begin at multiples of 4 B";
     assert!(direct.contains(note), "{direct}");
     assert!(!text(&of_file(None)).contains("O_DIRECT"));
-    // Cells past the page cache and through it have sentences of their own.
-    let mut cells: Vec<Cell> = Vec::new();
-    for direct in [None, Some(BLOCKS)] {
-        let samples = |ns: f64| vec![Some(ns); 40];
-        let mut pair = vec![
-            technique(TechniqueName::WRITEV, 0.0, 1.0, None),
-            technique(TechniqueName::new("io-uring"), 0.0, 1.0, None),
-        ];
-        pair[0].samples_ns = samples(1000.0);
-        pair[1].in_flight = true;
-        pair[1].samples_ns = samples(if direct.is_some() { 500.0 } else { 2000.0 });
-        let cell = cell(Target::File, 1024, Verdict::Open, pair);
-        cells.push(past_cache(direct, cell));
-    }
-    let mut said = sentences(&Results { cells, ..results() });
-    said.retain(|sentence| sentence.starts_with("io-uring, "));
-    let said: Vec<_> = said
-        .iter()
-        .map(|one| (one.contains("O_DIRECT"), one.contains("of the time of")))
-        .collect();
-    assert_eq!(said, [(false, false), (true, true)]);
 }

@@ -1,6 +1,5 @@
 //! Tests of results: statistics, reports, and what is read back.
 
-mod asynchronous;
 mod compare;
 mod conclusions;
 mod damage;

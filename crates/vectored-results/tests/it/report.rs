@@ -2,9 +2,7 @@
 
 use vectored_results::model::{Cell, Drain, OpenBecause, Results, Target, TechniqueName, Verdict};
 
-use crate::samples::{
-    cell, csv, html, markdown, results, sentences, table, technique, with_every_field,
-};
+use crate::samples::{cell, csv, html, markdown, results, table, technique, with_every_field};
 
 #[test]
 fn a_table_has_the_answer_the_figures_and_the_notes() {
@@ -195,24 +193,4 @@ fn a_run_without_cells_is_told_as_such() {
     assert!(text.contains("No cell was measured."), "{text}");
     markdown(&empty);
     assert_eq!(csv(&empty), "");
-}
-
-#[test]
-fn techniques_within_the_tie_zone_are_equally_fast_with_so_many_writers() {
-    let cells = [(1, 1.01), (2, 1.3)].map(|(writers, high)| {
-        let pair = [
-            technique(TechniqueName::COPY_THEN_WRITE, 0.1, 1.0, Some((1.0, 1.0))),
-            technique(TechniqueName::WRITEV, 0.1, 1.0, Some((0.99, high))),
-        ];
-        let mut cell = cell(Target::File, 64, Verdict::Tie, pair.into());
-        cell.conditions.writers = Some(writers);
-        cell
-    });
-    let said = sentences(&Results {
-        cells: cells.into(),
-        ..results()
-    });
-    let expected = "copy-then-write and writev are equally fast with 1 writer; no technique is significantly the fastest \
-                    with 2 writers";
-    assert!(said.iter().any(|one| one.contains(expected)), "{said:?}");
 }

@@ -20,11 +20,8 @@ use vectored_report::sort;
 use vectored_report::{Block, Document, Section, Sentence, Tone, words};
 
 use crate::model::{Cell, Conditions, Operation, Results, TechniqueName, measured_in};
-use crate::report::asynchronous;
-use crate::report::ranks::RANKS;
 use crate::report::target_names::{Titles, sections};
 use crate::report::words::tally;
-use crate::report::writers::WRITERS;
 
 const LEAD: &str = "\
 A program that has its bytes in several buffers can send each with a call of its own (write-each), copy them together \
@@ -55,11 +52,6 @@ pub fn document(results: &Results) -> Document {
             "No cell was measured.",
         )));
     }
-    let others = asynchronous::answers(results).into_iter();
-    let others = others
-        .chain(WRITERS.answers(results))
-        .chain(RANKS.answers(results));
-    answer.extend(others.map(|(place, text)| Block::Sentence(Sentence::of(place, text))));
     answer.extend(last);
 
     let mut parts = vec![run(results)];

@@ -4,8 +4,8 @@ use vectored_report::sort;
 use vectored_report::words::{bytes as bytes_in_words, count, percent};
 
 use crate::model::{
-    Cache, Cell, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation, PageCache, Results,
-    SyncMode, Target, TechniqueName,
+    Cache, Cell, Conditions, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation,
+    PageCache, Results, SyncMode, Target, TechniqueName,
 };
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;
@@ -13,7 +13,7 @@ use crate::report::measured::figures::REFINED_MARK;
 use crate::report::shape_text::SIZE;
 use crate::report::target_names::has_tax;
 use crate::report::words::{refused_in_words, unsuited_in_words};
-use crate::report::{asynchronous, ranks, writers};
+use crate::report::{ranks, writers};
 use crate::stats::{MIN_ROUNDS, median};
 
 /// The legend, a paragraph each.
@@ -78,7 +78,7 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             unranked.join(" and ")
         ));
     }
-    notes.extend(asynchronous::notes(results));
+    notes.extend(queue_depth(results));
     notes.extend(writers::notes(results));
     notes.extend(ranks::notes(results));
     notes.extend(noise(results));
@@ -242,6 +242,23 @@ fn tcp_buffers(results: &Results) -> Option<String> {
         bytes_in_words(host.tcp_send_buffer_bytes?),
         bytes_in_words(host.tcp_receive_buffer_bytes?)
     ))
+}
+
+/// Explains the queue depth.
+fn queue_depth(results: &Results) -> Option<String> {
+    let cells = || results.cells.iter().map(|cell| &cell.conditions);
+    let mut deep = cells().filter(|conditions| conditions.queue_depth > 1);
+    let first = deep.next()?;
+    let mut note =
+        "queue depth: the transfers that asynchronous techniques keep in flight. The floor and \
+                    the synchronous techniques have one at a time."
+            .to_owned();
+    let is_read = |conditions: &Conditions| conditions.operation == Operation::Read;
+    if is_read(first) || deep.any(is_read) {
+        note += " Asynchronous reads fill as many lists of buffers as are in flight. A synchronous read \
+                 fills one list again and again, which stays in the CPU caches if it fits.";
+    }
+    Some(note)
 }
 
 fn alignments(results: &Results) -> Vec<String> {

@@ -4,17 +4,68 @@ use vectored_report::sort;
 use vectored_report::words::{grouped, percent, time};
 use vectored_report::{Block, Cell as Entry, Column, Section, Table};
 
-use crate::model::{Cell, Rank, Results, TechniqueResult};
-use crate::report::ranks::RANKS;
-use crate::report::scaling::Crowd;
+use crate::model::{Cell, Conditions, Rank, Results, TechniqueResult};
 use crate::report::shape_text::list_of_cell;
-use crate::report::writers::WRITERS;
+use crate::report::target_names::{conditions_in_words, file_system_in_words, place};
 
 /// The most rows of the table of ranks. With more ranks it shows the slowest.
 const MAX_ROWS: usize = 16;
 
 /// The most stragglers that a row names.
 const MAX_NAMED: usize = 4;
+
+/// The writers or ranks that work at the same time.
+struct Crowd {
+    /// What they are.
+    noun: &'static str,
+    /// The number of them in a cell, if it has any.
+    count: fn(&Cell) -> Option<u32>,
+    /// The number of them in conditions.
+    count_in: fn(&mut Conditions) -> &mut Option<u32>,
+}
+
+const WRITERS: Crowd = Crowd {
+    noun: "writers",
+    count: |cell| cell.conditions.writers,
+    count_in: |conditions| &mut conditions.writers,
+};
+
+const RANKS: Crowd = Crowd {
+    noun: "ranks",
+    count: |cell| cell.conditions.ranks,
+    count_in: |conditions| &mut conditions.ranks,
+};
+
+impl Crowd {
+    /// Conditions in words, without their number and with the file system: `file (ext4) read hot`.
+    fn title(&self, conditions: &Conditions, cell: Option<&Cell>) -> String {
+        let conditions = self.without_count(conditions);
+        let file_system = cell.map_or_else(String::new, file_system_in_words);
+        let target = place(&conditions);
+        let words = conditions_in_words(&conditions);
+        let states = words.strip_prefix(&target).unwrap_or_default();
+        format!("{target}{file_system}{states}")
+    }
+
+    fn without_count(&self, conditions: &Conditions) -> Conditions {
+        let mut conditions = conditions.clone();
+        *(self.count_in)(&mut conditions) = None;
+        conditions
+    }
+
+    /// Cells that have any by their conditions, without a number.
+    fn groups<'a>(&self, cells: &[&'a Cell]) -> Vec<(Conditions, Vec<&'a Cell>)> {
+        let mut groups: Vec<(Conditions, Vec<&'a Cell>)> = Vec::new();
+        for &cell in cells.iter().filter(|cell| (self.count)(cell).is_some()) {
+            let conditions = self.without_count(&cell.conditions);
+            match groups.iter_mut().find(|(other, _)| *other == conditions) {
+                Some((_, group)) => group.push(cell),
+                None => groups.push((conditions, vec![cell])),
+            }
+        }
+        groups
+    }
+}
 
 /// A section for each set of conditions other than the number of writers or of ranks, and one of the ranks.
 pub(super) fn sections(results: &Results) -> Vec<Section> {
@@ -34,14 +85,14 @@ fn crowd(
 ) -> Vec<Section> {
     let cells: Vec<&Cell> = results.cells.iter().collect();
     let section = |(conditions, cells): (_, Vec<&Cell>)| {
-        let names = ["list", crowd.noun.1, "technique"]
+        let names = ["list", crowd.noun, "technique"]
             .into_iter()
             .map(Column::words);
         let rows = cells.iter().flat_map(|cell| rows(cell));
         Section {
             title: format!(
                 "Several {}: {}",
-                crowd.noun.1,
+                crowd.noun,
                 crowd.title(&conditions, cells.first().copied())
             )
             .into(),
