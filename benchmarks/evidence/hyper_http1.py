@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""From which size should hyper's HTTP/1 queue a body instead of copying it? The tables of docs/measured/hyper-evidence.md.
+
+    benchmarks/evidence/hyper_http1.py [--rounds N] [--seconds S] [--cases tcp:1x1:4096/4096:ready,…] [--json FILE]
+    benchmarks/evidence/hyper_http1.py --build                                                      only builds
+
+A case is TRANSPORT:CONNECTIONSxPIPELINED:BODY/PART:WAY. A body of one part has a content-length, others are chunked. `ready` has each
+part at once, `yields` lets other tasks run before each part, and `cold` is `ready` with bytes that no cache has: each body lies behind
+the one before in 128 MiB. tcp and tls (rustls) run over loopback, veth between two network namespaces. Servers:
+
+    old       hyper 1.12.0: a queue of up to 16 bodies, where the stream gathers
+    auto4     with hyper-auto.patch, as #2910 asks: bodies below FLATTEN_BELOW, 4 KiB, are copied
+    auto16    with the patch and 16 KiB
+    queue64   hyper 1.12.0 with MAX_BUF_LIST_BUFFERS 64 instead of 16, and MAX_WRITEV_BUFS 256 instead of 64
+    flatten   hyper 1.12.0 with its public setting `writev(false)`: all is copied
+
+Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
+It needs root, cargo, curl, h2load (Debian's nghttp2-client), iproute2, strace and openssl. CARGO_TARGET_DIR is where it builds.
+"""
+
+import json
+import math
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import h2
+from h2 import HERE, TARGET, interval, run, write
+
+SERVERS = ["old", "auto4", "auto16", "queue64", "flatten"]
+ORDER = [*SERVERS, "again"]
+SHOWN = ["old", "auto4", "flatten"]  # in the columns with slashes
+SHORT = """
+tcp:1x1:65536/4096:yields tcp:1x1:128/128:ready tcp:10x1:1024/1024:ready tcp:10x1:4096/4096:ready tcp:10x1:8192/8192:ready
+tcp:10x1:16384/16384:ready tcp:10x1:32768/32768:ready tcp:10x1:65536/65536:ready tcp:1x1:65536/65536:ready tcp:10x1:1048576/1048576:ready
+tcp:10x1:4096/4096:cold tcp:10x1:16384/16384:cold tcp:10x1:65536/65536:cold
+tcp:10x1:4096/64:ready tcp:10x1:16384/256:ready tcp:10x1:65536/1024:ready tcp:10x1:65536/4096:ready tcp:10x1:262144/16384:ready
+tcp:1x16:4096/4096:ready tls:10x1:4096/4096:ready tls:10x1:65536/65536:ready tls:10x1:65536/1024:ready
+veth:10x1:4096/4096:ready veth:10x1:65536/65536:ready veth:10x1:65536/1024:ready
+""".split()
+MANIFEST = """
+[package]
+name = "evidence-hyper-SERVER"
+edition = "2021"
+[workspace]
+[dependencies]
+bytes = "1"
+http-body = "1"
+hyper = { version = "1", features = ["http1", "server"] }
+hyper-util = { version = "0.1", features = ["tokio"] }
+tokio = { version = "1", features = ["macros", "net", "rt"] }
+tokio-rustls = { version = "0.26", default-features = false, features = ["ring"] }
+[patch.crates-io]
+hyper = { path = "hyper-SERVER" }
+[profile.release]
+debug = 1
+"""
+# Its arguments: address, nodelay, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
+SERVER = r"""
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::{cell::Cell, convert::Infallible, mem, pin::Pin, sync::Arc, task::{Context, Poll}};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
+
+const PERIOD: usize = 251;
+const LEN: usize = 128 << 20;
+
+struct Parts { bytes: &'static [u8], part: usize, yields: bool, has_yielded: bool }
+
+impl Body for Parts {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.bytes.is_empty() {
+            return Poll::Ready(None);
+        }
+        if self.yields && !mem::replace(&mut self.has_yielded, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.has_yielded = false;
+        let (part, rest) = self.bytes.split_at(self.part.min(self.bytes.len()));
+        self.bytes = rest;
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(part)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.part < self.bytes.len() { SizeHint::default() } else { SizeHint::with_exact(self.bytes.len() as u64) }
+    }
+}
+
+thread_local!(static SENT: Cell<usize> = const { Cell::new(0) });
+
+fn answer(bytes: &'static [u8], path: &str) -> Parts {
+    let mut words = path.split('/').skip(1);
+    let mut number = || words.next().unwrap().parse().unwrap();
+    let (body, part): (usize, usize) = (number(), number());
+    let way = words.next().unwrap();
+    let first = if way == "cold" { SENT.replace(SENT.get() + body) % (LEN - body) / PERIOD * PERIOD } else { 0 };
+    Parts { bytes: &bytes[first..][..body], part, yields: way == "yields", has_yielded: false }
+}
+
+async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, bytes: &'static [u8]) {
+    let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let body = answer(bytes, request.uri().path());
+        async move { Ok::<_, Infallible>(hyper::Response::new(body)) }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    SETTING
+    let _ = builder.serve_connection(hyper_util::rt::TokioIo::new(socket), service).await;
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let bytes: &'static [u8] = Vec::leak((0..LEN).map(|at| (at % PERIOD) as u8).collect());
+    let tls = words.get(3).map(|certificate| {
+        let chain = CertificateDer::pem_file_iter(certificate).unwrap().map(|one| one.unwrap()).collect();
+        let key = PrivateKeyDer::from_pem_file(&words[4]).unwrap();
+        let config = ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+        tokio_rustls::TlsAcceptor::from(Arc::new(config))
+    });
+    let listener = tokio::net::TcpListener::bind(&words[1]).await.unwrap();
+    println!("{}", listener.local_addr().unwrap().port());
+    loop {
+        let (socket, _) = listener.accept().await.unwrap();
+        socket.set_nodelay(true).unwrap();
+        match tls.clone() {
+            Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap(), bytes).await })),
+            None => drop(tokio::spawn(serve(socket, bytes))),
+        }
+    }
+}
+"""
+
+
+def fetched(name, version):
+    """The folder of a package's source in cargo's registry."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "src"))
+        write(os.path.join(folder, "src", "lib.rs"), "")
+        write(os.path.join(folder, "Cargo.toml"), f'[package]\nname = "fetch"\nedition = "2021"\n[dependencies]\n{name} = "={version}"\n')
+        packages = json.loads(run("cargo", "metadata", "--format-version", "1", cwd=folder))["packages"]
+    return next(os.path.dirname(one["manifest_path"]) for one in packages if one["name"] == name)
+
+
+def replace(path, old, new):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if text.count(old) != 1:
+        raise SystemExit(f"{path} has changed: {old!r} is not there once")
+    write(path, text.replace(old, new))
+
+
+def build(server, source):
+    folder = os.path.join(TARGET, f"evidence-hyper-{server}")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.join(folder, "src"))
+    copy = os.path.join(folder, f"hyper-{server}")  # cargo tells packages of one target folder apart by this name
+    shutil.copytree(source, copy)
+    path = os.path.join(copy, "src", "proto", "h1", "io.rs")
+    if server.startswith("auto"):
+        run("patch", "-p1", "-i", os.path.join(HERE, "hyper-auto.patch"), cwd=copy)
+        replace(path, "const FLATTEN_BELOW: usize = 4096;", f"const FLATTEN_BELOW: usize = {server[4:]} * 1024;")
+    elif server == "queue64":
+        replace(path, "const MAX_BUF_LIST_BUFFERS: usize = 16;", "const MAX_BUF_LIST_BUFFERS: usize = 64;")
+        replace(path, "const MAX_WRITEV_BUFS: usize = 64;", "const MAX_WRITEV_BUFS: usize = 256;")
+    write(os.path.join(folder, "Cargo.toml"), MANIFEST.replace("SERVER", server))
+    setting = "builder.writev(false);" if server == "flatten" else "let _ = &mut builder;"
+    write(os.path.join(folder, "src", "main.rs"), SERVER.replace("SETTING", setting))
+    shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but hyper
+    run("cargo", "build", "--release", "--quiet", "--target-dir", TARGET, cwd=folder)
+    shutil.copy(os.path.join(TARGET, "release", f"evidence-hyper-{server}"), os.path.join(folder, "server"))
+
+
+class Running(h2.Running):
+    """A server of hyper, and what it has used so far."""
+
+    def check(self, case):
+        """Compares one body, byte for byte."""
+        body = subprocess.run([*self.namespace(), "curl", "-sk", self.url(case)], check=True, stdout=subprocess.PIPE).stdout
+        if body != bytes(at % 251 for at in range(case["body"])):
+            raise SystemExit(f"{case['name']}: another body arrived")
+
+    def client(self, case, requests):
+        words = [*self.namespace(), "h2load", "--h1", "-n", requests, "-c", case["connections"], "-m", case["pipelined"], self.url(case)]
+        return list(map(str, words))
+
+    def load(self, case, requests, log):
+        if os.path.exists(log):
+            os.remove(log)
+        before = self.used()
+        text = run(*self.client(case, requests), f"--log-file={log}")
+        cpu, _, segments = (after - start for after, start in zip(self.used(), before))
+        if f"{requests} succeeded" not in text or f"({requests * case['body']}) data" not in text:
+            raise SystemExit(f"{case['name']}: not all bodies arrived:\n{text}")
+        with open(log, encoding="utf-8") as file:
+            times = sorted(int(line.split("\t")[2]) for line in file)
+        return {
+            "rate": float(re.search(r", ([\d.]+) req/s", text)[1]),
+            "cpu_us": cpu / requests / 1000,
+            "segments": segments / requests,
+            "p50_us": times[len(times) // 2],
+            "p99_us": times[len(times) * 99 // 100],
+        }
+
+
+    def watched(self, case, log):
+        """Calls that write, for each request, and the most memory. Nothing is timed: strace is slow, and /proc counts writev, but not send."""
+        words = "strace -c -e trace=write,writev,sendto,sendmsg -o".split() + [log, "-p", str(self.process.pid)]
+        requests, memory = 50 * case["connections"] * case["pipelined"], 0
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
+            tracer.stderr.readline()  # it is attached
+            with subprocess.Popen(self.client(case, requests), stdout=subprocess.DEVNULL) as client:
+                while client.poll() is None:
+                    with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
+                        memory = max(memory, int(re.search(r"RssAnon:\s+(\d+)", file.read())[1]))
+                    time.sleep(0.002)
+            tracer.send_signal(signal.SIGINT)
+        with open(log, encoding="utf-8") as file:
+            return int(file.read().splitlines()[-1].split()[3]) / requests, memory - (128 << 10)
+
+
+def parsed(name):
+    match = re.fullmatch(r"(tcp|tls|veth):(\d+)x(\d+):(\d+)/(\d+):(ready|yields|cold)", name)
+    if not match or int(match[4]) > 1 << 20:
+        raise SystemExit(f"no case: {name}")
+    numbers = dict(zip(["connections", "pipelined", "body", "part"], map(int, match.groups()[1:5])))
+    return {"name": name, "transport": match[1], "way": match[6], **numbers}
+
+
+def measured(case, rounds, seconds, network, files, log):
+    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in SERVERS}
+    least = case["connections"] * case["pipelined"]
+    rate = running["old"].load(case, max(200, 2 * least), log)["rate"]
+    requests = max(2 * least, round(rate * seconds))
+    for one in running.values():  # a warm-up that is not counted
+        one.check(case)
+        one.load(case, requests, log)
+    calls, memory = zip(*(running[server].watched(case, log) for server in SHOWN))
+    found = []
+    for number in range(rounds):
+        order = ORDER if number % 2 else ORDER[::-1]
+        found.append({which: running["old" if which == "again" else which].load(case, requests, log) for which in order})
+    for one in running.values():
+        one.process.kill()
+        one.process.wait()
+    return {"case": case["name"], "requests": requests, "calls": calls, "memory_kib": memory, "rounds": found}
+
+
+def against(rounds, which, figure):
+    return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
+
+
+def middles(rounds, figure, digits, names):
+    return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in names)
+
+
+def row(result):
+    rounds = result["rounds"]
+    cells = [f"`{result['case']}`", middles(rounds, "cpu_us", 1, ["old"])]
+    cells += [against(rounds, which, "cpu_us") for which in SERVERS[1:]]
+    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
+    cells.append(" / ".join(f"{calls:.1f}" for calls in result["calls"]))
+    cells += [middles(rounds, figure, digits, SHOWN) for figure, digits in [("segments", 1), ("p50_us", 0), ("p99_us", 0)]]
+    cells.append(" / ".join(map(str, result["memory_kib"])))
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """| case | CPU, µs: old | auto4 | auto16 | queue64 | flatten | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+
+
+def main():
+    words = iter(sys.argv[1:])
+    names, rounds, seconds, saved, only_build = SHORT, 8, 0.2, None, False
+    for word in words:
+        if word == "--cases":
+            names = next(words).split(",")
+        elif word == "--rounds":
+            rounds = int(next(words))
+        elif word == "--seconds":
+            seconds = float(next(words))
+        elif word == "--json":
+            saved = next(words)
+        elif word == "--build":
+            only_build = True
+        else:
+            raise SystemExit(__doc__)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
+    cases = [parsed(name) for name in names]
+    source = fetched("hyper", "1.12.0")
+    for server in SERVERS:
+        build(server, source)
+    if only_build:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        files = [os.path.join(folder, name) for name in ("certificate", "key")]
+        request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+        run(*request.split(), "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
+        network = h2.Network(False)
+        print(HEAD)
+        results = []
+        for case in cases:
+            results.append(measured(case, rounds, seconds, network, files, os.path.join(folder, "log")))
+            print(row(results[-1]), flush=True)
+            if saved:
+                write(saved, json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()

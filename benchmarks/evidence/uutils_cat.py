@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""From which size does splice pay in the cat of uutils? The tables of docs/measured/uutils-cat-evidence.md.
+
+    benchmarks/evidence/uutils_cat.py [--rounds N] [--cases file-pipe:4096x200,…] [--dir DIR] [--json FILE]
+    benchmarks/evidence/uutils_cat.py --build                                                only builds
+
+A case is FROM-TO:BYTESxFILES. A file is named FILES times to one process, so that its start hardly counts; a pipe is one input. The
+other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
+
+    old       cat of uutils 0.12.0: splice through a pipe of 1 MiB
+    first16   with uutils-cat-first-bytes.patch: up to FIRST_BYTES, 16 KiB, are read and written, the rest is spliced
+    first64   with the patch and 64 KiB
+    read      0.12.0 that never calls splice, but its own way for inputs that cannot be spliced: 64 KiB a call
+    GNU       cat of the PATH
+    dd        dd bs=128K of the PATH, for one input
+
+Each round runs these and old again. CPU time is that of the program and of the process that reads its pipe, from start to end. A ratio
+compares with the mean of both runs of old; A/A is the second ÷ the first. It needs cargo. CARGO_TARGET_DIR is where it builds.
+"""
+
+import json
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from h2 import HERE, TARGET, interval, run, write
+from hyper_http1 import fetched, replace
+
+BUILT = ["old", "first16", "first64", "read"]
+PROGRAMS = [*BUILT, "GNU", "dd"]
+ORDER = [*PROGRAMS, "again"]
+PIECE = 128 << 10
+SHORT = """
+file-pipe:268435456x1 file-pipe:16777216x1 file-pipe:1048576x20 file-pipe:262144x50 file-pipe:131072x100 file-pipe:65536x200 file-pipe:32768x200
+file-pipe:16384x200 file-pipe:4096x200 file-pipe:128x200 file-pipe:4096x1
+pipe-pipe:268435456x1 pipe-pipe:16777216x1 pipe-pipe:1048576x1 pipe-pipe:65536x1 pipe-pipe:4096x1
+pipe-file:268435456x1 pipe-file:16777216x1 pipe-file:1048576x1 pipe-file:65536x1 pipe-file:4096x1
+file-file:1048576x20 file-file:65536x200 file-file:16384x200 file-file:4096x200
+""".split()
+
+
+def build(program, source):
+    folder = os.path.join(TARGET, f"evidence-cat-{program}")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(source, folder)
+    path = os.path.join(folder, "src", "cat.rs")
+    if program.startswith("first"):
+        run("patch", "-p1", "-i", os.path.join(HERE, "uutils-cat-first-bytes.patch"), cwd=folder)
+        replace(path, "const FIRST_BYTES: usize = 16 * 1024;", f"const FIRST_BYTES: usize = {program[5:]} * 1024;")
+    elif program == "read":
+        replace(path, "if uucore::pipes::splice_unbounded_auto(", "if false && uucore::pipes::splice_unbounded_auto(")
+    for name in ("Cargo.toml", "Cargo.lock"):  # cargo tells packages of one target folder apart by their names
+        replace(os.path.join(folder, name), 'name = "uu_cat"\nversion', f'name = "uu_cat_{program}"\nversion')
+    with open(os.path.join(folder, "Cargo.toml"), "a", encoding="utf-8") as file:
+        file.write('\n[workspace]\n[profile.release]\nlto = "fat"\ncodegen-units = 1\npanic = "abort"\n')  # as in uutils
+    run("cargo", "build", "--release", "--quiet", "--locked", "--bin", "cat", "--target-dir", TARGET, cwd=folder)
+    shutil.copy(os.path.join(TARGET, "release", "cat"), os.path.join(folder, "program"))
+
+
+def child(work):
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    return process
+
+
+def feed(fd, bytes_left):
+    piece = memoryview(bytearray(at % 251 for at in range(PIECE)))
+    while bytes_left:
+        bytes_left -= os.write(fd, piece[: min(bytes_left, PIECE)])
+
+
+def drain(fd, bytes_left):
+    buffer = bytearray(PIECE)
+    while got := os.readv(fd, [buffer]):
+        bytes_left -= got
+    if bytes_left:
+        raise SystemExit(f"{bytes_left} bytes are missing")
+
+
+def one_run(words, case, source, target):
+    """Elapsed time and CPU time, in µs."""
+    total = case["bytes"] * case["files"]
+    helpers, opened, reader = [], [], None
+    if case["from"] == "pipe":
+        ours, theirs = os.pipe()
+        helpers.append(child(lambda: (os.close(ours), feed(theirs, total))))
+        os.close(theirs)
+        opened.append(ours)
+    else:
+        opened.append(os.open(source, os.O_RDONLY))
+        if "dd" not in os.path.basename(words[0]):
+            words = [*words, *[source] * case["files"]]
+    if case["to"] == "file":
+        if os.path.exists(target):
+            os.unlink(target)  # a truncated one has pages and blocks to free
+        opened.append(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
+    else:
+        theirs, ours = os.pipe()
+        reader = child(lambda: ([os.close(fd) for fd in (ours, opened[0])], drain(theirs, total)))
+        os.close(theirs)
+        opened.append(ours)
+    time.sleep(0.002)  # until the helpers wait
+    began = time.perf_counter()
+    program = os.posix_spawn(words[0], words, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, fd, at) for at, fd in enumerate(opened)])
+    for fd in opened:
+        os.close(fd)
+    cpu = 0
+    for process in [program, *([reader] if reader else []), *helpers]:
+        _, status, used = os.wait4(process, 0)
+        if status:
+            raise SystemExit(f"{words[0]}, {case['name']}: status {status}")
+        if process in (program, reader):
+            cpu += used.ru_utime + used.ru_stime
+    elapsed = time.perf_counter() - began
+    if case["to"] == "file" and os.path.getsize(target) != total:
+        raise SystemExit(f"{words[0]}, {case['name']}: {os.path.getsize(target)} bytes of {total}")
+    return {"cpu_us": cpu * 1e6, "elapsed_us": elapsed * 1e6}
+
+
+def parsed(name):
+    match = re.fullmatch(r"(file|pipe)-(file|pipe):(\d+)x(\d+)", name)
+    if not match or match[1] == "pipe" and match[4] != "1":
+        raise SystemExit(f"no case: {name}")
+    return {"name": name, "from": match[1], "to": match[2], "bytes": int(match[3]), "files": int(match[4])}
+
+
+def measured(case, rounds, commands, folder):
+    source, target = os.path.join(folder, "source"), os.path.join(folder, "target")
+    with open(source, "wb") as file:
+        for at in range(0, case["bytes"], PIECE):
+            file.write(bytes(byte % 251 for byte in range(min(PIECE, case["bytes"] - at))))
+    suited = [name for name in ORDER if name != "dd" or case["files"] == 1]
+    if case["bytes"] <= 1 << 20:
+        for name in BUILT:  # byte for byte
+            arrived = subprocess.run([*commands[name], source, source], stdout=subprocess.PIPE, check=True).stdout
+            if arrived != bytes(at % PIECE % 251 for at in range(case["bytes"])) * 2:
+                raise SystemExit(f"{name}: other bytes arrived")
+    found = []
+    for number in range(-1, rounds):  # a warm-up that is not counted
+        order = suited if number % 2 else suited[::-1]
+        found.append({name: one_run(commands["old" if name == "again" else name], case, source, target) for name in order})
+    return {"case": case["name"], "rounds": found[1:]}
+
+
+def row(result):
+    rounds = result["rounds"]
+
+    def against(which, figure):
+        if which not in rounds[0]:
+            return ""
+        return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
+
+    cells = [f"`{result['case']}`", f"{statistics.median(one['old']['cpu_us'] for one in rounds):.0f}"]
+    cells += [against(which, "cpu_us") for which in PROGRAMS[1:]]
+    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
+    cells += [against(which, "elapsed_us") for which in ("first16", "read", "GNU")]
+    return f"| {' | '.join(cells)} |"
+
+
+HEAD = """| case | CPU, µs: old | first16 | first64 | read | GNU | dd | A/A | elapsed: first16 | elapsed: read | elapsed: GNU |
+|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+
+
+def main():
+    words = iter(sys.argv[1:])
+    names, rounds, saved, only_build, place = SHORT, 40, None, False, None
+    for word in words:
+        if word == "--cases":
+            names = next(words).split(",")
+        elif word == "--rounds":
+            rounds = int(next(words))
+        elif word == "--dir":
+            place = next(words)
+        elif word == "--json":
+            saved = next(words)
+        elif word == "--build":
+            only_build = True
+        else:
+            raise SystemExit(__doc__)
+    cases = [parsed(name) for name in names]
+    source = fetched("uu_cat", "0.12.0")
+    for program in BUILT:
+        build(program, source)
+    if only_build:
+        return
+    commands = {program: [os.path.join(TARGET, f"evidence-cat-{program}", "program")] for program in BUILT}
+    commands |= {"GNU": [shutil.which("cat")], "dd": [shutil.which("dd"), "bs=128K", "status=none"]}
+    print(subprocess.run(["cat", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0])
+    print(HEAD)
+    results = []
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        for case in cases:
+            fewer = 8 if case["bytes"] > 16 << 20 else rounds
+            results.append(measured(case, min(rounds, fewer), commands, folder))
+            print(row(results[-1]), flush=True)
+            if saved:
+                write(saved, json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
