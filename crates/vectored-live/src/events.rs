@@ -5,9 +5,10 @@ use std::rc::Rc;
 use libc::PROT_EXEC;
 use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_strace::event::{Action, Direction, Event, Transfer};
+use vectored_strace::x86_64::name_of;
 
 use crate::action::{Call, fd, lengths};
-use crate::calls::{Class, class_of, name_of};
+use crate::calls::{Class, class_of};
 use crate::open_before;
 use crate::socket_names::socket_name;
 use crate::record::{Kind, Record, Run, Sample, Slot, texts};

@@ -18,8 +18,9 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use vectored_strace::event::Event;
+use vectored_strace::x86_64::{CALLS, name_of};
 
-use crate::calls::{CALLS, class_in_kernel, name_of};
+use crate::calls::class_in_kernel;
 use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, now_ns};
 use crate::events::Events;
 use crate::open_before::{threads_of, tree_of};

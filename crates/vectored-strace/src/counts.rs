@@ -95,6 +95,7 @@ pub(crate) enum SkipReason {
     Overflow,
     Unreadable,
     ListCut,
+    NotShown,
     NeverBegun,
     NeverResumed,
     TooManyUnfinished,
@@ -103,12 +104,13 @@ pub(crate) enum SkipReason {
 
 impl SkipReason {
     /// All reasons, in the order of their values.
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::NotALine,
         Self::TooLong,
         Self::Overflow,
         Self::Unreadable,
         Self::ListCut,
+        Self::NotShown,
         Self::NeverBegun,
         Self::NeverResumed,
         Self::TooManyUnfinished,
@@ -122,6 +124,9 @@ impl SkipReason {
             Self::Overflow => "a number does not fit 64 bits",
             Self::Unreadable => "a call whose arguments could not be read",
             Self::ListCut => "lists of segments were cut: trace again with -s1 -v",
+            Self::NotShown => {
+                "a log of perf or bpftrace shows neither paths nor lists in memory, nor signals: for them, trace again with strace"
+            }
             Self::NeverBegun => "the end of a call whose beginning is missing",
             Self::NeverResumed => "the beginning of a call whose end is missing",
             Self::TooManyUnfinished => "too many calls were unfinished at once",

@@ -93,7 +93,7 @@ pub enum Action<'a> {
     Open {
         /// The new descriptor.
         descriptor: Descriptor<'a>,
-        /// The path that the program passed.
+        /// The path that the program passed; empty if the log does not show it.
         path: &'a [u8],
         /// The folder in which a relative path begins, if the call has that argument.
         folder: Option<Descriptor<'a>>,
@@ -281,7 +281,8 @@ pub enum Action<'a> {
         /// The first argument, if it is a descriptor or a number that may be one.
         descriptor: Option<Descriptor<'a>>,
     },
-    /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. No log has it.
+    /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. In a log: a call
+    /// whose path is not shown.
     Lost,
     /// The delivery of a signal.
     Signal,

@@ -2,6 +2,7 @@
 //! [`Event`]s.
 //!
 //! - [`read_logs`] reads files: plain or compressed, one per program (`strace -f`) or one per thread (`strace -ff`).
+//! - [`Rewritten`] makes lines of strace from the lines of `perf trace`, `perf script` and bpftrace, as far as they go.
 //! - [`Reader`] parses one log from anything that implements [`Read`](std::io::Read), one event at a time.
 //!
 //! # Example
@@ -62,7 +63,7 @@
 //!
 //! # Not supported
 //!
-//! - The table of `strace -c` alone and the output of `perf trace` are refused with a [`LogError`].
+//! - The tables of `strace -c` and `perf trace -s` alone are refused with a [`LogError`].
 //! - Flags of `open` as bare numbers (`-X raw`), which differ between machines: see
 //!   [`OpenFlags::unread`](event::OpenFlags::unread).
 //! - Names of arguments (`-N`): such a call is an [`Action::Unread`](event::Action::Unread).
@@ -90,6 +91,7 @@
 //!
 //! ```text
 //! files    opens logs, decompresses, and merges parts
+//! foreign  rewrites logs of other programs as lines of strace
 //! reader   joins calls that span two lines, assigns threads and times, and makes events
 //! call     reads names, arguments and results of calls
 //! line     finds lines; reads the thread and time before a call, and the stack after it
@@ -102,6 +104,7 @@ mod counts;
 mod error;
 pub mod event;
 mod files;
+mod foreign;
 mod line;
 mod reader;
 mod text;
@@ -110,6 +113,7 @@ pub use counts::{Counts, Skipped};
 pub use error::LogError;
 pub use event::Event;
 pub use files::{Item, read_logs};
+pub use foreign::{Rewritten, numbers as x86_64};
 pub use line::stack::{frame, is_of_c_library};
 pub use reader::{ReadOptions, Reader};
 

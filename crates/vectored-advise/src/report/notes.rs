@@ -61,7 +61,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
             machine_in_words(&advisory.host),
             match advisory.watch {
                 Some(_) => "",
-                None => ", since strace inflates the times in the log",
+                None => ", since tracing inflates the times in the log",
             },
             costs.join("; ")
         ));
@@ -70,7 +70,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     if !advisory.findings.is_empty() {
         notes.push(match advisory.watch {
             Some(watch) => share(advisory.saving_s.max(advisory.stalled_s), watch),
-            None => "strace slows each call, so the log does not show which share of the program's time this is. \
+            None => "Tracing slows each call, so the log does not show which share of the program's time this is. \
                      `vectored versus` measures what an edit saves."
                 .to_owned(),
         });

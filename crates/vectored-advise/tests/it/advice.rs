@@ -314,7 +314,7 @@ fn a_watch_has_true_times_and_says_what_was_lost() {
         lost: 12_345,
     });
     let text = markdown(&watched);
-    assert!(!text.contains("strace slows") && !text.contains("strace inflates"));
+    assert!(!text.contains("slows each call") && !text.contains("inflates the times"));
     assert!(
         text.contains("12,345 calls were lost, since they came faster than they were read."),
         "{text}"

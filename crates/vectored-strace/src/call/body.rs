@@ -33,6 +33,43 @@ impl<'a> Body<'a> {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
 
+    /// Whether a path in the arguments, if there is one, is a string. Of strace it is an address only if the call failed.
+    pub(crate) fn shows_path(&self) -> bool {
+        let mut arguments = self.arguments();
+        let is_address = |arguments: Arguments| arguments.rest().starts_with(b"0x");
+        let is_missing = match self.call {
+            Syscall::Open
+            | Syscall::Create
+            | Syscall::AskPath
+            | Syscall::StatusOfPath
+            | Syscall::Truncate
+            | Syscall::ChangeFolder
+            | Syscall::MakeFolder
+            | Syscall::Link(_)
+            | Syscall::Pipe
+                if is_address(arguments) =>
+            {
+                true
+            }
+            Syscall::OpenAt
+            | Syscall::AskAt
+            | Syscall::StatusAt
+            | Syscall::MakeFolder
+            | Syscall::Link(_)
+            | Syscall::Watch => {
+                let is_folder = !arguments.rest().starts_with(b"\"");
+                is_folder
+                    && arguments.any().and_then(|_| arguments.comma()).is_ok()
+                    && is_address(arguments)
+            }
+            Syscall::SocketPair => {
+                memchr::memchr(b'[', self.text).is_none() && self.result() == b"0"
+            }
+            _ => false,
+        };
+        !is_missing || self.result().starts_with(b"-1 EFAULT") || self.result().starts_with(b"?")
+    }
+
     /// A reader of the arguments from the first one on, and of the result after them.
     pub(crate) fn arguments(&self) -> Arguments<'a> {
         Arguments::new(self.text)

@@ -9,7 +9,7 @@ use crate::call::body::Body;
 use crate::call::call_result::{Outcome, is_success, outcome, thread};
 use crate::call::descriptors;
 use crate::call::names::Syscall;
-use crate::call::transfers::{Segments, is_cut, transfer};
+use crate::call::transfers::{Segments, lack_of_list, transfer};
 use crate::counts::SkipReason;
 use crate::event::{Action, Ask, LinkKind, Named, Place};
 use crate::text::numbers::{leading, leading_any};
@@ -35,13 +35,14 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
         Syscall::Transfer(shape, direction) => {
             return match transfer(shape, direction, body, segments) {
                 Ok(transfer) => ReadCall {
-                    missing: is_cut(&transfer, body.text).then_some(SkipReason::ListCut),
+                    missing: lack_of_list(&transfer, body.text),
                     action: Action::Transfer(transfer),
                 },
                 Err(reason) => unread(body, reason),
             };
         }
         Syscall::Other => Ok(None),
+        _ if !body.shows_path() => return without_path(body),
         name => action(name, body),
     };
     match action {
@@ -55,6 +56,26 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
             missing: None,
         },
         Err(reason) => unread(body, reason),
+    }
+}
+
+/// A call whose path the log does not show. Unless it is known what it does to any path, calls around it are not merged.
+#[cold]
+fn without_path(body: Body<'_>) -> ReadCall<'_> {
+    let succeeded = is_success(body.result());
+    let known = match body.call {
+        Syscall::Open | Syscall::OpenAt | Syscall::Create => action(body.call, body).ok().flatten(),
+        Syscall::Watch if succeeded => Some(Action::Watch { path: b"" }),
+        // The pipe is known when it is used.
+        Syscall::Pipe | Syscall::SocketPair => Some(Action::Other { descriptor: None }),
+        Syscall::Link(_) | Syscall::ChangeFolder if succeeded => {
+            Some(Action::Unread { descriptor: None })
+        }
+        _ => None,
+    };
+    ReadCall {
+        action: known.unwrap_or(Action::Lost),
+        missing: Some(SkipReason::NotShown),
     }
 }
 

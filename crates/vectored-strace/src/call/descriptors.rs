@@ -14,11 +14,8 @@ type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 /// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`.
 pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found<'a> {
     let folder = if from_folder { folder(&mut arguments)? } else { None };
-    if !arguments.rest().starts_with(b"\"") {
-        // An address instead of a string: the call failed.
-        return Ok(None);
-    }
-    let path = arguments.string()?;
+    let is_shown = arguments.rest().starts_with(b"\"");
+    let path = if is_shown { arguments.string()? } else { arguments.any().map(|_| &b""[..])? };
     arguments.comma()?;
     let flags = arguments.any()?;
     Ok(Some(match returned(arguments)? {
@@ -28,6 +25,8 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
             folder,
             flags: open_flags(flags),
         },
+        // An address instead of a string.
+        None if !is_shown => return Ok(None),
         None => Action::Ask(Ask {
             file: Named::Path(path),
             folder,
@@ -59,10 +58,8 @@ pub(crate) fn folder<'a>(
 
 /// `creat("x", 0666) = 3`.
 pub(crate) fn create<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
-    if !arguments.rest().starts_with(b"\"") {
-        return Ok(None);
-    }
-    let path = arguments.string()?;
+    let is_shown = arguments.rest().starts_with(b"\"");
+    let path = if is_shown { arguments.string()? } else { b"" };
     Ok(returned(arguments)?.map(|descriptor| Action::Open {
         descriptor,
         path,

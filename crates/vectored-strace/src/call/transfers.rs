@@ -268,11 +268,16 @@ fn fill_list(
     Ok(())
 }
 
-/// Whether strace cut the list of segments of a transfer.
-pub(crate) fn is_cut(transfer: &Transfer, body: &[u8]) -> bool {
-    transfer.form == Form::List
-        && transfer.segment_bytes.is_none()
-        && memchr::memmem::find(body, b", ...]").is_some()
+/// Why the list of segments of a transfer is not known.
+pub(crate) fn lack_of_list(transfer: &Transfer, body: &[u8]) -> Option<SkipReason> {
+    if transfer.form != Form::List || transfer.segment_bytes.is_some() {
+        return None;
+    }
+    let is_cut = memchr::memmem::find(body, b", ...]").is_some();
+    let is_address = transfer.result.is_ok() && !body.contains(&b'[');
+    is_cut
+        .then_some(SkipReason::ListCut)
+        .or(is_address.then_some(SkipReason::NotShown))
 }
 
 /// Reads `[{iov_base="abc"..., iov_len=100}, …]`.

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::counts::Counts;
 use crate::error::LogError;
+use crate::files::LogReader;
 use crate::files::input::Input;
 use crate::files::pipeline::Sender;
+use crate::foreign::Rewritten;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::{ReadOptions, Reader};
 
@@ -81,7 +83,7 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
 }
 
 /// A part and its reader.
-type Open<'a> = (&'a Path, Reader<Input>);
+type Open<'a> = (&'a Path, LogReader);
 
 /// Reads a log of one or more parts.
 fn read_log<'a>(
@@ -96,7 +98,10 @@ fn read_log<'a>(
             buffer_bytes,
         };
         let input = Input::open(part.path).map_err(|error| failed(part.path, error))?;
-        open_parts.push((part.path, Reader::with_options(input, options)));
+        open_parts.push((
+            part.path,
+            Reader::with_options(Rewritten::new(input), options),
+        ));
     }
     let mut flow = sender.begin();
     if flow.is_continue() {
@@ -108,7 +113,7 @@ fn read_log<'a>(
     let mut counts = Counts::default();
     for (path, reader) in &open_parts {
         let mut of_part = reader.counts();
-        of_part.truncated |= reader.input().is_cut();
+        of_part.truncated |= reader.input().inner().is_cut();
         of_part.set_file(path);
         counts.add(&of_part);
     }

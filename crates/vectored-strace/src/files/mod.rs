@@ -8,10 +8,16 @@ use std::thread::{self, Builder};
 use crate::counts::Counts;
 use crate::error::LogError;
 use crate::event::Event;
+use crate::files::input::Input;
+use crate::foreign::Rewritten;
+use crate::reader::Reader;
 
 mod input;
 mod log_files;
 mod pipeline;
+
+/// A reader of a file.
+type LogReader = Reader<Rewritten<Input>>;
 
 /// An item of a log.
 #[derive(Debug)]
@@ -31,7 +37,7 @@ pub enum Item<'a> {
 /// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the
 /// parts of one log, of the threads 12 and 34: their events are ordered by the time at which calls began or, without
 /// absolute times, file by file. Files compressed by gzip are decompressed here, those by xz, zstd and bzip2 by these
-/// programs.
+/// programs. Logs of `perf trace`, `perf script` and bpftrace are read as [`Rewritten`].
 ///
 /// Another thread reads ahead of `on_item`, which stops it by returning [`ControlFlow::Break`].
 ///
@@ -39,8 +45,7 @@ pub enum Item<'a> {
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, cannot be decompressed, or was written by another program
-/// (`perf trace`, or `strace -c` alone). Events before the error are delivered. A log that ends too early is no error:
+/// The first file that cannot be opened or read, cannot be decompressed, or has a table alone (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error:
 /// see [`Counts::truncated`].
 ///
 /// # Examples

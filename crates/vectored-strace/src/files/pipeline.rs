@@ -6,9 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use crate::call::transfers::Segments;
 use crate::counts::Counts;
-use crate::files::input::Input;
-use crate::files::{Item, OnItem};
-use crate::reader::Reader;
+use crate::files::{Item, LogReader, OnItem};
 use crate::reader::parsed_line::{ParsedLine, read_event};
 
 /// Most lines of a batch.
@@ -52,7 +50,7 @@ impl<'a> Sender<'a> {
     }
 
     /// Sends the line that a reader reached.
-    pub(super) fn line(&mut self, file: &'a Path, reader: &Reader<Input>) -> ControlFlow<()> {
+    pub(super) fn line(&mut self, file: &'a Path, reader: &LogReader) -> ControlFlow<()> {
         let (parsed, text, site) = reader.parsed();
         self.batch.texts.extend_from_slice(text);
         self.batch.texts.extend_from_slice(site.unwrap_or_default());

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use proptest::prelude::*;
-use vectored_strace::{ReadOptions, Reader};
+use vectored_strace::{ReadOptions, Reader, Rewritten};
 
 use crate::text::events_of;
 
@@ -13,8 +13,14 @@ proptest! {
         let whole = events_of(&mut Reader::new(&log[..]));
         let mut options = ReadOptions::default();
         options.buffer_bytes = 1;
-        let pieces = ChunkPolicy { rest: &log, sizes: pieces.iter().chain([&1]).cycle() };
-        prop_assert_eq!(whole, events_of(&mut Reader::with_options(pieces, options)));
+        let pieces = || ChunkPolicy { rest: &log, sizes: pieces.iter().chain([&1]).cycle() };
+        prop_assert_eq!(&whole, &events_of(&mut Reader::with_options(pieces(), options)));
+        for first in FOREIGN {
+            let log = [first.as_bytes(), &log].concat();
+            let whole = events_of(&mut Reader::new(Rewritten::new(&log[..])));
+            let pieces = ChunkPolicy { rest: &log, ..pieces() };
+            prop_assert_eq!(whole, events_of(&mut Reader::with_options(Rewritten::new(pieces), options)));
+        }
     }
 }
 
@@ -28,7 +34,14 @@ fn log_like() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(word, 0..60).prop_map(|words| words.concat())
 }
 
-const WORDS: [&str; 41] = [
+/// Lines of other formats, for their recognition.
+const FOREIGN: [&str; 3] = [
+    "1.791 ( 0.023 ms): ls/1 brk()      = 0x5\n",
+    "ls 1 [000] 2.000001: raw_syscalls:sys_exit: NR 1 = 4\n",
+    "25822859658429,1,1,-,0,8,ls|\n",
+];
+
+const WORDS: [&str; 53] = [
     "\n",
     "\n",
     "\n",
@@ -70,6 +83,18 @@ const WORDS: [&str; 41] = [
     " > /lib/libc.so.6(write+0x1) [0x2]",
     "% time",
     "O_WRONLY|O_APPEND",
+    "1.791 ( 0.023 ms): ",
+    "ls/1 ",
+    " ... [continued]: write())",
+    " ...\n",
+    "fd: 3</x>, buf: \"",
+    ", count: 9",
+    " 1 [000] 2.000001: ",
+    "raw_syscalls:sys_enter: NR 1 (1, 7f, 9)",
+    "raw_syscalls:sys_exit: NR 1 = -4",
+    "9,1,1,+,1,1,7f,9,0,0,0,ls|",
+    "9,1,1,-,1,9,ls|",
+    "clone3(",
 ];
 
 /// An input whose reads return the given counts of bytes, over and over. A count of 0 is a read that a signal interrupts.

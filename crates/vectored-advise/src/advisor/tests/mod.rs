@@ -3,6 +3,7 @@
 mod delays;
 mod events;
 mod files;
+mod foreign;
 mod histories;
 mod merging;
 mod model;

@@ -31,6 +31,9 @@ impl Tracker {
         flags: OpenFlags,
         caller: Caller,
     ) {
+        if path.is_empty() && descriptor.leads_to.is_none() {
+            return self.open_unnamed(descriptor, flags, caller);
+        }
         if let (None, Some(text)) = (folder, descriptor.leads_to)
             && !path.starts_with(b"/")
         {
@@ -122,6 +125,20 @@ impl Tracker {
                 self.groups.submit(group, caller.process);
             }
         }
+    }
+
+    /// An open of a path that the log does not show: of any file.
+    fn open_unnamed(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
+        self.lose();
+        let kind = if flags.directory || flags.path_only { FdKind::Other } else { FdKind::Unknown };
+        let mut open_file = OpenFile::new(kind, flags, descriptor.number);
+        open_file.since = self.event;
+        self.kernel.open(
+            caller.process,
+            descriptor.number,
+            open_file,
+            flags.close_on_exec,
+        );
     }
 
     /// Notes that an open made a file, or emptied it: another process may wait for that.

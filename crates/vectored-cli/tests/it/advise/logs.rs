@@ -98,13 +98,30 @@ fn logs_are_read_compressed() {
 #[test]
 fn output_of_other_tracers_is_recognised() {
     let bench = bench();
-    let perf = "     1.791 ( 0.023 ms): ls/14521 brk()          = 0x558e5ef8d000\n";
+    let perf = "\n Summary of events:\n\n ls (14521), 290 events, 100.0%\n";
     let stderr = stderr_of(advise(&bench).arg("-").write_stdin(perf), 1);
     for words in [
-        "`perf trace`",
+        "`perf trace -s`",
         "strace -f -s1 -v -yy -ttt -T -o FILE COMMAND",
     ] {
         assert!(stderr.contains(words), "{stderr}");
     }
     assert!(bench.saved().is_empty());
+}
+
+#[test]
+fn what_a_log_of_perf_lacks_is_said() {
+    let bench = bench();
+    let log = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../vectored-strace/testdata/perf-script.log"
+    );
+    let printed = stdout_of(advise(&bench).arg(log));
+    let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "Skipped 9 lines, the first is 3: a log of perf or bpftrace shows neither paths nor lists",
+        "6 × write 3–7 B: the log does not say what the descriptor leads to",
+    ] {
+        assert!(printed.contains(words), "{printed}");
+    }
 }

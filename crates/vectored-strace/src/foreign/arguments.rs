@@ -1,0 +1,365 @@
+//! Arguments of calls as strace writes them: from numbers, and from the names that `perf trace` gives them.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use memchr::memmem;
+
+/// Of each call whose arguments are read: its name, a letter for each argument (`form`; `_` leaves it out), and the names of
+/// `perf trace`, from the kernel.
+const CALLS: &str = "\
+read dbn fd buf count
+write dbn fd buf count
+pread64 dbnl fd buf count pos
+pwrite64 dbnl fd buf count pos
+readv dbn fd vec vlen
+writev dbn fd vec vlen
+preadv dbnl_ fd vec vlen pos_l pos_h
+pwritev dbnl_ fd vec vlen pos_l pos_h
+preadv2 dbnl_R fd vec vlen pos_l pos_h flags
+pwritev2 dbnl_R fd vec vlen pos_l pos_h flags
+sendto dbnMa_ fd buff len flags addr addr_len
+recvfrom dbnMa_ fd ubuf size flags addr addr_len
+sendmsg dbM fd msg flags
+recvmsg dbM fd msg flags
+sendmmsg dbnM fd mmsg vlen flags
+recvmmsg dbnM_ fd mmsg vlen flags timeout
+sendfile ddbn out_fd in_fd offset count
+splice dbdbn_ fd_in off_in fd_out off_out len flags
+copy_file_range dbdbn_ fd_in off_in fd_out off_out len flags
+tee ddn_ fdin fdout len flags
+vmsplice dbnx fd iov nr_segs flags
+open pF_ filename flags mode
+openat dpF_ dfd filename flags mode
+openat2 dpbx dfd filename how usize
+creat p_ pathname mode
+close d fd
+close_range nnx fd max_fd flags
+dup d fildes
+dup2 dd oldfd newfd
+dup3 ddF oldfd newfd flags
+fcntl dCV fd cmd arg
+ioctl dI_ fd cmd arg
+lseek dlW fd offset whence
+mmap bnPXd_ addr len prot flags fd off
+socket STN family type protocol
+socketpair STNb family type protocol usockvec
+accept dbb fd upeer_sockaddr upeer_addrlen
+accept4 dbbT fd upeer_sockaddr upeer_addrlen flags
+connect dbx fd uservaddr addrlen
+setsockopt dLxbn fd level optname optval optlen
+clone K____ clone_flags newsp parent_tidptr child_tidptr tls
+fstat db fd statbuf
+newfstatat dpbE dfd filename statbuf flag
+statx dpE_b dfd filename flags mask buffer
+stat pb filename statbuf
+lstat pb filename statbuf
+access p_ filename mode
+faccessat dp_ dfd filename mode
+faccessat2 dp__ dfd filename mode flags
+readlink pb_ path buf bufsiz
+readlinkat dpb_ dfd pathname buf bufsiz
+getxattr p___ pathname name value size
+lgetxattr p___ pathname name value size
+chdir p filename
+fchdir d fd
+mkdir p_ pathname mode
+mkdirat dp_ dfd pathname mode
+truncate pn path length
+rename pp oldname newname
+renameat dpdp olddfd oldname newdfd newname
+renameat2 dpdpx olddfd oldname newdfd newname flags
+link pp oldname newname
+linkat dpdpx olddfd oldname newdfd newname flags
+symlink pp oldname newname
+symlinkat pdp oldname newdfd newname
+execve pbb filename argv envp
+execveat dpbbx fd filename argv envp flags
+inotify_add_watch dpx fd pathname mask
+io_uring_setup xQ entries params";
+
+struct Call {
+    forms: &'static str,
+    names: Vec<&'static [u8]>,
+}
+
+static BY_NAME: LazyLock<HashMap<&[u8], Call>> = LazyLock::new(|| {
+    let calls = CALLS.lines().map(|line| {
+        let mut words = line.split(' ');
+        let mut next = || words.next().unwrap_or_default();
+        let (name, forms) = (next(), next());
+        let names = words.map(str::as_bytes).collect();
+        (name.as_bytes(), Call { forms, names })
+    });
+    calls.collect()
+});
+
+/// An argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value<'a> {
+    Number(u64),
+    /// What `perf trace` writes, as `RDONLY|CLOEXEC` or `3</tmp/x>`.
+    Text(&'a [u8]),
+}
+
+/// Of each form of flags and constants: its letter, the prefix of strace, and names without it. Before a name is the number
+/// (hexadecimal), and before that the mask of its bits, if it is another one; `*` are all.
+const NAMES: &str = "\
+F O_ 3:0:RDONLY 3:1:WRONLY 3:2:RDWR 40:CREAT 80:EXCL 200:TRUNC 400:APPEND 800:NONBLOCK 101000:1000:DSYNC 101000:SYNC 4000:DIRECT \
+    10000:DIRECTORY 80000:CLOEXEC 200000:PATH
+M MSG_ 40:DONTWAIT 100:WAITALL 4000:NOSIGNAL 8000:MORE 40000000:CMSG_CLOEXEC
+R RWF_ 1:HIPRI 2:DSYNC 4:SYNC 8:NOWAIT
+S AF_ *:1:UNIX *:2:INET *:a:INET6
+T SOCK_ f:1:STREAM f:2:DGRAM 800:NONBLOCK 80000:CLOEXEC
+N IPPROTO_ *:6:TCP
+L SOL_
+P PROT_ 1:READ 2:WRITE 4:EXEC
+X MAP_ f:1:SHARED f:2:PRIVATE f:3:SHARED_VALIDATE 20:ANONYMOUS
+W SEEK_ *:0:SET *:1:CUR *:2:END
+C F_ *:0:DUPFD *:1:GETFD *:2:SETFD *:3:GETFL *:4:SETFL *:402:NOTIFY *:406:DUPFD_CLOEXEC
+D FD_ 1:CLOEXEC
+I  *:5401:TCGETS *:802c542a:TCGETS2 *:5413:TIOCGWINSZ *:5450:FIONCLEX *:5451:FIOCLEX
+K CLONE_ 100:VM 400:FILES 4000:VFORK 10000:THREAD";
+
+/// A prefix, and of each name its mask, its bits and itself.
+type Names = (&'static str, Vec<(u64, u64, &'static str)>);
+
+static BY_FORM: LazyLock<HashMap<char, Names>> = LazyLock::new(|| {
+    let number = |text| u64::from_str_radix(text, 16).unwrap_or(u64::MAX);
+    let name = |word: &'static str| {
+        let (bits, name) = word.rsplit_once(':')?;
+        let (mask, bits) = bits.split_once(':').unwrap_or((bits, bits));
+        Some((number(mask), number(bits), name))
+    };
+    let forms = NAMES.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let form = words.next()?.chars().next()?;
+        Some((form, (words.next()?, words.filter_map(name).collect())))
+    });
+    forms.collect()
+});
+
+/// The arguments of a call that has these numbers.
+pub(super) fn of_numbers(name: &[u8], numbers: &[u64; 6]) -> Vec<u8> {
+    let values = numbers.map(Value::Number);
+    if let Some(call) = BY_NAME.get(name) {
+        return written(&call.forms.chars().zip(values).collect::<Vec<_>>());
+    }
+    // A number that may be a descriptor.
+    let form = if numbers[0] <= i32::MAX as u64 { 'd' } else { 'x' };
+    written(&[(form, values[0])])
+}
+
+/// The arguments of a call in the text of `perf trace`: `fd: 1, buf: 0x7f00, count: 100`.
+pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
+    let Some(call) = BY_NAME.get(name) else {
+        let (name, value) = text.split_at(memmem::find(text, b": ").unwrap_or(0));
+        let end = memmem::find(value, b", ").unwrap_or(value.len());
+        let is_descriptor = name.ends_with(b"fd");
+        return if is_descriptor {
+            without_name(&value[2..end]).to_vec()
+        } else {
+            b"0x1".to_vec()
+        };
+    };
+    // From the end, since texts may hold what looks like a name. What is 0 is left out.
+    let mut end = text.len();
+    let mut values: Vec<(char, Value)> = call
+        .forms
+        .chars()
+        .map(|form| (form, Value::Number(0)))
+        .collect();
+    for ((_, value), name) in values.iter_mut().zip(&call.names).rev() {
+        let begin = [name, &b": "[..]].concat();
+        let inner = memmem::rfind(&text[..end], &[b", ", &begin[..]].concat());
+        let Some((at, skipped)) = inner
+            .map(|at| (at, 2))
+            .or_else(|| text[..end].starts_with(&begin).then_some((0, 0)))
+        else {
+            continue;
+        };
+        let shown = &text[at + skipped + begin.len()..end];
+        *value = number(shown).map_or(Value::Text(shown), Value::Number);
+        end = at;
+    }
+    written(&values)
+}
+
+/// The result of a call.
+pub(super) fn of_result(result: i64) -> Vec<u8> {
+    let error = match result {
+        0.. => return result.to_string().into_bytes(),
+        -4 => "EINTR",
+        -11 => "EAGAIN",
+        -14 => "EFAULT",
+        -29 => "ESPIPE",
+        -32 => "EPIPE",
+        -104 => "ECONNRESET",
+        -115 => "EINPROGRESS",
+        // The call is made again, or never returned.
+        ..=-512 => return b"? ERESTARTSYS".to_vec(),
+        _ => "error",
+    };
+    format!("-1 {error}").into_bytes()
+}
+
+fn written(values: &[(char, Value)]) -> Vec<u8> {
+    let has = |form, bit, name: &[u8]| {
+        values.iter().any(|(one, value)| match value {
+            Value::Number(number) => *one == form && number & bit != 0,
+            Value::Text(text) => *one == form && memmem::find(text, name).is_some(),
+        })
+    };
+    let of_descriptor = has('E', 0x1000, b"EMPTY_PATH");
+    let sets_flags = values
+        .iter()
+        .any(|value| matches!(value, ('C', Value::Number(4) | Value::Text(b"SETFL"))));
+    let sets_cloexec = values
+        .iter()
+        .any(|value| matches!(value, ('C', Value::Number(2) | Value::Text(b"SETFD"))));
+    let mut output = Vec::new();
+    for (form, value) in values.iter().filter(|value| value.0 != '_') {
+        if !output.is_empty() {
+            output.extend_from_slice(b", ");
+        }
+        let value = if *form == 'p' && of_descriptor { Value::Text(b"\"\"") } else { *value };
+        let form = match form {
+            'V' if sets_flags => 'F',
+            'V' if sets_cloexec => 'D',
+            'E' | 'V' => 'x',
+            form => *form,
+        };
+        push(&mut output, form, value);
+    }
+    output
+}
+
+/// Writes an argument: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` one that may be negative, `x` one in
+/// hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form of `NAMES`.
+fn push(output: &mut Vec<u8>, form: char, value: Value) {
+    let text = match (form, value) {
+        ('b', _) => "0x1".to_owned(),
+        // What is not known may be.
+        ('Q', _) => "{flags=IORING_SETUP_SQPOLL}".to_owned(),
+        ('a' | 'p', Value::Number(0)) => "NULL".to_owned(),
+        ('a', _) => "{}".to_owned(),
+        ('p', Value::Text(path)) => return push_string(output, path),
+        ('d', Value::Text(b"CWD")) => "AT_FDCWD".to_owned(),
+        ('d', Value::Text(text)) => return output.extend_from_slice(without_name(text)),
+        ('L', Value::Text(b"TCP")) => "0x6".to_owned(),
+        ('d', Value::Number(number)) => (number as i32).to_string(),
+        ('l', Value::Number(number)) => (number as i64).to_string(),
+        ('n', Value::Number(number)) => number.to_string(),
+        (_, Value::Number(number)) => flags(form, number),
+        (_, Value::Text(text)) => {
+            let prefix = BY_FORM.get(&form).map_or("", |names| names.0);
+            if form == 'K' {
+                output.extend_from_slice(b"child_stack=NULL, flags=");
+            }
+            for (index, word) in text.split(|byte| *byte == b'|').enumerate() {
+                let is_bare = word.first().is_some_and(u8::is_ascii_uppercase)
+                    && !word.starts_with(prefix.as_bytes());
+                let word = if form == 'S' && word == b"LOCAL" { b"UNIX" } else { word };
+                output.extend_from_slice(if index > 0 { b"|" } else { b"" });
+                output.extend_from_slice(if is_bare { prefix.as_bytes() } else { b"" });
+                output.extend_from_slice(word);
+            }
+            return;
+        }
+    };
+    output.extend_from_slice(text.as_bytes());
+}
+
+/// A number as names of strace.
+fn flags(form: char, number: u64) -> String {
+    let known = BY_FORM.get(&form);
+    let (prefix, all) = known.map_or(("", &[][..]), |names| (names.0, &names.1));
+    let begin = if form == 'K' { "child_stack=NULL, flags=" } else { "" };
+    let is_set = |name: &&(u64, u64, &str)| number & name.0 == name.1;
+    let set: Vec<_> = all.iter().filter(is_set).collect();
+    let rest = set.iter().fold(number, |rest, name| rest & !name.0);
+    let mut words: Vec<String> = set
+        .iter()
+        .map(|name| format!("{prefix}{}", name.2))
+        .collect();
+    match rest {
+        0 if !words.is_empty() => {}
+        0 => words.push("0".to_owned()),
+        rest => words.push(format!("{rest:#x}")),
+    }
+    begin.to_owned() + &words.join("|")
+}
+
+/// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then it may be the name of a file that was
+/// opened later.
+fn without_name(text: &[u8]) -> &[u8] {
+    memchr::memchr(b'<', text).map_or(text, |end| &text[..end])
+}
+
+/// A path between quotes, which `perf trace` writes without escapes.
+pub(super) fn push_string(output: &mut Vec<u8>, text: &[u8]) {
+    let inner = text
+        .strip_prefix(b"\"")
+        .and_then(|text| text.strip_suffix(b"\""));
+    let Some(inner) = inner else {
+        return output.extend_from_slice(b"0x1");
+    };
+    output.push(b'"');
+    for &byte in inner {
+        match byte {
+            b'"' | b'\\' => output.extend_from_slice(&[b'\\', byte]),
+            b' '..=b'~' => output.push(byte),
+            _ => output.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+        }
+    }
+    output.push(b'"');
+}
+
+/// A whole text as a number.
+fn number(text: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(text).ok()?;
+    match (text.strip_prefix("0x"), text.strip_prefix('-')) {
+        (Some(hexadecimal), _) => u64::from_str_radix(hexadecimal, 16).ok(),
+        (_, Some(digits)) => Some(digits.parse::<u64>().ok()?.wrapping_neg()),
+        _ => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, numbers: [u64; 6], named: &str, expected: &str, expected_named: &str) {
+        let text = |arguments: Vec<u8>| String::from_utf8(arguments).unwrap();
+        assert_eq!(text(of_numbers(name.as_bytes(), &numbers)), expected);
+        assert_eq!(
+            text(of_names(name.as_bytes(), named.as_bytes())),
+            expected_named
+        );
+    }
+
+    #[test]
+    #[rustfmt::skip]
+    fn arguments_are_written_as_strace_does() {
+        let same = |name, numbers, named, expected| check(name, numbers, named, expected, expected);
+        same("write", [1, 0x7f00, 100, 9, 9, 9], "fd: 1, buf: 0x7f00, count: 100", "1, 0x1, 100");
+        same("pread64", [4, 0x7f00, 5, 0, 0, 0], "fd: 4, buf: 0x7f00, count: 5", "4, 0x1, 5, 0");
+        check("write", [0, 0, 0, 0, 0, 0], r#"fd: 1</tmp/x>, buf: ", count: 7", count: 100"#, "0, 0x1, 0", "1, 0x1, 100");
+        check("openat", [0xffff_ff9c, 0x7f00, 0x8_0241, 0o644, 0, 0], r#"dfd: CWD, filename: "/tmp/a"b", flags: CREAT|WRONLY, mode: IRUGO"#,
+            "-100, 0x7f00, O_WRONLY|O_CREAT|O_TRUNC|O_CLOEXEC", r#"AT_FDCWD, "/tmp/a\"b", O_CREAT|O_WRONLY"#);
+        same("lseek", [7, 0xffff_ffff_ffff_fffd, 2, 0, 0, 0], "fd: 7, offset: -3, whence: END", "7, -3, SEEK_END");
+        same("fcntl", [4, 4, 0x800, 0, 0, 0], "fd: 4, cmd: SETFL, arg: RDONLY|NONBLOCK", "4, F_SETFL, O_RDONLY|O_NONBLOCK");
+        same("fcntl", [4, 2, 1, 0, 0, 0], "fd: 4, cmd: SETFD, arg: CLOEXEC", "4, F_SETFD, FD_CLOEXEC");
+        same("socket", [1, 0x8_0001, 0, 0, 0, 0], "family: LOCAL, type: STREAM|CLOEXEC", "AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0");
+        same("socket", [1, 5, 0, 0, 0, 0], "family: LOCAL, type: 0x5", "AF_UNIX, 0x5, 0");
+        same("sendto", [4, 0x7f00, 3, 0x4000, 0, 0], "fd: 4, buff: 0x7f00, len: 3, flags: NOSIGNAL", "4, 0x1, 3, MSG_NOSIGNAL, NULL");
+        check("mmap", [0, 8192, 3, 0x22, 0xffff_ffff, 0], "len: 8192, prot: READ|WRITE, flags: PRIVATE|ANONYMOUS",
+            "0x1, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1", "0x1, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, 0");
+        same("newfstatat", [4, 0x7f00, 0x7f00, 0x1000, 0, 0], "dfd: 4, filename: 0x7f00, statbuf: 0x7f00, flag: 4096", r#"4, "", 0x1, 0x1000"#);
+        check("clone", [0x101_0011, 0, 0, 0, 0, 0], "clone_flags: THREAD|0x11, newsp: 0x7f00",
+            "child_stack=NULL, flags=CLONE_THREAD|0x1000011", "child_stack=NULL, flags=CLONE_THREAD|0x11");
+        same("fsync", [3, 0, 0, 0, 0, 0], "fd: 3</tmp/x>", "3");
+        check("futex", [0x7f00_0000_0000, 0, 0, 0, 0, 0], "uaddr: 0x7f0000000000, op: WAIT", "0x7f0000000000", "0x1");
+    }
+}

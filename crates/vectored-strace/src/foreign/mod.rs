@@ -1,0 +1,244 @@
+//! Logs of other programs, rewritten line by line as strace would have written them.
+//!
+//! They lack what lies in the memory of the program: paths and lists of segments are addresses, for which the parser has
+//! [`NotShown`](crate::counts::SkipReason::NotShown).
+
+mod arguments;
+mod bpftrace;
+pub mod numbers;
+mod perf_script;
+mod perf_trace;
+mod rewriter;
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use rewriter::Rewriter;
+
+/// Bytes at the beginning of a log that tell its format, and the lines of them that are looked at.
+const FORMAT_BYTES: u64 = 4096;
+const FORMAT_LINES: usize = 20;
+
+/// Longest line that is rewritten. A longer one is passed on in parts that are no lines of strace.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+/// What a line shows of a call.
+pub(crate) struct Record<'a> {
+    /// The name of the thread, which is the name of its program.
+    program: &'a [u8],
+    thread: Option<u32>,
+    at_ns: Option<u64>,
+    name: &'a [u8],
+    /// The arguments, as strace writes them; `None` if an earlier line has them.
+    arguments: Option<Vec<u8>>,
+    /// The result, as strace writes it; `None` if a later line has it.
+    result: Option<Vec<u8>>,
+    took_ns: Option<u64>,
+}
+
+/// Reads a line: `None` if it belongs to another format, `Some(None)` if it shows no call.
+type ReadLine = fn(&[u8]) -> Option<Option<Record<'_>>>;
+
+/// A log whose lines are of strace, `perf trace`, `perf script` or bpftrace, as lines of strace.
+///
+/// # Examples
+///
+/// ```
+/// use vectored_strace::{Reader, Rewritten};
+///
+/// let log = b"     0.064 ( 0.002 ms): cat/12 write(fd: 1</tmp/x>, buf: 0x7f0000000000, count: 100)        = 100\n";
+/// let mut reader = Reader::new(Rewritten::new(&log[..]));
+/// let event = reader.next()?.unwrap();
+/// assert_eq!((event.thread, event.name), (12, &b""[..])); // The thread is called `cat`.
+/// let event = reader.next()?.unwrap();
+/// assert_eq!((event.name, event.took_ns), (&b"write"[..], Some(2000)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Rewritten<R> {
+    input: BufReader<Begun<R>>,
+    is_begun: bool,
+    rewriter: Option<Rewriter>,
+    line: Vec<u8>,
+    output: Cursor<Vec<u8>>,
+}
+
+impl<R: Read> Rewritten<R> {
+    /// The lines of `input`.
+    pub fn new(input: R) -> Self {
+        let begun = Begun {
+            first_bytes: Cursor::default(),
+            failed: None,
+            input,
+        };
+        Self {
+            input: BufReader::with_capacity(64 << 10, begun),
+            is_begun: false,
+            rewriter: None,
+            line: Vec::new(),
+            output: Cursor::default(),
+        }
+    }
+
+    pub(crate) fn inner(&self) -> &R {
+        &self.input.get_ref().input
+    }
+
+    /// Looks for the format.
+    fn begin(&mut self) {
+        let begun = self.input.get_mut();
+        let mut first_bytes = Vec::new();
+        let read = begun
+            .input
+            .by_ref()
+            .take(FORMAT_BYTES)
+            .read_to_end(&mut first_bytes);
+        begun.failed = read.err();
+        let formats: [ReadLine; 3] = [perf_trace::read, perf_script::read, bpftrace::read];
+        let lines = || first_bytes.split(|byte| *byte == b'\n').take(FORMAT_LINES);
+        let is_of = |read: &ReadLine| lines().any(|line| matches!(read(line), Some(Some(_))));
+        self.rewriter = formats.into_iter().find(is_of).map(Rewriter::new);
+        begun.first_bytes = Cursor::new(first_bytes);
+        self.is_begun = true;
+    }
+}
+
+impl<R: Read> Read for Rewritten<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !self.is_begun {
+            self.begin();
+        }
+        let Some(rewriter) = &mut self.rewriter else {
+            return self.input.read(buffer);
+        };
+        loop {
+            let bytes = self.output.read(buffer)?;
+            if bytes > 0 || buffer.is_empty() {
+                return Ok(bytes);
+            }
+            // After an interruption the line goes on.
+            let rest = MAX_LINE_BYTES.saturating_sub(self.line.len() as u64);
+            if self
+                .input
+                .by_ref()
+                .take(rest)
+                .read_until(b'\n', &mut self.line)?
+                == 0
+                && self.line.is_empty()
+            {
+                return Ok(0);
+            }
+            let output = self.output.get_mut();
+            output.clear();
+            let is_part = self.line.len() as u64 == MAX_LINE_BYTES;
+            match self.line.strip_suffix(b"\n") {
+                Some(line) => rewriter.rewrite(line, output),
+                None if is_part => output.extend_from_slice(b"longer than a line\n"),
+                // The end of the log, in the middle of a line.
+                None => output.extend_from_slice(&self.line),
+            }
+            self.line.clear();
+            self.output.set_position(0);
+        }
+    }
+}
+
+/// An input whose first bytes were read.
+struct Begun<R> {
+    first_bytes: Cursor<Vec<u8>>,
+    /// The error after them.
+    failed: Option<io::Error>,
+    input: R,
+}
+
+impl<R: Read> Read for Begun<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.first_bytes.read(buffer)? {
+            0 => match self.failed.take() {
+                Some(error) => Err(error),
+                None => self.input.read(buffer),
+            },
+            bytes => Ok(bytes),
+        }
+    }
+}
+
+impl Record<'_> {
+    /// Writes a line of `strace -f -Y -ttt -T`.
+    fn write(&self, output: &mut Vec<u8>) {
+        if let Some(thread) = self.thread {
+            output.extend_from_slice(thread.to_string().as_bytes());
+            if !self.program.is_empty() {
+                output.push(b'<');
+                output.extend(self.program.iter().map(plain));
+                output.push(b'>');
+            }
+            output.push(b' ');
+        }
+        if let Some(at_ns) = self.at_ns {
+            // Times with less than nine digits may be relative ones.
+            let (seconds, ns) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
+            output.extend_from_slice(format!("{seconds:09}.{:06} ", ns / 1000).as_bytes());
+        }
+        match &self.arguments {
+            Some(arguments) => {
+                output.extend_from_slice(self.name);
+                output.push(b'(');
+                output.extend_from_slice(arguments);
+            }
+            None => output.extend_from_slice(&[b"<... ", self.name, b" resumed>"].concat()),
+        }
+        match &self.result {
+            Some(result) => output.extend_from_slice(&[b") = ", &result[..]].concat()),
+            None => output.extend_from_slice(b" <unfinished ...>"),
+        }
+        if let Some(took_ns) = self.took_ns.filter(|_| self.result.is_some()) {
+            let (seconds, ns) = (took_ns / 1_000_000_000, took_ns % 1_000_000_000);
+            output.extend_from_slice(format!(" <{seconds}.{ns:09}>").as_bytes());
+        }
+        output.push(b'\n');
+    }
+}
+
+/// A byte of the name of a thread, which may have set any.
+fn plain(byte: &u8) -> u8 {
+    if matches!(byte, b' '..=b'~') && !b"<>\"\\".contains(byte) {
+        *byte
+    } else {
+        b'?'
+    }
+}
+
+/// `24914.663416` in ns.
+fn seconds(text: &[u8]) -> Option<u64> {
+    let (whole, digits) = crate::text::numbers::leading(text).ok()?;
+    let fraction = text[digits..].strip_prefix(b".")?;
+    let (ns, fraction_digits) = crate::text::numbers::fraction_ns(fraction).ok()?;
+    (fraction_digits == fraction.len()).then_some(())?;
+    whole.checked_mul(1_000_000_000)?.checked_add(ns)
+}
+
+/// The begin or the end of a call as a number, for formats of `raw_syscalls`.
+fn raw<'a>(
+    (program, thread, at_ns): (&'a [u8], u32, u64),
+    number: u16,
+    arguments: Option<[u64; 6]>,
+    result: Option<i64>,
+) -> Option<Record<'a>> {
+    let name = numbers::name_of(number).as_bytes();
+    let arguments = arguments.map(|values| arguments::of_numbers(name, &values));
+    let result = match (name, result) {
+        // It returns with the registers of what the signal interrupted.
+        (b"rt_sigreturn", Some(_)) => return None,
+        (b"rt_sigreturn", None) => Some(b"0".to_vec()),
+        (b"exit" | b"exit_group", None) => Some(b"?".to_vec()),
+        (_, result) => result.map(arguments::of_result),
+    };
+    Some(Record {
+        program,
+        thread: Some(thread),
+        at_ns: Some(at_ns),
+        name,
+        arguments,
+        result,
+        took_ns: None,
+    })
+}

@@ -1,0 +1,139 @@
+//! `perf trace`: `   0.123 ( 0.005 ms): cat/12 write(fd: 1</tmp/x>, buf: 0x7f00, count: 100)      = 100`.
+//!
+//! A call during which another thread had a line has two lines: the first ends in ` ...`, the second has
+//! ` ... [continued]: write())` instead of the call. Arguments that are 0 are left out.
+
+use memchr::memmem;
+
+use super::{Record, arguments, seconds};
+use crate::call::names::name_bytes;
+use crate::text::numbers::leading;
+
+/// Reads a line.
+pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
+    let line = line.trim_ascii();
+    if line.is_empty() {
+        return Some(None);
+    }
+    let (at, rest) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
+    let at_ns = if at == b"?" { None } else { Some(milliseconds(at)?) };
+    let rest = rest.trim_ascii_start();
+    let has_took = rest.starts_with(b"(");
+    let (took, rest) = match rest.strip_prefix(b"(") {
+        Some(rest) => rest.split_at(memmem::find(rest, b"):")?),
+        None => (&b""[..], rest),
+    };
+    let took = took.trim_ascii().strip_suffix(b"ms").unwrap_or_default();
+    let rest = rest.strip_prefix(b"):").unwrap_or(rest).trim_ascii_start();
+    let (program, thread, call) = thread_of(rest);
+    // Without durations a line of `strace -r` is alike.
+    (has_took || thread.is_some()).then_some(())?;
+    let record = Record {
+        program,
+        thread,
+        at_ns,
+        name: b"",
+        arguments: None,
+        result: None,
+        took_ns: milliseconds(took.trim_ascii()),
+    };
+    if let Some(call) = call.trim_ascii_start().strip_prefix(b"... [continued]: ") {
+        let (name, rest) = call.split_at(name_bytes(call));
+        let result = rest
+            .strip_prefix(b"())")?
+            .trim_ascii_start()
+            .strip_prefix(b"=")?;
+        let result = Some(result_of(result.trim_ascii()));
+        return Some(Some(Record {
+            name,
+            result,
+            ..record
+        }));
+    }
+    let (name, rest) = call.split_at(name_bytes(call));
+    let rest = rest.strip_prefix(b"(")?;
+    let (text, result) = match rest.strip_suffix(b" ...") {
+        Some(text) => (text.trim_ascii_end(), None),
+        None => {
+            let equals = memmem::rfind(rest, b" = ")
+                .or_else(|| rest.strip_suffix(b" =").map(<[u8]>::len))?;
+            (
+                rest[..equals].trim_ascii_end(),
+                Some(result_of(rest[equals + 2..].trim_ascii())),
+            )
+        }
+    };
+    let arguments = Some(arguments::of_names(name, text.strip_suffix(b")")?));
+    Some(Some(Record {
+        name,
+        arguments,
+        result,
+        ..record
+    }))
+}
+
+/// Splits `cat/12 write(…` into the name of the thread, its number, and the call. Single threads have neither.
+fn thread_of(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
+    let slashes = memchr::memchr_iter(b'/', text).map(|at| (at, at + 1));
+    for (end, start) in slashes.chain([(0, 0)]) {
+        let Ok((thread, digits)) = leading(&text[start..]) else {
+            continue;
+        };
+        let call = &text[start + digits..];
+        let is_call =
+            |call: &[u8]| call.get(name_bytes(call)) == Some(&b'(') || call.starts_with(b" ... [");
+        if let (Some(call), Ok(thread)) = (
+            call.strip_prefix(b" ").filter(|call| is_call(call)),
+            u32::try_from(thread),
+        ) {
+            return (&text[..end], Some(thread), call);
+        }
+    }
+    (b"", None, text)
+}
+
+/// `16004 (python3)`, `5</tmp/x>`, `-1 ENOENT (No such file or directory)`, `0 (Timeout)`.
+fn result_of(text: &[u8]) -> Vec<u8> {
+    if text.starts_with(b"-") {
+        return text.to_vec();
+    }
+    let end = text
+        .iter()
+        .position(|byte| b" <".contains(byte))
+        .unwrap_or(text.len());
+    text[..end].to_vec()
+}
+
+/// `0.123` in ns.
+fn milliseconds(text: &[u8]) -> Option<u64> {
+    seconds(text).map(|ns| ns / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_have_any_name() {
+        for (text, program, thread, call) in [
+            ("cat/12 write(fd: 1)", "cat", Some(12), "write(fd: 1)"),
+            ("kworker/u8:1/7 close()", "kworker/u8:1", Some(7), "close()"),
+            (
+                "(sd-pam)/7  ... [continued]: read())",
+                "(sd-pam)",
+                Some(7),
+                " ... [continued]: read())",
+            ),
+            (
+                "12 write(fd: 1</a/3 b>)",
+                "",
+                Some(12),
+                "write(fd: 1</a/3 b>)",
+            ),
+            ("write(fd: 1</a/3 b>)", "", None, "write(fd: 1</a/3 b>)"),
+        ] {
+            let expected = (program.as_bytes(), thread, call.as_bytes());
+            assert_eq!(thread_of(text.as_bytes()), expected, "{text}");
+        }
+    }
+}
