@@ -5,35 +5,28 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
-/// Of each call whose arguments are read: its name, a letter for each argument (`form`; `_` leaves it out), and the names of
+/// Of calls whose arguments are read: their names, a letter for each argument (`form`; `_` leaves it out), and the names of
 /// `perf trace`, from the kernel.
 const CALLS: &str = "\
-read dbn fd buf count
-write dbn fd buf count
-pread64 dbnl fd buf count pos
-pwrite64 dbnl fd buf count pos
-readv dbn fd vec vlen
-writev dbn fd vec vlen
-preadv dbnl_ fd vec vlen pos_l pos_h
-pwritev dbnl_ fd vec vlen pos_l pos_h
-preadv2 dbnl_R fd vec vlen pos_l pos_h flags
-pwritev2 dbnl_R fd vec vlen pos_l pos_h flags
+read|write dbn fd buf count
+pread64|pwrite64 dbnl fd buf count pos
+readv|writev dbn fd vec vlen
+preadv|pwritev dbnl_ fd vec vlen pos_l pos_h
+preadv2|pwritev2 dbnl_R fd vec vlen pos_l pos_h flags
 sendto dbnMa_ fd buff len flags addr addr_len
 recvfrom dbnMa_ fd ubuf size flags addr addr_len
-sendmsg dbM fd msg flags
-recvmsg dbM fd msg flags
+sendmsg|recvmsg dbM fd msg flags
 sendmmsg dbnM fd mmsg vlen flags
 recvmmsg dbnM_ fd mmsg vlen flags timeout
 sendfile ddbn out_fd in_fd offset count
-splice dbdbn_ fd_in off_in fd_out off_out len flags
-copy_file_range dbdbn_ fd_in off_in fd_out off_out len flags
+splice|copy_file_range dbdbn_ fd_in off_in fd_out off_out len flags
 tee ddn_ fdin fdout len flags
 vmsplice dbnx fd iov nr_segs flags
 open pF_ filename flags mode
 openat dpF_ dfd filename flags mode
 openat2 dpbx dfd filename how usize
 creat p_ pathname mode
-close d fd
+close|fchdir d fd
 close_range nnx fd max_fd flags
 dup d fildes
 dup2 dd oldfd newfd
@@ -52,26 +45,21 @@ clone K____ clone_flags newsp parent_tidptr child_tidptr tls
 fstat db fd statbuf
 newfstatat dpbE dfd filename statbuf flag
 statx dpE_b dfd filename flags mask buffer
-stat pb filename statbuf
-lstat pb filename statbuf
+stat|lstat pb filename statbuf
 access p_ filename mode
 faccessat dp_ dfd filename mode
 faccessat2 dp__ dfd filename mode flags
 readlink pb_ path buf bufsiz
 readlinkat dpb_ dfd pathname buf bufsiz
-getxattr p___ pathname name value size
-lgetxattr p___ pathname name value size
+getxattr|lgetxattr p___ pathname name value size
 chdir p filename
-fchdir d fd
 mkdir p_ pathname mode
 mkdirat dp_ dfd pathname mode
 truncate pn path length
-rename pp oldname newname
+rename|link|symlink pp oldname newname
 renameat dpdp olddfd oldname newdfd newname
 renameat2 dpdpx olddfd oldname newdfd newname flags
-link pp oldname newname
 linkat dpdpx olddfd oldname newdfd newname flags
-symlink pp oldname newname
 symlinkat pdp oldname newdfd newname
 execve pbb filename argv envp
 execveat dpbbx fd filename argv envp flags
@@ -84,12 +72,21 @@ struct Call {
 }
 
 static BY_NAME: LazyLock<HashMap<&[u8], Call>> = LazyLock::new(|| {
-    let calls = CALLS.lines().map(|line| {
+    let calls = CALLS.lines().flat_map(|line| {
         let mut words = line.split(' ');
         let mut next = || words.next().unwrap_or_default();
-        let (name, forms) = (next(), next());
-        let names = words.map(str::as_bytes).collect();
-        (name.as_bytes(), Call { forms, names })
+        let (called, forms) = (next(), next());
+        let names: Vec<&[u8]> = words.map(str::as_bytes).collect();
+        let call = move |name: &'static str| {
+            (
+                name.as_bytes(),
+                Call {
+                    forms,
+                    names: names.clone(),
+                },
+            )
+        };
+        called.split('|').map(call)
     });
     calls.collect()
 });
@@ -155,12 +152,11 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
     let Some(call) = BY_NAME.get(name) else {
         let (name, value) = text.split_at(memmem::find(text, b": ").unwrap_or(0));
         let end = memmem::find(value, b", ").unwrap_or(value.len());
-        let is_descriptor = name.ends_with(b"fd");
-        return if is_descriptor {
-            without_name(&value[2..end]).to_vec()
-        } else {
-            b"0x1".to_vec()
-        };
+        let form = if name.ends_with(b"fd") { 'd' } else { 'b' };
+        return written(&[(
+            form,
+            Value::Text(value[..end].strip_prefix(b": ").unwrap_or_default()),
+        )]);
     };
     // From the end, since texts may hold what looks like a name. What is 0 is left out.
     let mut end = text.len();
@@ -204,19 +200,15 @@ pub(super) fn of_result(result: i64) -> Vec<u8> {
 }
 
 fn written(values: &[(char, Value)]) -> Vec<u8> {
-    let has = |form, bit, name: &[u8]| {
-        values.iter().any(|(one, value)| match value {
-            Value::Number(number) => *one == form && number & bit != 0,
-            Value::Text(text) => *one == form && memmem::find(text, name).is_some(),
-        })
-    };
-    let of_descriptor = has('E', 0x1000, b"EMPTY_PATH");
-    let sets_flags = values
-        .iter()
-        .any(|value| matches!(value, ('C', Value::Number(4) | Value::Text(b"SETFL"))));
-    let sets_cloexec = values
-        .iter()
-        .any(|value| matches!(value, ('C', Value::Number(2) | Value::Text(b"SETFD"))));
+    let any = |is: fn(&(char, Value)) -> bool| values.iter().any(is);
+    let of_descriptor = any(|value| match value {
+        ('E', Value::Number(flags)) => flags & 0x1000 != 0,
+        ('E', Value::Text(flags)) => memmem::find(flags, b"EMPTY_PATH").is_some(),
+        _ => false,
+    });
+    let sets_flags = any(|value| matches!(value, ('C', Value::Number(4) | Value::Text(b"SETFL"))));
+    let sets_cloexec =
+        any(|value| matches!(value, ('C', Value::Number(2) | Value::Text(b"SETFD"))));
     let mut output = Vec::new();
     for (form, value) in values.iter().filter(|value| value.0 != '_') {
         if !output.is_empty() {
