@@ -103,19 +103,23 @@ fn giving_way<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Resu
     })
 }
 
-/// Runs a command and watches it. Returns how it ended, and whether the wait for its processes was stopped.
+/// Runs a command and watches it. Returns how it ended, and whether the wait for its processes was stopped; or why it cannot be
+/// watched on this machine: then it did not run.
 pub fn run(
     words: &[OsString],
     signals: &CommandSignals,
     notes: Notes,
     follow: Follow<'_>,
-) -> Result<(Seen, ExitStatus, bool), Failure> {
+) -> Result<Result<(Seen, ExitStatus, bool), Refusal>, Failure> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     let held = Held::start(command).map_err(refused)?;
     let number = held.number();
     giving_way(move || {
-        let watch = Watch::start(&Target::Command(&held), follow).map_err(refused)?;
+        let watch = match Watch::start(&Target::Command(&held), follow) {
+            Err(refusal) if refusal.is_of_machine() => return Ok(Err(refusal)),
+            watch => watch.map_err(refused)?,
+        };
         signals.enter(Stage::Command, number);
         // It is waited for by its number.
         held.go().map_err(refused)?;
@@ -126,7 +130,7 @@ pub fn run(
             outcome.map(|(status, _)| status)
         });
         let waiter = waiter.context("cannot start the thread that waits for the command")?;
-        follow_until_over(watch, waiter, signals, notes, follow)
+        follow_until_over(watch, waiter, signals, notes, follow).map(Ok)
     })
 }
 
@@ -157,7 +161,7 @@ fn follow_until_over(
 }
 
 /// A refusal, with strace as the other way.
-fn refused(refusal: Refusal) -> Failure {
+pub fn refused(refusal: Refusal) -> Failure {
     let code = match refusal {
         Refusal::NoProcess(_) | Refusal::NoCgroup(..) => 2,
         Refusal::NotStarted(_) => 126,

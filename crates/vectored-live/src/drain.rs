@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::order::Batch;
-use crate::record::{PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES, STACK_BYTES_MAX, Sample, Slot};
+use crate::record::{Kind, PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES, STACK_BYTES_MAX, Sample, Slot};
 use crate::sys::Shared;
 
 /// Words of `struct cpu`, and the places of its fields.
@@ -38,6 +38,11 @@ const STALE_NS: u64 = 20_000_000;
 
 /// Time between two passes. The more comes at once, the less a record costs.
 const NAP: Duration = Duration::from_millis(20);
+
+/// Time between two passes while programs begin, and time for which they do: until the kernel knows where CPython's frames are, its
+/// calls have no lines.
+const SHORT_NAP: Duration = Duration::from_millis(2);
+const BEGIN: Duration = Duration::from_millis(200);
 
 /// Bytes that may wait for the analysis. With more the rings fill, and then calls are lost.
 const QUEUED_MAX: usize = 256 << 20;
@@ -106,6 +111,7 @@ impl Pass {
 
 fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &AtomicBool, again: &AtomicBool) {
     let everywhere = sched_getaffinity(None);
+    let mut began = Instant::now();
     loop {
         let is_last = stop.load(Ordering::Acquire);
         if again.swap(false, Ordering::Relaxed) {
@@ -113,6 +119,9 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &Atom
         }
         if is_last || queued.load(Ordering::Relaxed) < QUEUED_MAX {
             let pass = rings.pass(is_last);
+            if pass.batches.iter().any(|batch| batch.has_begin) {
+                began = Instant::now();
+            }
             queued.fetch_add(pass.bytes(), Ordering::Relaxed);
             if sender.send(pass).is_err() {
                 return;
@@ -134,7 +143,7 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &Atom
                 let _ = sched_setaffinity(None, everywhere);
             }
         }
-        thread::sleep(NAP);
+        thread::sleep(if began.elapsed() < BEGIN { SHORT_NAP } else { NAP });
     }
 }
 
@@ -199,6 +208,7 @@ impl Rings {
             if batch.slots.len() == next {
                 let Some(record) = Record::read(&slot) else { break };
                 next += 1 + record.extension;
+                batch.has_begin |= record.kind == Kind::Execute;
                 if record.stack != 0
                     && let Some(sample) = self.sample(cpu, record.stack)
                 {

@@ -1,5 +1,6 @@
 //! What was open before the watch began: from `/proc`.
 
+use std::cell::LazyCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -97,7 +98,8 @@ pub(crate) fn tell(process: u32, has_program: bool, follow: &mut dyn FnMut(&Even
 /// What a process has open.
 fn open_of(process: u32) -> io::Result<Vec<Open>> {
     let mut all = Vec::new();
-    let sockets = sockets_of(process);
+    // The kernel's tables of sockets are long.
+    let sockets = LazyCell::new(|| sockets_of(process));
     for entry in fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
         let number = entry.file_name().to_str().and_then(|text| text.parse().ok());
         let (Some(number), Ok(target)) = (number, fs::read_link(entry.path())) else { continue };
@@ -108,7 +110,7 @@ fn open_of(process: u32) -> io::Result<Vec<Open>> {
         let is_fifo = text.starts_with(b"/") && fs::metadata(entry.path()).is_ok_and(|of| of.file_type().is_fifo());
         all.push(Open {
             number,
-            leads_to: sockets.get(&text).cloned().unwrap_or(text),
+            leads_to: if text.starts_with(b"socket:") { sockets.get(&text).cloned().unwrap_or(text) } else { text },
             flags: open_flags(bits),
             is_fifo,
         });

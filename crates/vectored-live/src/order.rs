@@ -9,6 +9,8 @@ use crate::record::{Record, Sample, Slot};
 pub(crate) struct Batch {
     pub(crate) cpu: usize,
     pub(crate) slots: Vec<Slot>,
+    /// Whether a program begins in it.
+    pub(crate) has_begin: bool,
     /// Samples of stacks, by their numbers, in the order of the records.
     pub(crate) samples: VecDeque<(u32, Sample)>,
 }

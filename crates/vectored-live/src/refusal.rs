@@ -28,6 +28,28 @@ pub enum Refusal {
     Other(String),
 }
 
+impl Refusal {
+    /// Whether no program can be attached on this machine by this user, whatever is to be watched.
+    pub fn is_of_machine(&self) -> bool {
+        matches!(
+            self,
+            Refusal::Elsewhere
+                | Refusal::NoRight
+                | Refusal::NoBtf
+                | Refusal::Locked
+                | Refusal::Other(_)
+        )
+    }
+
+    /// The reason without a remedy.
+    pub fn in_short(&self) -> String {
+        match self {
+            Refusal::NoRight => "programs in the kernel need CAP_BPF and CAP_PERFMON (vectored advise --help, --source)".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl Display for Refusal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {

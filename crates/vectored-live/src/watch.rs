@@ -2,9 +2,11 @@
 
 use std::collections::HashMap as StdHashMap;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -60,6 +62,8 @@ const FIRST_NAMESPACE: u64 = 0xeffffffc;
 #[derive(Debug)]
 pub struct Held {
     number: u32,
+    /// Programs that it may run.
+    paths: Vec<String>,
     go: PipeWriter,
     starts: JoinHandle<io::Result<Child>>,
 }
@@ -71,11 +75,12 @@ impl Held {
     ///
     /// [`Refusal::NotStarted`].
     pub fn start(mut command: Command) -> Result<Held, Refusal> {
+        let paths = [command.get_program(), OsStr::new("python3")].into_iter().flat_map(in_path).collect();
         let start = || -> io::Result<Held> {
             let (mut numbers, go) = sys::hold(&mut command)?;
             let starts = Builder::new().spawn(move || command.spawn())?;
             let number = read_number(&mut numbers)?;
-            Ok(Held { number, go, starts })
+            Ok(Held { number, paths, go, starts })
         };
         start().map_err(Refusal::NotStarted)
     }
@@ -95,6 +100,14 @@ impl Held {
         let child = self.starts.join().expect("the start of a process cannot panic");
         child.map_err(Refusal::NotStarted)
     }
+}
+
+/// Where a program may be: its path, or its name in each folder of PATH.
+fn in_path(program: &OsStr) -> Vec<String> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_path = program.as_bytes().contains(&b'/');
+    let folders = if is_path { vec![PathBuf::new()] } else { std::env::split_paths(&folders).collect() };
+    folders.iter().filter_map(|folder| folder.join(program).into_os_string().into_string().ok()).collect()
 }
 
 fn read_number(numbers: &mut PipeReader) -> io::Result<u32> {
@@ -154,6 +167,11 @@ impl Watch {
             slots_log2,
         };
         let pythons = HashMap::try_from(take("pythons")?).map_err(|error| of_loader(&error))?;
+        let interpreters = HashMap::try_from(take("interpreters")?).map_err(|error| of_loader(&error))?;
+        let mut sites = Sites::new(pythons, interpreters);
+        if let Target::Command(held) = target {
+            held.paths.iter().for_each(|path| sites.expect(path));
+        }
         let mut want = |process: u32| {
             let map = if namespace == 0 { &mut wanted } else { &mut by_namespace };
             map.insert(process, 1, 0).map_err(|error| of_loader(&error))
@@ -172,7 +190,7 @@ impl Watch {
             Target::Command(held) => Some(held.number),
             _ => None,
         };
-        let mut events = Events::new(Sites::new(pythons), held);
+        let mut events = Events::new(sites, held);
         // Their children so far are looked up now; later forks are recorded.
         let mut all = Vec::new();
         for root in cgroup.map_or_else(|| roots.clone(), processes_in) {

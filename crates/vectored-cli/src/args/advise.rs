@@ -13,17 +13,17 @@ use crate::results_store::ResultName;
 pub const ADVISE_ABOUT: &str = "\
 Find system calls in a program that one larger call could replace
 
-Reads a log of strace(1), or runs a command under strace. Finds runs of small reads and \
+Reads a log of strace(1), or watches a command or a running process. Finds runs of small reads and \
 writes that one vectored call, or a larger buffer, could replace without changing what the \
 program does. Each finding names the process, the pattern of its calls, what to change, and \
 the time that it would save, with an interval.
 
 Calls around a poll, an fsync or a long gap could be merged only with a change of behaviour: \
 they are listed, but not counted. The cost of each call is measured on this machine; the \
-times in the log are not used, because strace inflates them.
+times in a log are not used, because strace inflates them.
 
-With -- COMMAND, the command runs once under strace, and its input, output, signals and exit \
-status are unchanged. 'vectored versus' measures what an edit saves. The report goes to standard \
+With -- COMMAND, the command runs once, watched by programs in the kernel, or under strace where \
+these may not be attached. Its input, output, signals and exit status are unchanged. 'vectored versus' measures what an edit saves. The report goes to standard \
 error, because standard output belongs to the command.
 
 The result is saved as JSON in $XDG_STATE_HOME/vectored (by default \
@@ -71,7 +71,7 @@ pub struct AdviseArgs {
     #[arg(value_name = "LOG")]
     pub trace: Vec<PathBuf>,
 
-    /// Run this command under strace
+    /// Run this command and watch its calls
     #[arg(
         last = true,
         value_name = "COMMAND",
@@ -95,7 +95,7 @@ pub struct AdviseArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = watch_time, conflicts_with_all = ["trace", "merge", "command"])]
     pub watch_for: Option<Duration>,
 
-    /// Where the calls of a command come from
+    /// Where the calls of a command come from [default: live, or strace if that is refused]
     ///
     /// `live`: from programs in the kernel, which need Linux 5.8 on x86-64 and the capabilities CAP_BPF and CAP_PERFMON. A call takes 50 to
     /// 100 ns longer. `strace`: from strace, which needs no right. Each call takes some 0.05 ms longer.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 use std::time::SystemTime;
 
 use signal_hook::consts::SIGINT;
@@ -12,7 +12,7 @@ use vectored_advise::model::Advisory;
 use vectored_advise::report::{
     advice_comparison_document, compare_advice, document, is_worth_an_edit,
 };
-use vectored_live::Target;
+use vectored_live::{Refusal, Target};
 use vectored_report::{Block, Sentence, Tone, csv_of, json};
 
 use crate::advise_pipeline::{
@@ -72,7 +72,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         };
         (conclude(observed, &costs, facts, &notes), None, 0)
     } else if args.command.is_empty() {
-        let observed = follow_logs(&args.trace, options(args))?;
+        let observed = follow_logs(&args.trace, options(args, false))?;
         let sources = args.trace.iter().map(|path| path.display().to_string());
         let facts = RunFacts {
             sources: sources.collect(),
@@ -83,7 +83,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         };
         (conclude(observed, &costs, facts, &notes), None, 0)
     } else {
-        let ran = if is_live(args) { run_live(args, &notes)? } else { run_command(args, &notes)? };
+        let ran = run_command(args, &notes)?;
         let facts = RunFacts {
             sources: vec![in_one_line(args)],
             is_command: true,
@@ -113,20 +113,16 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code))
 }
 
-fn options(args: &AdviseArgs) -> Options {
+/// `is_live`: calls come from programs in the kernel, so that their times are true.
+fn options(args: &AdviseArgs, is_live: bool) -> Options {
     Options {
         max_delay_ns: u64::try_from(args.max_delay.as_nanos()).unwrap_or(u64::MAX),
         buffer_bytes: args.buffer,
         // Calls that are not traced here cannot matter.
         shows_all: args.trace.is_empty(),
-        deflates: !is_live(args),
+        deflates: !is_live,
         look: Some(look),
     }
-}
-
-/// Whether calls come from programs in the kernel, so that their times are true.
-fn is_live(args: &AdviseArgs) -> bool {
-    args.live || args.source == Some(Source::Live) || !args.pid.is_empty() || args.cgroup.is_some()
 }
 
 fn in_one_line(args: &AdviseArgs) -> String {
@@ -144,29 +140,44 @@ struct CommandOutcome {
     code: u8,
 }
 
-/// Runs the command under strace.
+/// Runs the command: watched by programs in the kernel if they may be attached, or else under strace.
 fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure> {
     strace::find(&args.command[0])?;
-    strace::check()?;
+    let source = if args.live { Some(Source::Live) } else { args.source };
+    if source == Some(Source::Strace) {
+        strace::check()?;
+    }
     let signals = CommandSignals::watch()?;
-    let mut traced = strace::start(
-        &args.command,
-        &signals,
-        Notes {
-            quiet: args.saving.quiet,
-        },
-    )?;
-    let observed = follow_command(&mut traced.log, options(args))?;
+    if source == Some(Source::Strace) {
+        return run_under_strace(args, &signals, notes);
+    }
+    match (run_live(args, &signals, notes)?, source) {
+        (Ok(outcome), _) => Ok(outcome),
+        (Err(refusal), Some(_)) => Err(live::refused(refusal)),
+        (Err(refusal), None) => {
+            strace::check()?;
+            notes.note(&format!(
+                "the command runs under strace, and takes longer: {}",
+                refusal.in_short()
+            ));
+            run_under_strace(args, &signals, notes)
+        }
+    }
+}
+
+fn run_under_strace(
+    args: &AdviseArgs,
+    signals: &CommandSignals,
+    notes: &Notes,
+) -> Result<CommandOutcome, Failure> {
+    let mut traced = strace::start(&args.command, signals, *notes)?;
+    let observed = follow_command(&mut traced.log, options(args, false))?;
     let was_left = traced.log.was_left();
     let status = traced.ended()?;
     if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
         // The terminal shows ^C without a line break.
         eprintln!();
     }
-    if was_left {
-        notes.note("stopped waiting for processes that the command left running");
-    }
-    signals.enter(Stage::After, 0);
     if observed.programs.is_empty() {
         return Err(Failure {
             error: anyhow::anyhow!(
@@ -177,33 +188,42 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
             code: 126,
         });
     }
-    Ok(CommandOutcome {
-        observed,
-        was_left,
-        failed: (!status.success()).then(|| end_in_words(status)),
-        code: strace::exit_code(status),
-    })
+    Ok(outcome(observed, was_left, status, signals, notes))
 }
 
-/// Runs the command and watches it by programs in the kernel.
-fn run_live(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure> {
-    strace::find(&args.command[0])?;
-    let signals = CommandSignals::watch()?;
-    let mut follower = Follower::new(options(args));
+/// The outer error is of the command, the inner one says why programs cannot be attached: then it did not run.
+fn run_live(
+    args: &AdviseArgs,
+    signals: &CommandSignals,
+    notes: &Notes,
+) -> Result<Result<CommandOutcome, Refusal>, Failure> {
+    let mut follower = Follower::new(options(args, true));
     follower.begin_here();
-    let (seen, status, was_left) = live::run(&args.command, &signals, *notes, &mut |event| {
-        follower.follow(event);
+    let ran = live::run(&args.command, signals, *notes, &mut |event| {
+        follower.follow(event)
     })?;
+    Ok(ran.map(|(seen, status, was_left)| {
+        outcome(follower.watched(&seen), was_left, status, signals, notes)
+    }))
+}
+
+fn outcome(
+    observed: Observed,
+    was_left: bool,
+    status: ExitStatus,
+    signals: &CommandSignals,
+    notes: &Notes,
+) -> CommandOutcome {
     if was_left {
         notes.note("stopped waiting for processes that the command left running");
     }
     signals.enter(Stage::After, 0);
-    Ok(CommandOutcome {
-        observed: follower.watched(&seen),
+    CommandOutcome {
+        observed,
         was_left,
         failed: (!status.success()).then(|| end_in_words(status)),
         code: strace::exit_code(status),
-    })
+    }
 }
 
 /// Watches running processes. Returns what was observed, and of what.
@@ -220,7 +240,7 @@ fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<St
         Some(folder) => vec![format!("cgroup {}", folder.display())],
         None => args.pid.iter().map(name).collect(),
     };
-    let mut follower = Follower::new(options(args));
+    let mut follower = Follower::new(options(args, true));
     let seen = live::watch(&target, args.watch_for, *notes, &mut |event| {
         follower.follow(event);
     })?;

@@ -401,6 +401,16 @@ fn a_refusal_names_the_remedy() {
             "{text}"
         );
     }
+    needs_strace!();
+    let without = format!(
+        "f=$(mktemp -d /tmp/vectored-XXXXXX); chmod 777 $f; cp \"$0\" costs.json $f; mv $f/${{0##*/}} $f/vectored; cd $f; \
+         {nobody} ./vectored advise --costs costs.json --no-save -- true; s=$?; rm -r $f; exit $s"
+    );
+    let text = told(&without, 0);
+    assert!(
+        text.contains("runs under strace") && text.contains("CAP_BPF"),
+        "{text}"
+    );
     let hidden = "unshare -m sh -c 'mkdir empty; mount --bind empty /sys/kernel/btf; exec \"$0\" advise --costs costs.json --live -- true' \"$0\"";
     let text = told(hidden, 1);
     assert!(text.contains("/sys/kernel/btf/vmlinux"), "{text}");

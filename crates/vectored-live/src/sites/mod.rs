@@ -18,7 +18,7 @@ use crate::sites::python::Python;
 use crate::sites::symbols::Symbols;
 use crate::sites::unwind::{Frame, frames};
 
-pub(crate) use crate::sites::python::Pythons;
+pub(crate) use crate::sites::python::{Interpreters, Pythons};
 
 /// Stacks that are remembered. More are forgotten at once.
 const STACKS_MAX: usize = 1 << 16;
@@ -36,9 +36,9 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    pub(crate) fn new(pythons: Pythons) -> Sites {
+    pub(crate) fn new(pythons: Pythons, interpreters: Interpreters) -> Sites {
         Sites {
-            python: Python::new(pythons),
+            python: Python::new(pythons, interpreters),
             modules: Modules::default(),
             programs: FxHashMap::default(),
             symbols: Symbols::new(),
@@ -53,9 +53,18 @@ impl Sites {
 
     /// A program begins, at an address, from a file with a path and a number.
     pub(crate) fn execute(&mut self, process: u32, path: &[u8], code: u64, inode: u64) {
-        self.forget(process);
-        self.programs.insert(process, Program::start(path, code, inode, &mut self.modules));
+        self.python.begin(process);
+        let program = Program::start(path, code, inode, &mut self.modules);
+        self.python.note(process, &program);
+        self.programs.insert(process, program);
         self.read(process);
+    }
+
+    /// A program may begin soon: what is in its file is read now.
+    pub(crate) fn expect(&mut self, path: &str) {
+        if let Some(module) = self.modules.at_path(path, None) {
+            self.python.expect(&module);
+        }
     }
 
     /// A process made another one, which has the same memory.
@@ -110,15 +119,14 @@ impl Sites {
             found = self.frames(process, sample);
         }
         let (frames, _) = found?;
-        if self.python.module(process).is_some_and(|python| frames.iter().any(|frame| Rc::ptr_eq(&frame.module, python))) {
-            // It was taken before the kernel knew where frames of Python are.
-            return None;
-        }
         let stack: Stack = frames.iter().map(|frame| (Rc::as_ptr(&frame.module) as usize, frame.end)).collect();
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        let site = self.symbols.site(self.programs.get(&process)?, &frames).map(|site| Rc::from(site.into_bytes()));
+        // Of Python only the lines are told, and these are unknown until the kernel knows where the frames are.
+        let is_python = frames.iter().any(|frame| self.python.is_interpreter(&frame.module));
+        let site = if is_python { None } else { self.symbols.site(self.programs.get(&process)?, &frames) };
+        let site = site.map(|site| Rc::from(site.into_bytes()));
         if self.stacks.len() >= STACKS_MAX {
             self.stacks.clear();
         }

@@ -112,6 +112,11 @@ impl Module {
         Some((segments, owner))
     }
 
+    /// The number of the file, and the address of its first code.
+    pub(crate) fn number_and_code(&self) -> Option<(u64, u64)> {
+        Some((self.file.metadata().ok()?.ino(), self.segments.first()?.1))
+    }
+
     /// A path of the file itself.
     pub(crate) fn own_path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
@@ -246,7 +251,7 @@ pub(crate) struct Modules {
 
 impl Modules {
     /// The file that has a path here; with a number, only if it is that file.
-    fn at_path(&mut self, path: &str, inode: Option<u64>) -> Option<Rc<Module>> {
+    pub(crate) fn at_path(&mut self, path: &str, inode: Option<u64>) -> Option<Rc<Module>> {
         let file = File::open(path).ok()?;
         let metadata = file.metadata().ok().filter(|metadata| metadata.is_file() && inode.is_none_or(|inode| inode == metadata.ino()))?;
         let path = fs::canonicalize(path).ok()?.to_str()?.to_owned();

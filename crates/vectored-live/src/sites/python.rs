@@ -14,6 +14,8 @@ use crate::sites::modules::{Module, Owner, Program};
 
 /// Where CPython keeps the running frame: `struct python` of `bpf/live.bpf.c`, by process.
 pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
+/// The same of programs, by the inode.
+pub(crate) type Interpreters = HashMap<MapData, u64, [u64; 4]>;
 
 /// Bytes of a code object that are looked at.
 const CODE_BYTES: usize = 256;
@@ -77,6 +79,16 @@ const OF_3_12: Offsets = Offsets {
 };
 
 impl Offsets {
+    /// `struct python` of `bpf/live.bpf.c`, for a `_PyRuntime`.
+    fn value(&self, runtime: u64) -> [u64; 4] {
+        [
+            runtime.wrapping_add(self.interpreters),
+            self.threads | self.native_id << 32,
+            self.next | self.cframe << 32,
+            self.current | self.previous << 32,
+        ]
+    }
+
     /// Reads `_Py_DebugOffsets`, which 3.13 and later have at the beginning of `_PyRuntime`.
     fn read(words: &[u64; 64]) -> Option<Offsets> {
         let (interpreter, frame) = match words[1] >> 16 {
@@ -125,9 +137,14 @@ struct Layout {
     code_type: Option<u64>,
 }
 
+/// `_PyRuntime`, which no other file has.
+fn runtime_in(module: &Module) -> Option<u64> {
+    module.place(b"_PyRuntime", b".PyRuntime")
+}
+
 impl Layout {
     fn of(module: &Module) -> Option<Layout> {
-        let runtime = module.place(b"_PyRuntime", b".PyRuntime")?;
+        let runtime = runtime_in(module)?;
         let mut bytes = [0; 8 * 64];
         let version = module.function(b"Py_Version").filter(|&at| module.data(at, &mut bytes[..8]).is_some());
         let version = version.map(|_| word(&bytes, 0));
@@ -151,7 +168,6 @@ struct Interpreter {
     offsets: Offsets,
     /// `PyCode_Type`, in memory.
     code_type: Option<u64>,
-    module: Rc<Module>,
     /// What the kernel is told.
     value: [u64; 4],
 }
@@ -168,16 +184,18 @@ struct Code {
 /// What is known of processes that run CPython.
 pub(crate) struct Python {
     map: Pythons,
+    programs: Interpreters,
     /// By the place of the module in memory, where it stays.
     layouts: FxHashMap<usize, Option<Layout>>,
+    has_runtime: FxHashMap<usize, bool>,
     interpreters: FxHashMap<u32, Interpreter>,
     codes: FxHashMap<(u32, u64), Code>,
     pub(crate) has_news: bool,
 }
 
 impl Python {
-    pub(crate) fn new(map: Pythons) -> Python {
-        Python { map, layouts: FxHashMap::default(), interpreters: FxHashMap::default(), codes: FxHashMap::default(), has_news: false }
+    pub(crate) fn new(map: Pythons, programs: Interpreters) -> Python {
+        Python { map, programs, layouts: FxHashMap::default(), has_runtime: FxHashMap::default(), interpreters: FxHashMap::default(), codes: FxHashMap::default(), has_news: false }
     }
 
     /// Tells the kernel where the frames of a process are, if it runs CPython.
@@ -188,16 +206,21 @@ impl Python {
         for (module, base) in program.modules().filter(|(module, _)| module.owner != Owner::Runtime) {
             let layout = self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module));
             let Some(Layout { offsets, runtime, code_type }) = *layout else { continue };
-            let value = [
-                base.wrapping_add(runtime).wrapping_add(offsets.interpreters),
-                offsets.threads | offsets.native_id << 32,
-                offsets.next | offsets.cframe << 32,
-                offsets.current | offsets.previous << 32,
-            ];
+            let value = offsets.value(base.wrapping_add(runtime));
             let code_type = code_type.map(|code_type| base.wrapping_add(code_type));
-            self.insert(process, Interpreter { offsets, code_type, module: Rc::clone(module), value });
+            self.insert(process, Interpreter { offsets, code_type, value });
+            self.expect(&Rc::clone(module));
             self.has_news = true;
             return;
+        }
+    }
+
+    /// Tells the kernel where the frames of processes are that will run this program, from their first call on.
+    pub(crate) fn expect(&mut self, module: &Rc<Module>) {
+        let layout = self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module));
+        if let (Some(Layout { offsets, runtime, .. }), Some((number, code))) = (*layout, module.number_and_code()) {
+            // Without room, they are known a moment after their begin.
+            let _ = self.programs.insert(number, offsets.value(runtime.wrapping_sub(code)), 0);
         }
     }
 
@@ -216,16 +239,25 @@ impl Python {
     }
 
     pub(crate) fn forget(&mut self, process: u32) {
-        if self.interpreters.remove(&process).is_some() {
+        if self.begin(process) {
             // The kernel may have no room for a change, but it has for this one.
             let _ = self.map.remove(&process);
-            self.codes.retain(|code, _| code.0 != process);
         }
     }
 
-    /// The file of the interpreter.
-    pub(crate) fn module(&self, process: u32) -> Option<&Rc<Module>> {
-        self.interpreters.get(&process).map(|interpreter| &interpreter.module)
+    /// Another program begins in a process: the kernel knows. Returns whether it ran CPython.
+    pub(crate) fn begin(&mut self, process: u32) -> bool {
+        let ran = self.interpreters.remove(&process).is_some();
+        if ran {
+            self.codes.retain(|code, _| code.0 != process);
+        }
+        ran
+    }
+
+    /// Whether a file is CPython's interpreter, of any version.
+    pub(crate) fn is_interpreter(&mut self, module: &Rc<Module>) -> bool {
+        let known = self.has_runtime.entry(Rc::as_ptr(module) as usize);
+        *known.or_insert_with(|| runtime_in(module).is_some())
     }
 
     /// The innermost function outside the standard library; if the whole stack is in it, the innermost.

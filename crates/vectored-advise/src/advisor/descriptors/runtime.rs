@@ -41,10 +41,7 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
             .iter()
             .any(|library| library.starts_with(name.as_bytes()))
     };
-    let holds = |text: &str| {
-        let mut places = file.windows(text.len());
-        places.any(|place| place == text.as_bytes())
-    };
+    let holds = |text: &str| memchr::memmem::find(file, text.as_bytes()).is_some();
     runtime_by_signs(|library, text| {
         (library.is_empty() || needs(library)) && (text.is_empty() || holds(text))
     })

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::{advise, bench, text};
+use super::{bench, text, under_strace};
 use crate::support::{
     entries, json, make_fifo, needs_strace, one_line, said_by, stderr_of, stdout_of,
 };
@@ -14,7 +14,7 @@ use crate::support::{
 fn a_command_keeps_its_output_and_its_exit_code() {
     needs_strace!();
     let bench = bench();
-    let mut command = advise(&bench);
+    let mut command = under_strace(&bench);
     let script = "read line; echo got $line; echo aside >&2; exit 7";
     command
         .args(["--", "sh", "-c", script])
@@ -46,7 +46,7 @@ fn a_quiet_report_is_still_a_report_and_a_signal_is_named() {
             "The command failed: signal 9 (SIGKILL). ",
         ),
     ] {
-        let mut command = advise(&bench);
+        let mut command = under_strace(&bench);
         command.args(["--quiet", "--", "sh", "-c", script]);
         let (stdout, stderr) = said_by(&mut command, code);
         assert_eq!(stdout, "hi\n");
@@ -75,7 +75,7 @@ fn a_fifo_of_a_command_is_a_pipe() {
         "json",
         "--",
     ];
-    let mut command = advise(&bench);
+    let mut command = under_strace(&bench);
     let found = json(&stdout_of(command.args(options).args(["sh", "-c", script])));
     let listed = ["findings", "uncounted"].map(|list| found[list].as_array().unwrap());
     let is_of_fifo = |one: &&Value| one["path"].to_string().ends_with("/fifo\"");
@@ -94,7 +94,7 @@ fn a_command_that_brings_its_client_needs_no_script() {
                   with open('log', 'wb', buffering=0) as log:\n for _ in range(2000): log.write(b'record')";
     fs::write(bench.work().join("own.py"), script).unwrap();
     let words = ["--output", "-", "--", "python3", "own.py"];
-    let printed = one_line(&stdout_of(advise(&bench).args(words)));
+    let printed = one_line(&stdout_of(under_strace(&bench).args(words)));
     assert!(printed.contains("cp own.py own.py.old"), "{printed}");
     assert!(!printed.contains("accepts connections"), "{printed}");
 }
@@ -105,7 +105,7 @@ fn a_command_inherits_nothing_and_nothing_is_left() {
     let bench = bench();
     let temporary = bench.work().join("temporary");
     fs::create_dir(&temporary).unwrap();
-    let mut command = advise(&bench);
+    let mut command = under_strace(&bench);
     command
         .args(["--", "sh", "-c", "ls /proc/self/fd"])
         .env("TMPDIR", &temporary);
@@ -123,7 +123,7 @@ fn a_command_inherits_nothing_and_nothing_is_left() {
 #[test]
 fn a_missing_strace_is_reported_with_a_remedy() {
     let bench = bench();
-    let mut command = advise(&bench);
+    let mut command = under_strace(&bench);
     command
         .env("PATH", "/proc/nowhere")
         .args(["--", "/bin/sh", "-c", "echo x > ran"]);
@@ -136,7 +136,7 @@ fn a_refusal_to_trace_is_reported_with_the_reason() {
     needs_strace!();
     let bench = bench();
     // A program that is traced already can trace nothing.
-    let traced = "strace -f -o /dev/null \"$0\" advise --costs costs.json -- sh -c 'echo ran'";
+    let traced = "strace -f -o /dev/null \"$0\" advise --source strace --costs costs.json -- sh -c 'echo ran'";
     let (stdout, stderr) = said_by(&mut bench.script(traced), 1);
     let told = "error: strace cannot trace programs here";
     assert!(

@@ -1,4 +1,4 @@
-//! `vectored advise`: logs that are read, and commands that are run under strace.
+//! `vectored advise`: logs that are read, and commands that are run.
 
 use std::fs;
 use std::process::Command;
@@ -64,6 +64,13 @@ fn bench() -> Bench {
 /// `vectored advise` with prices that are not measured.
 fn advise(bench: &Bench) -> assert_cmd::Command {
     assert_cmd::Command::from_std(std_advise(bench))
+}
+
+/// The same for a command that is run under strace.
+fn under_strace(bench: &Bench) -> assert_cmd::Command {
+    let mut command = advise(bench);
+    command.args(["--source", "strace"]);
+    command
 }
 
 fn std_advise(bench: &Bench) -> Command {

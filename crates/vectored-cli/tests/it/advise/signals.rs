@@ -13,6 +13,7 @@ use crate::support::{Bench, needs_strace, stdout_of};
 /// A command that says when it is ready, and then waits.
 fn waiting(bench: &Bench, script: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let mut command = std_advise(bench);
+    command.args(["--source", "strace"]);
     command.args(["--", "sh", "-c", script]);
     command.process_group(0).stdin(Stdio::null());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -117,7 +118,7 @@ fn ignored_signals_stay_ignored() {
     let bench = bench();
     // As nohup does, and a shell for a job in the background.
     let ignored = |trap: &str| {
-        let advise = "exec \"$0\" advise --costs costs.json -- grep SigIgn /proc/self/status";
+        let advise = "exec \"$0\" advise --source strace --costs costs.json -- grep SigIgn /proc/self/status";
         mask_of(&stdout_of(&mut bench.script(&format!("{trap} {advise}"))))
     };
     // The tests themselves may run under nohup.
