@@ -38,7 +38,7 @@ ORDER = [*PROGRAMS, "again"]
 PIECE = 128 << 10
 SHORT = """
 file-pipe:268435456x1 file-pipe:16777216x1 file-pipe:1048576x20 file-pipe:262144x50 file-pipe:131072x100 file-pipe:65536x200 file-pipe:32768x200
-file-pipe:16384x200 file-pipe:4096x200 file-pipe:128x200 file-pipe:4096x1
+file-pipe:16384x200 file-pipe:8192x200 file-pipe:4096x200 file-pipe:128x200 file-pipe:4096x1
 pipe-pipe:268435456x1 pipe-pipe:16777216x1 pipe-pipe:1048576x1 pipe-pipe:65536x1 pipe-pipe:4096x1
 pipe-file:268435456x1 pipe-file:16777216x1 pipe-file:1048576x1 pipe-file:65536x1 pipe-file:4096x1
 file-file:1048576x20 file-file:65536x200 file-file:16384x200 file-file:4096x200
