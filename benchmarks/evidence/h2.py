@@ -2,6 +2,7 @@
 """h2 0.4.20 before and after h2-chained-frames.patch, under h2load. The table of docs/measured/h2-evidence.md.
 
     benchmarks/evidence/h2.py [--rounds N] [--cases tcp:1x1:16384/1024:ready,…] [--json FILE]      a few cases: minutes
+    benchmarks/evidence/h2.py --sample N [--rounds N] [--json FILE]                                N of all cases, by chance
     benchmarks/evidence/h2.py --full [--rounds N] [--json FILE]                                    all cases: hours
     benchmarks/evidence/h2.py --build                                                              only builds
 
@@ -22,6 +23,7 @@ import atexit
 import json
 import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -271,11 +273,20 @@ def interval(logs):
     """The ratio and its 95 % interval by Student's t, from logarithms of a round each."""
     mean = statistics.mean(logs)
     if len(logs) < 3:
-        return f"{math.exp(mean):.2f}"
+        return math.exp(mean), 0, math.inf
     quantiles = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 11: 2.201, 15: 2.131, 19: 2.093}
     quantile = next((q for freedom, q in sorted(quantiles.items(), reverse=True) if freedom <= len(logs) - 1))
     half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f"{math.exp(mean):.2f} [{math.exp(mean - half):.2f}, {math.exp(mean + half):.2f}]"
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def in_words(ratio):
+    return f"{ratio[0]:.2f}" if ratio[2] == math.inf else f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]"
+
+
+def against(result, which, figure):
+    """A figure of a server against the mean of both runs of old."""
+    return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in result["rounds"]])
 
 
 def measured(case, rounds, seconds, networks, files, log):
@@ -299,18 +310,31 @@ def measured(case, rounds, seconds, networks, files, log):
 def row(result):
     rounds = result["rounds"]
 
-    def against(which, figure):
-        return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
-
     def middle(which, figure, digits=1):
         return f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}"
 
-    cells = [f"`{result['case']}`", against("new", "cpu_us"), against("threshold", "cpu_us")]
-    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
-    cells += [against("new", "rate"), against("threshold", "rate")]
+    ratio = lambda which, figure: in_words(against(result, which, figure))
+    cells = [f"`{result['case']}`", ratio("new", "cpu_us"), ratio("threshold", "cpu_us")]
+    cells.append(in_words(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds])))
+    cells += [ratio("new", "rate"), ratio("threshold", "rate")]
     cells += [" / ".join(middle(which, figure) for which in SERVERS) for figure in ("calls", "segments")]
     cells += [" / ".join(middle(which, figure, 0) for which in SERVERS) for figure in ("p50_us", "p99_us")]
     return f"| {' | '.join(cells)} |"
+
+
+def summary(results):
+    """How many cases gain and lose CPU time, and which lose."""
+    lines = ["", "| CPU time a request ÷ old | new | threshold |", "|---|---:|---:|"]
+    found = {which: [(against(result, which, "cpu_us"), result["case"]) for result in results] for which in ("new", "threshold")}
+    bounds = [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.97), (0.97, 1.03), (1.03, 9)]
+    for low, high in bounds:
+        counts = [sum(low <= ratio < high for (ratio, _, _), _ in found[which]) for which in found]
+        lines.append(f"| {low} to {high} | {counts[0]} | {counts[1]} |")
+    for which in found:
+        lose = sorted(((ratio, low, high), case) for (ratio, low, high), case in found[which] if low > 1)
+        lines.append(f"\n{which}: {len(lose)} of {len(results)} take more, with a 95 % interval above 1:")
+        lines += [f"{case} {in_words(one)}" for one, case in reversed(lose)]
+    return "\n".join(lines)
 
 
 HEAD = """| case | CPU: new | CPU: threshold | CPU: A/A | requests/s: new | requests/s: threshold | writes | TCP segments | 50 %, µs | 99 %, µs |
@@ -323,6 +347,8 @@ def main():
     for word in words:
         if word == "--full":
             names, rounds = list(all_cases()), 12
+        elif word == "--sample":
+            names, rounds = random.Random(1).sample(list(all_cases()), int(next(words))), 4
         elif word == "--cases":
             names = next(words).split(",")
         elif word == "--rounds":
@@ -354,6 +380,7 @@ def main():
             print(row(results[-1]), flush=True)
             if saved:
                 write(saved, json.dumps(results))
+        print(summary(results))
 
 
 if __name__ == "__main__":
