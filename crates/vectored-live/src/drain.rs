@@ -10,7 +10,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::order::Batch;
-use crate::record::{Kind, PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES, STACK_BYTES_MAX, Sample, Slot};
+use crate::record::{Kind, PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES_MAX, Sample, Slot};
 use crate::sys::Shared;
 
 /// Words of `struct cpu`, and the places of its fields.
@@ -54,6 +54,8 @@ pub(crate) struct Pass {
     pub(crate) before_ns: u64,
     /// Calls that were lost since the last record of their CPU, at the end.
     pub(crate) lost: u64,
+    /// Memory that it takes.
+    pub(crate) bytes: usize,
 }
 
 /// The rings of all CPUs.
@@ -102,13 +104,6 @@ impl Drain {
     }
 }
 
-impl Pass {
-    pub(crate) fn bytes(&self) -> usize {
-        let bytes = |batch: &Batch| batch.slots.len() * 64 + batch.samples.len() * STACK_BYTES;
-        self.batches.iter().map(bytes).sum()
-    }
-}
-
 fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &AtomicBool, again: &AtomicBool) {
     let everywhere = sched_getaffinity(None);
     let mut began = Instant::now();
@@ -122,7 +117,7 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &Atom
             if pass.batches.iter().any(|batch| batch.has_begin) {
                 began = Instant::now();
             }
-            queued.fetch_add(pass.bytes(), Ordering::Relaxed);
+            queued.fetch_add(pass.bytes, Ordering::Relaxed);
             if sender.send(pass).is_err() {
                 return;
             }
@@ -173,7 +168,7 @@ impl Rings {
     /// Empties all rings. At the end the open runs belong to it.
     fn pass(&self, is_last: bool) -> Pass {
         let now = now_ns();
-        let mut pass = Pass { batches: Vec::new(), before_ns: now.saturating_sub(SLACK_NS), lost: 0 };
+        let mut pass = Pass { batches: Vec::new(), before_ns: now.saturating_sub(SLACK_NS), lost: 0, bytes: 0 };
         for cpu in 0..self.count {
             // Before the ring is read: a run that is sent meanwhile is then in it.
             let open = self.open_since(cpu).filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
@@ -185,6 +180,8 @@ impl Rings {
                     self.open_run(cpu, &mut batch);
                 }
             }
+            pass.bytes += batch.slots.len() * size_of::<Slot>();
+            pass.bytes += batch.samples.iter().map(|sample| sample.1.stack.len()).sum::<usize>();
             if !batch.slots.is_empty() {
                 pass.batches.push(batch);
             }

@@ -117,8 +117,7 @@ impl Run {
     }
 }
 
-/// Bytes of the stack in a sample, usually and at most.
-pub(crate) const STACK_BYTES: usize = 4096;
+/// Bytes of the stack in a sample at most.
 pub(crate) const STACK_BYTES_MAX: usize = 12288;
 
 /// Frames of CPython in a sample, and words of each.

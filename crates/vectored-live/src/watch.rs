@@ -251,7 +251,7 @@ impl Watch {
     }
 
     fn take(&mut self, pass: Pass, follow: &mut dyn FnMut(&Event<'_>)) {
-        self.drain.done(pass.bytes());
+        self.drain.done(pass.bytes);
         for batch in pass.batches {
             self.order.add(batch);
         }
