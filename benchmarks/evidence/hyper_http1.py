@@ -18,23 +18,20 @@ Each round runs these and old again. A ratio compares with the mean of both runs
 It needs root, cargo, curl, h2load (Debian's nghttp2-client), iproute2, strace and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
-import json
-import math
 import os
 import re
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 import h2
-from h2 import HERE, TARGET, interval, run, write
+from common import again, against, fetched, in_turns, middles, options, replace, table
+from h2 import HERE, TARGET, run, write
 
 SERVERS = ["old", "auto4", "auto16", "queue64", "flatten"]
-ORDER = [*SERVERS, "again"]
 SHOWN = ["old", "auto4", "flatten"]  # in the columns with slashes
 SHORT = """
 tcp:1x1:65536/4096:yields tcp:1x1:128/128:ready tcp:10x1:1024/1024:ready tcp:10x1:4096/4096:ready tcp:10x1:8192/8192:ready
@@ -43,7 +40,7 @@ tcp:10x1:4096/4096:cold tcp:10x1:16384/16384:cold tcp:10x1:65536/65536:cold
 tcp:10x1:4096/64:ready tcp:10x1:16384/256:ready tcp:10x1:65536/1024:ready tcp:10x1:65536/4096:ready tcp:10x1:262144/16384:ready
 tcp:1x16:4096/4096:ready tls:10x1:4096/4096:ready tls:10x1:65536/65536:ready tls:10x1:65536/1024:ready
 veth:10x1:4096/4096:ready veth:10x1:65536/65536:ready veth:10x1:65536/1024:ready
-""".split()
+"""
 MANIFEST = """
 [package]
 name = "evidence-hyper-SERVER"
@@ -146,24 +143,6 @@ async fn main() {
 """
 
 
-def fetched(name, version):
-    """The folder of a package's source in cargo's registry."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.mkdir(os.path.join(folder, "src"))
-        write(os.path.join(folder, "src", "lib.rs"), "")
-        write(os.path.join(folder, "Cargo.toml"), f'[package]\nname = "fetch"\nedition = "2021"\n[dependencies]\n{name} = "={version}"\n')
-        packages = json.loads(run("cargo", "metadata", "--format-version", "1", cwd=folder))["packages"]
-    return next(os.path.dirname(one["manifest_path"]) for one in packages if one["name"] == name)
-
-
-def replace(path, old, new):
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    if text.count(old) != 1:
-        raise SystemExit(f"{path} has changed: {old!r} is not there once")
-    write(path, text.replace(old, new))
-
-
 def build(server, source):
     folder = os.path.join(TARGET, f"evidence-hyper-{server}")
     shutil.rmtree(folder, ignore_errors=True)
@@ -250,74 +229,39 @@ def measured(case, rounds, seconds, network, files, log):
         one.check(case)
         one.load(case, requests, log)
     calls, memory = zip(*(running[server].watched(case, log) for server in SHOWN))
-    found = []
-    for number in range(rounds):
-        order = ORDER if number % 2 else ORDER[::-1]
-        found.append({which: running["old" if which == "again" else which].load(case, requests, log) for which in order})
+    found = [in_turns(SERVERS, number, lambda which: running[which].load(case, requests, log)) for number in range(rounds)]
     for one in running.values():
         one.process.kill()
         one.process.wait()
     return {"case": case["name"], "requests": requests, "calls": calls, "memory_kib": memory, "rounds": found}
 
 
-def against(rounds, which, figure):
-    return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
-
-
-def middles(rounds, figure, digits, names):
-    return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in names)
-
-
-def row(result):
+def cells(result):
     rounds = result["rounds"]
-    cells = [f"`{result['case']}`", middles(rounds, "cpu_us", 1, ["old"])]
-    cells += [against(rounds, which, "cpu_us") for which in SERVERS[1:]]
-    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
-    cells.append(" / ".join(f"{calls:.1f}" for calls in result["calls"]))
-    cells += [middles(rounds, figure, digits, SHOWN) for figure, digits in [("segments", 1), ("p50_us", 0), ("p99_us", 0)]]
-    cells.append(" / ".join(map(str, result["memory_kib"])))
-    return f"| {' | '.join(cells)} |"
-
-
-HEAD = """| case | CPU, µs: old | auto4 | auto16 | queue64 | flatten | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+    yield middles(rounds, "cpu_us", 1, ["old"])
+    yield from (against(rounds, which) for which in SERVERS[1:])
+    yield again(rounds)
+    yield " / ".join(f"{calls:.1f}" for calls in result["calls"])
+    yield from (middles(rounds, figure, digits, SHOWN) for figure, digits in [("segments", 1), ("p50_us", 0), ("p99_us", 0)])
+    yield " / ".join(map(str, result["memory_kib"]))
 
 
 def main():
-    words = iter(sys.argv[1:])
-    names, rounds, seconds, saved, only_build = SHORT, 8, 0.2, None, False
-    for word in words:
-        if word == "--cases":
-            names = next(words).split(",")
-        elif word == "--rounds":
-            rounds = int(next(words))
-        elif word == "--seconds":
-            seconds = float(next(words))
-        elif word == "--json":
-            saved = next(words)
-        elif word == "--build":
-            only_build = True
-        else:
-            raise SystemExit(__doc__)
+    args = options(__doc__, SHORT, 8, "--build")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
-    cases = [parsed(name) for name in names]
+    cases = [parsed(name) for name in args.cases]
     source = fetched("hyper", "1.12.0")
     for server in SERVERS:
         build(server, source)
-    if only_build:
+    if args.build:
         return
     with tempfile.TemporaryDirectory() as folder:
         files = [os.path.join(folder, name) for name in ("certificate", "key")]
         request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
         run(*request.split(), "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
-        network = h2.Network(False)
-        print(HEAD)
-        results = []
-        for case in cases:
-            results.append(measured(case, rounds, seconds, network, files, os.path.join(folder, "log")))
-            print(row(results[-1]), flush=True)
-            if saved:
-                write(saved, json.dumps(results))
+        network, log = h2.Network(False), os.path.join(folder, "log")
+        columns = f"CPU, µs: {' | '.join(SERVERS)} | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
+        table(columns, (measured(case, args.rounds, args.seconds, network, files, log) for case in cases), cells, args.json)
 
 
 if __name__ == "__main__":

@@ -17,27 +17,24 @@ It needs root, cargo and iproute2. CARGO_TARGET_DIR is where it builds.
 """
 
 import atexit
-import json
-import math
 import os
 import re
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 
 import h2
-from h2 import HERE, TARGET, interval, run, write
+from common import again, against, in_turns, middles, options, table
+from h2 import HERE, TARGET, run, write
 
 SERVERS = ["old", "b64", "b256", "gather"]
-ORDER = [*SERVERS, "again"]
 SHORT = """
 tcp:1:1x100:ready tcp:1:64x100:ready tcp:1:1x16384:ready tcp:1:1x262144:ready tcp:1:64x1000:works tcp:10:64x1000:works
 tcp:1:10000x20:ready tcp:10:10000x20:ready tcp:1:1000x100:ready tcp:1:4x4096:ready tcp:1:16x1000:ready tcp:1:64x1000:ready
 tcp:10:64x1000:ready tcp:1:256x1000:ready tcp:1:16x4096:ready tcp:10:64x4096:ready tcp:1:16x16384:ready tcp:1:4x65536:ready
 veth:1:16x1000:ready veth:10:64x1000:ready veth:1:1000x100:ready veth:10:64x4096:ready veth:1:4x65536:ready
-""".split()
+"""
 MANIFEST = """
 [package]
 name = "evidence-framed"
@@ -273,64 +270,38 @@ def measured(program, case, rounds, seconds, network):
     requests = max(least, round(running["old"].load(case, least)["rate"] * seconds))
     for one in running.values():  # a warm-up that is not counted
         one.load(case, requests)
-    found = []
-    for number in range(rounds):
-        order = ORDER if number % 2 else ORDER[::-1]
-        found.append({which: running["old" if which == "again" else which].load(case, requests) for which in order})
+    found = [in_turns(SERVERS, number, lambda which: running[which].load(case, requests)) for number in range(rounds)]
     for one in running.values():
         one.process.kill()
         one.process.wait()
     return {"case": case["name"], "requests": requests, "rounds": found}
 
 
-def row(result):
+def cells(result):
     rounds = result["rounds"]
-
-    def against(which, figure):
-        return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
-
-    def middles(figure, digits=0, names=("old", "b64", "gather")):
-        return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in names)
-
-    cells = [f"`{result['case']}`", middles("cpu_us", 1, ["old"]), *(against(which, "cpu_us") for which in SERVERS[1:])]
-    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
-    cells += [against("b64", "rate"), middles("calls", 1), middles("segments", 1), middles("first_us"), middles("p50_us"), middles("p99_us"), middles("memory_kib")]
-    return f"| {' | '.join(cells)} |"
+    yield middles(rounds, "cpu_us", 1, ["old"])
+    yield from (against(rounds, which) for which in SERVERS[1:])
+    yield again(rounds)
+    yield against(rounds, "b64", "rate")
+    shown = [("calls", 1), ("segments", 1), ("first_us", 0), ("p50_us", 0), ("p99_us", 0), ("memory_kib", 0)]
+    yield from (middles(rounds, figure, digits, ["old", "b64", "gather"]) for figure, digits in shown)
 
 
-HEAD = """| case | CPU, µs: old | b64 | b256 | gather | A/A | requests/s: b64 | writes | TCP segments | first frame, µs | 50 %, µs | 99 %, µs | memory, KiB |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+COLUMNS = "CPU, µs: old | b64 | b256 | gather | A/A | requests/s: b64 | writes | TCP segments | first frame, µs | 50 %, µs | 99 %, µs | memory, KiB"
 LOST = """| way | the write is | error | bytes sent | bytes sent, by the slices | sent again from there |
 |---|---|---|---:|---:|---|"""
 
 
 def main():
-    words = iter(sys.argv[1:])
-    names, rounds, seconds, saved = SHORT, 8, 0.2, None
+    args = options(__doc__, SHORT, 8, "--lost")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
+    cases = [parsed(name) for name in args.cases]
     program = build()
-    for word in words:
-        if word == "--cases":
-            names = next(words).split(",")
-        elif word == "--rounds":
-            rounds = int(next(words))
-        elif word == "--seconds":
-            seconds = float(next(words))
-        elif word == "--json":
-            saved = next(words)
-        elif word == "--lost":
-            print(LOST)
-            return print(run(program, "lost"), end="")
-        else:
-            raise SystemExit(__doc__)
+    if args.lost:
+        print(LOST, run(program, "lost"), sep="\n", end="")
+        return
     network = h2.Network(False)
-    print(HEAD)
-    results = []
-    for case in map(parsed, names):
-        results.append(measured(program, case, rounds, seconds, network))
-        print(row(results[-1]), flush=True)
-        if saved:
-            write(saved, json.dumps(results))
+    table(COLUMNS, (measured(program, case, args.rounds, args.seconds, network) for case in cases), cells, args.json)
 
 
 if __name__ == "__main__":

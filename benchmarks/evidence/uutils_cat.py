@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """From which size does splice pay in the cat of uutils? The tables of docs/measured/uutils-cat-evidence.md.
 
-    benchmarks/evidence/uutils_cat.py [--rounds N] [--cases file-pipe:4096x200,…] [--dir DIR] [--json FILE]
-    benchmarks/evidence/uutils_cat.py --build                                                only builds
+    benchmarks/evidence/uutils_cat.py [--rounds N] [--cases file-pipe:4096x200,…] [--json FILE]
+    benchmarks/evidence/uutils_cat.py --build                                     only builds
 
 A case is FROM-TO:BYTESxFILES. A file is named FILES times to one process, so that its start hardly counts; a pipe is one input. The
 other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
@@ -18,23 +18,18 @@ Each round runs these and old again. CPU time is that of the program and of the 
 compares with the mean of both runs of old; A/A is the second ÷ the first. It needs cargo. CARGO_TARGET_DIR is where it builds.
 """
 
-import json
-import math
 import os
 import re
 import shutil
-import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
-from h2 import HERE, TARGET, interval, run, write
-from hyper_http1 import fetched, replace
+from common import again, against, fetched, in_turns, middles, options, replace, table
+from h2 import HERE, TARGET, run
 
 BUILT = ["old", "first16", "first64", "read"]
 PROGRAMS = [*BUILT, "GNU", "dd"]
-ORDER = [*PROGRAMS, "again"]
 PIECE = 128 << 10
 SHORT = """
 file-pipe:268435456x1 file-pipe:16777216x1 file-pipe:1048576x20 file-pipe:262144x50 file-pipe:131072x100 file-pipe:65536x200 file-pipe:32768x200
@@ -42,7 +37,7 @@ file-pipe:16384x200 file-pipe:8192x200 file-pipe:4096x200 file-pipe:128x200 file
 pipe-pipe:268435456x1 pipe-pipe:16777216x1 pipe-pipe:1048576x1 pipe-pipe:65536x1 pipe-pipe:4096x1
 pipe-file:268435456x1 pipe-file:16777216x1 pipe-file:1048576x1 pipe-file:65536x1 pipe-file:4096x1
 file-file:1048576x20 file-file:65536x200 file-file:16384x200 file-file:4096x200
-""".split()
+"""
 
 
 def build(program, source):
@@ -141,72 +136,39 @@ def measured(case, rounds, commands, folder):
     with open(source, "wb") as file:
         for at in range(0, case["bytes"], PIECE):
             file.write(bytes(byte % 251 for byte in range(min(PIECE, case["bytes"] - at))))
-    suited = [name for name in ORDER if name != "dd" or case["files"] == 1]
+    suited = [name for name in PROGRAMS if name != "dd" or case["files"] == 1]
     if case["bytes"] <= 1 << 20:
         for name in BUILT:  # byte for byte
             arrived = subprocess.run([*commands[name], source, source], stdout=subprocess.PIPE, check=True).stdout
             if arrived != bytes(at % PIECE % 251 for at in range(case["bytes"])) * 2:
                 raise SystemExit(f"{name}: other bytes arrived")
-    found = []
-    for number in range(-1, rounds):  # a warm-up that is not counted
-        order = suited if number % 2 else suited[::-1]
-        found.append({name: one_run(commands["old" if name == "again" else name], case, source, target) for name in order})
-    return {"case": case["name"], "rounds": found[1:]}
+    rounds = 8 if case["bytes"] > 16 << 20 else rounds
+    found = [in_turns(suited, number, lambda name: one_run(commands[name], case, source, target)) for number in range(rounds + 1)]
+    return {"case": case["name"], "rounds": found[1:]}  # the first warms up
 
 
-def row(result):
+def cells(result):
     rounds = result["rounds"]
-
-    def against(which, figure):
-        if which not in rounds[0]:
-            return ""
-        return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
-
-    cells = [f"`{result['case']}`", f"{statistics.median(one['old']['cpu_us'] for one in rounds):.0f}"]
-    cells += [against(which, "cpu_us") for which in PROGRAMS[1:]]
-    cells.append(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
-    cells += [against(which, "elapsed_us") for which in ("first16", "read", "GNU")]
-    return f"| {' | '.join(cells)} |"
-
-
-HEAD = """| case | CPU, µs: old | first16 | first64 | read | GNU | dd | A/A | elapsed: first16 | elapsed: read | elapsed: GNU |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
+    yield middles(rounds, "cpu_us", 0, ["old"])
+    yield from (against(rounds, which) for which in PROGRAMS[1:])
+    yield again(rounds)
+    yield from (against(rounds, which, "elapsed_us") for which in ("first16", "read", "GNU"))
 
 
 def main():
-    words = iter(sys.argv[1:])
-    names, rounds, saved, only_build, place = SHORT, 40, None, False, None
-    for word in words:
-        if word == "--cases":
-            names = next(words).split(",")
-        elif word == "--rounds":
-            rounds = int(next(words))
-        elif word == "--dir":
-            place = next(words)
-        elif word == "--json":
-            saved = next(words)
-        elif word == "--build":
-            only_build = True
-        else:
-            raise SystemExit(__doc__)
-    cases = [parsed(name) for name in names]
+    args = options(__doc__, SHORT, 40, "--build")
+    cases = [parsed(name) for name in args.cases]
     source = fetched("uu_cat", "0.12.0")
     for program in BUILT:
         build(program, source)
-    if only_build:
+    if args.build:
         return
     commands = {program: [os.path.join(TARGET, f"evidence-cat-{program}", "program")] for program in BUILT}
     commands |= {"GNU": [shutil.which("cat")], "dd": [shutil.which("dd"), "bs=128K", "status=none"]}
-    print(subprocess.run(["cat", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()[0])
-    print(HEAD)
-    results = []
-    with tempfile.TemporaryDirectory(dir=place) as folder:
-        for case in cases:
-            fewer = 8 if case["bytes"] > 16 << 20 else rounds
-            results.append(measured(case, min(rounds, fewer), commands, folder))
-            print(row(results[-1]), flush=True)
-            if saved:
-                write(saved, json.dumps(results))
+    print(run("cat", "--version").splitlines()[0])
+    columns = f"CPU, µs: {' | '.join(PROGRAMS)} | A/A | elapsed: first16 | elapsed: read | elapsed: GNU"
+    with tempfile.TemporaryDirectory() as folder:
+        table(columns, (measured(case, args.rounds, commands, folder) for case in cases), cells, args.json)
 
 
 if __name__ == "__main__":

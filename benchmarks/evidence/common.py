@@ -1,0 +1,72 @@
+"""What hyper_http1.py, tokio_framed.py and uutils_cat.py share."""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import tempfile
+
+from h2 import interval, run, write
+
+
+def options(documentation, cases, rounds, *flags):
+    parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=lambda word: word.split(","), default=cases.split())
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--seconds", type=float, default=0.15, help="of a load")
+    parser.add_argument("--json", metavar="FILE")
+    for flag in flags:
+        parser.add_argument(flag, action="store_true")
+    return parser.parse_args()
+
+
+def fetched(name, version):
+    """The folder of a package's source in cargo's registry."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "src"))
+        write(os.path.join(folder, "src", "lib.rs"), "")
+        write(os.path.join(folder, "Cargo.toml"), f'[package]\nname = "fetch"\nedition = "2021"\n[dependencies]\n{name} = "={version}"\n')
+        packages = json.loads(run("cargo", "metadata", "--quiet", "--format-version", "1", cwd=folder))["packages"]
+    return next(os.path.dirname(one["manifest_path"]) for one in packages if one["name"] == name)
+
+
+def replace(path, old, new):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if text.count(old) != 1:
+        raise SystemExit(f"{path} has changed: {old!r} is not there once")
+    write(path, text.replace(old, new))
+
+
+def in_turns(names, number, load):
+    """A round: `load` of each name, and of "old" again, in an order that alternates."""
+    order = [*names, "again"]
+    return {name: load("old" if name == "again" else name) for name in (order if number % 2 else order[::-1])}
+
+
+def against(rounds, which, figure="cpu_us"):
+    """The ratio to the mean of both runs of old."""
+    if which not in rounds[0]:
+        return ""
+    return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
+
+
+def again(rounds):
+    """A/A: the second run of old ÷ the first."""
+    return interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds])
+
+
+def middles(rounds, figure, digits, names):
+    return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in names)
+
+
+def table(columns, results, cells, saved):
+    """Prints a row for each result as soon as it is there."""
+    print(f"| case | {columns} |\n|---|{'---:|' * (columns.count(' | ') + 1)}")
+    found = []
+    for result in results:
+        found.append(result)
+        print(f"| `{result['case']}` | {' | '.join(cells(result))} |", flush=True)
+        if saved:
+            write(saved, json.dumps(found))
