@@ -162,17 +162,6 @@ impl MeasurePlan {
         }
         files
     }
-
-    /// The FIFOs to open.
-    pub fn fifos(&self) -> Vec<&Path> {
-        let cells = self.experiment.cells.iter();
-        let mut fifos: Vec<&Path> = cells
-            .filter(|cell| cell.conditions.target == Target::Fifo)
-            .filter_map(|cell| cell.conditions.path.as_deref().map(Path::new))
-            .collect();
-        fifos.dedup();
-        fifos
-    }
 }
 
 /// A file to create.
@@ -198,11 +187,9 @@ fn targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
             Operation::Write | Operation::Read => USUAL_TARGETS.map(ResolvedTarget::from).to_vec(),
         });
     }
-    // Reading does no harm to a device; that it is not supported is reported later.
-    let force = args.force || args.operation() == Operation::Read;
     let resolved = args.target.iter();
     let mut targets: Vec<ResolvedTarget> = resolved
-        .map(|name| ResolvedTarget::resolve(name, force))
+        .map(ResolvedTarget::resolve)
         .collect::<Result<_, _>>()?;
     sort::sort(&mut targets);
     targets.dedup();

@@ -49,7 +49,7 @@ impl FromStr for TargetName {
                 Ok(TargetName::Path(path.to_owned()))
             }
             None => Err(format!(
-                "expected {}, the path of a directory, FIFO, socket or character device, or tcp://HOST:PORT",
+                "expected {}, the path of a directory or socket, or tcp://HOST:PORT",
                 Target::NAMED.map(Target::name).join(", ")
             )),
         }
@@ -72,12 +72,12 @@ impl From<Target> for ResolvedTarget {
 }
 
 impl ResolvedTarget {
-    /// Resolves a name or path. With `force`, any character device is accepted.
+    /// Resolves a name or path.
     ///
     /// # Errors
     ///
     /// If the path does not exist, or if writing to it would overwrite data.
-    pub fn resolve(name: &TargetName, force: bool) -> Result<ResolvedTarget, Failure> {
+    pub fn resolve(name: &TargetName) -> Result<ResolvedTarget, Failure> {
         let path = match name {
             TargetName::Named(Target::Unix) if cfg!(windows) => {
                 return Err(Failure::usage(
@@ -109,11 +109,11 @@ impl ResolvedTarget {
             Ok(metadata) => metadata,
             Err(error) => {
                 return refused(&format!(
-                    "{error}; expected the path of a directory, FIFO, socket or character device"
+                    "{error}; expected the path of a directory or socket"
                 ));
             }
         };
-        let target = match Self::kind(&metadata, force) {
+        let target = match Self::kind(&metadata) {
             Ok(Target::Null) => return Ok(ResolvedTarget::from(Target::Null)),
             Ok(target) => target,
             Err(why) => return refused(why),
@@ -126,33 +126,23 @@ impl ResolvedTarget {
 
     /// The target that a path leads to, or why there is none. A device named by a path is none on Windows.
     #[cfg(windows)]
-    fn kind(metadata: &fs::Metadata, _force: bool) -> Result<Target, &'static str> {
+    fn kind(metadata: &fs::Metadata) -> Result<Target, &'static str> {
         if metadata.is_dir() { Ok(Target::File) } else { Err(IS_FILE) }
     }
 
     /// The target that a path leads to, or why there is none.
     #[cfg(unix)]
-    fn kind(metadata: &fs::Metadata, force: bool) -> Result<Target, &'static str> {
+    fn kind(metadata: &fs::Metadata) -> Result<Target, &'static str> {
         let kind = metadata.file_type();
         Ok(if kind.is_dir() {
             Target::File
-        } else if kind.is_fifo() {
-            Target::Fifo
         } else if kind.is_socket() {
             Target::Socket
         } else if kind.is_char_device() && is_null(metadata) {
             Target::Null
-        } else if kind.is_char_device() && force {
-            Target::Device
-        } else if kind.is_char_device() {
+        } else if !kind.is_file() {
             return Err(
-                "it is a character device, and writing to it may have effects; if they are \
-                 acceptable, add --force",
-            );
-        } else if kind.is_block_device() {
-            return Err(
-                "it is a block device, and writing would destroy its data; name a directory on a \
-                 file system that is mounted from it",
+                "it is neither a directory nor a socket; name pipe for a FIFO, and for a disk a directory on it",
             );
         } else {
             return Err(IS_FILE);
@@ -237,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_null_device_is_null_under_any_name() {
-        let target = ResolvedTarget::resolve(&TargetName::Path("/dev/null".into()), false).unwrap();
+        let target = ResolvedTarget::resolve(&TargetName::Path("/dev/null".into())).unwrap();
         assert_eq!(target, ResolvedTarget::from(Target::Null));
     }
 }

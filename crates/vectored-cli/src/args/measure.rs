@@ -25,7 +25,7 @@ read of the same bytes in one buffer. A technique is reported as faster only if 
 difference is significant; otherwise the cell is a tie, or open (undecided).
 
 Files, pipes and sockets are temporary, unless --target names one. The bytes that arrive are \
-counted, and those of every fifth sample are compared. On /dev/null, on other devices and on sockets of other programs they cannot be \
+counted, and those of every fifth sample are compared. On /dev/null and on sockets of other programs they cannot be \
 compared.
 
 The answer is printed: a map and a sentence for each target, and at the end what holds on all. Everything is saved as JSON in $XDG_STATE_HOME/vectored (by default \
@@ -120,9 +120,8 @@ pub struct MeasureArgs {
     /// stream sockets. tcp: a TCP connection over the loopback device. null: /dev/null, which shows the
     /// fixed cost of each call.
     ///
-    /// Or a path: a directory, for a temporary file in it; a FIFO that no other process has open; a
-    /// Unix socket whose other end reads everything that arrives; or a character device. Existing files
-    /// and block devices are refused, so that nothing of yours is overwritten.
+    /// Or a path: a directory, for a temporary file in it, or a Unix socket whose other end reads
+    /// everything that arrives. Nothing else that exists is opened, so that nothing of yours is overwritten.
     ///
     /// Or tcp://HOST:PORT, where a program reads everything that arrives, for example
     /// `socat -b 1048576 -u TCP-LISTEN:7007,fork OPEN:/dev/null`. With the default buffer of socat, 8 KiB, the
@@ -133,12 +132,6 @@ pub struct MeasureArgs {
         value_delimiter = ','
     )]
     pub target: Vec<TargetName>,
-
-    /// Allow any character device as --target
-    ///
-    /// Writing to a terminal, a printer or the control device of a disk may do harm.
-    #[arg(long)]
-    pub force: bool,
 
     /// Segment counts, for example 2,16 or 2..128 [default: 2,16,1000]
     ///

@@ -67,7 +67,7 @@ fn the_table_of_several_states() {
 #[test]
 fn the_markdown_of_techniques_that_must_be_named() {
     let bench = Bench::new();
-    let mut command = bench.synthetic_with("--technique writev,pwritev2,send-more,stdio,mmap");
+    let mut command = bench.synthetic_with("--technique writev,pwritev2,stdio,mmap");
     command.args(["--segments", "16", "--sizes", "64", "--cache", "cold"]);
     insta::assert_snapshot!(stdout_of(command.args(["--format", "markdown"])));
 }
@@ -105,21 +105,17 @@ fn the_markdown_of_asynchronous_reads() {
 #[test]
 fn cells_that_no_named_technique_suits_are_left_out_and_named() {
     let bench = Bench::new();
-    let words = "--technique mmap,send-more --segments 16 --sizes 64";
+    let words = "--technique mmap --segments 16 --sizes 64";
     let stderr = stderr_of(&mut bench.synthetic_with(words), 0);
-    let reason = "not measured (send-more is for sockets only, mmap is for files only: use --target file or \
-                  file-overwrite or unix or tcp, or another --technique): 16 × 64 B on pipe";
+    let reason = "not measured (mmap is for files only: use --target file or file-overwrite, or another \
+                  --technique): 16 × 64 B on pipe";
     assert!(stderr.contains(reason), "{stderr}");
     assert!(!stderr.contains("--sizes, given both"), "{stderr}");
-    let sentence = "note: mmap does not work on unix: it was not measured there\n";
-    assert!(stderr.contains(sentence), "{stderr}");
     let results = bench.only_result();
     assert_eq!(results["left_out"][0]["target"], "pipe");
-    for (cell, named) in [(0, "mmap"), (1, "send-more")] {
-        let techniques = results["cells"][cell]["techniques"].as_array().unwrap();
-        let names: Vec<_> = techniques.iter().map(|t| &t["name"]).collect();
-        assert_eq!(names, [named, "adaptive"]);
-    }
+    let techniques = results["cells"][0]["techniques"].as_array().unwrap();
+    let names: Vec<_> = techniques.iter().map(|t| &t["name"]).collect();
+    assert_eq!(names, ["mmap", "adaptive"]);
 }
 
 #[test]

@@ -209,27 +209,3 @@ fn fail_if_slower_is_undecided_if_nothing_was_compared() {
     let told = stderr(&bench, &format!("{words} --fail-if-slower 5%"), 4);
     assert!(told.contains("no cells in common"), "{told}");
 }
-
-#[test]
-fn a_comparison_names_the_command_that_measures_the_same_cells() {
-    let bench = Bench::new();
-    for words in [
-        "--target pipe,unix --segments 2,16 --sizes 64,4KiB / --target unix --sizes 64",
-        "--mix 9x16,1x4KiB --mix 3x100 --cache hot,cold --target pipe / --mix 3x100",
-        "--operation read --page-cache hot,cold --target file --segments 2 / --target file",
-        "--direct --sizes 512 --target file-overwrite / --target file-overwrite",
-    ] {
-        let (first, second) = words.split_once(" / ").unwrap();
-        stdout_of(&mut bench.synthetic_with(&format!("--quiet {first}")));
-        stdout_of(&mut bench.synthetic_with(&format!("--quiet {second}")));
-        let compared = |words: &str| json(&stdout(&bench, &format!("{words} --format json")));
-        let before = compared("compare latest~1 --against latest");
-        assert_ne!(before["unmatched_cells"], 0);
-        let command = before["command"].as_str().unwrap();
-        let words = command.strip_prefix("vectored ").unwrap();
-        let words = format!("{words} --synthetic {MACHINE} --seed 8 --quiet");
-        stdout_of(&mut bench.command(&words));
-        let after = compared("compare latest~2 --against latest");
-        assert_eq!(after["unmatched_cells"], 0, "{command}");
-    }
-}

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use vectored::CostModel;
 use vectored::cost::TargetKind;
 
 use crate::support::{
-    Bench, VECTORED, entries, make_fifo, needs_strace, one_line, refused, stderr_of, stdout_of,
+    Bench, VECTORED, entries, needs_strace, one_line, refused, stderr_of, stdout_of,
 };
 
 /// A short real run; the cells of its result.
@@ -67,21 +66,6 @@ fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
     let _datagrams = UnixDatagram::bind(&path).unwrap();
     let other = ["not a stream socket"];
     refused(&bench, &["--target", target], 1, &other);
-}
-
-#[test]
-fn a_fifo_is_measured_and_kept_unless_another_process_has_it_open() {
-    let bench = Bench::new();
-    let path = bench.work().join("fifo");
-    make_fifo(&path);
-    let both = fs::File::options().read(true).write(true).open(&path);
-    let words = ["fifo", "another process has it open", "mkfifo"];
-    refused(&bench, &["--target", "./fifo"], 2, &words);
-    drop(both);
-    let cells = measured(&bench, &["--target", "fifo"]);
-    assert_eq!(cells[0]["target"], "fifo");
-    assert_ne!(cells[0]["proof_calls"], 0);
-    assert!(path.metadata().unwrap().file_type().is_fifo());
 }
 
 #[test]
@@ -184,14 +168,6 @@ fn a_program_that_closes_the_connection_is_an_error_with_the_remedy() {
 }
 
 #[test]
-fn another_device_is_measured_with_force() {
-    let cells = measured(&Bench::new(), &["--target", "/dev/zero", "--force"]);
-    assert_eq!(cells[0]["target"], "device");
-    assert_eq!(cells[0]["path"], "/dev/zero");
-    assert_eq!(cells[0]["proof_calls"], 0);
-}
-
-#[test]
 fn adaptive_is_calibrated_in_the_directory_that_is_measured() {
     let bench = Bench::new();
     fs::create_dir(bench.work().join("here")).unwrap();
@@ -257,8 +233,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
 
 #[test]
 fn the_table_of_every_target() {
-    let words =
-        "--target file,file-overwrite,tcp,null,/dev/zero --force --segments 2,16 --sizes 16,4KiB";
+    let words = "--target file,file-overwrite,tcp,null --segments 2,16 --sizes 16,4KiB";
     insta::assert_snapshot!(stdout_of(&mut Bench::new().synthetic_with(words)));
 }
 

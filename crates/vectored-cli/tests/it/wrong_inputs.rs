@@ -82,8 +82,6 @@ measure --operation read --technique writev => 2: 'writev' | --operation read | 
 measure --operation read --technique stdio => 2: 'stdio' | --operation read | readv
 measure --technique write-file-gather => 2: write-file-gather | a call of Windows
 measure --technique mmap --target pipe,unix => 2: mmap is for files only | --target file or file-overwrite | --technique
-measure --technique send-more --target file,pipe => 2: send-more is for sockets only | --target unix or tcp
-measure --technique send-more,mmap --target pipe => 2: sockets only | files only | --target file or file-overwrite or unix or tcp
 measure --queue-depth 8 --target file => 2: --queue-depth above 1 | io-uring, linux-aio
 measure --technique io-uring --queue-depth 8,4097 => 2: 4097 is too much | --queue-depth | at most 4096
 measure --technique io-uring --queue-depth 8 --target pipe,unix => 2: does not keep the order of transfers | --target file, null or a directory
@@ -114,11 +112,11 @@ measure --target '' => 2: expected file | the path of a directory
 measure --target binary => 2: 'binary' | an existing file | its directory
 measure --target ./nowhere => 2: './nowhere' | No such file | the path of a directory
 measure --target ./precious => 2: ./precious | an existing file | overwrites no file | name its directory
-measure --target ./link --force => 2: ./link | an existing file | overwrites no file
-measure --target /dev/zero => 2: '/dev/zero' | character device | --force
+measure --target ./link => 2: ./link | an existing file | overwrites no file
+measure --target /dev/zero => 2: '/dev/zero' | neither a directory nor a socket
+measure --target fifo => 2: 'fifo' | name pipe for a FIFO
 measure --target /proc => 2: directory with --target
 measure --target file --dir /proc => 2: directory with --dir
-measure --target /dev/urandom --operation read => 2: cannot read from device: reads are measured from files and streams
 measure --target tcp://127.0.0.1:1 --operation read => 2: cannot read from remote | that vectored fills itself
 measure --target tcp://127.0.0.1 => 2: expected tcp://HOST:PORT
 measure --target tcp://127.0.0.1:1 => 1: no program listens there | `socat -b 1048576 -u TCP-LISTEN:1,fork OPEN:/dev/null`
@@ -283,8 +281,7 @@ fn a_block_device_is_refused_as_an_output_and_as_a_target() {
     for (words, told) in [
         // Nothing is to be written if it is not refused, either.
         ("report nowhere.json --csv", "it is a block device"),
-        ("measure --target", "block device"),
-        ("measure --force --target", "would destroy"),
+        ("measure --target", "a directory on it"),
     ] {
         let message = stderr_of(Bench::new().command(words).arg(&device), 2);
         assert!(message.contains(told), "{message}");

@@ -6,7 +6,6 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 #[cfg(target_os = "linux")]
 use rustix::io::ReadWriteFlags;
-use rustix::net::SendFlags;
 
 /// `pwritev2(2)`. The offset `u64::MAX` is the position of the descriptor.
 #[inline]
@@ -23,15 +22,6 @@ pub fn pwritev2(
         let _ = (fd, slices, offset, flags);
         Err(Errno::NOSYS)
     }
-}
-
-/// `MSG_MORE` of send(2).
-#[inline]
-pub fn send_more() -> io::Result<SendFlags> {
-    #[cfg(target_os = "linux")]
-    return Ok(SendFlags::MORE);
-    #[cfg(not(target_os = "linux"))]
-    Err(super::lacks("MSG_MORE of send(2)"))
 }
 
 /// Has TCP acknowledge at once what has arrived, where that can be asked for: `TCP_QUICKACK` of `tcp(7)`.

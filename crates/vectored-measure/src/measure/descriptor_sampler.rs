@@ -250,7 +250,6 @@ impl DescriptorSampler<'_> {
             _ => to.room,
         });
         if room == 0 {
-            // Closes the ends of a FIFO, which could not be opened again.
             self.close(cell);
             return self.open(spec, techniques, DrainChoice::Thread);
         }
@@ -631,10 +630,7 @@ fn is_emptied_meanwhile(spec: &CellSpec) -> bool {
     let asked = &spec.conditions;
     let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;
     match asked.operation {
-        Operation::Write => {
-            let is_pipe = matches!(asked.target, Target::Pipe | Target::Fifo);
-            asked.writers.is_some() || is_pipe && is_long
-        }
+        Operation::Write => asked.writers.is_some() || asked.target == Target::Pipe && is_long,
         Operation::Read => false,
         Operation::Copy => is_long,
     }

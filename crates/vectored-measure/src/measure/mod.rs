@@ -52,7 +52,7 @@ pub(crate) use crate::measure::targets::comparison::ByteComparison;
 #[cfg(target_os = "linux")]
 pub(crate) use crate::measure::targets::sync_flags;
 pub(crate) use crate::measure::targets::{Batch, Mismatch};
-pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory, check_fifo};
+pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory};
 #[cfg(unix)]
 pub use crate::measure::techniques::STDIO_LARGE;
 pub use crate::measure::techniques::copy_mover::CopyMover;

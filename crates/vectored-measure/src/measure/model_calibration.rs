@@ -34,7 +34,7 @@ pub fn calibrate(
         Target::Tcp => (CalibrationTarget::Tcp, Some(Drain::BetweenSamples)),
         Target::Null => (CalibrationTarget::Other, None),
         // A calibration writes only to descriptors that it opened itself.
-        Target::Fifo | Target::Socket | Target::Remote | Target::Device => return Ok(None),
+        Target::Socket | Target::Remote => return Ok(None),
     };
     let budget = match on {
         CalibrationTarget::File(_) | CalibrationTarget::FileOverwrite(_) => FILE_BUDGET,

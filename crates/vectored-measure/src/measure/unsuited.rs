@@ -115,9 +115,7 @@ fn copies(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
         ));
     }
     let is_splice = |rival: &TechniqueName| *rival == TechniqueName::new("splice");
-    let has_pipe = ends
-        .iter()
-        .any(|end| matches!(end, Some(Target::Pipe | Target::Fifo)));
+    let has_pipe = ends.contains(&Some(Target::Pipe));
     (asked.pipe_bytes.is_some() && !has_pipe && !rivals.iter().any(is_splice)).then(|| {
         format!(
             "--pipe-bytes has no effect on copies from {}, which meet no pipe: omit it",
@@ -268,7 +266,7 @@ fn queue_depth(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let why = if depth <= 1 {
         return None;
     } else if !asked.target.keeps_order_in_flight() {
-        "is for files and null only, since a stream or device does not keep the order of transfers: use --target file, null or a \
+        "is for files and null only, since a stream does not keep the order of transfers: use --target file, null or a \
          directory, or --queue-depth 1"
     } else if asked.cache == Cache::Cold {
         "cannot be measured with --cache cold: omit one of the two options"
@@ -330,8 +328,6 @@ fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
         "--operation copy: start vectored alone, without mpirun or srun"
     } else if asked.writers.is_some() {
         "--writers: each rank is one writer; omit --writers"
-    } else if asked.target == Target::Fifo {
-        "a FIFO, which has one writer: name another target"
     } else {
         return None;
     };

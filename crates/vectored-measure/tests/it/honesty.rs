@@ -3,7 +3,6 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
 
 use vectored::CostModel;
 use vectored_machine::MonotonicClock;
@@ -33,29 +32,6 @@ const SYNCED: [SyncMode; 3] = [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync]
 
 /// A pool smaller than the caches: these tests check bytes, not times.
 pub const SMALL_POOL_BYTES: u64 = 1 << 20;
-
-/// A FIFO that is removed when this value is dropped.
-pub struct Fifo(pub PathBuf);
-
-impl Fifo {
-    pub fn make(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("vectored-{name}-{}", std::process::id()));
-        let kind = rustix::fs::FileType::Fifo;
-        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, 0o600.into(), 0).unwrap();
-        Fifo(path)
-    }
-
-    pub fn cell(&self, workload: Workload) -> CellSpec {
-        CellSpec::write(Target::Fifo, workload)
-            .with(|asked| asked.path = self.0.to_str().map(str::to_owned))
-    }
-}
-
-impl Drop for Fifo {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// A cell in its state and, if it has a list, with cold or adjacent bytes and arrays that are filled once.
 pub fn states(usual: &CellSpec) -> Vec<CellSpec> {
@@ -180,7 +156,6 @@ fn check_right(test: &str, spec: &CellSpec) {
 #[test]
 fn right_writes_are_measured_on_every_target_in_every_state() {
     let test = "right_writes_are_measured_on_every_target_in_every_state";
-    let fifo = Fifo::make("right");
     // The last does not fit a pipe, so a thread reads.
     for sizes in [
         vec![100, 200],
@@ -190,7 +165,7 @@ fn right_writes_are_measured_on_every_target_in_every_state() {
     ] {
         let list = || Workload::from_sizes(sizes.clone());
         let named = Target::NAMED.map(|target| CellSpec::write(target, list()));
-        for usual in named.into_iter().chain([fifo.cell(list())]) {
+        for usual in named {
             states(&usual)
                 .iter()
                 .for_each(|spec| check_right(test, spec));
@@ -314,10 +289,9 @@ fn caught(spec: &CellSpec, technique: TechniqueName, fault: Fault) {
 
 #[test]
 fn wrong_writes_are_caught_on_every_target_in_every_state() {
-    let fifo = Fifo::make("faults");
     let list = || Workload::from_sizes(vec![100, 300, 100, 40, 7]);
     let proved = PROVED.map(|target| CellSpec::write(target, list()));
-    for usual in proved.into_iter().chain([fifo.cell(list())]) {
+    for usual in proved {
         for fault in OF_WRITES {
             caught(&usual, TechniqueName::WRITEV, fault);
         }

@@ -7,14 +7,13 @@ use std::thread::JoinHandle;
 
 use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
-    DescriptorSampler, MeasureError, Outcome, RunError, check_direct, check_eviction, check_fifo,
-    technique, techniques, unsuited,
+    DescriptorSampler, MeasureError, Outcome, RunError, check_direct, check_eviction, technique,
+    techniques, unsuited,
 };
 use vectored_results::model::{
     AXES, CellSpec, DirectIo, Drain, Experiment, PageCache, Target, Workload,
 };
 
-use crate::honesty::Fifo;
 use crate::support::{directory, experiment, run_rounds_quietly, skip};
 
 /// Measures cells by the usual techniques, with files in a directory.
@@ -73,21 +72,6 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
         let outcome = measure(std::slice::from_ref(&cell), &directory()).unwrap();
         assert_eq!(outcome.cells[0].drain, drain, "{cell:?}");
     }
-}
-
-#[test]
-fn a_fifo_is_refused_while_it_is_open_elsewhere() {
-    use rustix::fs::{Mode, OFlags, open};
-    let fifo = Fifo::make("open");
-    check_fifo(&fifo.0).unwrap();
-    // Open for reading, or for reading and writing: the check must not take its bytes.
-    for flags in [OFlags::RDONLY | OFlags::NONBLOCK, OFlags::RDWR] {
-        let elsewhere = open(&fifo.0, flags, Mode::empty()).unwrap();
-        let error = check_fifo(&fifo.0).unwrap_err().to_string();
-        assert!(error.contains("open for reading"), "{error}");
-        drop(elsewhere);
-    }
-    check_fifo(&fifo.0).unwrap();
 }
 
 /// A Unix socket with a thread that serves one connection; the thread returns the number of bytes it has read.
@@ -217,7 +201,6 @@ write writers=256 | writev |
 write writers=2 cache=cold | writev | a pool of its own
 write writers=2 target=null | writev | has one writer
 write writers=2 ranks=2 | writev | several ranks
-write ranks=2 target=fifo | writev | several ranks
 copy | splice |
 copy direct=true | splice | --direct
 copy queue_depth=8 | splice | --queue-depth

@@ -82,7 +82,7 @@ fn measured(
     clock: &dyn vectored_machine::Clock,
     experiment: &Experiment,
 ) -> Result<Outcome, RunError> {
-    let mut sampler = RankedSampler::new(group, own, clock, "n0", &|_| ());
+    let mut sampler = RankedSampler::new(group, own, "n0", &|_| ());
     run_rounds_quietly(experiment, 12, &mut sampler, clock)
 }
 
@@ -172,10 +172,6 @@ fn ranked_results() -> Results {
         refined_cells: Vec::new(),
         rivals: WRITES.to_vec(),
         ranks: (0..4).map(rank).collect(),
-        coordination: Some(vectored_results::model::Coordination {
-            samples: 1234,
-            median_ns: 12_300.0,
-        }),
         left_out: Vec::new(),
         ..Results::default()
     };
@@ -476,7 +472,7 @@ fn a_signal_to_another_rank_ends_the_run_after_the_sample() {
     let clock = FakeClock::default();
     let mut own = machine(&clock, 1.0);
     let outcome = {
-        let mut sampler = RankedSampler::new(&ranks[0], &mut own, &clock, "n0", &hear);
+        let mut sampler = RankedSampler::new(&ranks[0], &mut own, "n0", &hear);
         let mut ignored = |_| ();
         let watch = unwatched(&mut ignored, &stop);
         run_rounds(&experiment, 1000, &mut sampler, &clock, watch).unwrap()
@@ -502,7 +498,7 @@ fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
         |group| {
             let clock = FakeClock::default();
             let mut own = machine(&clock, 1.0);
-            let mut sampler = RankedSampler::new(group, &mut own, &clock, "n0", &|_| ());
+            let mut sampler = RankedSampler::new(group, &mut own, "n0", &|_| ());
             let stop = AtomicBool::new(false);
             let watch = Watch {
                 progress: &mut |_| (),

@@ -69,12 +69,6 @@ fn a_technique_whose_call_is_refused_is_left_out_and_the_others_are_measured() {
             "pwritev2",
         ),
         (
-            libc::SYS_sendto,
-            write(Target::Unix),
-            beside("send-more"),
-            "send-more",
-        ),
-        (
             libc::SYS_io_uring_setup,
             write(Target::File),
             beside("io-uring"),

@@ -5,10 +5,10 @@ use fastrand::Rng;
 use vectored::CostModel;
 use vectored_measure::measure::Noise;
 use vectored_results::model::{
-    Crossover, Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
+    Experiment, Results, SweptMix, Target, TechniqueName, Verdict, Workload,
 };
 
-use crate::crossovers::{any_machine, cost_ns, of_lists, run_on};
+use crate::crossovers::{any_machine, of_lists, run_on};
 use crate::support::{WRITES, experiment, sentences};
 
 const SIZES: [usize; 7] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
@@ -72,55 +72,6 @@ fn machine() -> CostModel {
         costs.copy_byte_ns = 0.05;
         costs.copy_byte_uncached_ns = 0.1;
     })
-}
-
-/// Whether the faster of the two techniques changes within the interval of the crossover. `total` are the bytes
-/// of a list by its size.
-fn is_covered(machine: &CostModel, found: &Crossover, total: impl Fn(usize) -> usize) -> bool {
-    let gain = |bytes: usize| {
-        let of = |technique| cost_ns(machine, technique, found.segment_count, total(bytes));
-        of(found.below) - of(found.above)
-    };
-    let [low, high] =
-        [found.low_bytes.floor(), found.high_bytes.ceil()].map(|bytes| bytes as usize);
-    gain(low) <= 0.0 && gain(high) >= 0.0
-}
-
-#[test]
-fn the_crossover_of_a_swept_mix_is_found() {
-    let mut found = 0;
-    for seed in 0..20 {
-        let mut rng = Rng::with_seed(seed);
-        let machine = any_machine(&mut rng);
-        let header = rng.usize(1..2000);
-        let mixes = [mix(&[(1, Some(header)), (1, None)])];
-        let results = measure_mixes(&mixes, machine, seed);
-        for crossover in &results.crossovers {
-            assert_eq!(crossover.swept_mix.as_ref(), Some(&mixes[0]));
-            let covered = is_covered(&machine, crossover, |bytes| header + bytes);
-            assert!(covered, "seed {seed}: {crossover:?}");
-        }
-        let starts = |(below, above): (TechniqueName, TechniqueName)| {
-            let mut all = results.crossovers.iter();
-            all.any(|crossover| (crossover.below, crossover.above) == (below, above))
-        };
-        // The change must be found if both ends of the range are won by 5 % or more.
-        let is_clear = |bytes: usize, fast: TechniqueName| {
-            let ns = |technique| cost_ns(&machine, technique, 2, header + bytes);
-            let mut others = WRITES.into_iter();
-            others.all(|other| other == fast || ns(other) > 1.05 * ns(fast))
-        };
-        let is_certain = is_clear(SIZES[0], TechniqueName::COPY_THEN_WRITE)
-            && is_clear(SIZES[6], TechniqueName::WRITEV);
-        let is_found = starts((TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV));
-        assert!(
-            is_found || !is_certain,
-            "seed {seed}: {:?}",
-            results.crossovers
-        );
-        found += usize::from(is_found);
-    }
-    assert!(found > 10, "{found} of 20");
 }
 
 #[test]

@@ -280,7 +280,7 @@ Writers that write at the same time, for example 1,2,4
 
 From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result says how the fastest \
 technique changes with it. Writers are threads, which start a sample together. All write to one file (with O_APPEND) or \
-one pipe; to sockets each has a connection of its own. For all targets but file-overwrite, null, FIFOs and devices.",
+one pipe; to sockets each has a connection of its own. For all targets but file-overwrite and null.",
         suits: WRITES,
         values: Values::Numbers {
             min: 1,
@@ -329,7 +329,7 @@ impl Axis {
 }
 
 impl Conditions {
-    /// The conditions in words: `file read hot`, `fifo /tmp/x`, `pipe, cache cold, layout adjacent`, `file to pipe`.
+    /// The conditions in words: `file read hot`, `socket /tmp/x`, `pipe, cache cold, layout adjacent`, `file to pipe`.
     /// `varies` says which axes have several values among the titles that are told apart.
     pub fn title(&self, varies: impl Fn(&Axis) -> bool) -> String {
         let mut title = self.ends();

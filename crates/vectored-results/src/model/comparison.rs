@@ -39,8 +39,6 @@ pub struct Comparison {
     pub floors: Vec<FloorChange>,
     /// Cells that only some of the runs have.
     pub unmatched_cells: usize,
-    /// The command line that measures the cells of the first base run again.
-    pub command: String,
     /// Results that were not compared although all runs have the cell: some run did not measure the
     /// technique, or has no interval for it.
     pub unmatched_techniques: usize,

@@ -31,7 +31,7 @@ words! {
 pub struct Conditions {
     /// The target of the bytes, or the source of those that are read.
     pub target: Target,
-    /// The path, if a user named the target by one: the directory of a file, a FIFO, a socket or a device; of a
+    /// The path, if a user named the target by one: the directory of a file or a socket; of a
     /// [`Target::Remote`], its address.
     pub path: Option<String>,
     /// Whether the bytes are written, read or copied.
@@ -133,7 +133,7 @@ impl Conditions {
         })
     }
 
-    /// Where the bytes go, and for a copy also where they come from: `pipe`, `fifo /tmp/x`, `file to pipe`.
+    /// Where the bytes go, and for a copy also where they come from: `pipe`, `socket /tmp/x`, `file to pipe`.
     pub fn ends(&self) -> String {
         let mut ends = self.target.to_string();
         if let Some(path) = &self.path {

@@ -38,7 +38,7 @@ pub use crate::model::experiments::{
     Times,
 };
 pub use crate::model::list_shape::ListShape;
-pub use crate::model::ranks::{Coordination, MAX_RANKS, Rank, RankFigures, STRAGGLER};
+pub use crate::model::ranks::{MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
     Cell, LeftOut, OpenBecause, Refused, Results, SCHEMA, TechniqueResult, Verdict, measured_in,
 };

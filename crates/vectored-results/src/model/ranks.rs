@@ -49,13 +49,3 @@ pub struct RankFigures {
     /// The ranks whose median is more than [`STRAGGLER`] times the median of all ranks'.
     pub stragglers: Vec<u32>,
 }
-
-/// The time that the ranks needed for a sample, beside taking it, as rank 0 saw it: to send the order, to wait for each
-/// other at the barrier, and to exchange the times.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Coordination {
-    /// The samples.
-    pub samples: u64,
-    /// The median.
-    pub median_ns: f64,
-}

@@ -11,7 +11,7 @@ use crate::model::cost_model::FittedModel;
 use crate::model::crossover::Crossover;
 use crate::model::direct_io::DirectIo;
 use crate::model::drain::Drain;
-use crate::model::ranks::{Coordination, Rank, RankFigures};
+use crate::model::ranks::{Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::technique::TechniqueName;
 use crate::model::words::words;
@@ -58,9 +58,6 @@ pub struct Results {
     pub cost_models: Vec<FittedModel>,
     /// The ranks that measured, in their order. Empty if one process did.
     pub ranks: Vec<Rank>,
-    /// The time of the coordination of several ranks, for each sample.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub coordination: Option<Coordination>,
     /// Requested cells that were not measured, with the reason.
     pub left_out: Vec<LeftOut>,
 }

@@ -22,14 +22,10 @@ words! {
         /// A TCP connection over the loopback device, with fixed buffers and
         /// without delay (`TCP_NODELAY`).
         Tcp = "tcp",
-        /// A FIFO with a path.
-        Fifo = "fifo",
         /// A Unix stream socket with a path, whose peer is another program.
         Socket = "socket",
         /// A TCP connection to another program, usually on another machine. Its path is `tcp://HOST:PORT`.
         Remote = "remote",
-        /// A character device other than `/dev/null`.
-        Device = "device",
         /// `/dev/null`, which moves no bytes: it shows fixed costs only.
         Null = "null",
     }
@@ -54,17 +50,7 @@ impl Target {
 
     /// Whether it is a file that the run creates, in which each byte has a position.
     pub fn is_file(self) -> bool {
-        match self {
-            Target::File | Target::FileOverwrite => true,
-            Target::Pipe
-            | Target::Unix
-            | Target::Tcp
-            | Target::Fifo
-            | Target::Socket
-            | Target::Remote
-            | Target::Device
-            | Target::Null => false,
-        }
+        matches!(self, Target::File | Target::FileOverwrite)
     }
 
     /// Whether several writers write to one of it, and not each to a connection of its own.
@@ -84,14 +70,9 @@ impl Target {
 
     /// Whether `send` works on it.
     pub fn is_socket(self) -> bool {
-        match self {
-            Target::Unix | Target::Tcp | Target::Socket | Target::Remote => true,
-            Target::File
-            | Target::FileOverwrite
-            | Target::Pipe
-            | Target::Fifo
-            | Target::Device
-            | Target::Null => false,
-        }
+        matches!(
+            self,
+            Target::Unix | Target::Tcp | Target::Socket | Target::Remote
+        )
     }
 }

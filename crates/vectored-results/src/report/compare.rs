@@ -224,9 +224,8 @@ fn notes(comparison: &Comparison) -> Vec<String> {
     }
     if comparison.unmatched_cells > 0 {
         notes.push(format!(
-            "Not compared: {}, not measured under the same conditions in every run. To measure all cells of the first base run: {}",
-            words::count(comparison.unmatched_cells, "cell"),
-            visible(&comparison.command)
+            "Not compared: {}, not measured under the same conditions in every run.",
+            words::count(comparison.unmatched_cells, "cell")
         ));
     }
     notes

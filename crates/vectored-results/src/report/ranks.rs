@@ -1,7 +1,5 @@
 //! The figures of the ranks of a cluster, explained.
 
-use vectored_report::words;
-
 use crate::model::{Results, STRAGGLER};
 
 /// Explains the figures of several ranks.
@@ -26,13 +24,5 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
          one machine short calls took 9 to 19 % more. The times are those of an MPI program, and give no cost model."
             .to_owned(),
     );
-    if let Some(coordination) = &results.coordination {
-        notes.push(format!(
-            "Beside itself, each of {} samples took {} on rank 0 (median) to order it, to meet at the barrier and to \
-             exchange the times. None of that is in the times above.",
-            words::grouped(coordination.samples),
-            words::time(coordination.median_ns)
-        ));
-    }
     notes
 }

@@ -31,7 +31,7 @@ impl Titles {
         }
     }
 
-    /// `file`, `file read hot`, `file-overwrite fsync`, `fifo /tmp/x`,
+    /// `file`, `file read hot`, `file-overwrite fsync`, `socket /tmp/x`,
     /// `pipe, cache cold, layout adjacent`.
     pub fn of(&self, conditions: &Conditions) -> String {
         visible(&conditions.title(|axis| self.varying.contains(&axis.name)))

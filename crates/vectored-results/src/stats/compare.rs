@@ -9,16 +9,13 @@
 //! Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics
 //! and Molecular Biology 3, 2004).
 
-use std::collections::BTreeMap;
-
-use serde_json::Value;
 use vectored_machine::model::Host;
 use vectored_report::sort::sort;
-use vectored_report::{Change, join, value_of};
+use vectored_report::{Change, join};
 
 use crate::model::{
-    AXES, COMPARISON_SCHEMA, Cell, Compared, Comparison, Conditions, EnvironmentDifference,
-    FloorChange, Results, Target, TechniqueName,
+    COMPARISON_SCHEMA, Cell, Compared, Comparison, Conditions, EnvironmentDifference, FloorChange,
+    Results, TechniqueName,
 };
 use crate::stats::discoveries::discoveries;
 use crate::stats::series::has_helper;
@@ -86,7 +83,6 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         cells: done(cells),
         floors: floors(&everywhere),
         unmatched_cells: lists.len() - everywhere.len(),
-        command: command_line(base[0]),
         unmatched_techniques,
     })
 }
@@ -133,57 +129,6 @@ fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
         }
     };
     rows.into_iter().map(list).collect()
-}
-
-/// The command line that measures the cells of a run.
-fn command_line(run: &Results) -> String {
-    let mut options: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut add = |option: &str, value: String| {
-        let values = options.entry(option.to_owned()).or_default();
-        values.extend((!values.contains(&value)).then_some(value));
-    };
-    let text = |saved: &Value| {
-        saved
-            .as_str()
-            .map_or_else(|| saved.to_string(), str::to_owned)
-    };
-    let saved = |conditions: &Conditions| value_of(conditions).unwrap_or_default();
-    let usual = saved(&Conditions::write(Target::Pipe));
-    let is_grid = run.cells.iter().all(|cell| cell.segment_bytes.is_some());
-    for cell in &run.cells {
-        let name = || cell.conditions.target.name().to_owned();
-        add("target", cell.conditions.path.clone().unwrap_or_else(name));
-        if let (Some(bytes), true) = (cell.segment_bytes, is_grid) {
-            if cell.conditions.from.is_none() {
-                add("segments", cell.segment_count.to_string());
-            }
-            add("sizes", bytes.to_string());
-        } else {
-            let equal = cell
-                .segment_bytes
-                .map(|bytes| vec![(cell.segment_count, bytes)]);
-            let runs = equal.iter().chain(&cell.segment_sizes).flatten();
-            let runs = runs.map(|(count, bytes)| format!("{count}x{bytes}"));
-            add("mix", runs.collect::<Vec<_>>().join(","));
-        }
-        let conditions = saved(&cell.conditions);
-        for axis in AXES.iter().filter(|axis| !conditions[axis.name].is_null()) {
-            add(&axis.option(), text(&conditions[axis.name]));
-        }
-    }
-    // Defaults are not named.
-    let is_axis = |option: &str| AXES.iter().find(|axis| axis.option() == option);
-    options.retain(|option, values| {
-        is_axis(option).is_none_or(|axis| *values != [text(&usual[axis.name])])
-    });
-    let options = options
-        .into_iter()
-        .map(|(option, values)| match &option[..] {
-            "direct" => " --direct".to_owned(),
-            "mix" => format!(" --mix {}", values.join(" --mix ")),
-            _ => format!(" --{option} {}", values.join(",")),
-        });
-    format!("vectored measure{}", options.collect::<String>())
 }
 
 /// The techniques that any of the runs measured.
@@ -534,6 +479,7 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Target;
 
     fn item(base: &[f64], new: &[f64], within: f64) -> Item {
         let conditions = Conditions::write(Target::Pipe);

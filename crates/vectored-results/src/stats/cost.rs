@@ -146,9 +146,9 @@ pub fn target_kind(target: Target) -> TargetKind {
     match target {
         Target::File => TargetKind::File,
         Target::FileOverwrite => TargetKind::FileOverwrite,
-        Target::Pipe | Target::Fifo => TargetKind::Pipe,
+        Target::Pipe => TargetKind::Pipe,
         Target::Unix | Target::Socket => TargetKind::Unix,
         Target::Tcp | Target::Remote => TargetKind::Tcp,
-        Target::Device | Target::Null => TargetKind::Other,
+        Target::Null => TargetKind::Other,
     }
 }

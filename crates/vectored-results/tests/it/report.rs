@@ -59,11 +59,9 @@ fn results_of_everything(rivals: &[TechniqueName]) -> Results {
         Target::File,
         Target::FileOverwrite,
         Target::Pipe,
-        Target::Fifo,
         Target::Unix,
         Target::Tcp,
         Target::Socket,
-        Target::Device,
         Target::Null,
     ];
     for target in targets {

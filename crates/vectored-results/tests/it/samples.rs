@@ -3,9 +3,8 @@
 use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
 use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
 use vectored_results::model::{
-    Cell, Conditions, Coordination, Crossover, DirectIo, Drain, LeftOut, OpenBecause, Rank,
-    RankFigures, Results, SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict,
-    WriterFigures,
+    Cell, Conditions, Crossover, DirectIo, Drain, LeftOut, OpenBecause, Rank, RankFigures, Results,
+    SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict, WriterFigures,
 };
 use vectored_results::report::measured;
 
@@ -307,10 +306,6 @@ pub fn with_every_field() -> Results {
         stragglers: vec![1],
     });
     all.ranks = vec![Rank::default(), Rank::default()];
-    all.coordination = Some(Coordination {
-        samples: 1000,
-        median_ns: 5e4,
-    });
     all.cells[1].alignment = Some(DirectIo {
         memory_bytes: 4,
         offset_bytes: 512,

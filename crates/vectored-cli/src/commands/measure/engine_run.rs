@@ -4,7 +4,7 @@ use vectored_machine::Clock;
 use vectored_measure::measure::{
     MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch, follow, run,
 };
-use vectored_results::model::{Coordination, Experiment};
+use vectored_results::model::Experiment;
 
 use crate::cluster::Team;
 use crate::failure::Failure;
@@ -23,7 +23,6 @@ pub struct Run<'a> {
 pub struct Ended {
     pub outcome: Outcome,
     pub failure: Option<MeasureError>,
-    pub coordination: Option<Coordination>,
 }
 
 impl Run<'_> {
@@ -40,28 +39,19 @@ impl Run<'_> {
             // Shortens the borrow.
             save: self.save.map(|save| save as &mut dyn FnMut(Outcome)),
         };
-        let (ran, coordination) = match team {
-            None => (run(self.experiment, own, self.clock, watch), None),
+        let ran = match team {
+            None => run(self.experiment, own, self.clock, watch),
             Some(team) if !team.is_first() => {
                 follow(&*team.group, own, team.host(), &|| self.interrupt.signal());
                 return Ok(None);
             }
             Some(team) => {
                 let hear = |signal| self.interrupt.hear(signal);
-                let mut ranked =
-                    RankedSampler::new(&*team.group, own, self.clock, team.host(), &hear);
-                let ran = run(self.experiment, &mut ranked, self.clock, watch);
-                let coordination = ranked.coordination();
-                (ran, coordination)
+                let mut ranked = RankedSampler::new(&*team.group, own, team.host(), &hear);
+                run(self.experiment, &mut ranked, self.clock, watch)
             }
         };
-        let ended = |outcome, failure| {
-            Ok(Some(Ended {
-                outcome,
-                failure,
-                coordination,
-            }))
-        };
+        let ended = |outcome, failure| Ok(Some(Ended { outcome, failure }));
         match ran {
             Ok(outcome) => ended(outcome, None),
             // If a technique moved wrong bytes, its figures are meaningless.

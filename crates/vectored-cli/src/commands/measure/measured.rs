@@ -9,12 +9,12 @@ use vectored_machine::model::{Host, Timer};
 use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
     ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
-    check_directory, check_eviction, check_fifo, is_in_flight, measure_timer,
+    check_directory, check_eviction, is_in_flight, measure_timer,
 };
 use vectored_report::sort;
 use vectored_report::words::enumerated;
 use vectored_results::model::{
-    Coordination, Experiment, FittedModel, Operation, Rank, SyncMode, Target, TechniqueName,
+    Experiment, FittedModel, Operation, Rank, SyncMode, Target, TechniqueName,
 };
 
 use crate::args::MeasureArgs;
@@ -43,7 +43,6 @@ pub struct Measured {
     pub models: Vec<FittedModel>,
     /// The ranks; empty if this process is not one of several.
     pub ranks: Vec<Rank>,
-    pub coordination: Option<Coordination>,
 }
 
 /// Takes what was measured so far, if it is saved during the run.
@@ -91,9 +90,6 @@ fn prepare(
         if file.is_cold {
             check_eviction(&file.directory).map_err(|error| of_file(error, &file))?;
         }
-    }
-    for fifo in plan.fifos() {
-        check_fifo(fifo).map_err(Failure::usage)?;
     }
     let allowed = allowed_cpus();
     let pins = match team {
@@ -188,7 +184,6 @@ fn measure_here(
                 elapsed_s: began.elapsed().as_secs_f64(),
                 models: models.clone(),
                 ranks: ranks.clone(),
-                coordination: None,
             });
         }
     });
@@ -198,12 +193,7 @@ fn measure_here(
         interrupt,
         save: save_outcome.as_mut().map(|save| save as _),
     };
-    let Some(Ended {
-        outcome,
-        failure,
-        coordination,
-    }) = run.with(&mut sampler, team, show)?
-    else {
+    let Some(Ended { outcome, failure }) = run.with(&mut sampler, team, show)? else {
         return Ok(None);
     };
     drop(bar);
@@ -220,7 +210,6 @@ fn measure_here(
         elapsed_s: began.elapsed().as_secs_f64(),
         models,
         ranks,
-        coordination,
     }))
 }
 
@@ -335,7 +324,7 @@ fn measure_synthetic(
     let bar = Bar::new(quiet);
     let show = |progress| bar.show(progress);
     let ranks = team.map_or_else(Vec::new, |team| team.ranks(&synthetic::host()));
-    let measured = |outcome: Outcome, failure, coordination| Measured {
+    let measured = |outcome: Outcome, failure| Measured {
         elapsed_s: outcome.elapsed_ns as f64 / 1e9,
         outcome,
         failure,
@@ -344,9 +333,8 @@ fn measure_synthetic(
         started_at: synthetic::STARTED_AT.to_owned(),
         models: Vec::new(),
         ranks: ranks.clone(),
-        coordination,
     };
-    let mut save_outcome = save.map(|save| |outcome: Outcome| save(measured(outcome, None, None)));
+    let mut save_outcome = save.map(|save| |outcome: Outcome| save(measured(outcome, None)));
     let run = Run {
         experiment,
         clock: &clock,
@@ -354,5 +342,5 @@ fn measure_synthetic(
         save: save_outcome.as_mut().map(|save| save as _),
     };
     let ended = run.with(&mut machine, team, show)?;
-    Ok(ended.map(|ended| measured(ended.outcome, ended.failure, ended.coordination)))
+    Ok(ended.map(|ended| measured(ended.outcome, ended.failure)))
 }

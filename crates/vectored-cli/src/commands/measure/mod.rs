@@ -198,7 +198,6 @@ fn assemble(plan: MeasurePlan, measured: Measured) -> Results {
         cells: measured.outcome.cells,
         refined_cells: measured.outcome.refined_cells,
         ranks: measured.ranks,
-        coordination: measured.coordination,
         left_out,
         ..Results::default()
     };

@@ -156,7 +156,7 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
         // A list that does not fit a socket, or is too long for a pipe that nobody reads, waits for a thread at the other
         // end: a call then costs three times, and a byte six times as much.
         let has_thread = match cell.conditions.target {
-            Target::Pipe | Target::Fifo => bytes > 12_288.0,
+            Target::Pipe => bytes > 12_288.0,
             target => !target.is_file() && target != Target::Null && bytes > 65_536.0,
         };
         let (call_ns, byte_ns) =

@@ -52,7 +52,6 @@ pub(crate) struct OpenCell {
 
 /// What all ranks know of a sample.
 pub(crate) struct Sampled {
-    pub own: Timing,
     /// The times of the slowest rank.
     pub slowest: Timing,
     /// The largest number of a signal that asks a rank to end the run; 0 without one.
@@ -134,22 +133,18 @@ impl<'a> Member<'a> {
         open.pending = self.own.begin_round(round).err();
     }
 
-    /// Waits for the others, takes a sample and exchanges the times. `moment` is called when all ranks have met, and when
-    /// this one has taken its sample.
+    /// Waits for the others, takes a sample and exchanges the times.
     pub fn sample(
         &mut self,
         open: &mut OpenCell,
         contender: Contender,
         calls: u32,
-        moment: &mut dyn FnMut(),
     ) -> Result<Sampled, MeasureError> {
         open.part.barrier();
-        moment();
         let own = match open.pending.take() {
             Some(error) => Err(error),
             None => self.own.sample(contender, calls),
         };
-        moment();
         let timing = own.as_ref().copied().unwrap_or(Timing {
             elapsed_ns: 0,
             cpu_ns: 0,
@@ -171,7 +166,6 @@ impl<'a> Member<'a> {
             tally.last[place] += u64::from(words[1] == key);
         }
         Ok(Sampled {
-            own: timing,
             slowest: Timing {
                 elapsed_ns: words[1] >> RANK_BITS,
                 cpu_ns: words[2],
@@ -242,7 +236,7 @@ fn follow_cell(member: &mut Member<'_>, mut open: OpenCell) {
         match receive(&*open.part) {
             Order::Round(round) => member.round(&mut open, round),
             Order::Sample(contender, calls) => {
-                let _ = member.sample(&mut open, contender, calls, &mut || ());
+                let _ = member.sample(&mut open, contender, calls);
             }
             Order::Close => {
                 let _ = member.close(open);

@@ -1,8 +1,6 @@
 //! The sampler of rank 0, which has all ranks take each sample at the same time.
 
-use vectored_machine::Clock;
-use vectored_results::model::{CellSpec, Coordination, TechniqueName};
-use vectored_results::stats::median;
+use vectored_results::model::{CellSpec, TechniqueName};
 
 use crate::measure::ranks::group::{Group, give};
 use crate::measure::ranks::member::{Member, OpenCell};
@@ -20,11 +18,8 @@ use crate::measure::sampler::interface::{
 /// All other ranks call [`follow`](crate::measure::follow) until this is dropped.
 pub struct RankedSampler<'a> {
     member: Member<'a>,
-    clock: &'a dyn Clock,
     hear: &'a dyn Fn(u64),
     cell: Option<OpenCell>,
-    /// The time of the coordination for each sample, in ns.
-    coordination: Vec<f64>,
 }
 
 impl<'a> RankedSampler<'a> {
@@ -38,7 +33,6 @@ impl<'a> RankedSampler<'a> {
     pub fn new(
         group: &'a dyn Group,
         own: &'a mut dyn Sampler,
-        clock: &'a dyn Clock,
         host: &'a str,
         hear: &'a dyn Fn(u64),
     ) -> Self {
@@ -46,19 +40,9 @@ impl<'a> RankedSampler<'a> {
         RankedSampler {
             // A signal to this rank is known here already.
             member: Member::new(group, own, host, &|| 0),
-            clock,
             hear,
             cell: None,
-            coordination: Vec::new(),
         }
-    }
-
-    /// The time of the coordination for each sample. `None` without samples.
-    pub fn coordination(&self) -> Option<Coordination> {
-        Some(Coordination {
-            samples: self.coordination.len() as u64,
-            median_ns: median(&self.coordination)?,
-        })
     }
 }
 
@@ -103,19 +87,11 @@ impl Sampler for RankedSampler<'_> {
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
         let open = self.cell.as_mut().expect(OPEN);
-        let mut moments_ns = vec![self.clock.now_ns()];
         order(open, &Order::Sample(contender, calls));
-        let mut moment = || moments_ns.push(self.clock.now_ns());
-        let sampled = self.member.sample(open, contender, calls, &mut moment)?;
-        moment();
+        let sampled = self.member.sample(open, contender, calls)?;
         if sampled.signal > 0 {
             (self.hear)(sampled.signal);
         }
-        let beside_ns = (moments_ns[1] - moments_ns[0]) + (moments_ns[3] - moments_ns[2]);
-        // The wait for the slowest rank is part of the sample.
-        let slower_ns = sampled.slowest.elapsed_ns - sampled.own.elapsed_ns;
-        let coordination_ns = beside_ns.saturating_sub(slower_ns);
-        self.coordination.push(coordination_ns as f64);
         Ok(sampled.slowest)
     }
 

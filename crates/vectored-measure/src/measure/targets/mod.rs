@@ -6,8 +6,6 @@ pub(crate) mod comparison;
 pub(crate) mod direct;
 pub(crate) mod directory;
 pub(crate) mod drain_thread;
-#[cfg(unix)]
-pub(crate) mod fifo;
 pub(crate) mod file;
 #[cfg(unix)]
 pub(crate) mod foreign_socket;
@@ -19,14 +17,10 @@ pub(crate) mod reader_thread;
 pub(crate) mod sink;
 pub(crate) mod stream_kind;
 pub(crate) mod stream_sink;
-#[cfg(windows)]
-pub(crate) mod unix_alone;
 
 pub(crate) use crate::measure::targets::ballast::Ballast;
 pub use crate::measure::targets::direct::check_direct;
 pub use crate::measure::targets::directory::check_directory;
-#[cfg(unix)]
-pub use crate::measure::targets::fifo::check_fifo;
 pub use crate::measure::targets::file::FILE_SPAN_BYTES;
 pub(crate) use crate::measure::targets::file::FileEnd;
 #[cfg(target_os = "linux")]
@@ -36,5 +30,3 @@ pub(crate) use crate::measure::targets::page_cache_bypass::bypass_page_cache;
 pub(crate) use crate::measure::targets::reader_thread::stay_on;
 pub use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 pub(crate) use crate::measure::targets::stream_kind::StreamKind;
-#[cfg(windows)]
-pub use crate::measure::targets::unix_alone::check_fifo;

@@ -19,7 +19,7 @@ use crate::measure::targets::drain_thread::DrainThreadSink;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
 #[cfg(unix)]
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
-use crate::measure::targets::null::DeviceSink;
+use crate::measure::targets::null::NullSink;
 use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
 use crate::measure::targets::sink::Sink;
 use crate::measure::targets::stream_kind::StreamKind;
@@ -87,17 +87,8 @@ impl TargetOpener {
                 })
             }
             Target::Null => {
-                let sink = DeviceSink::null().map_err(what("open"))?;
+                let sink = NullSink::open().map_err(what("open"))?;
                 Ok(OpenTarget::new(Box::new(sink), DrainMode::NotNeeded))
-            }
-            Target::Device => {
-                let sink = path
-                    .ok_or_else(nameless)
-                    .and_then(|path| DeviceSink::open(Path::new(path)));
-                Ok(OpenTarget::new(
-                    Box::new(sink.map_err(what("open"))?),
-                    DrainMode::NotNeeded,
-                ))
             }
             _ => {
                 let sink = path.ok_or_else(nameless);

@@ -99,11 +99,6 @@ impl ReaderThread {
         }
     }
 
-    /// Adds another possible cause to a mismatch, if there is one.
-    pub fn explain(&self, mismatch: Mismatch) -> Mismatch {
-        self.stream.explain(mismatch)
-    }
-
     fn order(&self, order: Order) -> io::Result<()> {
         let orders = self.orders.as_ref().expect("open until dropped");
         orders.send(order).map_err(|_| thread_ended())

@@ -1,7 +1,6 @@
 //! The kinds of streams, and how long their bytes are in transit.
 
 use std::io;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use vectored_machine::platform::calls::acknowledge_now;
@@ -9,12 +8,6 @@ use vectored_machine::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair, u
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::plain_calls;
 use vectored_results::model::{Conditions, Target};
-
-#[cfg(unix)]
-use crate::measure::targets::fifo::open_fifo;
-use crate::measure::targets::sink::Mismatch;
-#[cfg(windows)]
-use crate::measure::targets::unix_alone::open_fifo;
 
 /// Bytes in transit for longer than this count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,13 +17,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TRANSIT: Duration = Duration::from_millis(20);
 
 /// A stream whose both ends belong to this process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum StreamKind {
     /// A pipe, of the default capacity if none is given.
     Pipe(Option<u32>),
     Unix,
     Tcp,
-    Fifo(PathBuf),
 }
 
 /// A pipe of at least this capacity.
@@ -55,11 +47,10 @@ fn sized_pipe(_bytes: u32) -> io::Result<Pair> {
 impl StreamKind {
     /// The stream of a target; `None` if the target is no such stream.
     pub fn of(asked: &Conditions) -> Option<StreamKind> {
-        match (asked.target, &asked.path) {
-            (Target::Pipe, _) => Some(StreamKind::Pipe(asked.pipe_bytes)),
-            (Target::Unix, _) => Some(StreamKind::Unix),
-            (Target::Tcp, _) => Some(StreamKind::Tcp),
-            (Target::Fifo, Some(path)) => Some(StreamKind::Fifo(path.into())),
+        match asked.target {
+            Target::Pipe => Some(StreamKind::Pipe(asked.pipe_bytes)),
+            Target::Unix => Some(StreamKind::Unix),
+            Target::Tcp => Some(StreamKind::Tcp),
             _ => None,
         }
     }
@@ -71,7 +62,6 @@ impl StreamKind {
             StreamKind::Pipe(Some(bytes)) => sized_pipe(*bytes),
             StreamKind::Unix => unix_pair(),
             StreamKind::Tcp => tcp_pair(),
-            StreamKind::Fifo(path) => open_fifo(path),
         }
     }
 
@@ -92,12 +82,6 @@ impl StreamKind {
         Err(vectored_machine::platform::lacks(
             "pipes that report a full pipe",
         ))
-    }
-
-    /// Whether it can be replaced by a new stream in the middle of a cell.
-    pub fn can_be_reopened(&self) -> bool {
-        // While we have a FIFO open, we cannot detect other processes that do.
-        !matches!(self, StreamKind::Fifo(_))
     }
 
     /// Whether bytes are in transit after a write. Bytes written to a pipe or a
@@ -135,15 +119,5 @@ impl StreamKind {
             std::thread::yield_now();
         }
         Ok(true)
-    }
-
-    /// Adds another possible cause to a mismatch on a FIFO.
-    pub fn explain(&self, mismatch: Mismatch) -> Mismatch {
-        match (self, mismatch) {
-            (StreamKind::Fifo(_), Mismatch::Bytes(difference)) => Mismatch::Bytes(format!(
-                "{difference} (or another process opened the FIFO during the run)"
-            )),
-            (_, mismatch) => mismatch,
-        }
     }
 }

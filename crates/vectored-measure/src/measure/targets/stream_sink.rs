@@ -74,9 +74,8 @@ impl Sink for StreamSink {
 
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
         let mut comparison = ByteComparison::new(proof, batch);
-        self.drain(|piece| comparison.take(piece))
-            .and_then(|()| comparison.end())
-            .map_err(|mismatch| self.stream.explain(mismatch))
+        self.drain(|piece| comparison.take(piece))?;
+        comparison.end()
     }
 
     fn discard(&mut self) -> io::Result<()> {
@@ -92,11 +91,9 @@ impl Sink for StreamSink {
 
     fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.ballast.change(rng)?;
-        if self.stream.can_be_reopened() {
-            let (writer, reader) = self.stream.open_non_blocking()?;
-            self.writer = writer;
-            self.reader = reader.into();
-        }
+        let (writer, reader) = self.stream.open_non_blocking()?;
+        self.writer = writer;
+        self.reader = reader.into();
         Ok(())
     }
 }

@@ -30,8 +30,6 @@ mod read_then_split;
 mod read_write;
 mod readv;
 mod scattering;
-#[cfg(unix)]
-mod send_more;
 #[cfg(target_os = "linux")]
 mod sendfile;
 #[cfg(target_os = "linux")]
@@ -68,8 +66,6 @@ pub const TECHNIQUES: &[&Technique] = &[
     #[cfg(unix)]
     &pwritev2::PWRITEV2,
     #[cfg(unix)]
-    &send_more::SEND_MORE,
-    #[cfg(unix)]
     &stdio::STDIO,
     &read_each::READ_EACH,
     &read_then_split::READ_THEN_SPLIT,
@@ -99,7 +95,7 @@ pub const TECHNIQUES: &[&Technique] = &[
 ];
 
 /// The techniques of some systems, each with what the other systems lack for it.
-const ELSEWHERE: [(&str, &str); 11] = [
+const ELSEWHERE: [(&str, &str); 10] = [
     (
         "copy-file-range",
         "copy_file_range(2) is measured on Linux only",
@@ -112,7 +108,6 @@ const ELSEWHERE: [(&str, &str); 11] = [
     ("mmap", "mmap(2) is measured on Unix only"),
     ("mmap-write", "mmap(2) is measured on Unix only"),
     ("pwritev2", "Windows has no pwritev2(2)"),
-    ("send-more", "Windows has no MSG_MORE of send(2)"),
     ("sendfile", "sendfile(2) is measured on Linux only"),
     ("splice", "only Linux has splice(2)"),
     (

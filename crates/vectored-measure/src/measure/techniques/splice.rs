@@ -27,8 +27,7 @@ struct Splice {
 
 impl Splice {
     fn between(conditions: &Conditions) -> Self {
-        let is_pipe = |end: Option<Target>| matches!(end, Some(Target::Pipe | Target::Fifo));
-        let has_pipe = is_pipe(conditions.from) || is_pipe(Some(conditions.target));
+        let has_pipe = [conditions.from, Some(conditions.target)].contains(&Some(Target::Pipe));
         Splice {
             between: (!has_pipe).then(|| OwnPipe {
                 kind: StreamKind::Pipe(conditions.pipe_bytes),

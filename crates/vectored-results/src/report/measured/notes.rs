@@ -200,10 +200,6 @@ const CONDITIONS: &[(Condition, &str)] = &[
          pace, so the bytes are not verified.",
     ),
     (
-        |cell| cell.conditions.target == Target::Device,
-        "device: the bytes cannot be read back, so they are not verified.",
-    ),
-    (
         |cell| cell.conditions.target == Target::Null && cell.conditions.from.is_some(),
         "null: what is copied to /dev/null cannot be read back, so it is not verified. A technique that hands over pages \
          does not touch their bytes.",
