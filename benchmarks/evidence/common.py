@@ -7,7 +7,7 @@ import os
 import statistics
 import tempfile
 
-from h2 import interval, run, write
+from h2 import in_words, interval, run, write
 
 
 def options(documentation, cases, rounds, *flags):
@@ -49,12 +49,12 @@ def against(rounds, which, figure="cpu_us"):
     """The ratio to the mean of both runs of old."""
     if which not in rounds[0]:
         return ""
-    return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds])
+    return in_words(interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in rounds]))
 
 
 def again(rounds):
     """A/A: the second run of old ÷ the first."""
-    return interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds])
+    return in_words(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
 
 
 def middles(rounds, figure, digits, names):
