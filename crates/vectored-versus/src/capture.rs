@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use sha2::{Digest as _, Sha256};
+use hmac_sha256::Hash;
 use vectored_report::sort::sort;
 use vectored_report::{visible, words};
 
@@ -39,7 +39,7 @@ pub fn capture(from: impl Read) -> io::Result<Captured> {
 
 /// SHA-256 of all bytes to the end. `see` gets each part.
 pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String> {
-    let mut digest = Sha256::new();
+    let mut digest = Hash::new();
     let mut buffer = vec![0; 64 << 10];
     loop {
         match from.read(&mut buffer) {
