@@ -108,22 +108,27 @@ impl Tracker {
                 let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
                 self.identify(key, inode(seen), inode(folder));
             }
-            // By another name it is in a group already.
-            let group = self
-                .kernel
-                .open_files
-                .get(key)
-                .map_or(GroupId::NONE, |known| known.group);
-            if flags.truncates {
-                let serial = self.serial(caller);
-                self.groups.note(group, self.event, key, serial, false);
+            self.note_opened(key, name, flags, caller);
+        }
+    }
+
+    /// What an open changes for all descriptors of the file.
+    fn note_opened(&mut self, key: DescriptorId, name: &[u8], flags: OpenFlags, caller: Caller) {
+        // By another name it is in a group already.
+        let group = self
+            .kernel
+            .open_files
+            .get(key)
+            .map_or(GroupId::NONE, |known| known.group);
+        if flags.truncates {
+            let serial = self.serial(caller);
+            self.groups.note(group, self.event, key, serial, false);
+        }
+        if self.submitted.contains_key(&caller.process) {
+            if flags.creates {
+                self.files.change(name);
             }
-            if self.submitted.contains_key(&caller.process) {
-                if flags.creates {
-                    self.files.change(name);
-                }
-                self.groups.submit(group, caller.process);
-            }
+            self.groups.submit(group, caller.process);
         }
     }
 
