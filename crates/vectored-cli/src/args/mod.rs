@@ -99,7 +99,7 @@ pub enum Command {
     /// Find the fastest technique for each segment count and size
     #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER, override_usage = MEASURE_USAGE)]
     Measure(Box<MeasureArgs>),
-    /// Show the limits and features of this machine: iovec limits, io_uring, pwritev2, O_DIRECT
+    /// Show the limits and features of this machine: iovec limits, io_uring, O_DIRECT
     #[command(long_about = HOST_ABOUT, after_long_help = HOST_AFTER)]
     Host(HostArgs),
     /// Repeat published experiments and compare their figures with this machine

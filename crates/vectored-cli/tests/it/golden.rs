@@ -67,7 +67,7 @@ fn the_table_of_several_states() {
 #[test]
 fn the_markdown_of_techniques_that_must_be_named() {
     let bench = Bench::new();
-    let mut command = bench.synthetic_with("--technique writev,pwritev2,stdio,mmap");
+    let mut command = bench.synthetic_with("--technique writev,stdio,mmap");
     command.args(["--segments", "16", "--sizes", "64", "--cache", "cold"]);
     insta::assert_snapshot!(stdout_of(command.args(["--format", "markdown"])));
 }

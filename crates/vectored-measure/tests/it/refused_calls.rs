@@ -63,12 +63,6 @@ fn a_technique_whose_call_is_refused_is_left_out_and_the_others_are_measured() {
             "writev",
         ),
         (
-            libc::SYS_pwritev2,
-            write(Target::File),
-            beside("pwritev2"),
-            "pwritev2",
-        ),
-        (
             libc::SYS_io_uring_setup,
             write(Target::File),
             beside("io-uring"),

@@ -82,9 +82,7 @@ impl TechniqueName {
         match self {
             TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => Role::Each,
             TechniqueName::COPY_THEN_WRITE | TechniqueName::READ_THEN_SPLIT => Role::Copy,
-            TechniqueName::WRITEV | TechniqueName::READV | TechniqueName("pwritev2") => {
-                Role::Gather
-            }
+            TechniqueName::WRITEV | TechniqueName::READV => Role::Gather,
             TechniqueName::ADAPTIVE => Role::Adaptive,
             // A second calibration, in the measurements of the project.
             TechniqueName(name) if name.starts_with("adaptive-") => Role::Adaptive,

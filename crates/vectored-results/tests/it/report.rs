@@ -107,7 +107,7 @@ fn every_cell_has_a_row_with_its_verdict() {
         TechniqueName::WRITE_EACH,
         TechniqueName::COPY_THEN_WRITE,
         TechniqueName::WRITEV,
-        TechniqueName::new("pwritev2"),
+        TechniqueName::new("mmap"),
         TechniqueName::new("stdio"),
     ];
     for rivals in [&many[..3], &many[..]] {

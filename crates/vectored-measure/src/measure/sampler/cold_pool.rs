@@ -118,7 +118,7 @@ impl PoolPayload {
         let total_bytes = workload.total_bytes();
         let mut rng = Rng::with_seed(seed);
         let pool_bytes = pool_bytes as usize;
-        let segments = SlotOrder::new(widest_extent(&sizes, layout), pool_bytes);
+        let segments = SlotOrder::new(widest_extent(&sizes, layout, ALIGNMENT), pool_bytes);
         let images = SlotOrder::new(total_bytes, pool_bytes);
         fill_up(&mut memory.scattered, segments.extent(), &mut rng);
         fill_up(&mut memory.contiguous, images.extent(), &mut rng);
@@ -168,20 +168,20 @@ impl PoolPayload {
                 self.drawn.resize(count * calls as usize, 0);
                 for offsets in self.drawn.chunks_exact_mut(count) {
                     let start = self.segments.next();
-                    place(&self.sizes, self.layout, start, &mut self.rng, offsets);
+                    let list = (&self.sizes[..], self.layout, ALIGNMENT);
+                    place(list, start, &mut self.rng, offsets);
                 }
             }
         }
     }
 
     fn stamp(&mut self, mark: u64) {
-        let bytes = match self.form {
-            Form::Segments => &mut self.memory.scattered,
-            Form::Image => &mut self.memory.contiguous,
-        };
-        let sizes = match self.form {
-            Form::Segments => &self.sizes[..],
-            Form::Image => std::slice::from_ref(&self.total_bytes),
+        let (bytes, sizes) = match self.form {
+            Form::Segments => (&mut self.memory.scattered, &self.sizes[..]),
+            Form::Image => (
+                &mut self.memory.contiguous,
+                std::slice::from_ref(&self.total_bytes),
+            ),
         };
         let drawn = std::iter::zip(&self.drawn, sizes.iter().cycle());
         for ((&offset, &size), stamp) in drawn.zip(stamps(mark)) {
@@ -192,13 +192,12 @@ impl PoolPayload {
 
     /// The segments drawn last, call by call.
     pub fn drawn(&self) -> Vec<&[u8]> {
-        let sizes = match self.form {
-            Form::Segments => &self.sizes[..],
-            Form::Image => std::slice::from_ref(&self.total_bytes),
-        };
-        let bytes = match self.form {
-            Form::Segments => &self.memory.scattered,
-            Form::Image => &self.memory.contiguous,
+        let (bytes, sizes) = match self.form {
+            Form::Segments => (&self.memory.scattered, &self.sizes[..]),
+            Form::Image => (
+                &self.memory.contiguous,
+                std::slice::from_ref(&self.total_bytes),
+            ),
         };
         std::iter::zip(&self.drawn, sizes.iter().cycle())
             .map(|(&offset, &size)| &bytes[offset..offset + size])

@@ -50,7 +50,7 @@ impl Payload {
             sizes: sizes.to_vec(),
             layout,
             arena: AlignedBuffer::zeroed(
-                widest_aligned_extent(sizes, layout, alignment) + START_RANGE,
+                widest_extent(sizes, layout, alignment) + START_RANGE,
                 alignment,
             ),
             offsets: vec![0; sizes.len()],
@@ -77,7 +77,7 @@ impl Payload {
         let start = aligned_start(&mut self.rng, alignment);
         let Payload { sizes, layout, .. } = self;
         let places = (sizes.as_slice(), *layout, alignment);
-        place_aligned(places, start, &mut self.rng, &mut self.offsets);
+        place(places, start, &mut self.rng, &mut self.offsets);
         let before = self.image_start..self.image_start + self.total_bytes;
         self.image_start = aligned_start(&mut self.rng, alignment);
         self.image.copy_within(before, self.image_start);
@@ -146,11 +146,7 @@ pub fn aligned_start(rng: &mut Rng, alignment: usize) -> usize {
 }
 
 /// The maximum number of bytes from the first segment to the end of the last.
-pub(crate) fn widest_extent(sizes: &[usize], layout: Layout) -> usize {
-    widest_aligned_extent(sizes, layout, ALIGNMENT)
-}
-
-fn widest_aligned_extent(sizes: &[usize], layout: Layout, alignment: usize) -> usize {
+pub(crate) fn widest_extent(sizes: &[usize], layout: Layout, alignment: usize) -> usize {
     let widest_slot = |&bytes: &usize| match layout {
         Layout::Scattered => bytes.next_multiple_of(alignment) + alignment * WIDEST_GAP,
         Layout::Adjacent => bytes,
@@ -158,19 +154,9 @@ fn widest_aligned_extent(sizes: &[usize], layout: Layout, alignment: usize) -> u
     sizes.iter().map(widest_slot).sum()
 }
 
-/// Chooses the offset of each segment, from `start` on.
+/// Chooses the offset of each segment, from `start` on. Scattered segments begin at multiples of an alignment, if `start`
+/// does.
 pub(crate) fn place(
-    sizes: &[usize],
-    layout: Layout,
-    start: usize,
-    rng: &mut Rng,
-    offsets: &mut [usize],
-) {
-    place_aligned((sizes, layout, ALIGNMENT), start, rng, offsets);
-}
-
-/// The same; scattered segments begin at multiples of an alignment, and so does `start`.
-fn place_aligned(
     (sizes, layout, alignment): (&[usize], Layout, usize),
     start: usize,
     rng: &mut Rng,

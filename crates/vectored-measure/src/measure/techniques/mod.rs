@@ -22,8 +22,6 @@ mod linux_aio;
 mod mmap;
 #[cfg(unix)]
 mod mmap_write;
-#[cfg(unix)]
-mod pwritev2;
 mod read_each;
 pub(crate) mod read_mover;
 mod read_then_split;
@@ -64,8 +62,6 @@ pub const TECHNIQUES: &[&Technique] = &[
     &copy_then_write::COPY_THEN_WRITE,
     &writev::WRITEV,
     #[cfg(unix)]
-    &pwritev2::PWRITEV2,
-    #[cfg(unix)]
     &stdio::STDIO,
     &read_each::READ_EACH,
     &read_then_split::READ_THEN_SPLIT,
@@ -95,7 +91,7 @@ pub const TECHNIQUES: &[&Technique] = &[
 ];
 
 /// The techniques of some systems, each with what the other systems lack for it.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 9] = [
     (
         "copy-file-range",
         "copy_file_range(2) is measured on Linux only",
@@ -107,7 +103,6 @@ const ELSEWHERE: [(&str, &str); 10] = [
     ("linux-aio", "only Linux has its native AIO"),
     ("mmap", "mmap(2) is measured on Unix only"),
     ("mmap-write", "mmap(2) is measured on Unix only"),
-    ("pwritev2", "Windows has no pwritev2(2)"),
     ("sendfile", "sendfile(2) is measured on Linux only"),
     ("splice", "only Linux has splice(2)"),
     (

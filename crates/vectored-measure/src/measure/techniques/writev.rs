@@ -25,47 +25,25 @@ pub const TAKES_LISTS: fn(&Conditions) -> Option<&'static str> = |conditions| {
     (!takes_lists).then_some("is for sockets only")
 };
 
-/// The properties of a list that `pwritev2` also needs.
 #[derive(Default)]
-pub struct ListShape {
+struct Writev {
     iov_max: usize,
     total_bytes: usize,
 }
 
-impl ListShape {
-    pub fn prepare(&mut self, segments: &[&[u8]]) {
+impl Gathering for Writev {
+    fn prepare(&mut self, segments: &[&[u8]]) {
         self.iov_max = vectored::limits::iov_max();
         self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
     }
 
-    /// Calls `send` with up to `iov_max` entries at a time and their total bytes.
-    #[inline]
-    pub fn send_all(
-        &self,
-        iovecs: &[IoSlice<'_>],
-        send: impl Fn(&[IoSlice<'_>], usize) -> io::Result<()>,
-    ) -> io::Result<()> {
-        if iovecs.len() <= self.iov_max {
-            send(iovecs, self.total_bytes)
-        } else {
-            iovecs
-                .chunks(self.iov_max)
-                .try_for_each(|chunk| send(chunk, chunk.iter().map(|s| s.len()).sum()))
-        }
-    }
-}
-
-#[derive(Default)]
-struct Writev(ListShape);
-
-impl Gathering for Writev {
-    fn prepare(&mut self, segments: &[&[u8]]) {
-        self.0.prepare(segments);
-    }
-
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
-        self.0
-            .send_all(iovecs, |chunk, bytes| writev_all(fd, chunk, bytes))
+        if iovecs.len() <= self.iov_max {
+            return writev_all(fd, iovecs, self.total_bytes);
+        }
+        iovecs
+            .chunks(self.iov_max)
+            .try_for_each(|chunk| writev_all(fd, chunk, chunk.iter().map(|s| s.len()).sum()))
     }
 }
 
@@ -81,7 +59,7 @@ fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) ->
 }
 
 #[cold]
-pub fn send_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io::Result<()> {
+fn send_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io::Result<()> {
     let mut rest: Vec<IoSlice<'_>> = iovecs.iter().map(|s| IoSlice::new(s)).collect();
     let mut rest = rest.as_mut_slice();
     IoSlice::advance_slices(&mut rest, written);
