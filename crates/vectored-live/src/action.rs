@@ -121,7 +121,9 @@ impl<'a> Call<'a> {
         if self.name == "fcntl" && matches!(a1 as i32, F_GETFD | F_GETFL) || self.name == "ioctl" && matches!(a1, TCGETS | TIOCGWINSZ | TCGETS2) {
             return Some(Action::Query);
         }
-        if !self.succeeded() {
+ // Its ends are known already.
+        let is_under_way = self.name == "connect" && result == -i64::from(libc::EINPROGRESS);
+        if !self.succeeded() && !is_under_way {
             return None;
         }
         Some(match self.name {
@@ -193,8 +195,27 @@ impl<'a> Call<'a> {
                 on: a3 as u32 != 0,
             },
             "connect" => Action::Connect { descriptor: own },
-            _ => return None,
+            _ => return self.without_path(),
         })
+    }
+
+    /// A file that has no path, as strace shows it with -y.
+    fn without_path(&self) -> Option<Action<'a>> {
+        let Record { result, a0, a1, a3, .. } = *self.record;
+        let (text, flags) = match self.name {
+            "eventfd" => ("anon_inode:[eventfd]", 0),
+            "eventfd2" => ("anon_inode:[eventfd]", a1),
+            "timerfd_create" => ("anon_inode:[timerfd]", a1),
+            "signalfd" | "signalfd4" if a0 == -1 => ("anon_inode:[signalfd]", a3),
+            "epoll_create" => ("anon_inode:[eventpoll]", 0),
+            "epoll_create1" => ("anon_inode:[eventpoll]", a0 as u64),
+            "inotify_init" => ("anon_inode:inotify", 0),
+            "inotify_init1" => ("anon_inode:inotify", a0 as u64),
+            _ => return None,
+        };
+        let descriptor = Descriptor { number: i32::try_from(result).ok()?, leads_to: Some(text.as_bytes()) };
+        let flags = open_flags(libc::O_RDWR as u64 | flags & libc::O_CLOEXEC as u64);
+        Some(Action::Open { descriptor, path: b"/", folder: None, flags })
     }
 
     /// Calls on files by their names.
@@ -445,6 +466,9 @@ mod tests {
             (shown("mmap", [3, 0, 3, 1], 1 << 40, &[], &[]), "writes_through: true"),
             (shown("close_range", [3, u64::from(u32::MAX), 0, 0], 0, &[], &[]), "last: 2147483647"),
             (shown("pipe2", [0, libc::O_CLOEXEC as u64, 4 << 32 | 3, 0], 0, &[], &[]), "close_on_exec: true"),
+            (shown("eventfd2", [0, libc::O_CLOEXEC as u64, 0, 0], 4, &[], &[]), "number: 4, leads_to: Some([97, 110, 111, 110"),
+            (shown("connect", [3, 0, 16, 0], -115, &[], &[]), "Connect {"),
+            (shown("connect", [3, 0, 16, 0], -111, &[], &[]), "Other {"),
             (shown("symlinkat", [0, cwd, 0, 0], 0, &[], &["a", "b"]), "kind: Symbolic"),
             (shown("fcntl", [3, libc::F_GETFL as u64, 0, 0], -9, &[], &[]), "Query"),
             (shown("waitid", [0, 12, 0, 0], 0, &[], &[]), "Wait { child: 12 }"),
