@@ -22,6 +22,15 @@ pub type Pair = (OwnedFd, OwnedFd);
 /// Whether the writing thread can empty a stream between samples.
 pub const EMPTIES_BETWEEN_SAMPLES: bool = true;
 
+/// Has TCP acknowledge at once what has arrived, where that can be asked for: `TCP_QUICKACK` of `tcp(7)`.
+pub fn acknowledge_now(socket: impl AsFd) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::net::sockopt::set_tcp_quickack(socket, true)?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = socket;
+    Ok(())
+}
+
 /// A pipe of the default capacity.
 pub fn pipe() -> io::Result<Pair> {
     let (reader, writer) = io::pipe()?;

@@ -2,8 +2,6 @@
 //! `None`, and nothing else here knows which system it is.
 
 #[cfg(unix)]
-pub mod calls;
-#[cfg(unix)]
 pub mod command_run;
 #[cfg(unix)]
 pub mod cpus;
@@ -25,7 +23,7 @@ mod unsupported;
 mod windows;
 
 #[cfg(windows)]
-pub use windows::{calls, cpus, descriptors, fd, files, plain_calls, times};
+pub use windows::{cpus, descriptors, fd, files, plain_calls, times};
 
 pub use unsupported::lacks;
 

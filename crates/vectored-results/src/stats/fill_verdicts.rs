@@ -4,7 +4,7 @@ use crate::model::{Cell, TechniqueName, TechniqueResult, Verdict};
 use crate::stats::paired::paired;
 use crate::stats::summary::{hundredths, median, minimum};
 use crate::stats::verdict::{
-    CLOSE, Decision, Evidence, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, decide, weigh,
+    CLOSE, Evidence, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, decide, weigh,
 };
 
 /// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
@@ -70,19 +70,12 @@ fn fill_floor_ratios(cell: &mut Cell) {
     }
 }
 
-fn apply(cell: &mut Cell, evidence: &Evidence, decision: Decision) {
+fn apply(cell: &mut Cell, evidence: &Evidence, verdict: Verdict) {
     let leader = cell.techniques[evidence.leader].name;
     cell.leader = Some(leader);
-    cell.winner = (decision == Decision::Faster).then_some(leader);
-    cell.verdict = match decision {
-        Decision::Faster => Verdict::Faster,
-        Decision::Tie => Verdict::Tie,
-        Decision::Open => Verdict::Open,
-    };
-    cell.open_because = match decision {
-        Decision::Open => evidence.open_because,
-        Decision::Faster | Decision::Tie => None,
-    };
+    cell.winner = (verdict == Verdict::Faster).then_some(leader);
+    cell.verdict = verdict;
+    cell.open_because = evidence.open_because.filter(|_| verdict == Verdict::Open);
     cell.aa_separated = evidence.aa_separated();
     cell.noise_floor = evidence
         .noise

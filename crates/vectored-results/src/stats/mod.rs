@@ -26,7 +26,7 @@ pub use crate::stats::ranks::{RankSamples, judge_ranks, rank_figures};
 pub use crate::stats::series::{SizeSeries, pair, series};
 pub use crate::stats::summary::{median, minimum};
 pub use crate::stats::verdict::{
-    Decision, Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples,
-    WIDTH_TARGET, decide, lead, weigh,
+    Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, WIDTH_TARGET,
+    decide, lead, weigh,
 };
 pub use crate::stats::writers::{WriterSamples, jain_index};

@@ -1,6 +1,6 @@
 //! Verdicts on cells from their samples.
 
-use crate::model::OpenBecause;
+use crate::model::{OpenBecause, Verdict};
 use crate::stats::discoveries::discoveries;
 use crate::stats::paired::{PairStats, paired};
 
@@ -100,17 +100,6 @@ impl Evidence {
     pub fn aa_separated(&self) -> bool {
         self.noise.is_some_and(|noise| noise.separated())
     }
-}
-
-/// The verdict of one cell within its run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// The leader beats every rival.
-    Faster,
-    /// The leader and at least one rival are within the tie zone.
-    Tie,
-    /// Neither a win nor a tie is significant.
-    Open,
 }
 
 /// Evaluates the samples of one cell. `None` before its first round.
@@ -229,18 +218,19 @@ fn rounds_to_decide(pair: &PairStats) -> f64 {
 
 /// The verdicts of the cells of one run: on average at most [`FALSE_DISCOVERIES`] of its `faster` are false.
 ///
-/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only.
-pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Decision> {
+/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only. Whether an open cell is close
+/// is not looked at.
+pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Verdict> {
     let cells: Vec<&Evidence> = cells.into_iter().collect();
     let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();
     std::iter::zip(cells, discoveries(&p_values, FALSE_DISCOVERIES))
         .map(|(cell, surely_faster)| {
             if cell.tie {
-                Decision::Tie
+                Verdict::Tie
             } else if surely_faster {
-                Decision::Faster
+                Verdict::Faster
             } else {
-                Decision::Open
+                Verdict::Open
             }
         })
         .collect()
@@ -345,18 +335,18 @@ mod tests {
     #[test]
     fn a_small_sure_difference_is_a_tie() {
         let cell = evidence(&[series(100.0, 0.001, 40, 0), series(101.0, 0.001, 40, 1)]);
-        assert_eq!(decide([&cell]), [Decision::Tie]);
+        assert_eq!(decide([&cell]), [Verdict::Tie]);
     }
 
     #[test]
     fn too_few_rounds_decide_nothing() {
         for (rounds, is_behind) in [(19, false), (20, true)] {
             let cell = evidence(&[150.0, 100.0].map(|ns| series(ns, 0.0, rounds, 0)));
-            assert_eq!(decide([&cell]) == [Decision::Faster], is_behind);
+            assert_eq!(decide([&cell]) == [Verdict::Faster], is_behind);
             assert_eq!(cell.is_behind(0), is_behind);
         }
         let cell = evidence(&[series(100.0, 0.0, 19, 0), series(100.0, 0.0, 19, 1)]);
-        assert_eq!(decide([&cell]), [Decision::Open]);
+        assert_eq!(decide([&cell]), [Verdict::Open]);
     }
 
     #[test]
@@ -365,25 +355,25 @@ mod tests {
         let loud = loud_evidence([&a, &b]);
         assert!(loud.aa_separated());
         assert!((loud.noise_floor - 0.05).abs() < 1e-9);
-        assert_eq!(decide([&loud]), [Decision::Open]);
+        assert_eq!(decide([&loud]), [Verdict::Open]);
         // An A/A pair that does not differ hides nothing, however wide its interval is.
         let aa = series(100.0, 0.5, 40, 9);
         let wide = weigh(&rivals(&[&a, &b]), &[100.0; 40], &aa).unwrap();
         assert!(!wide.aa_separated() && wide.noise_floor > 0.05);
-        assert_eq!(decide([&wide]), [Decision::Faster]);
+        assert_eq!(decide([&wide]), [Verdict::Faster]);
         // A tie is not called either, where floors cannot be told apart.
-        assert_eq!(decide([&loud_evidence([&b, &b])]), [Decision::Open]);
-        assert_eq!(decide([&evidence(&[a, b])]), [Decision::Faster]);
+        assert_eq!(decide([&loud_evidence([&b, &b])]), [Verdict::Open]);
+        assert_eq!(decide([&evidence(&[a, b])]), [Verdict::Faster]);
     }
 
     #[test]
     fn more_cells_ask_for_more_certainty() {
         let cell = evidence(&[series(113.0, 0.2, 20, 0), series(100.0, 0.2, 20, 1)]);
-        assert_eq!(decide([&cell]), [Decision::Faster]);
+        assert_eq!(decide([&cell]), [Verdict::Faster]);
         let undecided = evidence(&[series(100.0, 0.2, 20, 0), series(101.0, 0.2, 20, 5)]);
         let mut run = vec![undecided; 300];
         run.push(cell);
-        assert_eq!(decide(&run).last(), Some(&Decision::Open));
+        assert_eq!(decide(&run).last(), Some(&Verdict::Open));
     }
 
     #[test]
@@ -411,7 +401,7 @@ mod tests {
         .unwrap();
         assert_eq!(cell.leader, 1);
         assert!(cell.against_leader[2].unwrap().ratio < 0.6);
-        assert_eq!(decide([&cell]), [Decision::Faster]);
+        assert_eq!(decide([&cell]), [Verdict::Faster]);
     }
 
     /// Times for all techniques: the speed of the machine moves from round to round, and each technique is skewed in
@@ -493,9 +483,9 @@ mod tests {
             |aa: f64| weigh(&rivals(&[&slower, &faster]), &[100.0; 20], &[Some(aa); 20]).unwrap();
         let others = vec![evidence(&[series(100.0, 0.2, 40, 0), series(101.0, 0.2, 40, 5)]); 300];
         for (aa, decision) in [
-            (100.0, Decision::Faster),
-            (101.9, Decision::Faster),
-            (900.0, Decision::Open),
+            (100.0, Verdict::Faster),
+            (101.9, Verdict::Faster),
+            (900.0, Verdict::Open),
         ] {
             let cells = others.iter().cloned().chain([of(aa)]);
             assert_eq!(
@@ -515,13 +505,13 @@ mod tests {
             aa[0] = first;
             let cell = weigh(&rivals(&[&slower, &faster]), &[100.0; 40], &aa).unwrap();
             assert!(cell.against_leader[0].unwrap().is_unanimous(TIE_ZONE));
-            assert_eq!(decide([&cell]), [Decision::Open], "{first:?}");
+            assert_eq!(decide([&cell]), [Verdict::Open], "{first:?}");
         }
         // The mean exceeds the noise floor, but not every round does.
         let above = series(133.0, 0.2, 40, 1);
         let cell = weigh(&rivals(&[&above, &faster]), &[100.0; 40], &aa).unwrap();
         assert!(cell.p_faster > 0.0);
-        assert_eq!(decide([&cell]), [Decision::Faster]);
+        assert_eq!(decide([&cell]), [Verdict::Faster]);
     }
 
     #[test]
@@ -529,7 +519,7 @@ mod tests {
         let a = |n| series(100.0, 0.2, n, 0);
         let b = |n| series(101.0, 0.2, n, 5);
         let why = |cell: &Evidence| {
-            assert_eq!(decide([cell]), [Decision::Open]);
+            assert_eq!(decide([cell]), [Verdict::Open]);
             cell.open_because
         };
         assert_eq!(why(&evidence(&[a(19), b(19)])), Some(OpenBecause::Rounds));

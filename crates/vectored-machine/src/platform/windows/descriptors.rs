@@ -82,3 +82,8 @@ pub(crate) fn buffer_bytes(socket: impl AsFd) -> (Option<u64>, Option<u64>) {
 pub fn unsent_bytes(_socket: impl AsFd) -> io::Result<u64> {
     Ok(0)
 }
+
+/// Does nothing: Windows cannot be asked to acknowledge at once.
+pub fn acknowledge_now(_socket: impl AsFd) -> io::Result<()> {
+    Ok(())
+}

@@ -1,6 +1,5 @@
 //! Windows.
 
-pub mod calls;
 pub mod cpus;
 pub mod descriptors;
 pub mod fd;

@@ -16,9 +16,9 @@ use fastrand::Rng;
 use vectored_machine::Clock;
 use vectored_machine::model::FAST_IOVECS;
 use vectored_report::sort;
-use vectored_results::model::{Cell, Experiment, LeftOut, Target, Workload};
+use vectored_results::model::{Cell, Experiment, LeftOut, Target, Verdict, Workload};
 use vectored_results::stats::{
-    Decision, LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
+    LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
 };
 
 pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
@@ -493,7 +493,7 @@ impl<'a> Engine<'a> {
             };
             let decisions = decide(weighed().filter_map(|(_, cell)| cell.evidence.as_ref()));
             let open: Vec<(usize, &CellRun<'_>)> = std::iter::zip(weighed(), decisions)
-                .filter(|((_, cell), decision)| !cell.is_refined && *decision == Decision::Open)
+                .filter(|((_, cell), decision)| !cell.is_refined && *decision == Verdict::Open)
                 .map(|(cell, _)| cell)
                 .collect();
             let open_count = open.len();

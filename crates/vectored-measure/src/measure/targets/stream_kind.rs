@@ -3,8 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use vectored_machine::platform::calls::acknowledge_now;
-use vectored_machine::platform::descriptors::{Pair, pipe, tcp_pair, unix_pair, unsent_bytes};
+use vectored_machine::platform::descriptors::{
+    Pair, acknowledge_now, pipe, tcp_pair, unix_pair, unsent_bytes,
+};
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::plain_calls;
 use vectored_results::model::{Conditions, Target};

@@ -18,96 +18,76 @@ const MAX_NAMED: usize = 4;
 struct Crowd {
     /// What they are.
     noun: &'static str,
-    /// The number of them in a cell, if it has any.
-    count: fn(&Cell) -> Option<u32>,
-    /// The number of them in conditions.
+    /// The number of them in conditions, if these have any.
     count_in: fn(&mut Conditions) -> &mut Option<u32>,
+    /// The heads of their figures.
+    figures: [&'static str; 4],
+    /// The rows of a cell.
+    rows: fn(&Cell) -> Vec<Vec<String>>,
 }
 
 const WRITERS: Crowd = Crowd {
     noun: "writers",
-    count: |cell| cell.conditions.writers,
     count_in: |conditions| &mut conditions.writers,
+    figures: ["fastest writer", "slowest writer", "records/s", "fairness"],
+    rows: writer_rows,
 };
 
 const RANKS: Crowd = Crowd {
     noun: "ranks",
-    count: |cell| cell.conditions.ranks,
     count_in: |conditions| &mut conditions.ranks,
+    figures: ["fastest rank", "slowest rank", "calls/s", "stragglers"],
+    rows: rank_rows,
 };
 
 impl Crowd {
-    /// Conditions in words, without their number and with the file system: `file (ext4) read hot`.
-    fn title(&self, conditions: &Conditions, cell: Option<&Cell>) -> String {
-        let conditions = self.without_count(conditions);
-        let file_system = cell.map_or_else(String::new, file_system_in_words);
-        let target = place(&conditions);
-        let words = conditions_in_words(&conditions);
-        let states = words.strip_prefix(&target).unwrap_or_default();
-        format!("{target}{file_system}{states}")
-    }
-
-    fn without_count(&self, conditions: &Conditions) -> Conditions {
-        let mut conditions = conditions.clone();
-        *(self.count_in)(&mut conditions) = None;
-        conditions
-    }
-
-    /// Cells that have any by their conditions, without a number.
-    fn groups<'a>(&self, cells: &[&'a Cell]) -> Vec<(Conditions, Vec<&'a Cell>)> {
-        let mut groups: Vec<(Conditions, Vec<&'a Cell>)> = Vec::new();
-        for &cell in cells.iter().filter(|cell| (self.count)(cell).is_some()) {
-            let conditions = self.without_count(&cell.conditions);
+    /// A section for each set of conditions other than their number.
+    fn sections(&self, cells: &[Cell]) -> Vec<Section> {
+        let mut groups: Vec<(Conditions, Vec<&Cell>)> = Vec::new();
+        for cell in cells {
+            let mut conditions = cell.conditions.clone();
+            if (self.count_in)(&mut conditions).take().is_none() {
+                continue;
+            }
             match groups.iter_mut().find(|(other, _)| *other == conditions) {
                 Some((_, group)) => group.push(cell),
                 None => groups.push((conditions, vec![cell])),
             }
         }
+        let groups = groups.into_iter();
         groups
+            .map(|(conditions, cells)| self.section(&conditions, &cells))
+            .collect()
     }
-}
 
-/// A section for each set of conditions other than the number of writers or of ranks, and one of the ranks.
-pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let of_writers = ["fastest writer", "slowest writer", "records/s", "fairness"];
-    let of_ranks = ["fastest rank", "slowest rank", "calls/s", "stragglers"];
-    let mut sections = crowd(&WRITERS, &of_writers, writer_rows, results);
-    sections.extend(crowd(&RANKS, &of_ranks, rank_rows, results));
-    sections.extend(ranks(&results.ranks));
-    sections
-}
-
-fn crowd(
-    crowd: &Crowd,
-    figures: &[&str],
-    rows: fn(&Cell) -> Vec<Vec<String>>,
-    results: &Results,
-) -> Vec<Section> {
-    let cells: Vec<&Cell> = results.cells.iter().collect();
-    let section = |(conditions, cells): (_, Vec<&Cell>)| {
-        let names = ["list", crowd.noun, "technique"]
-            .into_iter()
-            .map(Column::words);
-        let rows = cells.iter().flat_map(|cell| rows(cell));
+    /// The section of cells under these conditions: `Several writers: file (ext4) read hot`.
+    fn section(&self, conditions: &Conditions, cells: &[&Cell]) -> Section {
+        let target = place(conditions);
+        let words = conditions_in_words(conditions);
+        let states = words.strip_prefix(&target).unwrap_or_default();
+        let file_system = file_system_in_words(cells[0]);
+        let names = ["list", self.noun, "technique"].map(Column::words);
+        let figures = self.figures.map(Column::figures);
+        let rows = cells.iter().flat_map(|cell| (self.rows)(cell));
         Section {
-            title: format!(
-                "Several {}: {}",
-                crowd.noun,
-                crowd.title(&conditions, cells.first().copied())
-            )
-            .into(),
+            title: format!("Several {}: {target}{file_system}{states}", self.noun).into(),
             blocks: vec![Block::Table(Table {
-                columns: names
-                    .chain(figures.iter().copied().map(Column::figures))
-                    .collect(),
+                columns: names.into_iter().chain(figures).collect(),
                 rows: rows
                     .map(|row| row.into_iter().map(Entry::from).collect())
                     .collect(),
                 ..Table::default()
             })],
         }
-    };
-    crowd.groups(&cells).into_iter().map(section).collect()
+    }
+}
+
+/// A section for each set of conditions other than the number of writers or of ranks, and one of the ranks.
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let mut sections = WRITERS.sections(&results.cells);
+    sections.extend(RANKS.sections(&results.cells));
+    sections.extend(ranks(&results.ranks));
+    sections
 }
 
 fn writer_rows(cell: &Cell) -> Vec<Vec<String>> {
