@@ -465,8 +465,8 @@ impl DescriptorSampler<'_> {
             return Err(what("read")(nothing));
         };
         if drain == DrainChoice::Probe && EMPTIES_BETWEEN_SAMPLES {
-            let mut source = StreamSource::open(stream.clone(), self.pattern, call_bytes)
-                .map_err(what("open"))?;
+            let mut source =
+                StreamSource::open(stream, self.pattern, call_bytes).map_err(what("open"))?;
             let room = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;
             if room > 0 {
                 let end = End {
