@@ -13,7 +13,7 @@ use crate::skips::in_ci;
 
 /// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
-const PROGRAMS: [(&str, &str); 53] = [
+const PROGRAMS: [(&str, &str); 54] = [
     ("cc", "gcc libc6-dev"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
@@ -79,6 +79,7 @@ const PROGRAMS: [(&str, &str); 53] = [
     ("Rscript", "r-base-core"),
     ("jq", "jq"),
     ("tcpdump", "tcpdump"),
+    ("nginx", "nginx-light"),
 ];
 
 /// The longest wait for the locks of another apt-get.

@@ -237,7 +237,7 @@ pub(crate) fn last_part(path: &[u8]) -> &[u8] {
 }
 
 /// Options of the system's programs that make their calls larger.
-pub(crate) const OPTIONS: [(&str, &[Way], &str); 6] = {
+pub(crate) const OPTIONS: [(&str, &[Way], &str); 7] = {
     const WRITES: &[Way] = &[Way::Writes, Way::SocketWrites];
     const BOTH: &[Way] = &[Way::Writes, Way::SocketWrites, Way::Reads, Way::StreamReads];
     [
@@ -255,6 +255,11 @@ pub(crate) const OPTIONS: [(&str, &[Way], &str); 6] = {
         ("grep", WRITES, "no `--line-buffered`"),
         ("jq", WRITES, "no `--unbuffered`"),
         ("dd", BOTH, "`bs=64K`"),
+        (
+            "nginx",
+            &[Way::Writes],
+            "`buffer=64k flush=1s` at the end of `access_log`",
+        ),
     ]
 };
 

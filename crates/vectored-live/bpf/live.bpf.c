@@ -582,13 +582,18 @@ SEC("tp_btf/sched_process_exit") int on_end(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	u32 tgid = task->tgid, tid = task->pid;
-	if (!is_wanted(tgid)) return 0;
 	bool is_last = task->signal->live.counter == 0;
+	u32 thread, process;
+	if (is_last && namespace_inode) {
+		/* Its number may be given to another one. */
+		numbers_of(task, &thread, &process);
+		bpf_map_delete_elem(&starts, &process);
+	}
+	if (!is_wanted(tgid)) return 0;
 	bpf_map_delete_elem(&offs, &tid);
 	if (is_last) bpf_map_delete_elem(&wanted, &tgid);
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
-	u32 thread, process;
 	numbers_of(task, &thread, &process);
 	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0), 1, false);
 	if (!r) return 0;

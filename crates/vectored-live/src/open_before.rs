@@ -48,12 +48,12 @@ struct Open {
 }
 
 /// The path of the program that a process runs. If it was started by a symbolic link beside the program, that is the path: as
-/// `python3`, not `python3.11`.
+/// `python3`, not `python3.11`. A program may write over its first argument: redis adds its port.
 fn program_of(process: u32) -> io::Result<PathBuf> {
     let program = fs::read_link(format!("/proc/{process}/exe"))?;
     let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let first = Path::new(OsStr::from_bytes(words.split(|&byte| byte == 0).next().unwrap_or_default()));
-    let link = first.file_name().map(|name| program.with_file_name(name));
+    let first = words.split(|byte| b"\0 ".contains(byte)).next().unwrap_or_default();
+    let link = Path::new(OsStr::from_bytes(first)).file_name().map(|name| program.with_file_name(name));
     Ok(match link {
         Some(link) if fs::read_link(&link).is_ok() && fs::canonicalize(&link).is_ok_and(|path| path == program) => link,
         _ => program,

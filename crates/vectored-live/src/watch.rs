@@ -212,10 +212,11 @@ impl Watch {
                 _ => Err(Refusal::NotReadable(process, error)),
             })?;
         }
-        // One that ended before it was wanted has left no record of its end.
-        for process in all.iter().filter(|&process| !roots.contains(process) && !is_running(*process)) {
+        // One that ended before the programs were attached, or before it was wanted, has left no record of its end.
+        let is_start_over = |process| roots.iter().zip(&starts).any(|(&root, start)| root == process && has_ended(start));
+        for process in all.into_iter().filter(|&process| !is_running(process) || is_start_over(process)) {
             // The record of its end has removed it.
-            let _ = wanted.remove(process);
+            let _ = (wanted.remove(&process), by_namespace.remove(&process));
         }
         // The samples so far belong to calls that are not told.
         drain.sample_again();
@@ -304,12 +305,14 @@ impl Watch {
             let events = fs::read_to_string(cgroup.join("cgroup.events"));
             return !events.is_ok_and(|events| events.contains("populated 1"));
         }
-        let is_running = |process: &OwnedFd| {
-            let mut ends = [PollFd::new(process, PollFlags::IN)];
-            poll(&mut ends, Some(&Timespec::default())) == Ok(0)
-        };
-        self.wanted.keys().next().is_none() && !self.starts.iter().any(is_running)
+        self.wanted.keys().next().is_none() && self.starts.iter().all(has_ended)
     }
+}
+
+/// Whether a process has ended.
+fn has_ended(process: &OwnedFd) -> bool {
+    let mut ends = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut ends, Some(&Timespec::default())) != Ok(0)
 }
 
 /// Time after which the end is looked for again.

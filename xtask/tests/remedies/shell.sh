@@ -3,6 +3,17 @@ pairs() { awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", 
 # A capture with each record as a packet, and the records of one.
 capture='print pack("LSSLLLL", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101); print pack("LLLL", 0, 0, 39, 39), $_ while <>'
 packets='read STDIN, $_, 24; print substr $_, 16 while read STDIN, $_, 55'
+# nginx logs a record for each request.
+serve() {
+    echo "daemon off; master_process off; pid pid; error_log error; events {} http { log_format of 'record \$arg_n'; $1
+        keepalive_requests 99999; server { listen unix:$PWD/socket; location / { return 204; } } }" >conf
+    nginx -p "$PWD" -c "$PWD/conf" &
+    until test -S socket; do sleep 0.1; done
+    perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new("socket"); for $n (0 .. $ARGV[0] - 1) {
+        send $s, sprintf("GET /?n=%031d HTTP/1.1\r\nHost: a\r\n\r\n", $n), 0; 1 while ($_ = <$s>) ne "\r\n" }' "$count"
+    kill -QUIT $! && wait $!
+    cat log && rm log
+}
 case $case in
 "adjacent-writes/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >"$path" ;;
 "adjacent-writes/file 1") awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i; fflush() }" >"$path" ;;
@@ -71,5 +82,7 @@ case $case in
 "jq 1") sed 's/.*/"&"/' "$path" | jq -r . ;;
 "dd 0") dd if="$path" bs=39 ;;
 "dd 1") dd if="$path" bs=64K ;;
+"nginx 0") serve 'access_log log of;' ;;
+"nginx 1") serve 'access_log log of buffer=64k flush=1s;' ;;
 *) exit 2 ;;
 esac

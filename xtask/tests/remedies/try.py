@@ -20,7 +20,7 @@ TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,
 # The calls of which there are fewer, and the number of records, if not all transfers and the default.
 WRITES = "write,writev,sendto,sendmsg"
 READS = "read,readv,recvfrom,recvmsg"
-COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sort": WRITES, "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
+COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sort": WRITES, "nginx": "write", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
 # Socket options that save waits.
 OPTIONS = {"no-delay": "TCP_NODELAY", "quick-ack": "TCP_QUICKACK"}
 RECORDS = {"sync-each": 50, "datagrams": 200}
@@ -87,7 +87,7 @@ def languages():
         ("node.js", ["Node.js"], "node", None, "node {source}"),
         ("python.py", ["Python"], "python3", None, "python3 {source}"),
         ("perl.pl", ["Perl"], "perl", None, "perl {source}"),
-        ("shell.sh", ["Shell", "Option"], "bash perl jq tcpdump", None, "bash {source}"),
+        ("shell.sh", ["Shell", "Option"], "bash perl jq tcpdump nginx", None, "bash {source}"),
         ("awk.awk", ["awk"], "mawk gawk", None, "mawk -f {source}"),
         ("awk.awk", [], "gawk", None, "gawk -f {source}"),
         ("tcl.tcl", ["Tcl"], "tclsh", None, "tclsh {source}"),

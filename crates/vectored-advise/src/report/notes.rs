@@ -28,8 +28,9 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
             shortened(&skipped.reason, SHOWN_SENTENCE)
         ));
     }
-    // A command was traced with all options.
-    let from_logs = advisory.uncounted.iter().filter(|_| !advisory.is_command);
+    // A command was traced with all options, and the kernel tells all that it can.
+    let is_log = !advisory.is_command && advisory.watch.is_none();
+    let from_logs = advisory.uncounted.iter().filter(|_| is_log);
     let reasons = from_logs.map(|one| &*one.reason);
     let mut lacks: Vec<&str> = Vec::new();
     for lack in reasons.filter(|reason| is_lack_of_the_log(reason)) {

@@ -159,6 +159,9 @@ pub(super) fn listed_reason(one: &Uncounted) -> String {
             awaited(&one.tally)
         );
     }
+    if let Some(option) = option_of(&one.key, &one.tally) {
+        return format!("{reason}; {option} would save at most {saving}");
+    }
     let threads = language_of(runtime).threads;
     let (place, end) = match operation_of(&one.key) {
         Operation::Read => (0, String::new()),

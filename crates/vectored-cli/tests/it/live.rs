@@ -380,6 +380,47 @@ fn numbers_are_those_of_the_namespace() {
 }
 
 #[test]
+fn a_process_that_ended_before_the_watch_ends_it() {
+    needs_live!();
+    let bench = bench();
+    // Nobody has waited for it, so its number still leads to it.
+    let mut ended = bench.program("true").spawn().unwrap();
+    until(|| {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", ended.id())).unwrap();
+        stat.contains(") Z ").then_some(())
+    });
+    let found = result_of(advise(
+        &bench,
+        &["-p", &ended.id().to_string(), "--for", "20s"],
+    ));
+    assert!(found["watch"]["wall_s"].as_f64().unwrap() < 15.0, "{found}");
+    ended.wait().unwrap();
+}
+
+#[test]
+fn a_number_that_is_given_again_in_a_namespace_is_another_process() {
+    needs_live!();
+    let bench = bench();
+    let script = "sleep 60 & first=$!\n\
+        \"$0\" advise --costs costs.json --no-save --output found --format json -p $first --for 20s & watcher=$!\n\
+        until ls -l /proc/$watcher/fd | grep -c bpf | grep -q 1[2-9]; do :; done\nsleep 0.5\nkill $first; wait $first\n\
+        echo $((first - 1)) >/proc/sys/kernel/ns_last_pid\n\
+        python3 -c 'import os; f = os.open(\"f\", 65); [os.write(f, b\"x\") for _ in range(9)]; print(os.getpid())' & echo $! $first >numbers\n\
+        wait $watcher";
+    let mut command = bench.program("unshare");
+    let words = ["--pid", "--fork", "--mount-proc", "bash", "-c"];
+    command.args(words).args([script, crate::support::VECTORED]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let read = |name| fs::read_to_string(bench.work().join(name)).unwrap();
+    let numbers = read("numbers");
+    let (one, other) = numbers.trim().split_once(' ').unwrap();
+    assert_eq!(one, other);
+    assert_eq!(json(&read("found"))["transfers"], 0, "{said}");
+}
+
+#[test]
 fn a_refusal_names_the_remedy() {
     let bench = bench();
     let told = |script: &str, code: i32| one_line(&said_by(&mut bench.script(script), code).1);

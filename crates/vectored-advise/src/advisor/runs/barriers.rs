@@ -98,6 +98,8 @@ pub(crate) enum Barrier {
     Closed,
     /// A transfer on what is no file, pipe or socket, or one that is not tracked.
     OtherTransfer,
+    /// `sendfile`, `splice`, `sendmmsg`: a transfer without one buffer or list of the program.
+    Moved,
     /// `fsync` of the same file.
     SyncOwn,
     /// A sync of another file.
@@ -154,6 +156,8 @@ pub(crate) enum Barrier {
     SlowPeer,
     /// Of a stall: no answer was quick.
     NoContrast,
+    /// Of a stall: no connection began.
+    NoFirst,
     /// Of a stall: `TCP_NODELAY` may be set.
     UnknownNoDelay,
     /// Of a stall: the round trip takes about as long.
@@ -342,6 +346,9 @@ impl Barrier {
             Barrier::UnevenStalls => "the waits differ more than those for a timer do",
             Barrier::SlowPeer => SLOW_PEERS[0],
             Barrier::NoContrast => SLOW_PEERS[1],
+            Barrier::NoFirst => {
+                "no first answer of a connection was seen, which would show whether the other end is slow"
+            }
             Barrier::UnknownNoDelay => "TCP_NODELAY may have been set before the log began",
             _ => "a round trip to the peer takes about as long",
         }
@@ -384,6 +391,7 @@ impl Barrier {
             Barrier::Closed => CLOSE,
             Barrier::StreamClosed => "a close of a pipe or socket between them",
             Barrier::OtherTransfer => OTHER_TRANSFER,
+            Barrier::Moved => "sendfile, splice, sendmmsg or the like between them",
             Barrier::SyncOwn => "fsync between them",
             Barrier::SyncOther => "a sync of another file between them",
             Barrier::InPlace => "an overwrite of another file in place between them",
@@ -426,6 +434,7 @@ impl Barrier {
             | Barrier::UnevenStalls
             | Barrier::SlowPeer
             | Barrier::NoContrast
+            | Barrier::NoFirst
             | Barrier::UnknownNoDelay
             | Barrier::LongRoundTrip => self.doubt_of_a_stall(),
             Barrier::Library => LIBRARY,

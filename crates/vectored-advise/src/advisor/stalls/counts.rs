@@ -199,7 +199,10 @@ impl StallCounts {
         let round_trip_ns = answered.round_trip_ns.filter(is_long).unwrap_or(0);
         let own_ns = round_trip_ns.saturating_add(answered.served_ns.unwrap_or(0));
         let waited_ns = answered.wait.whole_ns().saturating_sub(own_ns);
-        let first_ns = answered.is_first.then_some(waited_ns);
+        // The first that is seen of an older connection may wait like any other.
+        let is_first =
+            answered.is_first && (answered.no_delay.is_some() || waited_ns < DELAYS[0].least_ns);
+        let first_ns = is_first.then_some(waited_ns);
         let peers = self.peers.entry((FindingKind::Stall, owner.program));
         let peers = peers.or_default();
         peers.first_ns = least(peers.first_ns, first_ns);
@@ -360,6 +363,8 @@ impl Counts {
             Some(Barrier::UnevenStalls)
         } else if many_single && slow * 2 >= singles && !is_served {
             Some(Barrier::SlowPeer)
+        } else if quick_ns.is_none() && !many_single {
+            Some(Barrier::NoFirst)
         } else if !is_quick {
             Some(Barrier::NoContrast)
         } else if is_most(self.unknown_options) {

@@ -340,6 +340,13 @@ fn a_message_in_parts_that_waits_for_an_acknowledgement_stalls() {
             exchange,
             "10 of 10: no first answer of a connection came sooner: the other end may be slow",
         ),
+        // Watched from the middle on.
+        (
+            LOOPBACK,
+            &[SLOW],
+            exchange,
+            "10 of 10: no first answer of a connection was seen, which would show whether the other end is slow",
+        ),
         // Several polls: the last finds the answer; and one that finds it at once, while the program does something else.
         (
             LOOPBACK,

@@ -214,3 +214,12 @@ fn calls_that_are_missing_end_runs_and_keep_descriptors() {
     let across = "adjacent-writes file 2→1: write 3 (a line between them that could not be read)";
     assert_eq!(summary(&with(1)), [across]);
 }
+
+#[test]
+fn a_transfer_in_the_kernel_is_named() {
+    let log = r#"write(3</log>, "x"..., 8) = 8"#;
+    let sendfile = "sendfile(4<TCP:[127.0.0.1:80->127.0.0.1:9]>, 5</page>, [0] => [10], 10) = 10";
+    let named =
+        "adjacent-writes file 2→1: write 4 (sendfile, splice, sendmmsg or the like between them)";
+    check(&[log, sendfile, log], &[named]);
+}

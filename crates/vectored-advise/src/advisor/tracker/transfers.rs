@@ -630,7 +630,9 @@ fn effect_of_transfer(
         thread.expose(number, Barrier::OtherTransfer);
     }
     let has_messages = matches!(kind, FdKind::Other | FdKind::Datagram);
-    if has_messages && is_read || transfer.form == Form::Opaque {
+    if transfer.form == Form::Opaque {
+        thread.wait(number, Barrier::Moved);
+    } else if has_messages && is_read {
         thread.wait(number, Barrier::OtherTransfer);
     }
 }
