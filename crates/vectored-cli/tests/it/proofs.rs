@@ -58,7 +58,8 @@ const PROGRAMS: [Program; 4] = [
             ),
         ],
         command: "python3 w.py",
-        edit: ("m.py", "range(1000)", "range(1001)", "range(1_000)"),
+        // Python takes a file with the same length and second for the one that it has compiled.
+        edit: ("m.py", "range(1000)", "range(1000 + 1)", "range(1_000)"),
     },
 ];
 
