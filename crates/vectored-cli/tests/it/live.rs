@@ -551,7 +551,7 @@ fn a_cgroup_is_watched_with_what_comes_into_it_until_it_is_empty() {
             .count()
     };
     // The thread that empties the rings runs when all is attached. Then it looks at what is open: the processes wait meanwhile.
-    until(|| (children() > 1).then_some(()));
+    until(|| (children() > 2).then_some(()));
     fs::write(bench.work().join("go"), "").unwrap();
     inside.wait().unwrap();
     let output = watcher.wait_with_output().unwrap();
