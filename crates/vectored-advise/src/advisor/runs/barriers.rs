@@ -471,10 +471,7 @@ impl Barrier {
             Barrier::ControlData => {
                 "descriptors or credentials came with some of its bytes: a larger buffer would lose them"
             }
-            Barrier::InheritedReader => {
-                "open before the log began: another process may read the stream, and a larger \
-                 buffer would take bytes meant for it"
-            }
+            Barrier::InheritedReader => INHERITED_READER,
         }
     }
 }
@@ -507,6 +504,9 @@ const SUBMITTED: &str =
     "io_uring or AIO in a process that has it open, whose transfers the log does not show";
 const LIBRARY: &str = "a database library of the process makes such calls, not the program: with SQLite, use larger transactions or WAL mode";
 const REQUEST: &str = "a write to a pipe or socket between them, which these bytes may answer";
+/// The reason of [`Barrier::InheritedReader`].
+const INHERITED_READER: &str = "open before the log began: another process may read the stream, and a larger buffer would take bytes meant for it";
+
 const SPLICED: &str =
     "sendfile, splice or tee from it: a larger buffer would take bytes that it is to move";
 const OTHER_TRANSFER: &str =
