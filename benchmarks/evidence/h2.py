@@ -8,14 +8,16 @@
 
 A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts, of which each is a frame. `ready` hands all parts
 to h2 at once, `inline` does so in the task of the connection, instead of one for the request, and `yields` lets other tasks run
-between two parts. Transports: tcp, tls (rustls) and nagle (tcp without TCP_NODELAY) over loopback, veth (between two network
-namespaces) and shaped (veth at 1 Gbit/s, by tbf). Servers:
+between two parts; `owned` allocates each part when h2 has room for it. Transports: tcp, tls (rustls) and nagle (tcp without
+TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (tcp whose stream does not gather), veth (between two
+network namespaces) and shaped (veth at 1 Gbit/s, by tbf). --servers new,copy16 chooses what is compared:
 
-    old        h2 0.4.20
-    new        with the patch
+    new        with the patch; new4, new8, new32, new64: with so many frames instead of 16
     threshold  h2 0.4.20 with CHAIN_THRESHOLD 4096 and a buffer of 64 KiB
+    copy16     the same with the buffer of 16 KiB
 
-Each round runs old, new, threshold and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
+Each round also runs old (h2 0.4.20) and again, another build of it, every second round in the other order. A ratio compares with the
+mean of both; A/A is again ÷ old.
 It needs root, cargo, h2load (Debian's nghttp2-client), iproute2 and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
@@ -36,8 +38,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target", "evidence")))
 PATCH = os.path.join(HERE, "h2-chained-frames.patch")
 VERSION = "0.4.20"
-SERVERS = ["old", "new", "threshold"]
-ORDER = [*SERVERS, "again"]  # "again" is old a second time
+# What each server replaces in h2's framed_write.rs; all but PLAIN have the patch.
+PLAIN = {
+    "old": {},
+    "again": {},
+    "threshold": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;", "CAPACITY: usize = 16 *": "CAPACITY: usize = 64 *"},
+    "copy16": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;"},
+}
+FRAMES, SLICES = "MAX_CHAINED_FRAMES: usize = 16", "MAX_SLICES: usize = 64"
+PATCHED = {"new": {}} | {f"new{n}": {FRAMES: f"MAX_CHAINED_FRAMES: usize = {n}", SLICES: f"MAX_SLICES: usize = {max(64, 3 * n)}"} for n in (4, 8, 32, 64)}
 SHORT = """
 tcp:1x1:100/100:ready tcp:10x10:1024/1024:inline tcp:10x10:16384/16384:inline tcp:10x10:1024/1024:ready tcp:1x1:65536/65536:ready tcp:10x10:16384/16384:ready
 tcp:1x1:16384/1024:yields tcp:10x10:16384/1024:yields veth:10x10:16384/1024:yields
@@ -55,17 +64,18 @@ edition = "2021"
 bytes = "1"
 h2 = { path = "h2-SERVER" }
 http = "1"
-tokio = { version = "1", features = ["macros", "net", "rt"] }
+tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
 tokio-rustls = { version = "0.26", default-features = false, features = ["ring"] }
 [profile.release]
-debug = 1
+debug = 0
 """
-# Its arguments: address, nodelay or nagle, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
+# Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
 SERVER = r"""
 use bytes::Bytes;
 use h2::{server::{handshake, SendResponse}, RecvStream};
-use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite};
+use std::{future::poll_fn, io, pin::Pin, sync::Arc, task::{Context, Poll}};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
 
 static BYTES: [u8; 65536] = {
@@ -82,14 +92,22 @@ async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<By
     let mut words = request.uri().path().split('/').skip(1);
     let body: usize = words.next()?.parse().ok()?;
     let part: usize = words.next()?.parse().ok()?;
-    let yields = words.next()? == "yields";
+    let way = words.next()?;
     let mut stream = respond.send_response(http::Response::new(()), false).ok()?;
     let mut sent = 0;
     while sent < body {
         let end = body.min(sent + part);
-        stream.send_data(Bytes::from_static(&BYTES[sent..end]), end == body).ok()?;
+        let mut bytes = Bytes::from_static(&BYTES[sent..end]);
+        if way == "owned" {
+            bytes = Bytes::copy_from_slice(&bytes);
+            stream.reserve_capacity(end - sent);
+            while stream.capacity() < end - sent {
+                poll_fn(|cx| stream.poll_capacity(cx)).await?.ok()?;
+            }
+        }
+        stream.send_data(bytes, end == body).ok()?;
         sent = end;
-        if yields && sent < body {
+        if way == "yields" && sent < body {
             tokio::task::yield_now().await;
         }
     }
@@ -107,9 +125,36 @@ async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin) {
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() {
+/// A stream that does not gather.
+struct Plain(TcpStream);
+
+impl AsyncRead for Plain {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Plain {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, buf)
+    }
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+fn main() {
     let words: Vec<String> = std::env::args().collect();
+    let threads = words[2] == "threads";
+    let mut builder = if threads { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+    let runtime = builder.worker_threads(2).enable_io().build().unwrap();
+    runtime.block_on(async { tokio::spawn(run(words)).await.unwrap() });
+}
+
+async fn run(words: Vec<String>) {
     let tls = words.get(3).map(|certificate| {
         let chain = CertificateDer::pem_file_iter(certificate).unwrap().map(|one| one.unwrap()).collect();
         let key = PrivateKeyDer::from_pem_file(&words[4]).unwrap();
@@ -121,9 +166,10 @@ async fn main() {
     println!("{}", listener.local_addr().unwrap().port());
     loop {
         let (socket, _) = listener.accept().await.unwrap();
-        socket.set_nodelay(words[2] == "nodelay").unwrap();
+        socket.set_nodelay(words[2] != "nagle").unwrap();
         match tls.clone() {
             Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap()).await })),
+            None if words[2] == "plain" => drop(tokio::spawn(serve(Plain(socket)))),
             None => drop(tokio::spawn(serve(socket))),
         }
     }
@@ -152,26 +198,30 @@ def fetched():
 
 def build(server, source):
     folder = os.path.join(TARGET, f"evidence-{server}")
+    copy = os.path.join(folder, f"h2-{server}")  # cargo tells packages of one target folder apart by this name
+    with open(PATCH, encoding="utf-8") as file:
+        stamp = "".join([file.read(), MANIFEST, SERVER, repr((PLAIN | PATCHED)[server])])
+    if os.path.exists(os.path.join(folder, "stamp")) and open(os.path.join(folder, "stamp"), encoding="utf-8").read() == stamp:
+        return
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "src"))
-    copy = os.path.join(folder, f"h2-{server}")  # cargo tells packages of one target folder apart by this name
     shutil.copytree(source, copy)
-    if server == "new":
+    if server in PATCHED:
         run("patch", "-p1", "-i", PATCH, cwd=copy)
-    elif server == "threshold":
-        path = os.path.join(copy, "src", "codec", "framed_write.rs")
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        for old, new in [("const CHAIN_THRESHOLD: usize = 256;", "const CHAIN_THRESHOLD: usize = 4096;"), ("CAPACITY: usize = 16 *", "CAPACITY: usize = 64 *")]:
-            if text.count(old) != 1:
-                raise SystemExit(f"h2 has changed: {old!r} is not there once")
-            text = text.replace(old, new)
-        write(path, text)
+    path = os.path.join(copy, "src", "codec", "framed_write.rs")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    for old, new in (PLAIN | PATCHED)[server].items():
+        if text.count(old) != 1:
+            raise SystemExit(f"h2 has changed: {old!r} is not there once")
+        text = text.replace(old, new)
+    write(path, text)
     write(os.path.join(folder, "Cargo.toml"), MANIFEST.replace("SERVER", server))
     write(os.path.join(folder, "src", "main.rs"), SERVER)
     shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but h2
     run("cargo", "build", "--release", "--quiet", "--target-dir", TARGET, cwd=folder)
     shutil.copy(os.path.join(TARGET, "release", f"evidence-{server}"), os.path.join(folder, "server"))
+    write(os.path.join(folder, "stamp"), stamp)
 
 
 class Network:
@@ -204,18 +254,20 @@ class Running:
         self.network, self.tls = network, transport == "tls"
         self.host = "10.77.0.1" if self.over_veth else "127.0.0.1"
         words = ["ip", "netns", "exec", network.server, os.path.join(TARGET, f"evidence-{server}", "server"), f"{self.host}:0"]
-        words += ["nagle" if transport == "nagle" else "nodelay", *(files if self.tls else [])]
+        words += [transport, *(files if self.tls else [])]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
         atexit.register(self.process.kill)
 
     def used(self):
-        """Nanoseconds of CPU time, calls of write and writev, TCP segments that left the namespace."""
-        found = []
-        for name, pattern in [("schedstat", r"^(\d+)"), ("io", r"syscw: (\d+)"), ("net/snmp", r"Tcp: (?:-?\d+ ){10}(\d+)")]:
-            with open(f"/proc/{self.process.pid}/{name}", encoding="utf-8") as file:
-                found.append(int(re.search(pattern, file.read())[1]))
-        return found
+        """Nanoseconds of CPU time of all threads, calls of write and writev, TCP segments that left the namespace."""
+        tasks = [f"task/{thread}/schedstat" for thread in os.listdir(f"/proc/{self.process.pid}/task")]
+        found = [self.read(name, r"^(\d+)") for name in tasks]
+        return [sum(found), self.read("io", r"syscw: (\d+)"), self.read("net/snmp", r"Tcp: (?:-?\d+ ){10}(\d+)")]
+
+    def read(self, name, pattern):
+        with open(f"/proc/{self.process.pid}/{name}", encoding="utf-8") as file:
+            return int(re.search(pattern, file.read())[1])
 
     def url(self, case):
         return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}/{case['body']}/{case['part']}/{case['way']}"
@@ -252,7 +304,7 @@ class Running:
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields)", name)
+    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|threads|plain):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned)", name)
     if not match or int(match[4]) > 65536:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "streams", "body", "part"], map(int, match.groups()[1:5])))
@@ -289,18 +341,19 @@ def against(result, which, figure):
     return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in result["rounds"]])
 
 
-def measured(case, rounds, seconds, networks, files, log):
+def measured(case, servers, rounds, seconds, networks, files, log):
     network = networks[case["transport"] == "shaped"]
-    running = {server: Running(server, case["transport"], network, files) for server in SERVERS}
+    running = {server: Running(server, case["transport"], network, files) for server in servers}
     least = case["connections"] * case["streams"]
     rate = running["old"].load(case, max(200, 2 * least), log)["rate"]
     requests = max(2 * least, round(rate * seconds))
     found = []
-    for server in SERVERS:  # a warm-up that is not counted
+    for server in servers:  # a warm-up that is not counted
         running[server].check(case)
         running[server].load(case, requests, log)
-    for _ in range(rounds):
-        found.append({which: running["old" if which == "again" else which].load(case, requests, log) for which in ORDER})
+    for number in range(rounds):
+        loads = {which: running[which].load(case, requests, log) for which in (servers if number % 2 else servers[::-1])}
+        found.append({which: loads[which] for which in servers})
     for one in running.values():
         one.process.kill()
         one.process.wait()
@@ -309,41 +362,44 @@ def measured(case, rounds, seconds, networks, files, log):
 
 def row(result):
     rounds = result["rounds"]
+    compared = [which for which in rounds[0] if which not in ("old", "again")]
+    shown = ["old", *compared]
 
-    def middle(which, figure, digits=1):
-        return f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}"
+    def middles(figure, digits):
+        return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in shown)
 
-    ratio = lambda which, figure: in_words(against(result, which, figure))
-    cells = [f"`{result['case']}`", ratio("new", "cpu_us"), ratio("threshold", "cpu_us")]
-    cells.append(in_words(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds])))
-    cells += [ratio("new", "rate"), ratio("threshold", "rate")]
-    cells += [" / ".join(middle(which, figure) for which in SERVERS) for figure in ("calls", "segments")]
-    cells += [" / ".join(middle(which, figure, 0) for which in SERVERS) for figure in ("p50_us", "p99_us")]
+    ratios = lambda figure: [in_words(against(result, which, figure)) for which in compared]
+    again = in_words(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
+    cells = [f"`{result['case']}`", *ratios("cpu_us"), again, *ratios("rate"), middles("calls", 1), middles("segments", 1), middles("p50_us", 0), middles("p99_us", 0)]
     return f"| {' | '.join(cells)} |"
+
+
+def head(servers):
+    compared = [which for which in servers if which not in ("old", "again")]
+    words = ["case", *(f"CPU: {which}" for which in compared), "CPU: A/A", *(f"requests/s: {which}" for which in compared)]
+    words += ["writes", "TCP segments", "50 %, µs", "99 %, µs"]
+    return f"| {' | '.join(words)} |\n|---|{'---:|' * (len(words) - 1)}"
 
 
 def summary(results):
     """How many cases gain and lose CPU time, and which lose."""
-    lines = ["", "| CPU time a request ÷ old | new | threshold |", "|---|---:|---:|"]
-    found = {which: [(against(result, which, "cpu_us"), result["case"]) for result in results] for which in ("new", "threshold")}
-    bounds = [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.97), (0.97, 1.03), (1.03, 9)]
-    for low, high in bounds:
-        counts = [sum(low <= ratio < high for (ratio, _, _), _ in found[which]) for which in found]
-        lines.append(f"| {low} to {high} | {counts[0]} | {counts[1]} |")
-    for which in found:
-        lose = sorted(((ratio, low, high), case) for (ratio, low, high), case in found[which] if low > 1)
+    compared = [which for which in results[0]["rounds"][0] if which != "old"]
+    ratios = {which: [(against(result, which, "cpu_us"), result["case"]) for result in results] for which in compared if which != "again"}
+    ratios["again"] = [(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in result["rounds"]]), result["case"]) for result in results]
+    lines = ["", f"| CPU time a request ÷ old | {' | '.join(ratios)} |", f"|---|{'---:|' * len(ratios)}"]
+    for low, high in [(0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 0.97), (0.97, 1.03), (1.03, 9)]:
+        counts = [sum(low <= ratio < high for (ratio, _, _), _ in ratios[which]) for which in ratios]
+        lines.append(f"| {low} to {high} | {' | '.join(map(str, counts))} |")
+    for which in ratios:
+        lose = sorted(((ratio, low, high), case) for (ratio, low, high), case in ratios[which] if low > 1)
         lines.append(f"\n{which}: {len(lose)} of {len(results)} take more, with a 95 % interval above 1:")
         lines += [f"{case} {in_words(one)}" for one, case in reversed(lose)]
     return "\n".join(lines)
 
 
-HEAD = """| case | CPU: new | CPU: threshold | CPU: A/A | requests/s: new | requests/s: threshold | writes | TCP segments | 50 %, µs | 99 %, µs |
-|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
-
-
 def main():
     words = iter(sys.argv[1:])
-    names, rounds, seconds, saved, only_build = SHORT, 8, 0.25, None, False
+    names, rounds, seconds, saved, only_build, servers = SHORT, 8, 0.25, None, False, ["old", "new", "threshold", "again"]
     for word in words:
         if word == "--full":
             names, rounds = list(all_cases()), 12
@@ -357,6 +413,8 @@ def main():
             seconds = float(next(words))
         elif word == "--json":
             saved = next(words)
+        elif word == "--servers":
+            servers = ["old", *next(words).split(","), "again"]
         elif word == "--build":
             only_build = True
         else:
@@ -364,7 +422,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in names]
     source = fetched()
-    for server in SERVERS:
+    for server in servers:
         build(server, source)
     if only_build:
         return
@@ -373,10 +431,10 @@ def main():
         request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
         run(*request.split(), "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
         networks = [Network(False), Network(True)]
-        print(HEAD)
+        print(head(servers))
         results = []
         for case in cases:
-            results.append(measured(case, rounds, seconds, networks, files, os.path.join(folder, "log")))
+            results.append(measured(case, servers, rounds, seconds, networks, files, os.path.join(folder, "log")))
             print(row(results[-1]), flush=True)
             if saved:
                 write(saved, json.dumps(results))
