@@ -12,7 +12,7 @@ serve() {
     perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new("socket"); for $n (0 .. $ARGV[0] - 1) {
         send $s, sprintf("GET /?n=%031d HTTP/1.1\r\nHost: a\r\n\r\n", $n), 0; 1 while ($_ = <$s>) ne "\r\n" }' "$count"
     kill -QUIT $! && wait $!
-    cat log && rm log
+    cat access && rm access
 }
 case $case in
 "adjacent-writes/file 0") for i in $(seq -f %031.0f 0 $((count - 1))); do echo "record $i"; done >"$path" ;;
@@ -82,7 +82,7 @@ case $case in
 "jq 1") sed 's/.*/"&"/' "$path" | jq -r . ;;
 "dd 0") dd if="$path" bs=39 ;;
 "dd 1") dd if="$path" bs=64K ;;
-"nginx 0") serve 'access_log log of;' ;;
-"nginx 1") serve 'access_log log of buffer=64k flush=1s;' ;;
+"nginx 0") serve 'access_log access of;' ;;
+"nginx 1") serve 'access_log access of buffer=64k flush=1s;' ;;
 *) exit 2 ;;
 esac

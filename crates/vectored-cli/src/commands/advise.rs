@@ -200,7 +200,7 @@ fn run_live(
     let mut follower = Follower::new(options(args, true));
     follower.begin_here();
     let ran = live::run(&args.command, signals, *notes, &mut |event| {
-        follower.follow(event)
+        follower.follow(event);
     })?;
     Ok(ran.map(|(seen, status, was_left)| {
         outcome(follower.watched(&seen), was_left, status, signals, notes)
