@@ -28,7 +28,7 @@ pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
     all
 }
 
-/// What a socket leads to, by its ends as `bpf/live.bpf.c` records them.
+/// The name of a socket whose ends `bpf/live.bpf.c` recorded.
 pub(crate) fn socket_name(ends: &Slot) -> Option<Vec<u8>> {
     let bytes: Vec<u8> = ends.iter().flat_map(|word| word.to_le_bytes()).collect();
     let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);

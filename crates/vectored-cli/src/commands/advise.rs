@@ -146,11 +146,9 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
     let source = if args.live { Some(Source::Live) } else { args.source };
     if source == Some(Source::Strace) {
         strace::check()?;
+        return run_under_strace(args, &CommandSignals::watch()?, notes);
     }
     let signals = CommandSignals::watch()?;
-    if source == Some(Source::Strace) {
-        return run_under_strace(args, &signals, notes);
-    }
     match (run_live(args, &signals, notes)?, source) {
         (Ok(outcome), _) => Ok(outcome),
         (Err(refusal), Some(_)) => Err(live::refused(refusal)),

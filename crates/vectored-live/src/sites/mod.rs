@@ -123,7 +123,7 @@ impl Sites {
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        // Of Python only the lines are told, and these are unknown until the kernel knows where the frames are.
+        // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
         let is_python = frames.iter().any(|frame| self.python.is_interpreter(&frame.module));
         let site = if is_python { None } else { self.symbols.site(self.programs.get(&process)?, &frames) };
         let site = site.map(|site| Rc::from(site.into_bytes()));

@@ -14,7 +14,7 @@ use crate::sites::modules::{Module, Owner, Program};
 
 /// Where CPython keeps the running frame: `struct python` of `bpf/live.bpf.c`, by process.
 pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
-/// The same of programs, by the inode.
+/// The values of [`Pythons`] for a program, by the inode of its file.
 pub(crate) type Interpreters = HashMap<MapData, u64, [u64; 4]>;
 
 /// Bytes of a code object that are looked at.

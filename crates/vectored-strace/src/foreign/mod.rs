@@ -21,7 +21,7 @@ const FORMAT_LINES: usize = 20;
 /// Longest line that is rewritten. A longer one is passed on in parts that are no lines of strace.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// What a line shows of a call.
+/// A call, as far as a line shows it.
 pub(crate) struct Record<'a> {
     /// The name of the thread, which is the name of its program.
     program: &'a [u8],

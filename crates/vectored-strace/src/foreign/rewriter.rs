@@ -15,7 +15,7 @@ const MAX_MAKERS: usize = 64;
 /// A line without an event: strace says something about itself.
 const NO_EVENT: &[u8] = b"strace: \n";
 
-/// What is known between lines.
+/// State that is kept between lines.
 pub(super) struct Rewriter {
     read_line: ReadLine,
     /// When the unfinished calls began, by thread.

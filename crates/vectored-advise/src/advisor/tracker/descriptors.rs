@@ -112,7 +112,7 @@ impl Tracker {
         }
     }
 
-    /// What an open changes for all descriptors of the file.
+    /// Notes that an open truncated or created a file, for all descriptors of the file.
     fn note_opened(&mut self, key: DescriptorId, name: &[u8], flags: OpenFlags, caller: Caller) {
         // By another name it is in a group already.
         let group = self

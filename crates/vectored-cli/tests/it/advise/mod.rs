@@ -66,7 +66,7 @@ fn advise(bench: &Bench) -> assert_cmd::Command {
     assert_cmd::Command::from_std(std_advise(bench))
 }
 
-/// The same for a command that is run under strace.
+/// `vectored advise --source strace` with prices that are not measured.
 fn under_strace(bench: &Bench) -> assert_cmd::Command {
     let mut command = advise(bench);
     command.args(["--source", "strace"]);
