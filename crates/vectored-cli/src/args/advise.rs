@@ -98,7 +98,7 @@ pub struct AdviseArgs {
     /// Where the calls of a command come from [default: live, or strace if that is refused]
     ///
     /// `live`: from programs in the kernel, which need Linux 5.8 on x86-64 and the capabilities CAP_BPF and CAP_PERFMON. A call takes 0.1
-    /// to 0.2 µs longer. `strace`: from strace, which needs no right. A call takes 20 to 100 µs longer.
+    /// to 0.2 us longer. `strace`: from strace, which needs no right. A call takes 20 to 100 us longer.
     #[arg(long, value_name = "SOURCE", value_enum, requires = "command")]
     pub source: Option<Source>,
 

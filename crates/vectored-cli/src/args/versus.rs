@@ -106,7 +106,7 @@ pub struct VersusArgs {
 
     /// Time for everything, for example 30s or 2m
     ///
-    /// It ends earlier if the intervals of wall and CPU time are narrower than ± 0.5 %. Half of it is for timed
+    /// It ends earlier if the intervals of wall and CPU time are narrower than +- 0.5 %. Half of it is for timed
     /// runs, even if counting the calls has taken more than the other half. A run that takes longer than the
     /// whole budget is stopped; one under strace, which counts the calls, may take 1000 times as long as the
     /// longest of the warm-up.

@@ -182,7 +182,8 @@ fn a_rate_says_what_the_choice_is_worth() {
 #[test]
 fn every_help_is_ascii_and_narrow() {
     let bench = Bench::new();
-    let commands = "measure host reproduce copy advise report compare history";
+    let commands =
+        "measure host reproduce copy advise versus report compare history completions man";
     for command in commands.split(' ').map(Some).chain([None]) {
         let help = stdout_of(bench.vectored().args(command).arg("--help"));
         assert!(
