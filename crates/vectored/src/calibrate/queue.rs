@@ -13,7 +13,7 @@ use super::channel::Channel;
 use crate::SegmentQueue;
 use crate::cost::crossing::{Length, crossover};
 use crate::cost::queue_thresholds::QueueThresholds;
-use crate::cost::queueing::MAX_COPY_BELOW_BYTES;
+use crate::cost::queueing::{MAX_COPY_BELOW_BYTES, MAX_JOIN_BELOW_BYTES};
 use crate::queue::policy::QueuePolicy;
 use crate::sys::limits::MAX_CALL_BYTES;
 
@@ -35,8 +35,9 @@ const VALUES: usize = 16;
 /// The copied bytes before each value.
 const HEAD: [u8; 24] = [0x5a; 24];
 
-/// The bytes of two messages that are joined, or written by two calls. A stream takes all of them.
-const JOINED_BYTES: [usize; 4] = [6000, 12_000, 24_000, 48_000];
+/// The bytes of two messages that are joined, or written by two calls. A stream takes all of them. The last is the highest
+/// threshold of any policy: where joining takes less time at all of them, the threshold is that one.
+const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
 /// The least number of pairs of writes at each size, for any budget. The first is not counted, since the queues allocate
 /// memory in it.

@@ -11,9 +11,12 @@ const KEPT_IN_A_CALL: f64 = 4.0;
 /// The largest threshold that a model may give: the largest that was measured on any target, with 16 such segments in a call.
 pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
 
+/// The most bytes of joined messages that a model may give: the largest threshold that was measured on any target.
+pub(crate) const MAX_JOIN_BELOW_BYTES: usize = 65_536;
+
 /// The bounds of the formulas: half of the smallest threshold that was measured on any target, and the largest one.
 const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
-const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, 65536.0];
+const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, MAX_JOIN_BELOW_BYTES as f64];
 
 impl CostModel {
     /// The longest segment that a queue copies.
