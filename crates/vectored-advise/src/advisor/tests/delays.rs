@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use crate::advisor::findings::tallies::Tallies;
+use crate::advisor::tests::logs::read_with;
 use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
@@ -39,12 +40,7 @@ fn tallies(text: &str, deflates: bool) -> Tallies {
         deflates,
         ..Options::default()
     };
-    let mut analysis = Analysis::new(options);
-    let mut reader = Reader::new(text.as_bytes());
-    while let Some(event) = reader.next().unwrap() {
-        analysis.follow(&event);
-    }
-    analysis.finish()
+    read_with(text, options).0
 }
 
 /// Calls that are counted, calls that remain, and calls that are listed.
@@ -131,12 +127,7 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
             max_delay_ns: u64::MAX,
             ..Options::default()
         };
-        let mut analysis = Analysis::new(options);
-        let mut reader = Reader::new(text.as_bytes());
-        while let Some(event) = reader.next().unwrap() {
-            analysis.follow(&event);
-        }
-        sums(&analysis.finish())
+        sums(&read_with(&text, options).0)
     };
     // 600,000 bytes are ten buffers of 64 KiB, of 100 segments a call or of one.
     let log = log(2000, 0, 0);

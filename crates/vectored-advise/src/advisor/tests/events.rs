@@ -3,8 +3,7 @@
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::event::{
-    Action, Ask, Descriptor, Direction, Event, Form, LinkKind, Named, OpenFlags, Place, SocketKind,
-    Transfer,
+    Action, Descriptor, Direction, Event, Form, LinkKind, OpenFlags, Place, SocketKind, Transfer,
 };
 
 /// A line of a log, with its own memory.
@@ -245,20 +244,6 @@ pub(super) fn seek_end(number: i32, position: u64) -> Line {
 /// `lseek(fd, 0, SEEK_CUR)`.
 pub(super) fn tell(number: i32, position: u64) -> Line {
     lseek(number, position, true, false)
-}
-
-/// `fstat` of a regular file of this size.
-pub(super) fn status(number: i32, bytes: u64) -> Line {
-    let ask = Ask {
-        file: Named::Descriptor(fd(number)),
-        folder: None,
-        sees_size: true,
-        size: Some(bytes),
-        failed: false,
-        is_regular: true,
-        inode: None,
-    };
-    line("fstat", Action::Ask(ask))
 }
 
 pub(super) fn map(number: i32) -> Line {

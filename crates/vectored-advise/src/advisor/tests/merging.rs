@@ -5,7 +5,7 @@ use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::advisor::findings::advise::About;
 use crate::advisor::tests::events::*;
-use crate::advisor::tests::texts::{log_of, tallies_of};
+use crate::advisor::tests::logs::{log_of, tallies_of};
 use crate::advisor::{Analysis, Options};
 use crate::advisor::{advise, merge};
 use crate::model::{Advisory, Finding, Skipped};
@@ -162,7 +162,7 @@ fn the_parts_of_a_log_are_one_finding() {
             &[(3, 1, 1, 1), (6, 1, 2, 2)],
         ),
     ] {
-        let tallies = tallies_of(&names.map(part).concat(), true);
+        let tallies = tallies_of(&names.map(part).concat());
         let advisory = advise(tallies, &prices(), About::default());
         let of = |finding: &Finding| {
             let tally = &finding.tally;

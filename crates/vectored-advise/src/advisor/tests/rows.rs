@@ -1,32 +1,9 @@
 //! How runs are joined to rows, and counted by file and call site.
 
 use crate::advisor::tests::events::*;
-use crate::model::{FindingKey, Tally};
+use crate::advisor::tests::logs::*;
+use crate::model::Tally;
 use vectored_strace::event::SocketKind;
-
-#[test]
-fn call_sites_and_programs_tell_findings_apart() {
-    let at = |site| {
-        [
-            write(3, 8).at_site(site),
-            write(3, 8).at_site(site),
-            call("poll"),
-        ]
-    };
-    let lines = [
-        vec![execve("/usr/bin/prog"), open(3)],
-        at("one").to_vec(),
-        at("two").to_vec(),
-    ];
-    let tallies = analysed(&lines.concat());
-    let sites: Vec<_> = tallies
-        .findings
-        .keys()
-        .map(|key| key.site.as_deref())
-        .collect();
-    assert_eq!(sites, [Some("one"), Some("two")]);
-    assert!(tallies.findings.keys().all(|key| key.program == "prog"));
-}
 
 #[test]
 fn processes_open_files_and_paths_are_counted() {
@@ -50,43 +27,6 @@ fn processes_open_files_and_paths_are_counted() {
         (tallies.processes, tallies.transfers, tallies.bytes),
         (2, 6, 48)
     );
-}
-
-#[test]
-fn rows_are_of_one_file_each_and_name_its_descriptor_and_its_process() {
-    // The order of the end of a process and the close of its files makes no difference.
-    for ends in [
-        vec![exit()],
-        vec![close(4), exit()],
-        vec![close(1), close(4)],
-    ] {
-        let text = "/tmp/out";
-        let stdout = write(1, 8).to(text);
-        let lines = [
-            vec![execve("/bin/two"), open_at(4, "A.txt")],
-            vec![stdout; 1000],
-            vec![write(4, 8); 1000],
-            ends,
-        ];
-        let tallies = analysed(&lines.concat());
-        let row = |(key, tally): (&FindingKey, &Tally)| {
-            let file = key.file.clone().unwrap_or_default();
-            (
-                file,
-                tally.descriptor,
-                tally.calls,
-                tally.processes,
-                tally.openings,
-            )
-        };
-        assert_eq!(
-            tallies.findings.iter().map(row).collect::<Vec<_>>(),
-            [
-                (text.to_owned(), 1, 1000, 1, 1),
-                ("A.txt".to_owned(), 4, 1000, 1, 1)
-            ]
-        );
-    }
 }
 
 #[test]
@@ -115,54 +55,6 @@ fn many_files_are_one_row_that_names_those_with_the_most_calls() {
         (Some("p13"), 50)
     );
     assert_eq!((tally.files.len(), tally.more_files), (16, 4));
-}
-
-#[test]
-fn call_sites_are_those_of_the_calls_that_are_counted() {
-    let at = |site, calls: usize| vec![write(3, 10).at_site(site); calls];
-    let turns = vec![[at("rec+1", 1), at("rec+2", 1)].concat(); 500].concat();
-    let lines = [vec![open(3)], at("header", 1000), at("body", 3000), turns];
-    let tallies = analysed(&lines.concat());
-    let of = |tally: &Tally| {
-        let total: u64 = tally.sites.iter().map(|site| site.calls).sum();
-        assert_eq!(total, tally.calls);
-        let sites = tally.sites.iter();
-        sites
-            .map(|site| format!("{} {}", site.site, site.calls))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let sites: Vec<String> = tallies.findings.values().map(of).collect();
-    assert_eq!(sites, ["body 3000", "header 1000", "rec+1 500, rec+2 500"]);
-}
-
-#[test]
-fn a_loop_that_is_cut_anywhere_is_one_row() {
-    // An int, a long and a text whose length passes a power of two.
-    let record = |number: usize| {
-        [
-            write(3, 4),
-            write(3, 8),
-            write(3, if number < 50 { 7 } else { 8 }),
-        ]
-    };
-    let calls: Vec<Line> = (0..400).flat_map(record).collect();
-    // Sometimes a wait follows, after each step of the record in turn.
-    let mut lines = vec![open(3)];
-    for (place, line) in calls.into_iter().enumerate() {
-        if place % 40 == 0 {
-            lines.push(call("futex"));
-        }
-        lines.push(line);
-    }
-    let tallies = analysed(&lines);
-    assert_eq!(
-        summary(&tallies),
-        ["adjacent-writes file 1200→30: write 3, write 4, write 4 [adjacent]"]
-    );
-    let tally = tallies.findings.values().next().unwrap();
-    assert_eq!(tally.starts.iter().sum::<u64>(), tally.runs - 1);
-    assert_eq!(tally.step_bytes, [(4, 4), (8, 8), (7, 8)]);
 }
 
 #[test]
@@ -250,4 +142,62 @@ fn calls_of_one_open_file_under_several_numbers_are_in_one_row_of_the_table() {
         .map(|one| (one.descriptor, one.calls, one.counted, one.listed))
         .collect();
     assert_eq!(found, [(1, 4, 0, 4)]);
+}
+
+/// A program updates records, and then reads them all, each after a seek to where the file stands already.
+#[test]
+fn a_seek_that_moves_nothing_ends_a_run() {
+    let update = |place: u64| format!("seek 3 {0}; read 3 16; seek 3 {0}; write 3 16", 16 * place);
+    let record = |place: u64| format!("seek 3 {}; 2 × read 3 4; read 3 8", 16 * place);
+    let updates = [9, 3, 7, 1].map(update).join("; ");
+    let records = [0, 1, 2].map(record).join("; ");
+    let log = log_in_short(&format!(
+        "open 3 a; {updates}; close 3; openat(AT_FDCWD, \"a\", O_RDONLY) = 3; {records}"
+    ));
+    let tallies = tallies_of(&log);
+    let found = tallies.findings.values().find(|one| one.calls == 9);
+    let found = found.map(|one| (one.merged_calls, one.ends.clone()));
+    assert_eq!(found, Some((3, vec![("lseek".to_owned(), 2)])), "{log}");
+}
+
+#[test]
+fn a_list_split_over_several_calls_is_a_finding() {
+    let lines = [
+        open(3),
+        writev(3, &[900; 1024]),
+        writev(3, &[900; 1024]),
+        writev(3, &[900; 10]),
+    ];
+    let expected = ["many-segments file 3→3: writev 20 [adjacent]"];
+    assert_eq!(summary(&analysed(&lines)), expected);
+}
+
+#[test]
+fn patterns_are_periods_or_sets() {
+    let long = ["write 3 100; 39 × write 3 8"].repeat(12).join("; ");
+    for (calls, expected) in [
+        ("5 × write 3 8", "write 4"),
+        (
+            "write 3 8; write 3 4096; write 3 8; write 3 4096; write 3 8",
+            "write 4, write 13",
+        ),
+        ("3 × write 3 8; write 3 1", "write 4"),
+        (
+            "2 × write 3 1; write 3 8; 2 × write 3 1; write 3 8",
+            "write 1, write 1, write 4",
+        ),
+        // A set of sizes: there is no period.
+        (
+            "write 3 8; 2 × write 3 1; 2 × write 3 8; write 3 1",
+            "write",
+        ),
+        (&long, "write"),
+        ("100 × write 3 8; write 3 9; write 3 700", "write 4"),
+    ] {
+        let found = found_in(&log_in_short(&format!("open 3 a; {calls}")), true);
+        assert!(
+            found[0].ends_with(&format!(": {expected} [adjacent]")),
+            "{calls}: {found:?}"
+        );
+    }
 }
