@@ -14,12 +14,13 @@ const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 /// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual ones.
 const PAGE_NS: f64 = 500.0;
 
-/// The size of a file from which reading and writing takes less time than `copy_file_range` on a file system that has no copy
-/// of its own. Measured on ext4 (Linux 6.18), whole processes: `copy_file_range` took 0.97 of the time at 1 MiB, 1.04 at 4 MiB and
-/// 1.15 at 64 MiB: it writes 64 KiB at a time. At 64 KiB, where no buffer is touched, the call took 0.38.
-const LARGE_FILE_BYTES: u64 = 4 << 20;
+/// The size of a file from which it is spliced to another file through a pipe of 1 MiB, on a file system that has no copy of its own.
+/// On ext4 (Zen 4, Linux 6.18.44) this took 0.88 of the time of `copy_file_range`, which goes through a pipe of 64 KiB, at 1 MiB with
+/// the making of the pipe, 0.82 at 4 MiB, 0.81 at 64 MiB; on tmpfs 1.03, 1.05, 1.05. `copy_file_range` took 0.79 to 0.92 of the time of
+/// reading and writing for 16 KiB to 16 MB (Skylake: 0.85; another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
+const SPLICED_BYTES: u64 = 1 << 20;
 
-/// The size of a copy that measures itself: twice what the first comparison copies.
+/// The size of a copy that measures itself: nearly twice what the first comparison copies.
 const MEASURED_BYTES: u64 = 16 << 20;
 
 /// The size of a pipe of Linux. A pipe of another system becomes as large when it is used.
@@ -53,18 +54,20 @@ pub(super) fn plan(
     output: &impl Output,
     wishes: &Wishes,
 ) -> Plan {
+    let expected_bytes = from.bytes.min(wishes.limit);
     let technique = match wishes.technique {
         Some(named) => named,
         // Ranges of one file may overlap.
         None if is_within || !cfg!(target_os = "linux") => Technique::ReadWrite,
         None if wishes.may_alias && fills_a_pipe(from, to) => Technique::Splice,
-        None => technique(from, to, output),
+        None => technique(from, to, expected_bytes, output),
     };
     let is_file = from.kind == FileKind::Regular;
+    let are_files = is_file && to.kind == FileKind::Regular;
     let most_bytes = match wishes.buffer_bytes {
         Some(bytes) => bytes.max(1),
         // If splicing is refused: not worth a call that asks for the size of the pipe.
-        None if technique == Technique::Splice => USUAL_PIPE_BYTES / 2,
+        None if technique == Technique::Splice && !are_files => USUAL_PIPE_BYTES / 2,
         None => buffer_bytes(from, to, output, wishes),
     };
     // A stream may be short, and to allocate 512 KiB costs more than to copy 64 KiB. One read gets at most 64 KiB of a usual pipe.
@@ -74,20 +77,18 @@ pub(super) fn plan(
         FileKind::Fifo | FileKind::Socket => most_bytes.min(USUAL_PIPE_BYTES),
         _ => most_bytes.min(SMALL_BYTES),
     };
-    let expected_bytes = from.bytes.min(wishes.limit);
     let is_measured = wishes.technique.is_none()
         && wishes.buffer_bytes.is_none()
         && wishes.model.is_none()
-        && technique == Technique::ReadWrite
-        && (from.kind, to.kind) == (FileKind::Regular, FileKind::Regular)
-        && !is_within
+        && technique == Technique::Splice
+        && are_files
         && expected_bytes >= MEASURED_BYTES;
     Plan {
         technique,
         trial_bytes: is_measured.then_some(TRIAL_BYTES),
         is_named: wishes.technique.is_some(),
         is_zero_the_end: !is_file,
-        is_short_the_last: is_file && (to.kind == FileKind::Regular || to.is_null),
+        is_short_the_last: are_files || is_file && to.is_null,
         file_bytes: if is_file { from.bytes } else { 0 },
         first_bytes,
         most_bytes,
@@ -124,7 +125,7 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
 /// Where bytes could be spliced and are not, that took longer (two processes on 2 CPUs, Linux 6.18, loopback): 1.5 times as long
 /// from a pipe to a file, 1.3 to 1.7 times to a socket. From pipe to pipe splicing took 0.8 to 1.0 of the time, and from a socket
 /// to a pipe 0.4 to 0.9.
-fn technique(from: &CopyEnd, to: &CopyEnd, output: &impl Output) -> Technique {
+fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
         // A size of 0 is an empty file, or one of /proc, that only reads tell apart.
@@ -132,8 +133,8 @@ fn technique(from: &CopyEnd, to: &CopyEnd, output: &impl Output) -> Technique {
         // Measured on ext4 (Linux 6.18): 0.9 of the time of `copy_file_range` at 16 B to 8 KiB, 0.95 at 16 KB.
         (Regular, Regular) if from.bytes <= LEAST_BYTES => Technique::ReadWrite,
         (Regular, Regular) => {
-            let is_slow = from.bytes >= LARGE_FILE_BYTES && output.is_without_copies();
-            if is_slow { Technique::ReadWrite } else { Technique::CopyFileRange }
+            let is_spliced = expected_bytes >= SPLICED_BYTES && output.is_without_copies();
+            if is_spliced { Technique::Splice } else { Technique::CopyFileRange }
         }
         // The device keeps no byte.
         (Regular, _) if to.is_null => Technique::Sendfile,

@@ -334,7 +334,7 @@ fn a_copy_that_measures_itself_goes_on_by_the_faster_calls() {
         };
         let copied = run(&mut kernel, plan).unwrap();
         assert!(kernel.output == kernel.input);
-        let by = [Technique::CopyFileRange, Technique::ReadWrite];
+        let by = [Technique::Splice, Technique::ReadWrite];
         let [within, through] = by.map(|technique| copied.bytes_by(technique));
         assert_eq!((copied.bytes, within + through), (200_000, 200_000));
         let percent = within * 100 / copied.bytes;
@@ -483,13 +483,16 @@ fn the_technique_follows_from_the_two_kinds() {
         is_null: true,
         ..terminal
     };
-    let [medium, large] = [100 << 10, 1 << 30].map(|bytes| end(Regular, bytes));
+    let [medium, large] = [1023 << 10, 16 << 20].map(|bytes| end(Regular, bytes));
     let chosen = |from: &CopyEnd, to: &CopyEnd, is_without_copies| {
         let output = Answers(None, is_without_copies);
         choice::plan(from, to, false, &output, &Options::new().wishes).technique
     };
     assert_eq!(chosen(&medium, &file, true), Technique::CopyFileRange);
-    assert_eq!(chosen(&large, &file, true), Technique::ReadWrite);
+    assert_eq!(chosen(&large, &file, true), Technique::Splice);
+    let beginning = Options::new().limit(1023 << 10).wishes;
+    let of_large = choice::plan(&large, &file, false, &Answers(None, true), &beginning);
+    assert_eq!(of_large.technique, Technique::CopyFileRange);
     let aliasing = |from: &CopyEnd, to: &CopyEnd| {
         let wishes = Options::new().may_alias(true).wishes;
         choice::plan(from, to, false, &Answers(None, true), &wishes).technique
@@ -499,7 +502,7 @@ fn the_technique_follows_from_the_two_kinds() {
         (file, pipe, Technique::ReadWrite),
         (of_proc, pipe, Technique::ReadWrite),
         (large, socket, Technique::ReadWrite),
-        (large, file, Technique::ReadWrite),
+        (large, file, Technique::Splice),
     ] {
         assert_eq!(aliasing(&from, &to), technique, "{from:?} to {to:?}");
     }

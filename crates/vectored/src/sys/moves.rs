@@ -2,11 +2,12 @@
 //! descriptors. One that fails has moved nothing: after a part it returns the count of that.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
-use rustix::pipe::SpliceFlags;
+use rustix::fs::{OFlags, SeekFrom};
+use rustix::pipe::{PipeFlags, SpliceFlags};
 
 use crate::descriptor::borrowed::BorrowedDescriptor;
 
@@ -36,6 +37,68 @@ pub(crate) fn splice(
 ) -> io::Result<usize> {
     let flags = SpliceFlags::empty();
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
+}
+
+/// A pipe of this crate's own, through which `splice(2)` copies from a regular file to another one. Nothing is in it between calls.
+#[derive(Default)]
+pub(crate) struct OwnPipe {
+    ends: Option<(OwnedFd, OwnedFd)>,
+}
+
+impl OwnPipe {
+    /// The most that a process without privileges may ask for (pipe(7)). One that is not granted moves 64 KiB at a time.
+    const BYTES: usize = 1 << 20;
+
+    /// Copies up to `most` bytes; fewer at the end of the input, or where a call fails after the first bytes.
+    pub(crate) fn splice(
+        &mut self,
+        from: BorrowedDescriptor<'_>,
+        to: BorrowedDescriptor<'_>,
+        most: usize,
+    ) -> io::Result<usize> {
+        let mut moved = 0;
+        while moved < most {
+            match self.splice_once(from, to, most - moved) {
+                Ok(0) => break,
+                Ok(bytes) => moved += bytes,
+                Err(error) if moved == 0 => return Err(error),
+                // The next call has the error.
+                Err(_) => break,
+            }
+        }
+        Ok(moved)
+    }
+
+    fn splice_once(
+        &mut self,
+        from: BorrowedDescriptor<'_>,
+        to: BorrowedDescriptor<'_>,
+        most: usize,
+    ) -> io::Result<usize> {
+        if self.ends.is_none() {
+            let ends = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+            let _size = rustix::pipe::fcntl_setpipe_size(&ends.1, OwnPipe::BYTES);
+            self.ends = Some(ends);
+        }
+        let (reader, writer) = self.ends.as_ref().expect("a pipe was made");
+        let taken = splice(from, writer.as_fd(), most.min(OwnPipe::BYTES))?;
+        let mut left = taken;
+        while left > 0 {
+            match splice(reader.as_fd(), to, left) {
+                Ok(bytes @ 1..) => left -= bytes,
+                // Given back, the bytes would never arrive if each second call was interrupted.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                ended => {
+                    // The bytes left are read again, by the next call or by another technique.
+                    self.ends = None;
+                    rustix::fs::seek(from, SeekFrom::Current(-(left as i64)))
+                        .expect("a regular file has a position");
+                    return if left < taken { Ok(taken - left) } else { ended };
+                }
+            }
+        }
+        Ok(taken)
+    }
 }
 
 /// Whether a move that would block was stopped by the output: the output does not wait and has no room, and the input has
@@ -122,10 +185,58 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Seek, Write};
     use std::os::fd::AsFd;
 
     use super::*;
+
+    #[test]
+    fn what_the_output_does_not_take_is_left_in_the_input() {
+        let file = || {
+            std::fs::File::from(
+                rustix::fs::memfd_create("file", rustix::fs::MemfdFlags::CLOEXEC).unwrap(),
+            )
+        };
+        let mut input = file();
+        let bytes: Vec<u8> = (0..3_u32 << 20).map(|i| (i % 251) as u8).collect();
+        input.write_all(&bytes).unwrap();
+        let is_at = |position| rustix::fs::tell(&input).unwrap() == position;
+        let mut pipe = OwnPipe::default();
+
+        rustix::fs::seek(&input, SeekFrom::Start(0)).unwrap();
+        // No file of this device takes a splice.
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let refused = pipe.splice(input.as_fd(), full.as_fd(), bytes.len());
+        assert!(refused.is_err() && is_at(0), "{refused:?}");
+
+        let (mut reader, short) = io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&short, true).unwrap();
+        let moved = pipe
+            .splice(input.as_fd(), short.as_fd(), bytes.len())
+            .unwrap();
+        assert!(
+            (1..bytes.len()).contains(&moved) && is_at(moved as u64),
+            "{moved}"
+        );
+        let mut received = vec![0; moved];
+        reader.read_exact(&mut received).unwrap();
+        assert_eq!(received, bytes[..moved]);
+
+        let mut output = file();
+        let rest = bytes.len() - moved;
+        assert_eq!(
+            pipe.splice(input.as_fd(), output.as_fd(), usize::MAX)
+                .unwrap(),
+            rest
+        );
+        let mut copied = Vec::new();
+        output.rewind().unwrap();
+        output.read_to_end(&mut copied).unwrap();
+        assert_eq!(copied, bytes[moved..]);
+    }
 
     #[test]
     fn an_output_is_full_if_it_has_no_room_does_not_wait_and_the_input_has_bytes() {
