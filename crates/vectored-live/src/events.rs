@@ -41,6 +41,7 @@ pub(crate) struct Events {
     /// Times of preemption that the next event of a thread is to tell, in ns.
     delays_ns: FxHashMap<u32, u64>,
     segments: Vec<u64>,
+    line: Vec<u8>,
     classes: Vec<Class>,
     /// Calls that were recorded.
     pub(crate) calls: u64,
@@ -62,6 +63,7 @@ impl Events {
             held,
             delays_ns: FxHashMap::default(),
             segments: Vec::new(),
+            line: Vec::new(),
             classes: (0..512).map(|number| class_of(name_of(number))).collect(),
             calls: 0,
             lost: 0,
@@ -197,7 +199,7 @@ impl Events {
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
         let ends = matches!(class, Class::Socket0 | Class::SocketResult).then(|| data.first().and_then(socket_name)).flatten();
         let call = Call { name, record, data, texts: &texts, segments: &self.segments };
-        if let Some(mut action) = call.action() {
+        if let Some(mut action) = call.action(&mut self.line) {
             if let Action::Connect { descriptor }
             | Action::Other { descriptor: Some(descriptor) }
             | Action::Socket { descriptor, .. } = &mut action

@@ -8,10 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use vectored_strace::escaped;
 use vectored_strace::event::{Action, Descriptor, Event, Named, OpenFlags};
+use vectored_strace::x86_64::open_flags;
 
-use crate::action::open_flags;
-use crate::record::escaped;
 use crate::socket_names::sockets_of;
 
 /// The threads of a process.

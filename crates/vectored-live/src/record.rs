@@ -1,5 +1,7 @@
 //! Records in the rings, as `bpf/live.bpf.c` lays them out.
 
+use vectored_strace::escaped;
+
 /// A part of a ring: a record, or what belongs to the record before it.
 pub(crate) type Slot = [u64; 8];
 
@@ -161,34 +163,6 @@ pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
     all
 }
 
-/// A path as strace prints it: `\n`, `\"`, `\303`.
-pub(crate) fn escaped(path: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(path.len());
-    let mut bytes = path.iter().peekable();
-    while let Some(&byte) = bytes.next() {
-        let letter = match byte {
-            b'"' | b'\\' => byte,
-            b'\n' => b'n',
-            b'\t' => b't',
-            b'\r' => b'r',
-            0x0b => b'v',
-            0x0c => b'f',
-            b' '..=b'~' => {
-                text.push(byte);
-                continue;
-            }
-            _ => {
-                let is_before_digit = bytes.peek().is_some_and(|next| next.is_ascii_digit());
-                let digits = if is_before_digit { format!("\\{byte:03o}") } else { format!("\\{byte:o}") };
-                text.extend_from_slice(digits.as_bytes());
-                continue;
-            }
-        };
-        text.extend_from_slice(&[b'\\', letter]);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,7 +192,6 @@ mod tests {
         bytes.extend_from_slice(b"a\n\"\xc3\x011\0");
         let texts = texts(&slots(&bytes));
         assert_eq!(texts, [long.into_bytes(), b"a\\n\\\"\\303\\0011".to_vec()]);
-        assert_eq!(escaped(b"\\ \x7f~"), b"\\\\ \\177~");
     }
 
     #[test]

@@ -116,6 +116,7 @@ pub use files::{Item, read_logs};
 pub use foreign::{Rewritten, numbers as x86_64};
 pub use line::stack::{frame, is_of_c_library};
 pub use reader::{ReadOptions, Reader};
+pub use text::escapes::escaped;
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -31,16 +31,21 @@ pub(crate) struct ReadCall<'a> {
 
 /// Reads a call. If its arguments cannot be read, the action is [`Action::Unread`].
 pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'a> {
+    let Syscall::Transfer(shape, direction) = body.call else {
+        return without_bytes(body);
+    };
+    match transfer(shape, direction, body, segments) {
+        Ok(transfer) => ReadCall {
+            missing: lack_of_list(&transfer, body.text),
+            action: Action::Transfer(transfer),
+        },
+        Err(reason) => unread(body, reason),
+    }
+}
+
+/// Reads a call that moves no bytes.
+pub(crate) fn without_bytes(body: Body<'_>) -> ReadCall<'_> {
     let action = match body.call {
-        Syscall::Transfer(shape, direction) => {
-            return match transfer(shape, direction, body, segments) {
-                Ok(transfer) => ReadCall {
-                    missing: lack_of_list(&transfer, body.text),
-                    action: Action::Transfer(transfer),
-                },
-                Err(reason) => unread(body, reason),
-            };
-        }
         Syscall::Other => Ok(None),
         _ if !body.shows_path() => return without_path(body),
         name => action(name, body),
@@ -309,8 +314,10 @@ fn watch(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
                 .unwrap_or(argument);
             path = path.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         }
-        modify |= descriptors::has(argument, b"IN_MODIFY", 2)
-            || descriptors::has(argument, b"FAN_MODIFY", 2);
+        // A descriptor is no number of flags.
+        let bits = if argument.starts_with(b"0x") { 2 } else { 0 };
+        modify |= descriptors::has(argument, b"IN_MODIFY", bits)
+            || descriptors::has(argument, b"FAN_MODIFY", bits);
         all |= descriptors::has(argument, b"FAN_MARK_MOUNT", 0x10)
             || descriptors::has(argument, b"FAN_MARK_FILESYSTEM", 0x100);
         if arguments.comma().is_err() {

@@ -337,7 +337,7 @@ fn kind_of_socket(arguments: &mut Arguments) -> Result<(SocketKind, bool), SkipR
 }
 
 /// Reads `O_WRONLY|O_APPEND`, also within `{flags=…}` and `0x401 /* O_WRONLY|O_APPEND */`.
-fn open_flags(text: &[u8]) -> OpenFlags {
+pub(crate) fn open_flags(text: &[u8]) -> OpenFlags {
     let mut flags = OpenFlags::default();
     let mut named = text == b"0";
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem;
 
+use crate::text::escapes::escaped;
+
 /// Of calls whose arguments are read: their names, a letter for each argument (`form`; `_` leaves it out), and the names of
 /// `perf trace`, from the kernel.
 const CALLS: &str = "\
@@ -26,6 +28,10 @@ open pF_ filename flags mode
 openat dpF_ dfd filename flags mode
 openat2 dpbx dfd filename how usize
 creat p_ pathname mode
+pipe b fildes
+pipe2 bF fildes flags
+mknod pb_ filename mode dev
+mknodat dpb_ dfd filename mode dev
 close|fchdir d fd
 close_range nnx fd max_fd flags
 dup d fildes
@@ -64,6 +70,8 @@ symlinkat pdp oldname newdfd newname
 execve pbb filename argv envp
 execveat dpbbx fd filename argv envp flags
 inotify_add_watch dpx fd pathname mask
+fanotify_mark dAxdp fanotify_fd flags mask dfd pathname
+waitid __b__ which upid infop options ru
 io_uring_setup xQ entries params";
 
 struct Call {
@@ -97,6 +105,10 @@ enum Value<'a> {
     Number(u64),
     /// What `perf trace` writes, as `RDONLY|CLOEXEC` or `3</tmp/x>`.
     Text(&'a [u8]),
+    /// A path with the escapes of strace.
+    Path(&'a [u8]),
+    /// A structure as strace shows it.
+    Structure(&'a [u8]),
 }
 
 /// Of each form of flags and constants: its letter, the prefix of strace, and names without it. Before a name is the number
@@ -116,6 +128,7 @@ W SEEK_ *:0:SET *:1:CUR *:2:END
 C F_ *:0:DUPFD *:1:GETFD *:2:SETFD *:3:GETFL *:4:SETFL *:402:NOTIFY *:406:DUPFD_CLOEXEC
 D FD_ 1:CLOEXEC
 I  *:5401:TCGETS *:802c542a:TCGETS2 *:5413:TIOCGWINSZ *:5450:FIONCLEX *:5451:FIOCLEX
+A FAN_MARK_ 1:ADD 10:MOUNT 100:FILESYSTEM
 K CLONE_ 100:VM 400:FILES 4000:VFORK 10000:THREAD";
 
 /// A prefix, and of each name its mask, its bits and itself.
@@ -136,15 +149,28 @@ static BY_FORM: LazyLock<HashMap<char, Names>> = LazyLock::new(|| {
     forms.collect()
 });
 
-/// The arguments of a call that has these numbers.
-pub(super) fn of_numbers(name: &[u8], numbers: &[u64; 6]) -> Vec<u8> {
-    let values = numbers.map(Value::Number);
-    if let Some(call) = BY_NAME.get(name) {
-        return written(&call.forms.chars().zip(values).collect::<Vec<_>>());
-    }
+/// Writes the arguments of a call that has these numbers, and in its memory these paths and this structure, if they are known.
+pub(super) fn of_numbers(
+    output: &mut Vec<u8>,
+    name: &[u8],
+    numbers: &[u64; 6],
+    paths: &[Vec<u8>],
+    structure: &[u8],
+) {
     // A number that may be a descriptor.
-    let form = if numbers[0] <= i32::MAX as u64 { 'd' } else { 'x' };
-    written(&[(form, values[0])])
+    let unknown = if numbers[0] <= i32::MAX as u64 { "d" } else { "x" };
+    let forms = BY_NAME.get(name).map_or(unknown, |call| call.forms);
+    let mut paths = paths.iter();
+    let mut values = numbers.map(|number| ('_', Value::Number(number)));
+    for (value, form) in values.iter_mut().zip(forms.chars()) {
+        value.0 = form;
+        match form {
+            'p' => value.1 = paths.next().map_or(value.1, |path| Value::Path(path)),
+            'b' | 'Q' if !structure.is_empty() => value.1 = Value::Structure(structure),
+            _ => {}
+        }
+    }
+    write(output, &values);
 }
 
 /// The arguments of a call in the text of `perf trace`: `fd: 1, buf: 0x7f00, count: 100`.
@@ -183,8 +209,17 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
 
 /// The result of a call.
 pub(super) fn of_result(result: i64) -> Vec<u8> {
-    let error = match result {
-        0.. => return result.to_string().into_bytes(),
+    let text = match result {
+        0.. => result.to_string(),
+        // The call is made again, or never returned.
+        ..=-512 => "? ERESTARTSYS".to_owned(),
+        _ => format!("-1 {}", error_name(result)),
+    };
+    text.into_bytes()
+}
+
+pub(super) fn error_name(result: i64) -> &'static str {
+    match result {
         -4 => "EINTR",
         -11 => "EAGAIN",
         -14 => "EFAULT",
@@ -192,14 +227,18 @@ pub(super) fn of_result(result: i64) -> Vec<u8> {
         -32 => "EPIPE",
         -104 => "ECONNRESET",
         -115 => "EINPROGRESS",
-        // The call is made again, or never returned.
-        ..=-512 => return b"? ERESTARTSYS".to_vec(),
+        ..=-512 => "ERESTARTSYS",
         _ => "error",
-    };
-    format!("-1 {error}").into_bytes()
+    }
 }
 
 fn written(values: &[(char, Value)]) -> Vec<u8> {
+    let mut output = Vec::new();
+    write(&mut output, values);
+    output
+}
+
+fn write(output: &mut Vec<u8>, values: &[(char, Value)]) {
     let any = |is: fn(&(char, Value)) -> bool| values.iter().any(is);
     let of_descriptor = any(|value| match value {
         ('E', Value::Number(flags)) => flags & 0x1000 != 0,
@@ -209,27 +248,32 @@ fn written(values: &[(char, Value)]) -> Vec<u8> {
     let sets_flags = any(|value| matches!(value, ('C', Value::Number(4) | Value::Text(b"SETFL"))));
     let sets_cloexec =
         any(|value| matches!(value, ('C', Value::Number(2) | Value::Text(b"SETFD"))));
-    let mut output = Vec::new();
-    for (form, value) in values.iter().filter(|value| value.0 != '_') {
-        if !output.is_empty() {
+    for (index, (form, value)) in values.iter().filter(|value| value.0 != '_').enumerate() {
+        if index > 0 {
             output.extend_from_slice(b", ");
         }
-        let value = if *form == 'p' && of_descriptor { Value::Text(b"\"\"") } else { *value };
+        let value = match (form, value) {
+            ('p', Value::Number(_) | Value::Text(_)) if of_descriptor => Value::Path(b""),
+            (_, value) => *value,
+        };
         let form = match form {
             'V' if sets_flags => 'F',
             'V' if sets_cloexec => 'D',
             'E' | 'V' => 'x',
             form => *form,
         };
-        push(&mut output, form, value);
+        push(output, form, value);
     }
-    output
 }
 
 /// Writes an argument: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` one that may be negative, `x` one in
 /// hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form of `NAMES`.
 fn push(output: &mut Vec<u8>, form: char, value: Value) {
     let text = match (form, value) {
+        (_, Value::Path(path)) => {
+            return output.extend_from_slice(&[b"\"", path, b"\""].concat());
+        }
+        (_, Value::Structure(shown)) => return output.extend_from_slice(shown),
         ('b', _) => "0x1".to_owned(),
         // What is not known may be.
         ('Q', _) => "{flags=IORING_SETUP_SQPOLL}".to_owned(),
@@ -242,7 +286,7 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
         ('d', Value::Number(number)) => (number as i32).to_string(),
         ('l', Value::Number(number)) => (number as i64).to_string(),
         ('n', Value::Number(number)) => number.to_string(),
-        (_, Value::Number(number)) => flags(form, number),
+        (_, Value::Number(number)) => return flags(output, form, number),
         (_, Value::Text(text)) => {
             let prefix = BY_FORM.get(&form).map_or("", |names| names.0);
             if form == 'K' {
@@ -262,24 +306,30 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
     output.extend_from_slice(text.as_bytes());
 }
 
-/// A number as names of strace.
-fn flags(form: char, number: u64) -> String {
+/// Writes a number as names of strace.
+pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
+    if form == 'K' {
+        output.extend_from_slice(b"child_stack=NULL, flags=");
+    }
+    let begin = output.len();
+    let mut rest = number;
     let known = BY_FORM.get(&form);
     let (prefix, all) = known.map_or(("", &[][..]), |names| (names.0, &names.1));
-    let begin = if form == 'K' { "child_stack=NULL, flags=" } else { "" };
-    let is_set = |name: &&(u64, u64, &str)| number & name.0 == name.1;
-    let set: Vec<_> = all.iter().filter(is_set).collect();
-    let rest = set.iter().fold(number, |rest, name| rest & !name.0);
-    let mut words: Vec<String> = set
-        .iter()
-        .map(|name| format!("{prefix}{}", name.2))
-        .collect();
-    match rest {
-        0 if !words.is_empty() => {}
-        0 => words.push("0".to_owned()),
-        rest => words.push(format!("{rest:#x}")),
+    for (mask, bits, name) in all {
+        if number & mask == *bits {
+            rest &= !mask;
+            output.extend_from_slice(if output.len() > begin { b"|" } else { b"" });
+            output.extend_from_slice(prefix.as_bytes());
+            output.extend_from_slice(name.as_bytes());
+        }
     }
-    begin.to_owned() + &words.join("|")
+    let text = match rest {
+        0 if output.len() > begin => return,
+        0 => "0".to_owned(),
+        rest => format!("{rest:#x}"),
+    };
+    output.extend_from_slice(if output.len() > begin { b"|" } else { b"" });
+    output.extend_from_slice(text.as_bytes());
 }
 
 /// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then it may be the name of a file that was
@@ -296,15 +346,7 @@ pub(super) fn push_string(output: &mut Vec<u8>, text: &[u8]) {
     let Some(inner) = inner else {
         return output.extend_from_slice(b"0x1");
     };
-    output.push(b'"');
-    for &byte in inner {
-        match byte {
-            b'"' | b'\\' => output.extend_from_slice(&[b'\\', byte]),
-            b' '..=b'~' => output.push(byte),
-            _ => output.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
-        }
-    }
-    output.push(b'"');
+    output.extend_from_slice(&[b"\"", &escaped(inner)[..], b"\""].concat());
 }
 
 /// A whole text as a number.
@@ -324,7 +366,9 @@ mod tests {
     #[track_caller]
     fn check(name: &str, numbers: [u64; 6], named: &str, expected: &str, expected_named: &str) {
         let text = |arguments: Vec<u8>| String::from_utf8(arguments).unwrap();
-        assert_eq!(text(of_numbers(name.as_bytes(), &numbers)), expected);
+        let mut of_numbers_alone = Vec::new();
+        of_numbers(&mut of_numbers_alone, name.as_bytes(), &numbers, &[], b"");
+        assert_eq!(text(of_numbers_alone), expected);
         assert_eq!(
             text(of_names(name.as_bytes(), named.as_bytes())),
             expected_named

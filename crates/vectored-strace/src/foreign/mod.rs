@@ -224,7 +224,11 @@ fn raw<'a>(
     result: Option<i64>,
 ) -> Option<Record<'a>> {
     let name = numbers::name_of(number).as_bytes();
-    let arguments = arguments.map(|values| arguments::of_numbers(name, &values));
+    let arguments = arguments.map(|values| {
+        let mut shown = Vec::new();
+        arguments::of_numbers(&mut shown, name, &values, &[], b"");
+        shown
+    });
     let result = match (name, result) {
         // It returns with the registers of what the signal interrupted.
         (b"rt_sigreturn", Some(_)) => return None,

@@ -1,6 +1,14 @@
-//! The numbers of the calls of x86-64.
+//! The calls of x86-64 by their numbers, and with numbers as arguments.
 
 use std::sync::LazyLock;
+
+use crate::call::body::Body;
+use crate::call::call_result::Tail;
+use crate::call::calls::without_bytes;
+use crate::call::descriptors;
+use crate::call::names::CallName;
+use crate::event::{Action, OpenFlags};
+use crate::foreign::arguments::{self, of_numbers, of_result};
 
 /// Numbers of calls that are told apart.
 pub const CALLS: usize = 512;
@@ -25,6 +33,43 @@ pub fn name_of(number: u16) -> &'static str {
         names
     });
     NAMES.get(usize::from(number)).unwrap_or(&"unknown")
+}
+
+/// Writes a call as a line of strace, from its numbers. `paths` and `structure` are what it has in memory, as strace shows that.
+pub fn write_line(
+    line: &mut Vec<u8>,
+    name: &str,
+    numbers: &[u64; 6],
+    paths: &[Vec<u8>],
+    structure: &str,
+    result: i64,
+) {
+    line.clear();
+    line.extend_from_slice(name.as_bytes());
+    line.push(b'(');
+    of_numbers(line, name.as_bytes(), numbers, paths, structure.as_bytes());
+    line.extend_from_slice(b") = ");
+    line.extend_from_slice(&of_result(result));
+}
+
+/// The action of a call that moves no bytes, by its line.
+pub fn action_of(line: &[u8]) -> Action<'_> {
+    let parts = CallName::read(line).zip(Tail::read(line));
+    parts.map_or(Action::Other { descriptor: None }, |(name, tail)| {
+        without_bytes(Body::new(line, name, tail)).action
+    })
+}
+
+/// The flags of `open` that a number has.
+pub fn open_flags(bits: u64) -> OpenFlags {
+    let mut text = Vec::new();
+    arguments::flags(&mut text, 'F', bits);
+    descriptors::open_flags(&text)
+}
+
+/// The error that a negative result means: its name, if that matters.
+pub fn error_name(result: i64) -> &'static str {
+    arguments::error_name(result)
 }
 
 const FIRST: &str = "\
