@@ -19,6 +19,7 @@ use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vectored_machine::platform::processes::wait_for;
 use vectored_report::visible;
+use vectored_strace::x86_64::NOT_TRACED;
 
 use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
@@ -29,56 +30,6 @@ const HEAD_BYTES: u64 = 256;
 
 /// The name of the program.
 const STRACE: &str = "strace";
-
-/// Calls that are not traced, because they cannot matter: they move no bytes of files, pipes or sockets,
-/// change no descriptor, cannot observe when bytes arrive, and no program waits by repeating them. All other calls are traced, known or not,
-/// so that none between two writes is missed. `brk` cannot matter either, but is
-/// traced: it marks a log that contains waits.
-const NOT_TRACED: [&str; 39] = [
-    // Memory.
-    "munmap",
-    "mprotect",
-    "madvise",
-    "mremap",
-    "mlock",
-    "munlock",
-    "mincore",
-    "membarrier",
-    // Clocks.
-    "clock_gettime",
-    "clock_getres",
-    "gettimeofday",
-    "time",
-    "times",
-    "getrusage",
-    // Identities and the system.
-    "getpid",
-    "getppid",
-    "gettid",
-    "getuid",
-    "geteuid",
-    "getgid",
-    "getegid",
-    "getresuid",
-    "getresgid",
-    "getgroups",
-    "getpgrp",
-    "getpgid",
-    "getsid",
-    "getcpu",
-    "sched_getaffinity",
-    "sysinfo",
-    "uname",
-    "getrandom",
-    "prlimit64",
-    "getrlimit",
-    "getcwd",
-    // Signal masks and handlers.
-    "rt_sigprocmask",
-    "rt_sigaction",
-    "sigaltstack",
-    "rseq",
-];
 
 /// Interval at which a wait for the log checks whether a signal has arrived.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -99,7 +50,10 @@ const OPTIONS: [&str; 8] = [
 /// strace and its options, except `-o`.
 fn tracer() -> Vec<String> {
     // With `?`, strace ignores names that the architecture does not have.
-    let without: Vec<String> = NOT_TRACED.iter().map(|call| format!("?{call}")).collect();
+    let without: Vec<String> = NOT_TRACED
+        .split_whitespace()
+        .map(|call| format!("?{call}"))
+        .collect();
     let mut words: Vec<String> = [STRACE]
         .into_iter()
         .chain(OPTIONS)

@@ -1,5 +1,7 @@
 //! The calls of x86-64: what the programs in the kernel record of each.
 
+use vectored_strace::x86_64::NOT_TRACED;
+
 /// What a call needs beyond its first four arguments; the numbers are in `bpf/live.bpf.c` as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -34,13 +36,6 @@ pub(crate) enum Class {
     SocketResult,
 }
 
-/// Calls that can neither move bytes nor be a barrier: those that `vectored advise` leaves out of strace's logs; and those
-/// that are recorded otherwise: forks, and ends of threads, which do not return.
-const DROPPED: &str = "munmap mprotect madvise mremap mlock munlock mincore membarrier clock_gettime clock_getres gettimeofday \
-    time times getrusage getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp getpgid \
-    getsid getcpu sched_getaffinity sysinfo uname getrandom prlimit64 getrlimit getcwd rt_sigprocmask rt_sigaction sigaltstack \
-    rseq exit exit_group";
-
 /// Calls that change descriptors, names or processes: the rings keep room for them. So do those whose names are unknown.
 const CHANGES: &str = "open openat openat2 creat close close_range pipe pipe2 socket socketpair accept accept4 connect dup dup2 dup3 fcntl \
     ioctl chdir fchdir mmap setsockopt link linkat symlink symlinkat rename renameat renameat2 mknod mknodat inotify_add_watch \
@@ -54,7 +49,9 @@ pub(crate) fn class_in_kernel(name: &str) -> u8 {
 
 pub(crate) fn class_of(name: &str) -> Class {
     match name {
-        _ if DROPPED.split_whitespace().any(|dropped| dropped == name) => Class::Drop,
+        // Ends of threads do not return, and are recorded otherwise.
+        "exit" | "exit_group" => Class::Drop,
+        _ if NOT_TRACED.split_whitespace().any(|dropped| dropped == name) => Class::Drop,
         "read" => Class::Read,
         "write" => Class::Write,
         "open" | "creat" | "access" | "readlink" | "getxattr" | "lgetxattr" | "chdir" | "mkdir" | "truncate" | "mknod" => Class::Path0,
