@@ -2,7 +2,7 @@
 
 use libc::{S_IFIFO, S_IFMT, S_IFREG};
 use vectored_strace::event::{Action, Descriptor, Direction, Form, Transfer};
-use vectored_strace::x86_64::{action_of, error_name, write_line, open_flags};
+use vectored_strace::x86_64::{action_of, error_name, open_flags, write_line};
 
 use crate::record::{Record, Slot};
 

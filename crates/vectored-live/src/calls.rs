@@ -2,38 +2,49 @@
 
 use vectored_strace::x86_64::NOT_TRACED;
 
-/// What a call needs beyond its first four arguments; the numbers are in `bpf/live.bpf.c` as well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Class {
-    Drop,
-    Plain,
-    Read,
-    Write,
-    Path0,
-    Path1,
-    Path4,
-    Paths01,
-    Paths02,
-    Paths13,
-    List,
-    ListWithFlags,
-    Message,
-    Messages,
-    SendTo,
-    Ints0,
-    Ints3,
-    Splice,
-    Map,
-    Socket0,
-    Info2,
-    OpenHow,
-    Ring,
-    Stat,
-    StatOfPath,
-    StatAt,
-    Statx,
-    SocketResult,
+macro_rules! classes {
+    ($($class:ident $calls:literal)+) => {
+        /// What a call needs beyond its first four arguments; the numbers are in `bpf/live.bpf.c` as well.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Class {
+            $($class),+
+        }
+
+        const CLASSES: &[(Class, &str)] = &[$((Class::$class, $calls)),+];
+    };
+}
+
+classes! {
+    // Ends of threads do not return, and are recorded otherwise.
+    Drop "exit exit_group"
+    Plain ""
+    Read "read"
+    Write "write"
+    Path0 "open creat access readlink getxattr lgetxattr chdir mkdir truncate mknod"
+    Path1 "openat mknodat faccessat faccessat2 readlinkat mkdirat inotify_add_watch"
+    Path4 "fanotify_mark"
+    Paths01 "link symlink rename"
+    Paths02 "symlinkat"
+    Paths13 "linkat renameat renameat2"
+    List "readv writev preadv pwritev vmsplice"
+    ListWithFlags "preadv2 pwritev2"
+    Message "sendmsg recvmsg"
+    Messages "sendmmsg recvmmsg"
+    SendTo "sendto recvfrom"
+    Ints0 "pipe pipe2"
+    Ints3 "socketpair setsockopt"
+    Splice "splice copy_file_range"
+    Map "mmap"
+    Socket0 "connect"
+    Info2 "waitid"
+    OpenHow "openat2"
+    Ring "io_uring_setup"
+    Stat "fstat"
+    StatOfPath "stat lstat"
+    StatAt "newfstatat"
+    Statx "statx"
+    SocketResult "accept accept4"
 }
 
 /// Calls that change descriptors, names or processes: the rings keep room for them. So do those whose names are unknown.
@@ -48,36 +59,8 @@ pub(crate) fn class_in_kernel(name: &str) -> u8 {
 }
 
 pub(crate) fn class_of(name: &str) -> Class {
-    match name {
-        // Ends of threads do not return, and are recorded otherwise.
-        "exit" | "exit_group" => Class::Drop,
-        _ if NOT_TRACED.split_whitespace().any(|dropped| dropped == name) => Class::Drop,
-        "read" => Class::Read,
-        "write" => Class::Write,
-        "open" | "creat" | "access" | "readlink" | "getxattr" | "lgetxattr" | "chdir" | "mkdir" | "truncate" | "mknod" => Class::Path0,
-        "openat" | "mknodat" | "faccessat" | "faccessat2" | "readlinkat" | "mkdirat" | "inotify_add_watch" => Class::Path1,
-        "fanotify_mark" => Class::Path4,
-        "openat2" => Class::OpenHow,
-        "link" | "symlink" | "rename" => Class::Paths01,
-        "symlinkat" => Class::Paths02,
-        "linkat" | "renameat" | "renameat2" => Class::Paths13,
-        "readv" | "writev" | "preadv" | "pwritev" | "vmsplice" => Class::List,
-        "preadv2" | "pwritev2" => Class::ListWithFlags,
-        "sendmsg" | "recvmsg" => Class::Message,
-        "sendmmsg" | "recvmmsg" => Class::Messages,
-        "sendto" | "recvfrom" => Class::SendTo,
-        "pipe" | "pipe2" => Class::Ints0,
-        "socketpair" | "setsockopt" => Class::Ints3,
-        "splice" | "copy_file_range" => Class::Splice,
-        "mmap" => Class::Map,
-        "connect" => Class::Socket0,
-        "accept" | "accept4" => Class::SocketResult,
-        "waitid" => Class::Info2,
-        "io_uring_setup" => Class::Ring,
-        "fstat" => Class::Stat,
-        "stat" | "lstat" => Class::StatOfPath,
-        "newfstatat" => Class::StatAt,
-        "statx" => Class::Statx,
-        _ => Class::Plain,
-    }
+    let has = |calls: &str| calls.split_whitespace().any(|call| call == name);
+    let known = CLASSES.iter().find(|(_, calls)| has(calls));
+    let other = if has(NOT_TRACED) { Class::Drop } else { Class::Plain };
+    known.map_or(other, |known| known.0)
 }

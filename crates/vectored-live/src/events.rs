@@ -75,7 +75,7 @@ impl Events {
     /// Tells what a process is that runs already.
     pub(crate) fn tell(&mut self, process: u32, now_ns: u64, follow: Follow<'_>) -> std::io::Result<()> {
         self.since.insert(process, now_ns);
-        self.sites.begin(process);
+        self.sites.read(process);
         open_before::tell(process, self.held != Some(process), follow)
     }
 

@@ -117,3 +117,27 @@ fn open_of(process: u32) -> io::Result<Vec<Open>> {
     }
     Ok(all)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_program_has_the_name_by_which_it_was_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["check-rdb", "server"].map(|name| folder.path().canonicalize().unwrap().join(name));
+        fs::copy("/bin/sleep", &file).unwrap();
+        symlink("check-rdb", &link).unwrap();
+        for (first, expected) in [("server *:6379", &link), ("check-rdb", &file), ("elsewhere", &file)] {
+            let mut child = Command::new(&file).arg0(first).arg("60").spawn().unwrap();
+            let found = program_of(child.id());
+            child.kill().unwrap();
+            child.wait().unwrap();
+            assert_eq!(found.unwrap(), *expected, "{first}");
+        }
+    }
+}

@@ -19,6 +19,12 @@ pub(crate) enum Kind {
     Held,
 }
 
+/// By their numbers.
+const KINDS: [Kind; 8] = {
+    use Kind::*;
+    [Call, Fork, Execute, Exit, Signal, Run, Gap, Held]
+};
+
 /// The fields of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -47,17 +53,7 @@ impl Record {
     /// Reads the first slot of a record; `None` if it is none.
     pub(crate) fn read(slot: &Slot) -> Option<Record> {
         let what = (slot[2] >> 48) as u16;
-        let kind = match what >> 12 {
-            0 => Kind::Call,
-            1 => Kind::Fork,
-            2 => Kind::Execute,
-            3 => Kind::Exit,
-            4 => Kind::Signal,
-            5 => Kind::Run,
-            6 => Kind::Gap,
-            7 => Kind::Held,
-            _ => return None,
-        };
+        let kind = *KINDS.get(usize::from(what >> 12))?;
         let is_run = kind == Kind::Run;
         Some(Record {
             end_ns: slot[0],

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::iter::successors;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -406,27 +407,17 @@ fn cpu_ns(process: u32, thread: u32) -> u64 {
 
 /// The refusal that an error of the loader means.
 fn of_loader(error: &(dyn Error + 'static)) -> Refusal {
-    let mut source = Some(error);
-    while let Some(error) = source {
-        let number = error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
-        if matches!(number, Some(libc::EPERM | libc::EACCES)) {
-            let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
-            return if lockdown.contains("[confidentiality]") { Refusal::Locked } else { Refusal::NoRight };
-        }
-        source = error.source();
+    let chain = || successors(Some(error), |&error| error.source());
+    let number = |error: &(dyn Error + 'static)| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    if chain().any(|error| matches!(number(error), Some(libc::EPERM | libc::EACCES))) {
+        let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
+        return if lockdown.contains("[confidentiality]") { Refusal::Locked } else { Refusal::NoRight };
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let words: Vec<String> = chain().map(ToString::to_string).collect();
     Refusal::Other(format!(
         "cannot attach programs to the kernel {}, Linux 5.8 or later is needed: {}",
         release.trim(),
-        chain(error)
+        words.join(": ")
     ))
-}
-
-/// An error with its sources.
-fn chain(error: &dyn Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {}", chain(source)),
-        None => error.to_string(),
-    }
 }

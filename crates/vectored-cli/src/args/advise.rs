@@ -99,11 +99,17 @@ pub struct AdviseArgs {
     ///
     /// `live`: from programs in the kernel, which need Linux 5.8 on x86-64 and the capabilities CAP_BPF and CAP_PERFMON. A call takes 0.1
     /// to 0.2 us longer. `strace`: from strace, which needs no right. A call takes 20 to 100 us longer.
-    #[arg(long, value_name = "SOURCE", value_enum, requires = "command")]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        value_enum,
+        requires = "command",
+        conflicts_with = "trace"
+    )]
     pub source: Option<Source>,
 
     /// The same as --source live
-    #[arg(long, requires = "command", conflicts_with = "source")]
+    #[arg(long, requires = "command", conflicts_with_all = ["source", "trace"])]
     pub live: bool,
 
     /// Merge saved results of advise instead of reading a log

@@ -13,10 +13,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::record::Sample;
-use crate::sites::modules::{Modules, Program};
+use crate::sites::modules::{Modules, Program, mapped_now};
 use crate::sites::python::Python;
 use crate::sites::symbols::Symbols;
-use crate::sites::unwind::{Frame, frames};
+use crate::sites::unwind::frames;
 
 pub(crate) use crate::sites::python::{Interpreters, Pythons};
 
@@ -44,11 +44,6 @@ impl Sites {
             symbols: Symbols::new(),
             stacks: FxHashMap::default(),
         }
-    }
-
-    /// A process runs, or another program runs in it: the kernel may be told where its frames are.
-    pub(crate) fn begin(&mut self, process: u32) {
-        self.read(process);
     }
 
     /// A program begins, at an address, from a file with a path and a number.
@@ -93,11 +88,12 @@ impl Sites {
         }
     }
 
-    /// Reads what a process has mapped now, unless it has ended: then what is known stays.
-    fn read(&mut self, process: u32) -> bool {
-        let Some(new) = Program::read(process, &mut self.modules) else { return false };
+    /// Reads what a process has mapped now, unless it has ended: then what is known stays. The kernel may be told where its frames
+    /// are.
+    pub(crate) fn read(&mut self, process: u32) -> bool {
+        let Some(mapped) = mapped_now(process, &mut self.modules) else { return false };
         let program = self.programs.entry(process).or_default();
-        program.replace(new);
+        program.mapped = mapped;
         self.python.note(process, program);
         true
     }
@@ -112,11 +108,12 @@ impl Sites {
         if !sample.python.is_empty() {
             return self.python.site(process, sample).map(|site| Rc::from(site.into_bytes()));
         }
-        let mut found = self.frames(process, sample);
+        let find = |sites: &Sites| sites.programs.get(&process).map(|program| frames(program, sample));
+        let mut found = find(self);
         if found.as_ref().is_none_or(|found| !found.1) {
             // A library was mapped since.
             self.read(process);
-            found = self.frames(process, sample);
+            found = find(self);
         }
         let (frames, _) = found?;
         let stack: Stack = frames.iter().map(|frame| (Rc::as_ptr(&frame.module) as usize, frame.end)).collect();
@@ -132,12 +129,6 @@ impl Sites {
         }
         self.stacks.insert(stack, site.clone());
         site
-    }
-
-    /// The frames, and whether all addresses were in known modules.
-    fn frames(&self, process: u32, sample: &Sample) -> Option<(Vec<Frame>, bool)> {
-        let program = self.programs.get(&process)?;
-        Some(frames(program, sample))
     }
 
     /// A process has ended.

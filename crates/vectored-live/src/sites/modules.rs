@@ -128,13 +128,6 @@ impl Module {
         Some(address + (at - file.start))
     }
 
-    /// Bytes of its code.
-    pub(crate) fn code(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
-        let begins = |(file, from): &&(Range<u64>, u64)| (*from..*from + (file.end - file.start)).contains(&address);
-        let (file, from) = self.segments.iter().find(begins)?;
-        self.file.read_exact_at(bytes, file.start + (address - from)).ok()
-    }
-
     /// Whether a jump to another module is there.
     pub(crate) fn is_jump(&self, address: u64) -> bool {
         self.jumps.iter().any(|jumps| jumps.contains(&address))
@@ -195,7 +188,7 @@ impl Module {
         self.function(symbol).or_else(|| self.with_sections(|endian, _, sections| Some(sections.section_by_name(endian, section)?.1.sh_addr(endian))))
     }
 
-    /// Bytes of its data.
+    /// Bytes of its code and data.
     pub(crate) fn data(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
         let data = ReadCache::new(&self.file);
         let header = Header::parse(&data).ok()?;
@@ -233,7 +226,7 @@ impl Module {
 
 /// A range of memory with code of a module.
 #[derive(Clone)]
-struct Mapped {
+pub(crate) struct Mapped {
     memory: Range<u64>,
     /// Where it begins in the file.
     at: u64,
@@ -275,7 +268,7 @@ impl Modules {
 /// What a process has mapped.
 #[derive(Clone, Default)]
 pub(crate) struct Program {
-    mapped: Vec<Mapped>,
+    pub(crate) mapped: Vec<Mapped>,
     /// Whether paths of the process are paths here, by its program: what it maps is then known even if it has ended.
     is_here: bool,
     /// Libraries that it opened last.
@@ -286,23 +279,11 @@ pub(crate) struct Program {
 const OPENED_MAX: usize = 4;
 
 impl Program {
-    /// What is mapped now; `None` if the process has ended.
-    pub(crate) fn read(process: u32, modules: &mut Modules) -> Option<Program> {
-        let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok().filter(|maps| !maps.is_empty())?;
-        let mapped = maps.lines().filter_map(|line| mapped(process, line, modules)).collect();
-        Some(Program { mapped, ..Program::default() })
-    }
-
     /// A program that begins: `code` is where its first code is in memory, and `inode` the number of its file.
     pub(crate) fn start(path: &[u8], code: u64, inode: u64, modules: &mut Modules) -> Program {
         let module = str::from_utf8(path).ok().and_then(|path| modules.at_path(path, Some(inode)));
         let mapped = module.iter().filter_map(|module| module.mapped(code, None)).collect();
         Program { mapped, is_here: module.is_some(), opened: Vec::new() }
-    }
-
-    /// Takes what is mapped now.
-    pub(crate) fn replace(&mut self, now: Program) {
-        self.mapped = now.mapped;
     }
 
     pub(crate) fn open(&mut self, descriptor: i32, path: &[u8]) {
@@ -338,6 +319,12 @@ impl Program {
     pub(crate) fn modules(&self) -> impl Iterator<Item = (&Rc<Module>, u64)> {
         self.mapped.iter().filter_map(|mapped| Some((&mapped.module, mapped.memory.start.wrapping_sub(mapped.module.address(mapped.at)?))))
     }
+}
+
+/// What a process has mapped now; `None` if it has ended.
+pub(crate) fn mapped_now(process: u32, modules: &mut Modules) -> Option<Vec<Mapped>> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok().filter(|maps| !maps.is_empty())?;
+    Some(maps.lines().filter_map(|line| mapped(process, line, modules)).collect())
 }
 
 /// Reads a line of `/proc/PID/maps`.

@@ -90,7 +90,8 @@ impl Offsets {
     }
 
     /// Reads `_Py_DebugOffsets`, which 3.13 and later have at the beginning of `_PyRuntime`.
-    fn read(words: &[u64; 64]) -> Option<Offsets> {
+    fn read(bytes: &[u8; 8 * 64]) -> Option<Offsets> {
+        let words: Vec<u64> = (0..64).map(|at| word(bytes, 8 * at)).collect();
         let (interpreter, frame) = match words[1] >> 16 {
             0x030d => (13, 6),
             0x030e => (16, 8),
@@ -131,32 +132,23 @@ impl Offsets {
 /// The interpreter in a file. Addresses are the file's.
 #[derive(Clone, Copy)]
 struct Layout {
-    offsets: Offsets,
+    /// `None` if the version is unknown.
+    offsets: Option<Offsets>,
     runtime: u64,
     /// `PyCode_Type`.
     code_type: Option<u64>,
 }
 
-/// `_PyRuntime`, which no other file has.
-fn runtime_in(module: &Module) -> Option<u64> {
-    module.place(b"_PyRuntime", b".PyRuntime")
-}
-
 impl Layout {
+    /// `None` if it has no `_PyRuntime`, as only CPython has.
     fn of(module: &Module) -> Option<Layout> {
-        let runtime = runtime_in(module)?;
+        let runtime = module.place(b"_PyRuntime", b".PyRuntime")?;
         let mut bytes = [0; 8 * 64];
         let version = module.function(b"Py_Version").filter(|&at| module.data(at, &mut bytes[..8]).is_some());
-        let version = version.map(|_| word(&bytes, 0));
-        let offsets = match version.map(|version| version >> 16) {
-            Some(0x030b) => OF_3_11,
-            Some(0x030c) => OF_3_12,
-            _ => {
-                module.data(runtime, &mut bytes)?;
-                let mut words = [0; 64];
-                words.iter_mut().zip(bytes.chunks_exact(8)).for_each(|(word, bytes)| *word = u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
-                Offsets::read(&words)?
-            }
+        let offsets = match version.map(|_| word(&bytes, 0) >> 16) {
+            Some(0x030b) => Some(OF_3_11),
+            Some(0x030c) => Some(OF_3_12),
+            _ => module.data(runtime, &mut bytes).and_then(|()| Offsets::read(&bytes)),
         };
         Some(Layout { offsets, runtime, code_type: module.function(b"PyCode_Type") })
     }
@@ -187,7 +179,6 @@ pub(crate) struct Python {
     programs: Interpreters,
     /// By the place of the module in memory, where it stays.
     layouts: FxHashMap<usize, Option<Layout>>,
-    has_runtime: FxHashMap<usize, bool>,
     interpreters: FxHashMap<u32, Interpreter>,
     codes: FxHashMap<(u32, u64), Code>,
     pub(crate) has_news: bool,
@@ -195,7 +186,7 @@ pub(crate) struct Python {
 
 impl Python {
     pub(crate) fn new(map: Pythons, programs: Interpreters) -> Python {
-        Python { map, programs, layouts: FxHashMap::default(), has_runtime: FxHashMap::default(), interpreters: FxHashMap::default(), codes: FxHashMap::default(), has_news: false }
+        Python { map, programs, layouts: FxHashMap::default(), interpreters: FxHashMap::default(), codes: FxHashMap::default(), has_news: false }
     }
 
     /// Tells the kernel where the frames of a process are, if it runs CPython.
@@ -204,12 +195,11 @@ impl Python {
             return;
         }
         for (module, base) in program.modules().filter(|(module, _)| module.owner != Owner::Runtime) {
-            let layout = self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module));
-            let Some(Layout { offsets, runtime, code_type }) = *layout else { continue };
+            let Some(Layout { offsets: Some(offsets), runtime, code_type }) = self.layout(module) else { continue };
             let value = offsets.value(base.wrapping_add(runtime));
             let code_type = code_type.map(|code_type| base.wrapping_add(code_type));
             self.insert(process, Interpreter { offsets, code_type, value });
-            self.expect(&Rc::clone(module));
+            self.expect(module);
             self.has_news = true;
             return;
         }
@@ -217,8 +207,7 @@ impl Python {
 
     /// Tells the kernel where the frames of processes are that will run this program, from their first call on.
     pub(crate) fn expect(&mut self, module: &Rc<Module>) {
-        let layout = self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module));
-        if let (Some(Layout { offsets, runtime, .. }), Some((number, code))) = (*layout, module.number_and_code()) {
+        if let (Some(Layout { offsets: Some(offsets), runtime, .. }), Some((number, code))) = (self.layout(module), module.number_and_code()) {
             // Without room, they are known a moment after their begin.
             let _ = self.programs.insert(number, offsets.value(runtime.wrapping_sub(code)), 0);
         }
@@ -256,8 +245,11 @@ impl Python {
 
     /// Whether a file is CPython's interpreter, of any version.
     pub(crate) fn is_interpreter(&mut self, module: &Rc<Module>) -> bool {
-        let known = self.has_runtime.entry(Rc::as_ptr(module) as usize);
-        *known.or_insert_with(|| runtime_in(module).is_some())
+        self.layout(module).is_some()
+    }
+
+    fn layout(&mut self, module: &Rc<Module>) -> Option<Layout> {
+        *self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module))
     }
 
     /// The innermost function outside the standard library; if the whole stack is in it, the innermost.

@@ -87,7 +87,7 @@ impl Symbols {
     /// What the call at a frame leads to; `None` if that depends on a register.
     fn called(&self, program: &Program, frame: &Frame) -> Option<Leads> {
         let mut bytes = [0; 6];
-        frame.module.code(frame.end.checked_sub(6)?, &mut bytes)?;
+        frame.module.data(frame.end.checked_sub(6)?, &mut bytes)?;
         let near = i32::from_le_bytes(bytes[2..].try_into().ok()?);
         let target = frame.end.wrapping_add_signed(near.into());
         match bytes {
@@ -115,7 +115,7 @@ impl Symbols {
             return Some(if is_runtime { Leads::Runtime } else { Leads::Function(Rc::clone(module), address) });
         }
         let mut bytes = [0; 16];
-        module.code(address, &mut bytes)?;
+        module.data(address, &mut bytes)?;
         let at = bytes.windows(2).position(|two| two == [0xff, 0x25])?;
         let near = i32::from_le_bytes(bytes.get(at + 2..at + 6)?.try_into().ok()?);
         let end = address + at as u64 + 6;
@@ -127,9 +127,8 @@ impl Symbols {
             Slot::At(address) => return self.target(program, module, address),
             Slot::Named(name) => name,
         };
-        let mut functions = program.modules().filter_map(|(module, _)| Some((module, module.function(&name)?)));
-        // The first module that has the name is taken: the program, then its libraries.
-        let all: Vec<_> = functions.by_ref().collect();
+        let functions = program.modules().filter_map(|(module, _)| Some((module, module.function(&name)?)));
+        let all: Vec<_> = functions.collect();
         if all.iter().all(|(module, _)| module.owner == Owner::Runtime) {
             return (!all.is_empty()).then_some(Leads::Runtime);
         }
@@ -143,7 +142,7 @@ impl Symbols {
     fn jump(&self, program: &Program, module: &Rc<Module>, function: u64, jumps_max: usize) -> Option<String> {
         let range = module.table()?.function(function).filter(|range| range.start == function)?;
         let mut code = vec![0; usize::try_from(range.end - range.start).ok()?];
-        module.code(range.start, &mut code)?;
+        module.data(range.start, &mut code)?;
         let mut jumps = Vec::new();
         for (at, five) in code.windows(5).enumerate() {
             let near = |bytes: &[u8]| Some(i64::from(i32::from_le_bytes(bytes.try_into().ok()?)));
