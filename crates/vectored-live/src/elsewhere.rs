@@ -1,4 +1,4 @@
-//! What this crate is on other systems: it refuses. The documentation is that of Linux.
+//! What this crate is on other systems: it refuses. The page of Linux documents what is here.
 #![allow(missing_docs, clippy::missing_errors_doc)]
 
 use std::process::{Child, Command};
