@@ -1,20 +1,46 @@
-"""What hyper_http1.py, tokio_framed.py and uutils_cat.py share."""
+"""What h2.py, hyper_http1.py, tokio_framed.py and uutils_cat.py share."""
 
 import argparse
 import json
 import math
 import os
 import statistics
+import subprocess
 import tempfile
 
-from h2 import in_words, interval, run, write
+HERE = os.path.dirname(os.path.abspath(__file__))
+TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target", "evidence")))
+
+
+def run(*words, **options):
+    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def interval(logs):
+    """The ratio and its 95 % interval by Student's t, from logarithms of a round each."""
+    mean = statistics.mean(logs)
+    if len(logs) < 3:
+        return math.exp(mean), 0, math.inf
+    quantiles = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 11: 2.201, 15: 2.131, 19: 2.093}
+    quantile = next((q for freedom, q in sorted(quantiles.items(), reverse=True) if freedom <= len(logs) - 1))
+    half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def in_words(ratio):
+    return f"{ratio[0]:.2f}" if ratio[2] == math.inf else f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]"
 
 
 def options(documentation, cases, rounds, *flags):
     parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=lambda word: word.split(","), default=cases.split())
     parser.add_argument("--rounds", type=int, default=rounds)
-    parser.add_argument("--seconds", type=float, default=0.15, help="of a load")
+    parser.add_argument("--seconds", type=float, default=0.1, help="of a load")
     parser.add_argument("--json", metavar="FILE")
     for flag in flags:
         parser.add_argument(flag, action="store_true")
@@ -37,6 +63,14 @@ def replace(path, old, new):
     if text.count(old) != 1:
         raise SystemExit(f"{path} has changed: {old!r} is not there once")
     write(path, text.replace(old, new))
+
+
+def certificate(folder):
+    """The files of a certificate for localhost and of its key."""
+    files = [os.path.join(folder, name) for name in ("certificate", "key")]
+    request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+    run(*request.split(), "-addext", "subjectAltName=DNS:localhost", "-addext", "basicConstraints=CA:FALSE", "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
+    return files
 
 
 def in_turns(names, number, load):

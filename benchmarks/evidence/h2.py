@@ -4,6 +4,7 @@
     benchmarks/evidence/h2.py [--rounds N] [--cases tcp:1x1:16384/1024:ready,…] [--json FILE]      a few cases: minutes
     benchmarks/evidence/h2.py --sample N [--rounds N] [--json FILE]                                N of all cases, by chance
     benchmarks/evidence/h2.py --full [--rounds N] [--json FILE]                                    all cases: hours
+    benchmarks/evidence/h2.py --contention [--rounds N]                                            h2's own bench write-contention
     benchmarks/evidence/h2.py --build                                                              only builds
 
 A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts, of which each is a frame. `ready` hands all parts
@@ -27,6 +28,7 @@ import math
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import statistics
@@ -34,8 +36,8 @@ import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target", "evidence")))
+from common import HERE, TARGET, certificate, fetched, in_words, interval, replace, run, write
+
 PATCH = os.path.join(HERE, "h2-chained-frames.patch")
 VERSION = "0.4.20"
 # What each server replaces in h2's framed_write.rs; all but PLAIN have the patch.
@@ -177,25 +179,6 @@ async fn run(words: Vec<String>) {
 """
 
 
-def run(*words, **options):
-    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
-
-
-def write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def fetched():
-    """The folder of h2's source in cargo's registry."""
-    with tempfile.TemporaryDirectory() as folder:
-        os.mkdir(os.path.join(folder, "src"))
-        write(os.path.join(folder, "src", "lib.rs"), "")
-        write(os.path.join(folder, "Cargo.toml"), f'[package]\nname = "fetch"\nedition = "2021"\n[dependencies]\nh2 = "={VERSION}"\n')
-        packages = json.loads(run("cargo", "metadata", "--format-version", "1", cwd=folder))["packages"]
-    return next(os.path.dirname(one["manifest_path"]) for one in packages if one["name"] == "h2")
-
-
 def build(server, source):
     folder = os.path.join(TARGET, f"evidence-{server}")
     copy = os.path.join(folder, f"h2-{server}")  # cargo tells packages of one target folder apart by this name
@@ -209,13 +192,8 @@ def build(server, source):
     if server in PATCHED:
         run("patch", "-p1", "-i", PATCH, cwd=copy)
     path = os.path.join(copy, "src", "codec", "framed_write.rs")
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
     for old, new in (PLAIN | PATCHED)[server].items():
-        if text.count(old) != 1:
-            raise SystemExit(f"h2 has changed: {old!r} is not there once")
-        text = text.replace(old, new)
-    write(path, text)
+        replace(path, old, new)
     write(os.path.join(folder, "Cargo.toml"), MANIFEST.replace("SERVER", server))
     write(os.path.join(folder, "src", "main.rs"), SERVER)
     shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but h2
@@ -249,6 +227,8 @@ class Network:
 class Running:
     """A server and what it has used so far."""
 
+    FETCHES = ["nghttp"]
+
     def __init__(self, server, transport, network, files):
         self.over_veth = transport in ("veth", "shaped")
         self.network, self.tls = network, transport == "tls"
@@ -277,17 +257,19 @@ class Running:
 
     def check(self, case):
         """Compares one body, byte for byte."""
-        command = [*self.namespace(), "nghttp", self.url(case)]
+        command = [*self.namespace(), *self.FETCHES, self.url(case)]
         body = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
         if body != bytes(at % 251 for at in range(case["body"])):
             raise SystemExit(f"{case['name']}: another body arrived")
+
+    def client(self, case, requests):
+        return ["h2load", "-n", requests, "-c", case["connections"], "-m", case["streams"]]
 
     def load(self, case, requests, log):
         if os.path.exists(log):
             os.remove(log)
         before = self.used()
-        words = [*self.namespace(), "h2load", "-n", requests, "-c", case["connections"], "-m", case["streams"]]
-        text = run(*map(str, [*words, f"--log-file={log}", self.url(case)]))
+        text = run(*map(str, [*self.namespace(), *self.client(case, requests), f"--log-file={log}", self.url(case)]))
         cpu, calls, segments = (after - start for after, start in zip(self.used(), before))
         if f"{requests} succeeded" not in text or f"({requests * case['body']}) data" not in text:
             raise SystemExit(f"{case['name']}: not all bodies arrived:\n{text}")
@@ -321,21 +303,6 @@ def all_cases():
                             yield f"{transport}:{connections}x{streams}:{body}/{part}:{way}"
 
 
-def interval(logs):
-    """The ratio and its 95 % interval by Student's t, from logarithms of a round each."""
-    mean = statistics.mean(logs)
-    if len(logs) < 3:
-        return math.exp(mean), 0, math.inf
-    quantiles = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 11: 2.201, 15: 2.131, 19: 2.093}
-    quantile = next((q for freedom, q in sorted(quantiles.items(), reverse=True) if freedom <= len(logs) - 1))
-    half = quantile * statistics.stdev(logs) / math.sqrt(len(logs))
-    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
-
-
-def in_words(ratio):
-    return f"{ratio[0]:.2f}" if ratio[2] == math.inf else f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]"
-
-
 def against(result, which, figure):
     """A figure of a server against the mean of both runs of old."""
     return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in result["rounds"]])
@@ -358,6 +325,27 @@ def measured(case, servers, rounds, seconds, networks, files, log):
         one.process.kill()
         one.process.wait()
     return {"case": case["name"], "requests": requests, "rounds": found}
+
+
+def contention(servers, rounds):
+    """h2's own bench of client and server in one process: the throughput and the CPU time ÷ the mean of both runs of old."""
+    programs = {}
+    for server in servers:
+        words = ["cargo", "bench", "--quiet", "--no-run", "--bench", "main", "--message-format", "json", "--target-dir", TARGET]
+        lines = run(*words, cwd=os.path.join(TARGET, f"evidence-{server}", f"h2-{server}")).splitlines()
+        programs[server] = next(one["executable"] for one in map(json.loads, lines) if one.get("executable"))
+
+    def load(which):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        text = run(programs[which], env=os.environ | {"H2_BENCH": "write-contention"})
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return {"rate": float(re.search(r"Throughput: ([\d.]+)", text)[1]), "cpu_us": cpu * 1e6}
+
+    found = [{which: load(which) for which in (servers if number % 2 else servers[::-1])} for number in range(rounds + 1)][1:]
+    for which in servers:
+        ratios = [in_words(against({"rounds": found}, which, figure)) for figure in ("rate", "cpu_us")]
+        print(f"{which}: {statistics.median(one[which]['rate'] for one in found):.0f} MiB/s; throughput {ratios[0]}, CPU time {ratios[1]}")
 
 
 def row(result):
@@ -400,6 +388,7 @@ def summary(results):
 def main():
     words = iter(sys.argv[1:])
     names, rounds, seconds, saved, only_build, servers = SHORT, 8, 0.25, None, False, ["old", "new", "threshold", "again"]
+    contended = False
     for word in words:
         if word == "--full":
             names, rounds = list(all_cases()), 12
@@ -417,19 +406,21 @@ def main():
             servers = ["old", *next(words).split(","), "again"]
         elif word == "--build":
             only_build = True
+        elif word == "--contention":
+            contended = True
         else:
             raise SystemExit(__doc__)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in names]
-    source = fetched()
+    source = fetched("h2", VERSION)
     for server in servers:
         build(server, source)
-    if only_build:
+    if contended:
+        contention(servers, rounds)
+    if only_build or contended:
         return
     with tempfile.TemporaryDirectory() as folder:
-        files = [os.path.join(folder, name) for name in ("certificate", "key")]
-        request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-        run(*request.split(), "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
+        files = certificate(folder)
         networks = [Network(False), Network(True)]
         print(head(servers))
         results = []

@@ -18,7 +18,8 @@ import struct
 import sys
 import time
 
-from h2 import Network, Running, build, fetched
+from common import fetched
+from h2 import VERSION, Network, Running, build
 
 DATA, HEADERS, RESET, SETTINGS, PING, WINDOW = 0, 1, 3, 4, 6, 8
 
@@ -97,7 +98,7 @@ def memory(server):
 
 def main():
     rounds, names = int(sys.argv[1]) if sys.argv[1:] else 10, sys.argv[2:] or ["old", "new", "threshold", "again"]
-    source = fetched()
+    source = fetched("h2", VERSION)
     for name in names:
         build(name, source)
     network = Network(False)

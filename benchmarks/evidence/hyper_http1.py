@@ -2,11 +2,12 @@
 """From which size should hyper's HTTP/1 queue a body instead of copying it? The tables of docs/measured/hyper-evidence.md.
 
     benchmarks/evidence/hyper_http1.py [--rounds N] [--seconds S] [--cases tcp:1x1:4096/4096:ready,…] [--json FILE]
+    benchmarks/evidence/hyper_http1.py --first [--cases …]      when the first byte of a body arrives
     benchmarks/evidence/hyper_http1.py --build                                                      only builds
 
 A case is TRANSPORT:CONNECTIONSxPIPELINED:BODY/PART:WAY. A body of one part has a content-length, others are chunked. `ready` has each
-part at once, `yields` lets other tasks run before each part, and `cold` is `ready` with bytes that no cache has: each body lies behind
-the one before in 128 MiB. tcp and tls (rustls) run over loopback, veth between two network namespaces. Servers:
+part at once, `yields` lets other tasks run before each part, `works` computes for 10 µs before each, and `cold` is `ready` with bytes that no cache has: each body lies behind
+the one before in 128 MiB. tcp, tls (rustls) and threads (a runtime of two threads) run over loopback, veth between two network namespaces. Servers:
 
     old       hyper 1.12.0: a queue of up to 16 bodies, where the stream gathers
     auto4     with hyper-auto.patch, as #2910 asks: bodies below FLATTEN_BELOW, 4 KiB, are copied
@@ -22,17 +23,17 @@ import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 import h2
-from common import again, against, fetched, in_turns, middles, options, replace, table
-from h2 import HERE, TARGET, run, write
+from common import HERE, TARGET, again, against, certificate, fetched, in_turns, middles, options, replace, run, table, write
 
 SERVERS = ["old", "auto4", "auto16", "queue64", "flatten"]
-SHOWN = ["old", "auto4", "flatten"]  # in the columns with slashes
+SHOWN = ["old", "auto4", "queue64", "flatten"]  # in the columns with slashes
 SHORT = """
 tcp:1x1:65536/4096:yields tcp:1x1:128/128:ready tcp:10x1:1024/1024:ready tcp:10x1:4096/4096:ready tcp:10x1:8192/8192:ready
 tcp:10x1:16384/16384:ready tcp:10x1:32768/32768:ready tcp:10x1:65536/65536:ready tcp:1x1:65536/65536:ready tcp:10x1:1048576/1048576:ready
@@ -40,6 +41,9 @@ tcp:10x1:4096/4096:cold tcp:10x1:16384/16384:cold tcp:10x1:65536/65536:cold
 tcp:10x1:4096/64:ready tcp:10x1:16384/256:ready tcp:10x1:65536/1024:ready tcp:10x1:65536/4096:ready tcp:10x1:262144/16384:ready
 tcp:1x16:4096/4096:ready tls:10x1:4096/4096:ready tls:10x1:65536/65536:ready tls:10x1:65536/1024:ready
 veth:10x1:4096/4096:ready veth:10x1:65536/65536:ready veth:10x1:65536/1024:ready
+tcp:1x1:1600/100:yields tcp:10x1:1600/100:yields tcp:1x1:16384/1024:yields tcp:10x1:16384/1024:yields
+tcp:10x1:200/100:ready tcp:10x1:1600/100:ready tcp:10x1:2048/1024:ready tcp:10x1:4096/1024:ready tcp:10x1:8192/1024:ready tcp:10x1:16384/1024:ready
+threads:10x1:4096/64:ready threads:10x1:65536/1024:ready threads:10x1:65536/65536:ready tcp:10x1:65536/1024:works
 """
 MANIFEST = """
 [package]
@@ -51,25 +55,25 @@ bytes = "1"
 http-body = "1"
 hyper = { version = "1", features = ["http1", "server"] }
 hyper-util = { version = "0.1", features = ["tokio"] }
-tokio = { version = "1", features = ["macros", "net", "rt"] }
+tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
 tokio-rustls = { version = "0.26", default-features = false, features = ["ring"] }
 [patch.crates-io]
 hyper = { path = "hyper-SERVER" }
 [profile.release]
 debug = 1
 """
-# Its arguments: address, nodelay, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
+# Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
 SERVER = r"""
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use std::{cell::Cell, convert::Infallible, mem, pin::Pin, sync::Arc, task::{Context, Poll}};
+use std::{cell::Cell, convert::Infallible, mem, pin::Pin, sync::Arc, task::{Context, Poll}, time::Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
 
 const PERIOD: usize = 251;
 const LEN: usize = 128 << 20;
 
-struct Parts { bytes: &'static [u8], part: usize, yields: bool, has_yielded: bool }
+struct Parts { bytes: &'static [u8], part: usize, works: bool, yields: bool, has_yielded: bool }
 
 impl Body for Parts {
     type Data = Bytes;
@@ -84,6 +88,8 @@ impl Body for Parts {
             return Poll::Pending;
         }
         self.has_yielded = false;
+        let began = Instant::now();
+        while self.works && began.elapsed().as_micros() < 10 {}
         let (part, rest) = self.bytes.split_at(self.part.min(self.bytes.len()));
         self.bytes = rest;
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(part)))))
@@ -106,7 +112,7 @@ fn answer(bytes: &'static [u8], path: &str) -> Parts {
     let (body, part): (usize, usize) = (number(), number());
     let way = words.next().unwrap();
     let first = if way == "cold" { SENT.replace(SENT.get() + body) % (LEN - body) / PERIOD * PERIOD } else { 0 };
-    Parts { bytes: &bytes[first..][..body], part, yields: way == "yields", has_yielded: false }
+    Parts { bytes: &bytes[first..][..body], part, works: way == "works", yields: way == "yields", has_yielded: false }
 }
 
 async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, bytes: &'static [u8]) {
@@ -119,9 +125,15 @@ async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, bytes: &'static [u8]
     let _ = builder.serve_connection(hyper_util::rt::TokioIo::new(socket), service).await;
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() {
+fn main() {
     let words: Vec<String> = std::env::args().collect();
+    let threads = words[2] == "threads";
+    let mut builder = if threads { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+    let runtime = builder.worker_threads(2).enable_io().build().unwrap();
+    runtime.block_on(async { tokio::spawn(run(words)).await.unwrap() });
+}
+
+async fn run(words: Vec<String>) {
     let bytes: &'static [u8] = Vec::leak((0..LEN).map(|at| (at % PERIOD) as u8).collect());
     let tls = words.get(3).map(|certificate| {
         let chain = CertificateDer::pem_file_iter(certificate).unwrap().map(|one| one.unwrap()).collect();
@@ -140,6 +152,24 @@ async fn main() {
         }
     }
 }
+"""
+
+
+# Its arguments: address, port, path of a body in chunks.
+FIRST = r"""
+import socket, statistics, sys, time
+one = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+found = []
+for _ in range(50):
+    began, got = time.perf_counter(), b""
+    one.sendall(f"GET {sys.argv[3]} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
+    while not got.partition(b"\r\n\r\n")[2]:
+        got += one.recv(1 << 20)
+    first = time.perf_counter() - began
+    while not got.endswith(b"\r\n0\r\n\r\n"):
+        got = got[-6:] + one.recv(1 << 20)
+    found.append((first * 1e6, (time.perf_counter() - began) * 1e6))
+print(*map(statistics.median, zip(*found)))
 """
 
 
@@ -167,42 +197,19 @@ def build(server, source):
 class Running(h2.Running):
     """A server of hyper, and what it has used so far."""
 
-    def check(self, case):
-        """Compares one body, byte for byte."""
-        body = subprocess.run([*self.namespace(), "curl", "-sk", self.url(case)], check=True, stdout=subprocess.PIPE).stdout
-        if body != bytes(at % 251 for at in range(case["body"])):
-            raise SystemExit(f"{case['name']}: another body arrived")
+    FETCHES = ["curl", "-sk"]
 
     def client(self, case, requests):
-        words = [*self.namespace(), "h2load", "--h1", "-n", requests, "-c", case["connections"], "-m", case["pipelined"], self.url(case)]
-        return list(map(str, words))
-
-    def load(self, case, requests, log):
-        if os.path.exists(log):
-            os.remove(log)
-        before = self.used()
-        text = run(*self.client(case, requests), f"--log-file={log}")
-        cpu, _, segments = (after - start for after, start in zip(self.used(), before))
-        if f"{requests} succeeded" not in text or f"({requests * case['body']}) data" not in text:
-            raise SystemExit(f"{case['name']}: not all bodies arrived:\n{text}")
-        with open(log, encoding="utf-8") as file:
-            times = sorted(int(line.split("\t")[2]) for line in file)
-        return {
-            "rate": float(re.search(r", ([\d.]+) req/s", text)[1]),
-            "cpu_us": cpu / requests / 1000,
-            "segments": segments / requests,
-            "p50_us": times[len(times) // 2],
-            "p99_us": times[len(times) * 99 // 100],
-        }
-
+        return ["h2load", "--h1", "-n", requests, "-c", case["connections"], "-m", case["pipelined"]]
 
     def watched(self, case, log):
         """Calls that write, for each request, and the most memory. Nothing is timed: strace is slow, and /proc counts writev, but not send."""
-        words = "strace -c -e trace=write,writev,sendto,sendmsg -o".split() + [log, "-p", str(self.process.pid)]
+        words = "strace -f -c -e trace=write,writev,sendto,sendmsg -o".split() + [log, "-p", str(self.process.pid)]
         requests, memory = 50 * case["connections"] * case["pipelined"], 0
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
             tracer.stderr.readline()  # it is attached
-            with subprocess.Popen(self.client(case, requests), stdout=subprocess.DEVNULL) as client:
+            load = map(str, [*self.namespace(), *self.client(case, requests), self.url(case)])
+            with subprocess.Popen(list(load), stdout=subprocess.DEVNULL) as client:
                 while client.poll() is None:
                     with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
                         memory = max(memory, int(re.search(r"RssAnon:\s+(\d+)", file.read())[1]))
@@ -213,7 +220,7 @@ class Running(h2.Running):
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|veth):(\d+)x(\d+):(\d+)/(\d+):(ready|yields|cold)", name)
+    match = re.fullmatch(r"(tcp|tls|threads|veth):(\d+)x(\d+):(\d+)/(\d+):(ready|yields|works|cold)", name)
     if not match or int(match[4]) > 1 << 20:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "pipelined", "body", "part"], map(int, match.groups()[1:5])))
@@ -236,6 +243,25 @@ def measured(case, rounds, seconds, network, files, log):
     return {"case": case["name"], "requests": requests, "calls": calls, "memory_kib": memory, "rounds": found}
 
 
+def measured_first(case, rounds, network, files):
+    """Medians of 50 requests, one after the other: µs to the first byte of a body, and to its end."""
+    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in SERVERS}
+    words = ["python3", "-c", FIRST, running["old"].host]
+    path = f"/{case['body']}/{case['part']}/{case['way']}"
+    load = lambda which: dict(zip(("first", "whole"), map(float, run(*running[which].namespace(), *words, str(running[which].port), path).split())))
+    found = [in_turns(SERVERS, number, load) for number in range(rounds + 1)]
+    for one in running.values():
+        one.process.kill()
+        one.process.wait()
+    return {"case": case["name"], "rounds": found[1:]}  # the first warms up
+
+
+def cells_first(result):
+    for figure in ("first", "whole"):
+        found = {which: [one[which][figure] for one in result["rounds"]] for which in [*SERVERS, "again"]}
+        yield from (f"{statistics.median(one):.0f} ({min(one):.0f} to {max(one):.0f})" for one in found.values())
+
+
 def cells(result):
     rounds = result["rounds"]
     yield middles(rounds, "cpu_us", 1, ["old"])
@@ -247,7 +273,7 @@ def cells(result):
 
 
 def main():
-    args = options(__doc__, SHORT, 8, "--build")
+    args = options(__doc__, SHORT, 8, "--build", "--first")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
     source = fetched("hyper", "1.12.0")
@@ -256,10 +282,11 @@ def main():
     if args.build:
         return
     with tempfile.TemporaryDirectory() as folder:
-        files = [os.path.join(folder, name) for name in ("certificate", "key")]
-        request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-        run(*request.split(), "-out", files[0], "-keyout", files[1], stderr=subprocess.DEVNULL)
-        network, log = h2.Network(False), os.path.join(folder, "log")
+        files, network, log = certificate(folder), h2.Network(False), os.path.join(folder, "log")
+        if args.first:
+            columns = " | ".join(f"{which}{end}" for end in ("", ", end") for which in [*SERVERS, "again"])
+            table(columns, (measured_first(case, args.rounds, network, files) for case in cases), cells_first, args.json)
+            return
         columns = f"CPU, µs: {' | '.join(SERVERS)} | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
         table(columns, (measured(case, args.rounds, args.seconds, network, files, log) for case in cases), cells, args.json)
 

@@ -2,18 +2,19 @@
 """What do the 8 KiB of tokio-util's Framed cost, and what does write_all_vectored lose? The tables of docs/measured/tokio-util-evidence.md.
 
     benchmarks/evidence/tokio_framed.py [--rounds N] [--seconds S] [--cases tcp:1:16x4096:ready,…] [--json FILE]
+    benchmarks/evidence/tokio_framed.py --apart     one connection, the server on CPU 1 and the client on CPU 0
     benchmarks/evidence/tokio_framed.py --lost      what write_all_vectored tells after an error, and after it was dropped
 
-A case is TRANSPORT:CONNECTIONS:FRAMESxBYTES:WAY. A client asks for this many frames of LengthDelimitedCodec, over loopback (tcp) or between
-two network namespaces (veth). `ready` feeds all and flushes. `works` computes for 10 µs before each frame. Servers, on one thread:
+A case is TRANSPORT:CONNECTIONS:FRAMESxBYTES:WAY. A client asks for this many frames of LengthDelimitedCodec, over loopback (tcp, tls by rustls,
+threads: tcp and a runtime of two threads) or between two network namespaces (veth). `ready` feeds all and flushes. `works` computes for
+10 µs before each frame. Servers, on one thread:
 
     old       FramedWrite of tokio-util 0.7.20: it flushes from 8 KiB on
-    b64       with set_backpressure_boundary(65536)
-    b256      with 262144
+    b16, b32, b64, b256    with set_backpressure_boundary, in KiB
     gather    no FramedWrite: lengths and frames as slices, by write_all_vectored
 
 Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
-It needs root, cargo and iproute2. CARGO_TARGET_DIR is where it builds.
+It needs root, cargo, iproute2 and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
 import atexit
@@ -23,17 +24,21 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 import h2
-from common import again, against, in_turns, middles, options, table
-from h2 import HERE, TARGET, run, write
+from common import HERE, TARGET, again, against, certificate, in_turns, middles, options, run, table, write
 
-SERVERS = ["old", "b64", "b256", "gather"]
+SERVERS = ["old", "b16", "b32", "b64", "b256", "gather"]
+APART = """
+tcp:1:1x100:ready tcp:1:64x100:ready tcp:1:1x16384:ready tcp:1:1x262144:ready tcp:1:4x65536:ready veth:1:4x65536:ready tcp:1:64x1000:works
+tcp:1:10000x20:ready tcp:1:1000x100:ready tcp:1:4x4096:ready tcp:1:16x1000:ready tcp:1:64x1000:ready tcp:1:256x1000:ready tcp:1:16x4096:ready
+tcp:1:16x16384:ready veth:1:16x1000:ready veth:1:1000x100:ready tls:1:64x1000:ready
+"""
 SHORT = """
-tcp:1:1x100:ready tcp:1:64x100:ready tcp:1:1x16384:ready tcp:1:1x262144:ready tcp:1:64x1000:works tcp:10:64x1000:works
-tcp:1:10000x20:ready tcp:10:10000x20:ready tcp:1:1000x100:ready tcp:1:4x4096:ready tcp:1:16x1000:ready tcp:1:64x1000:ready
-tcp:10:64x1000:ready tcp:1:256x1000:ready tcp:1:16x4096:ready tcp:10:64x4096:ready tcp:1:16x16384:ready tcp:1:4x65536:ready
-veth:1:16x1000:ready veth:10:64x1000:ready veth:1:1000x100:ready veth:10:64x4096:ready veth:1:4x65536:ready
+tcp:10:64x1000:works tcp:10:10000x20:ready tcp:10:64x1000:ready tcp:10:64x4096:ready veth:10:64x1000:ready veth:10:64x4096:ready
+tcp:100:64x1000:ready threads:10:64x100:ready threads:10:64x1000:ready threads:10:64x4096:ready tls:10:64x1000:ready tls:10:64x4096:ready
 """
 MANIFEST = """
 [package]
@@ -43,21 +48,23 @@ edition = "2021"
 [dependencies]
 bytes = "1"
 futures-util = { version = "0.3", features = ["sink"] }
-tokio = { version = "1", features = ["io-util", "macros", "net", "rt", "time"] }
+tokio = { version = "1", features = ["io-util", "macros", "net", "rt-multi-thread", "time"] }
+tokio-rustls = { version = "0.26", default-features = false, features = ["ring"] }
 tokio-util = { version = "=0.7.20", features = ["codec", "io-util"] }
 [profile.release]
 debug = 1
 """
-# `serve HOST WAY` prints its port. `load HOST PORT REQUESTS CONNECTIONS FRAMES BYTES WORKS` prints the time of all in ns, and for each request its
+# `serve HOST WAY TRANSPORT [CERTIFICATE KEY]` prints its port. `load HOST CERTIFICATE PORT REQUESTS CONNECTIONS FRAMES BYTES WORKS` prints the time of all in ns, and for each request its
 # time and that of its first frame. A request has the number of frames, their length and whether to compute, 4 bytes each.
 PROGRAM = r"""
 use bytes::Bytes;
 use futures_util::SinkExt;
 use std::io::{self, IoSlice, Read, Write};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixStream};
+use tokio_rustls::rustls::{self, pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}};
 use tokio_util::codec::{FramedWrite, LengthDelimitedCodec};
 use tokio_util::io::write_all_vectored;
 
@@ -68,13 +75,10 @@ fn work(works: u32) {
     while works != 0 && began.elapsed() < Duration::from_micros(10) {}
 }
 
-async fn serve(mut socket: TcpStream, way: String) -> io::Result<()> {
-    let (mut read, write) = socket.split();
+async fn serve(mut read: impl AsyncRead + Unpin, write: impl AsyncWrite + Unpin, way: String) -> io::Result<()> {
     let mut framed = FramedWrite::new(write, LengthDelimitedCodec::new());
-    match way.as_str() {
-        "b64" => framed.set_backpressure_boundary(64 << 10),
-        "b256" => framed.set_backpressure_boundary(256 << 10),
-        _ => {}
+    if let Some(kib) = way.strip_prefix('b') {
+        framed.set_backpressure_boundary(kib.parse::<usize>().unwrap() << 10);
     }
     loop {
         let (frames, bytes, works) = (read.read_u32().await?, read.read_u32().await?, read.read_u32().await?);
@@ -97,12 +101,24 @@ async fn serve(mut socket: TcpStream, way: String) -> io::Result<()> {
     }
 }
 
-fn load(host: std::net::IpAddr, words: &[u32]) -> io::Result<()> {
+trait Stream: Read + Write {}
+impl<S: Read + Write> Stream for S {}
+
+fn load(host: std::net::IpAddr, file: &str, words: &[u32]) -> io::Result<()> {
+    let tls = (file != "none").then(|| {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(file).unwrap()).unwrap();
+        Arc::new(rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth())
+    });
     let &[port, requests, connections, frames, bytes, works] = words else { panic!() };
     let began = Instant::now();
-    let threads: Vec<_> = (0..connections).map(|_| std::thread::spawn(move || -> io::Result<Vec<(u128, u128)>> {
-        let mut socket = std::net::TcpStream::connect((host, port as u16))?;
+    let threads: Vec<_> = (0..connections).map(|_| tls.clone()).map(|tls| std::thread::spawn(move || -> io::Result<Vec<(u128, u128)>> {
+        let socket = std::net::TcpStream::connect((host, port as u16))?;
         socket.set_nodelay(true)?;
+        let mut socket: Box<dyn Stream> = match tls {
+            Some(tls) => Box::new(rustls::StreamOwned::new(rustls::ClientConnection::new(tls, "localhost".try_into().unwrap()).unwrap(), socket)),
+            None => Box::new(socket),
+        };
         let request: Vec<u8> = [frames, bytes, works].iter().flat_map(|word| word.to_be_bytes()).collect();
         let (mut frame, mut answer) = (vec![0; bytes as usize + 4], vec![0; 256 << 10]);
         (0..requests / connections).map(|number| {
@@ -189,20 +205,40 @@ async fn write(way: &str, writer: &mut UnixStream, list: &mut &mut [IoSlice<'_>]
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> io::Result<()> {
+fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    let threads = words.get(3).is_some_and(|one| one == "threads");
+    let mut builder = if threads { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
+    let runtime = builder.worker_threads(2).enable_all().build()?;
+    runtime.block_on(async { tokio::spawn(run(words)).await.unwrap() })
+}
+
+async fn run(words: Vec<String>) -> io::Result<()> {
     match words[0].as_str() {
         "serve" => {
+            let tls = words.get(4).map(|certificate| {
+                let chain = vec![CertificateDer::from_pem_file(certificate).unwrap()];
+                let key = PrivateKeyDer::from_pem_file(&words[5]).unwrap();
+                let config = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, key).unwrap();
+                tokio_rustls::TlsAcceptor::from(Arc::new(config))
+            });
             let listener = TcpListener::bind((words[1].as_str(), 0)).await?;
             println!("{}", listener.local_addr()?.port());
             loop {
                 let (socket, _) = listener.accept().await?;
                 socket.set_nodelay(true)?;
-                tokio::spawn(serve(socket, words[2].clone()));
+                let (tls, way) = (tls.clone(), words[2].clone());
+                tokio::spawn(async move {
+                    if let Some(tls) = tls {
+                        let (read, write) = tokio::io::split(tls.accept(socket).await?);
+                        return serve(read, write, way).await;
+                    }
+                    let (read, write) = socket.into_split();
+                    serve(read, write, way).await
+                });
             }
         }
-        "load" => load(words[1].parse().unwrap(), &words[2..].iter().map(|word| word.parse().unwrap()).collect::<Vec<_>>()),
+        "load" => load(words[1].parse().unwrap(), &words[2], &words[3..].iter().map(|word| word.parse().unwrap()).collect::<Vec<_>>()),
         _ => {
             for ends in ["dropped", "closed"] {
                 for way in ["write_all_vectored", "write_all_buf", "write_slices"] {
@@ -227,23 +263,37 @@ def build():
 
 
 class Running(h2.Running):
-    def __init__(self, program, server, transport, network):
+    def __init__(self, program, server, transport, network, files, apart):
         self.program, self.network, self.over_veth = program, network, transport == "veth"
+        self.certificate = files[0] if transport == "tls" else "none"
+        self.client_cpu = ["taskset", "-c", "0"] if apart else []
         self.host = "10.77.0.1" if self.over_veth else "127.0.0.1"
-        words = ["ip", "netns", "exec", network.server, program, "serve", self.host, server]
+        words = ["ip", "netns", "exec", network.server, program, "serve", self.host, server, transport, *(files if transport == "tls" else [])]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
         atexit.register(self.process.kill)
+        if apart:
+            run("taskset", "-a", "-p", "-c", "1", str(self.process.pid))
+
+    def client(self, case, requests):
+        words = ["load", self.host, self.certificate, self.port, requests, *(case[name] for name in ("connections", "frames", "bytes", "works"))]
+        return [*self.namespace(), *self.client_cpu, self.program, *map(str, words)]
+
+    def watched(self, case, requests):
+        """The most memory while it sends. Nothing is timed."""
+        memory = 0
+        with subprocess.Popen(self.client(case, requests), stdout=subprocess.DEVNULL) as client:
+            while client.poll() is None:
+                memory = max(memory, self.read("status", r"RssAnon:\s+(\d+)"))
+                time.sleep(0.002)
+        return memory
 
     def load(self, case, requests):
         before = self.used()
-        words = ["load", self.host, self.port, requests, *(case[name] for name in ("connections", "frames", "bytes", "works"))]
-        whole, *lines = run(*self.namespace(), self.program, *map(str, words)).splitlines()
+        whole, *lines = run(*self.client(case, requests)).splitlines()
         count = len(lines)
         cpu, calls, segments = ((after - start) / count for after, start in zip(self.used(), before))
         times, firsts = (sorted(int(line.split()[column]) / 1000 for line in lines) for column in (0, 1))
-        with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as file:
-            memory = int(re.search(r"RssAnon:\s+(\d+)", file.read())[1])
         return {
             "rate": count * 1e9 / int(whole),
             "cpu_us": cpu / 1000,
@@ -252,29 +302,27 @@ class Running(h2.Running):
             "first_us": firsts[count // 2],
             "p50_us": times[count // 2],
             "p99_us": times[count * 99 // 100],
-            "memory_kib": memory,
         }
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|veth):(\d+):(\d+)x(\d+):(ready|works)", name)
+    match = re.fullmatch(r"(tcp|tls|threads|veth):(\d+):(\d+)x(\d+):(ready|works)", name)
     if not match or int(match[4]) > 1 << 20:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "frames", "bytes"], map(int, match.groups()[1:4])))
     return {"name": name, "transport": match[1], "works": int(match[5] == "works"), **numbers}
 
 
-def measured(program, case, rounds, seconds, network):
-    running = {server: Running(program, server, case["transport"], network) for server in SERVERS}
+def measured(program, case, rounds, seconds, network, files, apart):
+    running = {server: Running(program, server, case["transport"], network, files, apart) for server in SERVERS}
     least = 20 * case["connections"]
     requests = max(least, round(running["old"].load(case, least)["rate"] * seconds))
-    for one in running.values():  # a warm-up that is not counted
-        one.load(case, requests)
+    memory = [one.watched(case, requests) for one in running.values()]  # it also warms up
     found = [in_turns(SERVERS, number, lambda which: running[which].load(case, requests)) for number in range(rounds)]
     for one in running.values():
         one.process.kill()
         one.process.wait()
-    return {"case": case["name"], "requests": requests, "rounds": found}
+    return {"case": case["name"], "requests": requests, "memory_kib": memory, "rounds": found}
 
 
 def cells(result):
@@ -283,17 +331,19 @@ def cells(result):
     yield from (against(rounds, which) for which in SERVERS[1:])
     yield again(rounds)
     yield against(rounds, "b64", "rate")
-    shown = [("calls", 1), ("segments", 1), ("first_us", 0), ("p50_us", 0), ("p99_us", 0), ("memory_kib", 0)]
-    yield from (middles(rounds, figure, digits, ["old", "b64", "gather"]) for figure, digits in shown)
+    yield from (middles(rounds, figure, digits, ["old", "b64", "gather"]) for figure, digits in [("calls", 1), ("segments", 1)])
+    yield middles(rounds, "first_us", 0, SERVERS)
+    yield from (middles(rounds, figure, 0, ["old", "b64", "gather"]) for figure in ("p50_us", "p99_us"))
+    yield " / ".join(map(str, result["memory_kib"]))
 
 
-COLUMNS = "CPU, µs: old | b64 | b256 | gather | A/A | requests/s: b64 | writes | TCP segments | first frame, µs | 50 %, µs | 99 %, µs | memory, KiB"
+COLUMNS = f"CPU, µs: {' | '.join(SERVERS)} | A/A | requests/s: b64 | writes | TCP segments | first frame, µs | 50 %, µs | 99 %, µs | memory, KiB"
 LOST = """| way | the write is | error | bytes sent | bytes sent, by the slices | sent again from there |
 |---|---|---|---:|---:|---|"""
 
 
 def main():
-    args = options(__doc__, SHORT, 8, "--lost")
+    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
     program = build()
@@ -301,7 +351,9 @@ def main():
         print(LOST, run(program, "lost"), sep="\n", end="")
         return
     network = h2.Network(False)
-    table(COLUMNS, (measured(program, case, args.rounds, args.seconds, network) for case in cases), cells, args.json)
+    with tempfile.TemporaryDirectory() as folder:
+        files = certificate(folder)
+        table(COLUMNS, (measured(program, case, args.rounds, args.seconds, network, files, args.apart) for case in cases), cells, args.json)
 
 
 if __name__ == "__main__":

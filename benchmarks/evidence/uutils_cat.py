@@ -10,6 +10,7 @@ other end of a pipe is a process that writes or reads 128 KiB a call. Files are 
     old       cat of uutils 0.12.0: splice through a pipe of 1 MiB
     first16   with uutils-cat-first-bytes.patch: up to FIRST_BYTES, 16 KiB, are read and written, the rest is spliced
     first64   with the patch and 64 KiB
+    size16    as #10835 proposed: inputs whose fstat reports 1 to 16383 bytes are read and written as by `read`
     read      0.12.0 that never calls splice, but its own way for inputs that cannot be spliced: 64 KiB a call
     GNU       cat of the PATH
     dd        dd bs=128K of the PATH, for one input
@@ -22,15 +23,18 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 
-from common import again, against, fetched, in_turns, middles, options, replace, table
-from h2 import HERE, TARGET, run
+from common import HERE, TARGET, again, against, fetched, in_turns, middles, options, replace, run, table
 
-BUILT = ["old", "first16", "first64", "read"]
+sys.path.append(os.path.join(HERE, ".."))
+from copy_peers import PIECE, child, drain, feed
+
+BUILT = ["old", "first16", "first64", "size16", "read"]
 PROGRAMS = [*BUILT, "GNU", "dd"]
-PIECE = 128 << 10
+SPLICE = "if uucore::pipes::splice_unbounded_auto("
 SHORT = """
 file-pipe:268435456x1 file-pipe:16777216x1 file-pipe:1048576x20 file-pipe:262144x50 file-pipe:131072x100 file-pipe:65536x200 file-pipe:32768x200
 file-pipe:16384x200 file-pipe:8192x200 file-pipe:4096x200 file-pipe:128x200 file-pipe:4096x1
@@ -49,39 +53,16 @@ def build(program, source):
         run("patch", "-p1", "-i", os.path.join(HERE, "uutils-cat-first-bytes.patch"), cwd=folder)
         replace(path, "const FIRST_BYTES: usize = 16 * 1024;", f"const FIRST_BYTES: usize = {program[5:]} * 1024;")
     elif program == "read":
-        replace(path, "if uucore::pipes::splice_unbounded_auto(", "if false && uucore::pipes::splice_unbounded_auto(")
+        replace(path, SPLICE, f"if false && {SPLICE[3:]}")
+    elif program == "size16":
+        long = "rustix::fs::fstat(&handle.reader).is_ok_and(|stat| !(1..16384).contains(&stat.st_size))"
+        replace(path, SPLICE, f"if {long} && {SPLICE[3:]}")
     for name in ("Cargo.toml", "Cargo.lock"):  # cargo tells packages of one target folder apart by their names
         replace(os.path.join(folder, name), 'name = "uu_cat"\nversion', f'name = "uu_cat_{program}"\nversion')
     with open(os.path.join(folder, "Cargo.toml"), "a", encoding="utf-8") as file:
         file.write('\n[workspace]\n[profile.release]\nlto = "fat"\ncodegen-units = 1\npanic = "abort"\n')  # as in uutils
     run("cargo", "build", "--release", "--quiet", "--locked", "--bin", "cat", "--target-dir", TARGET, cwd=folder)
     shutil.copy(os.path.join(TARGET, "release", "cat"), os.path.join(folder, "program"))
-
-
-def child(work):
-    process = os.fork()
-    if process == 0:
-        status = 1
-        try:
-            work()
-            status = 0
-        finally:
-            os._exit(status)
-    return process
-
-
-def feed(fd, bytes_left):
-    piece = memoryview(bytearray(at % 251 for at in range(PIECE)))
-    while bytes_left:
-        bytes_left -= os.write(fd, piece[: min(bytes_left, PIECE)])
-
-
-def drain(fd, bytes_left):
-    buffer = bytearray(PIECE)
-    while got := os.readv(fd, [buffer]):
-        bytes_left -= got
-    if bytes_left:
-        raise SystemExit(f"{bytes_left} bytes are missing")
 
 
 def one_run(words, case, source, target):
