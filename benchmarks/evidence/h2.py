@@ -14,6 +14,7 @@ TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (t
 network namespaces) and shaped (veth at 1 Gbit/s, by tbf). --servers new,copy16 chooses what is compared:
 
     new        with the patch; new4, new8, new32, new64: with so many frames instead of 16
+    single     with the patch, and one frame where the stream does not gather
     threshold  h2 0.4.20 with CHAIN_THRESHOLD 4096 and a buffer of 64 KiB
     copy16     the same with the buffer of 16 KiB
 
@@ -49,6 +50,8 @@ PLAIN = {
 }
 FRAMES, SLICES = "MAX_CHAINED_FRAMES: usize = 16", "MAX_SLICES: usize = 64"
 PATCHED = {"new": {}} | {f"new{n}": {FRAMES: f"MAX_CHAINED_FRAMES: usize = {n}", SLICES: f"MAX_SLICES: usize = {max(64, 3 * n)}"} for n in (4, 8, 32, 64)}
+ONE = "if self.chain_threshold == CHAIN_THRESHOLD { MAX_CHAINED_FRAMES } else { 1 }"
+PATCHED["single"] = {"self.chained.len() < MAX_CHAINED_FRAMES": f"self.chained.len() < {ONE}"}
 SHORT = """
 tcp:1x1:100/100:ready tcp:10x10:1024/1024:inline tcp:10x10:16384/16384:inline tcp:10x10:1024/1024:ready tcp:1x1:65536/65536:ready tcp:10x10:16384/16384:ready
 tcp:1x1:16384/1024:yields tcp:10x10:16384/1024:yields veth:10x10:16384/1024:yields
