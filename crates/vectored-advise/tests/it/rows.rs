@@ -29,25 +29,7 @@ fn prices() -> Vec<Price> {
         DescriptorKind::Unix,
         DescriptorKind::Tcp,
     ];
-    let price = |target, operation| Price {
-        target,
-        operation,
-        call_ns: 1000.0,
-        call_low_ns: 900.0,
-        call_high_ns: 1200.0,
-        medium_call_ns: 1000.0,
-        answer_call_ns: 1000.0,
-        batch_byte_ns: 0.0,
-        entry_ns: 100.0,
-        seek_ns: 100.0,
-        gather_call_ns: 10.0,
-        segment_ns: 5.0,
-        large_segment_ns: 10.0,
-        iovec_step_ns: 10.0,
-        copy_segment_ns: 1.0,
-        copy_byte_ns: 0.1,
-    };
-    let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way));
+    let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way, 1000.0));
     targets.into_iter().flat_map(both).collect()
 }
 

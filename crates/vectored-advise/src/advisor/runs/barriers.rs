@@ -69,30 +69,22 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// A reason why merging two calls changes the program's behaviour, or may do so.
+/// A reason why merging two calls changes the program's behaviour, or may do so. [`Barrier::words`] says what each is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Barrier {
-    /// `poll`, `select`, `epoll_wait`.
     Poll(Call),
-    /// `nanosleep`, `pause`, `sched_yield`.
     Sleep,
     /// `futex` and other calls that wait for or wake a thread.
     Thread,
-    /// `wait4`, `waitid`.
     Child,
     /// `fork`, `execve`, the start of a thread.
     Process(Call),
-    /// A signal was delivered, or sent.
     Signal,
-    /// Bytes came from a pipe or socket.
     PeerRead,
-    /// Another thread or process read what came back.
     ReadElsewhere,
     /// A file was asked for or read again, or asked for in vain, or read while others write it: the program may wait for it.
     Polled,
-    /// Bytes went to another pipe or socket.
     OtherStream,
-    /// A pipe or socket was closed.
     StreamClosed,
     /// The descriptor itself was closed: no barrier between transfers, but to a buffer that outlives it.
     Closed,
@@ -100,123 +92,70 @@ pub(crate) enum Barrier {
     OtherTransfer,
     /// `sendfile`, `splice`, `sendmmsg`: a transfer without one buffer or list of the program.
     Moved,
-    /// `fsync` of the same file.
     SyncOwn,
-    /// A sync of another file.
     SyncOther,
     /// Bytes of another file were overwritten: they may tell how far the program is.
     InPlace,
-    /// `sync`, `syncfs`: all files.
     SyncAll,
-    /// Another thread or process synced the file.
     SyncElsewhere,
-    /// Reads and writes of the same open file description.
     BothWays,
-    /// Another thread or process used the same file or descriptor.
     Elsewhere,
-    /// The same file was used through another open file description.
     SameFile,
-    /// Another process looked at the file while it was written.
     Observed,
-    /// Another process looked at a file that was written in turn with it.
     Announced,
-    /// inotify or fanotify.
     Watched,
-    /// A pipe or socket whose other end the same process reads.
     WakeUp,
     /// `pwrite`, `sendfile` or a call with flags on the same open file description.
     OtherForm,
-    /// The offset was set.
     Sought,
-    /// Two descriptors of one open file description, in turn.
     TwoDescriptors,
-    /// The file is mapped into memory.
     Mapped,
-    /// `stat`: the program may have asked for the file's size.
     Stat,
-    /// The result depends on how much was written: `lseek(SEEK_END)`, `statfs`.
     Size(Call),
-    /// The result depends on the offset that the calls moved: `lseek(fd, 0, SEEK_CUR)`.
     Position,
-    /// The offset that a seek set was used by more than the next call.
     OffsetUsed,
     /// `io_uring_enter`, `io_submit`: the descriptors of the transfers do not show.
     Submitted,
-    /// The file was closed and opened again.
     Reopened,
-    /// A library of the process, a database, makes the calls.
     Library,
-    /// Each call is a datagram.
     Datagrams,
     /// Of a stall: too few of the exchanges waited as long as a delayed acknowledgement.
     FewStalls,
-    /// Of a stall: the waits differ too much.
     UnevenStalls,
-    /// Of a stall: exchanges of one write wait as long.
     SlowPeer,
-    /// Of a stall: no answer was quick.
     NoContrast,
-    /// Of a stall: no connection began.
     NoFirst,
-    /// Of a stall: `TCP_NODELAY` may be set.
     UnknownNoDelay,
-    /// Of a stall: the round trip takes about as long.
     LongRoundTrip,
-    /// Several threads or processes write to the same file, pipe or socket.
     SeveralWriters,
-    /// Names, or what else is known of a file, changed: `rename`, `unlink`, `mkdir`, `utime`.
     Names(Call),
-    /// `open` made a file, or emptied it.
     Created,
-    /// Locks, `fcntl`.
     Lock(Call),
     /// `ioctl`, `setsockopt`, `ftruncate`: their effect is not tracked.
     Control(Call),
-    /// `connect`, `accept`, `listen`, `open` of a FIFO.
     Connect(Call),
-    /// A call that the advisor does not know.
     UnknownCall,
-    /// A line, or the arguments of a call, that could not be read.
     Unread,
-    /// More time between the calls than a byte may wait.
     Gap,
-    /// The clock of the log was set back: the time between the calls is unknown.
     ClockSetBack,
-    /// The log does not show whether it is a file or a FIFO.
     FileOrFifo,
-    /// The flags of `open` could not be read.
     UnreadFlags,
-    /// `O_SYNC`, `O_DSYNC`, or a flag of the call to that effect.
     SyncFlag,
-    /// `O_DIRECT`.
     Direct,
-    /// `MSG_MORE`.
     More,
-    /// Another thread or process uses the same offset.
     SharedOffset,
-    /// Open before the log began: another process may share the offset.
     Inherited,
     /// The log does not show how long the read took: it may have waited.
     StreamRead,
-    /// A read of a pipe or socket waited.
     ReadWaited,
-    /// A request was written between two reads; the second may be its reply.
     Request,
-    /// Another process or thread reads the same pipe or socket, or may do so.
     OtherReaders,
-    /// `sendfile`, `splice` or `tee` takes bytes from the same descriptor.
     Spliced,
-    /// Descriptors or credentials come with the bytes of a socket.
     ControlData,
-    /// A pipe or socket that was open before the log began: another process may read it.
     InheritedReader,
-    /// The kind of the descriptor is unknown.
     UnknownTarget,
-    /// The log has no times.
     NoTimes,
-    /// The log's times are too coarse.
     CoarseTimes,
-    /// The log may have been filtered.
     Filtered,
 }
 

@@ -124,17 +124,13 @@ pub(super) fn open(number: i32) -> Line {
 }
 
 pub(super) fn open_at(number: i32, path: &'static str) -> Line {
-    open_with(number, path, OpenFlags::default())
-}
-
-pub(super) fn open_with(number: i32, path: &'static str, flags: OpenFlags) -> Line {
     line(
         "openat",
         Action::Open {
             descriptor: fd(number),
             path: path.as_bytes(),
             folder: None,
-            flags,
+            flags: OpenFlags::default(),
         },
     )
 }

@@ -1,7 +1,7 @@
 //! Resolves descriptors, by the kernel's tables and by the texts in the log.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
-use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
+use crate::advisor::descriptors::keys::{DescriptorId, GroupId};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{is_database, is_database_library};
 use crate::advisor::options::Seen;
@@ -320,10 +320,7 @@ impl Tracker {
     /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two,
     /// and opens again to append: only that keeps the writes apart.
     fn reopen(&mut self, open_file: &mut OpenFile, caller: Caller) {
-        let serial = self
-            .kernel
-            .at(caller.thread)
-            .map_or(Serial::NONE, |thread| thread.serial);
+        let serial = self.serial(caller);
         let is_before = |key: &DescriptorId| {
             self.kernel.open_files.get(*key).is_some_and(|before| {
                 before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
@@ -395,12 +392,12 @@ fn turn_to_fifo(open_file: &mut OpenFile) {
     open_file.has_other_writers = true;
 }
 
-/// The more exact of a known kind and the kind that the log shows.
 /// The begin of the text of a socket, up to its number: `UNIX:[7` of `UNIX:[7->8]`.
 fn socket_number(text: &[u8]) -> Option<&[u8]> {
     text.split(|&byte| matches!(byte, b'-' | b']')).next()
 }
 
+/// The more exact of a known kind and the kind that the log shows.
 fn refined(known: FdKind, shown: FdKind) -> FdKind {
     match (known, shown) {
         (FdKind::Unknown | FdKind::Socket, shown) => shown,

@@ -319,10 +319,7 @@ impl Tracker {
     fn copy_from(&mut self, from: Descriptor<'_>, caller: Caller) {
         let key = self.resolve(from, caller);
         let number = self.event;
-        let serial = self
-            .kernel
-            .at(caller.thread)
-            .map_or(Serial::NONE, |thread| thread.serial);
+        let serial = self.serial(caller);
         let reader = self
             .kernel
             .open_files
@@ -437,10 +434,7 @@ impl Tracker {
 
     /// Notes that `execve` hands the open files of a process to another program.
     pub(super) fn hand_reads_on(&mut self, caller: Caller) {
-        let serial = self
-            .kernel
-            .at(caller.thread)
-            .map_or(Serial::NONE, |thread| thread.serial);
+        let serial = self.serial(caller);
         for key in self.kernel.open_files_of(caller.process) {
             let Some(open_file) = self.kernel.open_files.get_mut(key) else {
                 continue;

@@ -1,12 +1,11 @@
 //! How fast logs of strace are read and analysed, against `wc -l`:
 //! `cargo bench -p vectored-advise --bench advise`, with `-- 2000` for 2 GB. With `--test`, a small log,
-//! once.
+//! once. The log is a recorded one of Java, again and again.
 //!
 //! The three take turns on the same file in the page cache. Compare the ratios of the medians.
 
-mod log;
-
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,10 +19,20 @@ fn main() -> io::Result<()> {
     let megabytes = std::env::args().find_map(|argument| argument.parse().ok());
     let (megabytes, rounds) = if is_test { (1, 1) } else { (megabytes.unwrap_or(1000), 7) };
     let path = std::env::temp_dir().join(format!("vectored-advise-{}.log", std::process::id()));
-    let written = log::write(&path, megabytes * 1_000_000);
+    let written = write(&path, megabytes * 1_000_000);
     let measured = written.and_then(|()| measure(&path, rounds));
     std::fs::remove_file(&path)?;
     measured
+}
+
+fn write(path: &Path, bytes: usize) -> io::Result<()> {
+    let packed = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/testdata/advise/java-records.log.gz"
+    );
+    let log = Command::new("gzip").args(["-dc", packed]).output()?.stdout;
+    let mut out = File::create(path)?;
+    (0..=bytes / log.len().max(1)).try_for_each(|_| out.write_all(&log))
 }
 
 fn measure(path: &Path, rounds: usize) -> io::Result<()> {
