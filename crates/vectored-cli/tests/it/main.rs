@@ -9,7 +9,6 @@ mod action;
 mod advise;
 mod cluster;
 mod completions;
-mod contract;
 mod copy;
 #[cfg(target_os = "linux")]
 mod copy_faults;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Bench, Tmpfs, entries, json, said_by, skip, stderr_of, stdout_of};
+use crate::support::{Bench, Tmpfs, case, entries, json, said_by, skip, stderr_of, stdout_of};
 
 /// Runs with these words, at the reduced sizes; returns what was printed and
 /// what was saved.
@@ -152,12 +152,12 @@ fn a_file_system_without_room_or_without_a_device_is_refused() {
     };
     let bench = Bench::new();
     let place = small.path().to_str().unwrap();
-    for (words, code, told) in [
-        ("apue-3.5 --dir", 1, "not enough free space"),
-        ("all --dir", 1, "not enough free space"),
-        // The folder of --to is named as such.
-        ("apue-3.5 --min 64KiB --to", 1, "with --to"),
-    ] {
+    // The folder of --to is named as such.
+    let cases = "\
+apue-3.5 --dir => 1: not enough free space
+all --dir => 1: not enough free space
+apue-3.5 --min 64KiB --to => 1: with --to";
+    for (words, code, told) in cases.lines().map(case) {
         let stderr = stderr_of(
             &mut bench.command(&format!("reproduce {words} {place}")),
             code,
@@ -280,29 +280,17 @@ fn small_buffers_copy_a_prefix_and_a_program_without_a_buffer_has_one_row() {
 fn what_a_program_does_wrong_is_said_and_nothing_is_left() {
     // Of this test alone: another one may run on this machine.
     let nap = format!("27182.{}", std::process::id());
-    for (program, told) in [
-        (
-            "false",
-            "'false' ended with exit status 1, given 1,049,810 bytes: it wrote nothing to",
-        ),
-        ("sh -c 'kill -SEGV $$'", "ended with signal 11 (SIGSEGV)"),
-        (
-            "true {buffer}",
-            "'true 32768' wrote nothing, of 1,049,810 bytes",
-        ),
-        ("tr A B", "wrote wrong bytes: of 1,049,810, byte "),
-        (
-            "sleep NAP",
-            "it still ran after 10 s, and was killed: it must end when read returns 0",
-        ),
-        (
-            "sh -c 'cat; sleep NAP &'",
-            "it left processes behind that still ran 1.0 s after its end",
-        ),
-    ] {
+    let cases = "\
+false => 1: 'false' ended with exit status 1, given 1,049,810 bytes: it wrote nothing to
+sh -c 'kill -SEGV $$' => 1: ended with signal 11 (SIGSEGV)
+true {buffer} => 1: 'true 32768' wrote nothing, of 1,049,810 bytes
+tr A B => 1: wrote wrong bytes: of 1,049,810, byte 
+sleep NAP => 1: it still ran after 10 s, and was killed: it must end when read returns 0
+sh -c 'cat; sleep NAP &' => 1: it left processes behind that still ran 1.0 s after its end";
+    for (program, code, told) in cases.lines().map(case) {
         let bench = Bench::new();
         let program = &*program.replace("NAP", &nap);
-        let stderr = stderr_of(&mut beside(&bench, program, ""), 1);
+        let stderr = stderr_of(&mut beside(&bench, program, ""), code);
         assert!(stderr.contains(told), "{program}: {stderr}");
         assert!(
             bench.saved().is_empty() && entries(&bench.work()).is_empty(),

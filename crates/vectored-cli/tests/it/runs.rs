@@ -38,32 +38,16 @@ fn a_real_run_reads_from_every_target_and_leaves_no_file() {
 #[test]
 fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
     // A single cell has at least one round, however slow the machine is.
-    for (words, title) in [
-        (
-            "--direct --mix 1x4KiB,2x8KiB --target file-overwrite",
-            "O_DIRECT: transfers go between",
-        ),
-        (
-            "--direct --mix 1x4KiB,2x8KiB --target file --operation read",
-            "O_DIRECT: transfers go between",
-        ),
-        (
-            "--technique io-uring --queue-depth 8 --segments 16 --sizes 1KiB --target file",
-            "file, queue depth 8",
-        ),
-        (
-            "--writers 3 --segments 16 --sizes 64 --target file",
-            "file, 3 writers",
-        ),
-        (
-            "--writers 3 --segments 16 --sizes 64 --target unix",
-            "unix, 3 writers",
-        ),
-        (
-            "--join 4 --sizes 4KiB --cache cold --target unix",
-            "unix, cache cold",
-        ),
-    ] {
+    for row in "\
+--direct --mix 1x4KiB,2x8KiB --target file-overwrite => O_DIRECT: transfers go between
+--direct --mix 1x4KiB,2x8KiB --target file --operation read => O_DIRECT: transfers go between
+--technique io-uring --queue-depth 8 --segments 16 --sizes 1KiB --target file => file, queue depth 8
+--writers 3 --segments 16 --sizes 64 --target file => file, 3 writers
+--writers 3 --segments 16 --sizes 64 --target unix => unix, 3 writers
+--join 4 --sizes 4KiB --cache cold --target unix => unix, cache cold"
+        .lines()
+    {
+        let (words, title) = row.split_once(" => ").unwrap();
         let bench = Bench::new();
         let lacks = if words.contains("direct") {
             check_direct(&bench.work())

@@ -20,8 +20,12 @@ fn stderr(bench: &Bench, words: &str, code: i32) -> String {
 }
 
 #[test]
-fn a_report_is_what_the_run_printed() {
+fn a_report_is_what_the_run_printed_and_the_json_is_what_is_saved() {
     let bench = Bench::new();
+    let text = stdout_of(&mut bench.synthetic_with("--format json"));
+    let saved = bench.saved().remove(0);
+    assert_eq!(fs::read_to_string(&saved).unwrap(), text);
+    fs::remove_file(saved).unwrap();
     let printed = stdout_of(&mut bench.synthetic_with("--details"));
     let path = bench.saved().remove(0);
     for name in ["", " latest", &format!(" {}", path.display())] {

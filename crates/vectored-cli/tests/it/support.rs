@@ -128,6 +128,13 @@ pub fn said_by(command: &mut assert_cmd::Command, code: i32) -> (String, String)
     (stdout, stderr)
 }
 
+/// A line `WORDS => STATUS: MESSAGE` of a table.
+pub fn case(line: &str) -> (&str, i32, &str) {
+    let (words, rest) = line.split_once(" => ").unwrap();
+    let (code, told) = rest.split_once(": ").unwrap();
+    (words, code.parse().unwrap(), told)
+}
+
 /// Standard output of a command that succeeds.
 pub fn stdout_of(command: &mut assert_cmd::Command) -> String {
     said_by(command, 0).0

@@ -5,18 +5,14 @@ use serde_json::{Value, json};
 use crate::support::{Bench, json as parsed, stdout_of};
 
 #[test]
-fn the_table_of_a_swept_mix() {
+fn cells_and_crossovers_name_their_mix() {
     let bench = Bench::new();
-    let mut command =
-        bench.synthetic_with("--mix 1x150,1x16..64KiB --mix 9x16,1x4KiB --target pipe");
-    insta::assert_snapshot!(stdout_of(&mut command));
+    let words = "--mix 1x150,1x16..64KiB --mix 9x16,1x4KiB --target pipe";
+    stdout_of(&mut bench.synthetic_with(words));
     let results = bench.only_result();
     let swept = |list: &str| {
-        results[list]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|one| one["swept_mix"].clone())
+        let cells = results[list].as_array().unwrap().iter();
+        cells.map(|one| one["swept_mix"].clone())
     };
     let mix = json!([[1, 150], [1, null]]);
     // A fixed mix is in no sweep.
@@ -28,14 +24,6 @@ fn the_table_of_a_swept_mix() {
             "{list}"
         );
     }
-}
-
-#[test]
-fn the_table_of_joined_messages() {
-    let bench = Bench::new();
-    insta::assert_snapshot!(stdout_of(
-        &mut bench.synthetic_with("--join 2,16 --target tcp")
-    ));
 }
 
 #[test]

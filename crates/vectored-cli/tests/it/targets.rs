@@ -230,21 +230,3 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     );
     assert_eq!(cell["sync"], "fsync");
 }
-
-#[test]
-fn the_table_of_every_target() {
-    let words = "--target file,file-overwrite,tcp,null --segments 2,16 --sizes 16,4KiB";
-    insta::assert_snapshot!(stdout_of(&mut Bench::new().synthetic_with(words)));
-}
-
-#[test]
-fn the_table_of_null_has_times() {
-    let words = "--details --target null --segments 2,16 --sizes 16,4KiB";
-    insta::assert_snapshot!(stdout_of(&mut Bench::new().synthetic_with(words)));
-}
-
-#[test]
-fn the_markdown_of_synced_files() {
-    let words = "--target /dev,file-overwrite --sync fsync --segments 2 --format markdown";
-    insta::assert_snapshot!(stdout_of(&mut Bench::new().synthetic_with(words)));
-}

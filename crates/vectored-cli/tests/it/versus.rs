@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
-    Bench, entries, make_fifo, needs_strace, one_line, said_by, stderr_of, stdout_of,
+    Bench, case, entries, make_fifo, needs_strace, one_line, said_by, stderr_of, stdout_of,
 };
 
 /// Compares two commands in so many rounds.
@@ -158,51 +158,21 @@ fn what_keeps_a_command_from_running_is_said() {
     make_fifo(&bench.work().join("fifo"));
     let no_interpreter =
         "a script without a first line that names its interpreter: add one such as #!/bin/sh";
-    for (words, code, told) in [
-        (
-            "./once true --ignore-output",
-            1,
-            "old ('./once'), round 1: it cannot be run: No such file",
-        ),
-        (
-            "true no-such-program-here",
-            127,
-            "command 'no-such-program-here' not found in PATH",
-        ),
-        ("./in true", 126, "it is not executable"),
-        ("./nameless true", 126, no_interpreter),
-        ("true ./empty", 126, no_interpreter),
-        (
-            "true ./without-sh",
-            126,
-            "the interpreter '/no/such/sh', which does not exist",
-        ),
-        (
-            "./of-windows true",
-            126,
-            "the interpreter '/bin/sh\\r', which does not exist",
-        ),
-        (
-            "--same in true true",
-            1,
-            "no counted run wrote the file 'in' of --same",
-        ),
-        (
-            "--same fifo true true",
-            1,
-            "'fifo' cannot be compared: it is no regular file",
-        ),
-        (
-            "--input fifo cat cat",
-            2,
-            "cannot use --input 'fifo': it is no regular file",
-        ),
-        (
-            "--prepare false true true",
-            1,
-            "the command of --prepare ('false') failed with exit status 1",
-        ),
-    ] {
+    let cases = format!(
+        "\
+./once true --ignore-output => 1: old ('./once'), round 1: it cannot be run: No such file
+true no-such-program-here => 127: command 'no-such-program-here' not found in PATH
+./in true => 126: it is not executable
+./nameless true => 126: {no_interpreter}
+true ./empty => 126: {no_interpreter}
+true ./without-sh => 126: the interpreter '/no/such/sh', which does not exist
+./of-windows true => 126: the interpreter '/bin/sh\\r', which does not exist
+--same in true true => 1: no counted run wrote the file 'in' of --same
+--same fifo true true => 1: 'fifo' cannot be compared: it is no regular file
+--input fifo cat cat => 2: cannot use --input 'fifo': it is no regular file
+--prepare false true true => 1: the command of --prepare ('false') failed with exit status 1"
+    );
+    for (words, code, told) in cases.lines().map(case) {
         let words: Vec<&str> = words.split(' ').collect();
         let stderr = stderr_of(&mut versus(&bench, "1", &words), code);
         assert!(stderr.contains(told), "{words:?}: {stderr}");
@@ -288,20 +258,12 @@ fn two_results_are_compared_by_their_ratios_and_calls() {
         let mut command = versus(&bench, "1", &["--format=json", "--no-save", OLD, new]);
         fs::write(bench.work().join(name), stdout_of(&mut command)).unwrap();
     }
-    for (options, code, told) in [
-        ("later", 0, "new makes 100 writes instead of 1 and"),
-        (
-            "later --fail-if-more-calls 1%",
-            3,
-            "beyond the limit of --fail-if-more-calls 1% against the earlier result: ",
-        ),
-        (
-            "later --fail-if-slower 1%",
-            4,
-            "may be within the limit of --fail-if-slower 1% against the earlier result",
-        ),
-        ("later earlier", 2, "only one result of advise or versus"),
-    ] {
+    let cases = "\
+later => 0: new makes 100 writes instead of 1 and
+later --fail-if-more-calls 1% => 3: beyond the limit of --fail-if-more-calls 1% against the earlier result: 
+later --fail-if-slower 1% => 4: may be within the limit of --fail-if-slower 1% against the earlier result
+later earlier => 2: only one result of advise or versus";
+    for (options, code, told) in cases.lines().map(case) {
         let words = format!("compare earlier --against {options}");
         let (stdout, stderr) = said_by(&mut bench.command(&words), code);
         let said = one_line(&(stdout + &stderr));
@@ -361,31 +323,15 @@ fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     let bench = bench();
     // Of this test alone: another one may run on this machine.
     let nap = format!("31415.{}", std::process::id());
-    for (old, code, words) in [
-        ("sleep NAP", 1, "it still ran after 1 s, and was killed"),
-        (
-            "sleep NAP",
-            1,
-            "a service does not end: start it and its client in one script",
-        ),
-        (
-            "setsid sleep NAP & exit 0",
-            1,
-            "it left processes behind that still ran 0.3 s after its end",
-        ),
-        (
-            "read line < /dev/tty || exit 7",
-            0,
-            "Old and new end with exit status 7, '",
-        ),
-        ("cat", 0, "new makes as many system calls as old; no times"),
-        // It ends only after its parent has been waited for.
-        (
-            "p=$$; { while kill -0 $p 2> /dev/null; do :; done; sleep 0.05; } & exit 0",
-            0,
-            "Old left 1 process running when it ended",
-        ),
-    ] {
+    // The last one ends only after its parent has been waited for.
+    let cases = "\
+sleep NAP => 1: it still ran after 1 s, and was killed
+sleep NAP => 1: a service does not end: start it and its client in one script
+setsid sleep NAP & exit 0 => 1: it left processes behind that still ran 0.3 s after its end
+read line < /dev/tty || exit 7 => 0: Old and new end with exit status 7, '
+cat => 0: new makes as many system calls as old; no times
+p=$$; { while kill -0 $p 2> /dev/null; do :; done; sleep 0.05; } & exit 0 => 0: Old left 1 process running when it ended";
+    for (old, code, words) in cases.lines().map(case) {
         // A slow machine must not end what does not hang.
         let limit = if code == 1 { ["--budget", "300ms"] } else { ["--rounds", "1"] };
         let old = &*old.replace("NAP", &nap);

@@ -249,8 +249,7 @@ fn wrong_input_is_reported_with_a_remedy_and_changes_nothing() {
     let count = entries(&work).len();
     let mut wrong = Vec::new();
     for case in REFUSED.lines() {
-        let (line, rest) = case.split_once(" => ").unwrap();
-        let (code, words) = rest.split_once(": ").unwrap();
+        let (line, code, words) = crate::support::case(case);
         let args = line
             .split(' ')
             .map(|word| word.replace("''", "").replace('·', " "));
@@ -263,7 +262,7 @@ fn wrong_input_is_reported_with_a_remedy_and_changes_nothing() {
         let is_told = words.split(" | ").all(|word| message.contains(word));
         let is_first = message.starts_with("error: ") && output.stdout.is_empty();
         let ended = output.status.code();
-        if ended != code.parse().ok() || !is_told || !is_first || message.contains("panicked") {
+        if ended != Some(code) || !is_told || !is_first || message.contains("panicked") {
             wrong.push(format!("{case}\n{ended:?} {message}"));
         }
     }

@@ -355,27 +355,11 @@ make | make prog |  |  |
         for folder in ["node_modules", "__pycache__", ".hidden", "lib"] {
             fs::create_dir(format!("{dir}/{folder}")).unwrap();
         }
-        for name in [
-            "w.py",
-            "m.py",
-            "q.bin",
-            "prog",
-            "x.mjs",
-            "y.old",
-            "z.old.mjs",
-            "w.sh",
-            "w.pl",
-            "tool",
-            "node_modules/x.js",
-            ".hidden/x.sh",
-            "__pycache__/m.cpython-311.pyc",
-            "lib/M.pm",
-        ] {
-            fs::write(
-                format!("{dir}/{name}"),
-                if name == "tool" { "#!" } else { "" },
-            )
-            .unwrap();
+        let names = "w.py m.py q.bin prog x.mjs y.old z.old.mjs w.sh w.pl tool node_modules/x.js .hidden/x.sh \
+                     __pycache__/m.cpython-311.pyc lib/M.pm";
+        for name in names.split(' ') {
+            let text = if name == "tool" { "#!" } else { "" };
+            fs::write(format!("{dir}/{name}"), text).unwrap();
         }
         for row in KEPT.lines().filter(|row| row.contains('|')) {
             let cells: Vec<&str> = row.split('|').map(str::trim).collect();
@@ -427,16 +411,7 @@ make | make prog |  |  |
     #[test]
     fn each_file_that_was_written_is_compared_or_the_text_says_why_not() {
         let (_dir, dir) = folder();
-        for name in [
-            "out",
-            "out.1",
-            "in put",
-            "x.pyc",
-            "log.4001",
-            "log.1795316800",
-            "standard",
-            "plain",
-        ] {
+        for name in "out out.1 x.pyc log.4001 log.1795316800 standard plain".split(' ') {
             fs::write(format!("{dir}/{name}"), "").unwrap();
         }
         fs::create_dir(format!("{dir}/.cache")).unwrap();
@@ -444,38 +419,22 @@ make | make prog |  |  |
         let absolute =
             |name: &str| format!("{}/{dir}/{name}", env::current_dir().unwrap().display());
         let command = ["./unknown", "log.4001"].map(OsString::from);
-        // What was written, the file of the finding, the files that are compared, and what is not compared.
-        for (written, of_finding, same, not) in [
-            (
-                "out standard x.pyc log.4001 plain gone",
-                "plain",
-                "plain out",
-                "",
-            ),
-            // A file with several names: it was renamed, and written anew.
-            ("gone>out", "gone", "out", ""),
-            ("out>out.1", "out", "out out.1", ""),
-            (
-                "gone out",
-                "gone",
-                "out",
-                "DIR/gone, which is gone at the end",
-            ),
-            (
-                "log.4001",
-                "log.4001",
-                "",
-                "DIR/log.4001, whose name differs in each run",
-            ),
-            (
-                "log.1795316800",
-                "log.1795316800",
-                "",
-                "DIR/log.1795316800, whose name differs in each run",
-            ),
-            ("out .cache/x", "out", "out", "NEAR/.cache/x"),
-            (".cache/x", ".cache/x", ".cache/x", ""),
-        ] {
+        // What was written, the file of the finding, the files that are compared, and what is not compared. A file with several
+        // names was renamed, and written anew.
+        let rows = "\
+out standard x.pyc log.4001 plain gone | plain | plain out |
+gone>out | gone | out |
+out>out.1 | out | out out.1 |
+gone out | gone | out | DIR/gone, which is gone at the end
+log.4001 | log.4001 |  | DIR/log.4001, whose name differs in each run
+log.1795316800 | log.1795316800 |  | DIR/log.1795316800, whose name differs in each run
+out .cache/x | out | out | NEAR/.cache/x
+.cache/x | .cache/x | .cache/x |";
+        for row in rows.lines() {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [written, of_finding, same, not] = cells[..] else {
+                panic!("{row}");
+            };
             let text = proof(
                 &command,
                 &Input::None,

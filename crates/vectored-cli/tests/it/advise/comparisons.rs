@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{advise, bench, records};
-use crate::support::{Bench, json, needs_strace, said_by, stdout_of};
+use crate::support::{Bench, case, json, needs_strace, said_by, stdout_of};
 
 /// Saves the advice for the records as `old.json`, and for a program that writes each with one call as `new.json`.
 fn results() -> Bench {
@@ -34,19 +34,16 @@ fn what_an_edit_changed_is_shown() {
 #[test]
 fn more_calls_fail_a_test_and_fewer_do_not() {
     let bench = results();
-    for row in [
-        "old.json --against new.json --fail-if-more-calls 1% => 0: ",
-        "new.json --against old.json --fail-if-more-calls 100% => 0: ",
-        "new.json --against old.json --fail-if-more-calls 1% => 3: \
-         new makes 2000 calls that move bytes instead of 1000: the limit is 1 % more",
-        "new.json --against old.json --fail-if-slower 1% => 2: vectored versus",
-        "new.json --machines => 2: vectored versus",
-        "old.json --against old.json => 2: cannot be compared with itself: run `vectored advise` again",
-        "old.json --against new.json old.json => 2: advise --merge",
-    ] {
-        let (words, rest) = row.split_once(" => ").unwrap();
-        let (code, said) = rest.split_once(": ").unwrap();
-        let (words, code) = (format!("compare {words}"), code.parse().unwrap());
+    let cases = "\
+old.json --against new.json --fail-if-more-calls 1% => 0: 
+new.json --against old.json --fail-if-more-calls 100% => 0: 
+new.json --against old.json --fail-if-more-calls 1% => 3: new makes 2000 calls that move bytes instead of 1000: the limit is 1 % more
+new.json --against old.json --fail-if-slower 1% => 2: vectored versus
+new.json --machines => 2: vectored versus
+old.json --against old.json => 2: cannot be compared with itself: run `vectored advise` again
+old.json --against new.json old.json => 2: advise --merge";
+    for (words, code, said) in cases.lines().map(case) {
+        let words = format!("compare {words}");
         let (_, stderr) = said_by(&mut bench.command(&words), code);
         assert!(stderr.contains(said), "{words}: {stderr}");
     }
