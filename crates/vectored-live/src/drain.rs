@@ -79,10 +79,22 @@ pub(crate) struct Drain {
 impl Drain {
     pub(crate) fn start(rings: Rings) -> std::io::Result<Drain> {
         let (sender, passes) = channel();
-        let (queued, stop, again) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (own_queued, own_stop, own_again) = (Arc::clone(&queued), Arc::clone(&stop), Arc::clone(&again));
-        let thread = Builder::new().spawn(move || drain(&rings, &sender, &own_queued, &own_stop, &own_again))?;
-        Ok(Drain { passes, queued, stop, again, thread: Some(thread) })
+        let (queued, stop, again) = (
+            Arc::new(AtomicUsize::new(0)),
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let (own_queued, own_stop, own_again) =
+            (Arc::clone(&queued), Arc::clone(&stop), Arc::clone(&again));
+        let thread = Builder::new()
+            .spawn(move || drain(&rings, &sender, &own_queued, &own_stop, &own_again))?;
+        Ok(Drain {
+            passes,
+            queued,
+            stop,
+            again,
+            thread: Some(thread),
+        })
     }
 
     /// Notes that a pass was analysed.
@@ -104,7 +116,13 @@ impl Drain {
     }
 }
 
-fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &AtomicBool, again: &AtomicBool) {
+fn drain(
+    rings: &Rings,
+    sender: &Sender<Pass>,
+    queued: &AtomicUsize,
+    stop: &AtomicBool,
+    again: &AtomicBool,
+) {
     let everywhere = sched_getaffinity(None);
     let mut began = Instant::now();
     loop {
@@ -127,7 +145,8 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, queued: &AtomicUsize, stop: &Atom
         }
         // A switch to this thread sends the run.
         let stale = now_ns().saturating_sub(STALE_NS);
-        let stale = (0..rings.count).filter(|&cpu| rings.open_since(cpu).is_some_and(|since| since < stale));
+        let stale = (0..rings.count)
+            .filter(|&cpu| rings.open_since(cpu).is_some_and(|since| since < stale));
         for cpu in stale.collect::<Vec<_>>() {
             let mut only = CpuSet::new();
             only.set(cpu);
@@ -168,10 +187,17 @@ impl Rings {
     /// Empties all rings. At the end the open runs belong to it.
     fn pass(&self, is_last: bool) -> Pass {
         let now = now_ns();
-        let mut pass = Pass { batches: Vec::new(), before_ns: now.saturating_sub(SLACK_NS), lost: 0, bytes: 0 };
+        let mut pass = Pass {
+            batches: Vec::new(),
+            before_ns: now.saturating_sub(SLACK_NS),
+            lost: 0,
+            bytes: 0,
+        };
         for cpu in 0..self.count {
             // Before the ring is read: a run that is sent meanwhile is then in it.
-            let open = self.open_since(cpu).filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
+            let open = self
+                .open_since(cpu)
+                .filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
             pass.before_ns = pass.before_ns.min(open.unwrap_or(u64::MAX));
             let mut batch = self.batch(cpu);
             if is_last {
@@ -181,7 +207,11 @@ impl Rings {
                 }
             }
             pass.bytes += batch.slots.len() * size_of::<Slot>();
-            pass.bytes += batch.samples.iter().map(|sample| sample.1.stack.len()).sum::<usize>();
+            pass.bytes += batch
+                .samples
+                .iter()
+                .map(|sample| sample.1.stack.len())
+                .sum::<usize>();
             if !batch.slots.is_empty() {
                 pass.batches.push(batch);
             }
@@ -198,12 +228,18 @@ impl Rings {
         // If it is beyond the head, there was nothing to read.
         let mut tail = self.field(cpu, TAIL).max(self.field(cpu, FROM)).min(head);
         let count = usize::try_from(head - tail).unwrap_or(0);
-        let mut batch = Batch { cpu, slots: Vec::with_capacity(count), ..Batch::default() };
+        let mut batch = Batch {
+            cpu,
+            slots: Vec::with_capacity(count),
+            ..Batch::default()
+        };
         let mut next = 0;
         while tail != head {
             let slot = self.slot(cpu, tail);
             if batch.slots.len() == next {
-                let Some(record) = Record::read(&slot) else { break };
+                let Some(record) = Record::read(&slot) else {
+                    break;
+                };
                 next += 1 + record.extension;
                 batch.has_begin |= record.kind == Kind::Execute;
                 if record.stack != 0
@@ -242,8 +278,15 @@ impl Rings {
             sp: words[2],
             bp: words[3],
             kept: words[4..9].try_into().expect("five words"),
-            python: words[10..].chunks_exact(PYTHON_WORDS).take(PYTHON_FRAMES.min(frames)).map(|frame| frame.try_into().expect("ten words")).collect(),
-            stack: words[STACK..].iter().flat_map(|word| word.to_le_bytes()).collect(),
+            python: words[10..]
+                .chunks_exact(PYTHON_WORDS)
+                .take(PYTHON_FRAMES.min(frames))
+                .map(|frame| frame.try_into().expect("ten words"))
+                .collect(),
+            stack: words[STACK..]
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect(),
         })
     }
 
@@ -281,11 +324,24 @@ mod tests {
         let (ring, slots) = shared((2 * 8) << LOG2);
         let (cpus, kernel) = shared(2 * CPU_WORDS);
         let (samples, stacks) = shared(2 * SAMPLES * SAMPLE_WORDS);
-        let rings = Rings { ring, cpus, samples, count: 2, slots_log2: LOG2 };
+        let rings = Rings {
+            ring,
+            cpus,
+            samples,
+            count: 2,
+            slots_log2: LOG2,
+        };
         // The second CPU: two records from slot 6 on, the second of three slots, which wrap.
         let at = |slot: usize, word: usize| ((1 << LOG2) + slot % 8) * 8 + word;
         let (head, tail) = (CPU_WORDS + HEAD, CPU_WORDS + TAIL);
-        for (slot, word, value) in [(6, 0, 100), (6, 4, 9 << 32), (7, 0, 200), (7, 2, 2 << 48), (0, 0, 11), (1, 0, 22)] {
+        for (slot, word, value) in [
+            (6, 0, 100),
+            (6, 4, 9 << 32),
+            (7, 0, 200),
+            (7, 2, 2 << 48),
+            (0, 0, 11),
+            (1, 0, 22),
+        ] {
             slots.write(at(slot, word), value);
         }
         kernel.write(tail, 14);
@@ -294,7 +350,9 @@ mod tests {
         stacks.write(sample, 9);
         stacks.write(sample + 1, 0x1234);
         let pass = rings.pass(false);
-        let [batch] = &pass.batches[..] else { panic!("one CPU has records") };
+        let [batch] = &pass.batches[..] else {
+            panic!("one CPU has records")
+        };
         let words: Vec<u64> = batch.slots.iter().map(|slot| slot[0]).collect();
         assert_eq!((batch.cpu, &words[..]), (1, &[100, 200, 11, 22][..]));
         assert_eq!((batch.samples[0].0, batch.samples[0].1.ip), (9, 0x1234));
@@ -306,7 +364,14 @@ mod tests {
         slots.write(at(0, 0), 300);
         kernel.write(head, 25);
         let pass = rings.pass(false);
-        assert_eq!(pass.batches[0].slots.iter().map(|slot| slot[0]).collect::<Vec<_>>(), [300]);
+        assert_eq!(
+            pass.batches[0]
+                .slots
+                .iter()
+                .map(|slot| slot[0])
+                .collect::<Vec<_>>(),
+            [300]
+        );
         assert_eq!(kernel.read(tail), 25);
         // A run that is open holds back what ended after its begin.
         let now = now_ns();

@@ -10,9 +10,9 @@ use vectored_strace::x86_64::name_of;
 use crate::action::{Call, fd, lengths};
 use crate::calls::{Class, class_of};
 use crate::open_before;
-use crate::socket_names::socket_name;
 use crate::record::{Kind, Record, Run, Sample, Slot, texts};
 use crate::sites::Sites;
+use crate::socket_names::socket_name;
 
 /// Sites of calls that are remembered. More are forgotten at once.
 const SITES_MAX: usize = 1 << 16;
@@ -73,7 +73,12 @@ impl Events {
     }
 
     /// Tells what a process is that runs already.
-    pub(crate) fn tell(&mut self, process: u32, now_ns: u64, follow: Follow<'_>) -> std::io::Result<()> {
+    pub(crate) fn tell(
+        &mut self,
+        process: u32,
+        now_ns: u64,
+        follow: Follow<'_>,
+    ) -> std::io::Result<()> {
         self.since.insert(process, now_ns);
         self.sites.read(process);
         open_before::tell(process, self.held != Some(process), follow)
@@ -85,7 +90,13 @@ impl Events {
     }
 
     /// Takes a record with its slots.
-    pub(crate) fn take(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
+    pub(crate) fn take(
+        &mut self,
+        record: &Record,
+        slots: &[Slot],
+        sample: Option<Sample>,
+        follow: Follow<'_>,
+    ) {
         if record.kind == Kind::Gap {
             return self.gap(record.a1, record.a2 == 0, follow);
         }
@@ -99,7 +110,8 @@ impl Events {
             let _ = self.tell(record.process, 0, follow);
         }
         let is_old = record.end_ns < since.unwrap_or_default();
-        let is_new_child = record.kind == Kind::Fork && !self.since.contains_key(&(record.a3 as u32));
+        let is_new_child =
+            record.kind == Kind::Fork && !self.since.contains_key(&(record.a3 as u32));
         if is_old && !is_new_child {
             return;
         }
@@ -134,7 +146,9 @@ impl Events {
             }
             Kind::Execute => self.execute(record, slots, follow),
             Kind::Exit => self.exit(record, follow),
-            Kind::Signal | Kind::Gap | Kind::Held => follow(&event(b"SIGNAL", Action::Signal, record)),
+            Kind::Signal | Kind::Gap | Kind::Held => {
+                follow(&event(b"SIGNAL", Action::Signal, record))
+            }
         }
     }
 
@@ -162,7 +176,12 @@ impl Events {
 
     /// The site of a call, by its sample or by the sample of the last call that was alike.
     fn site(&mut self, record: &Record, length: i64, sample: Option<Sample>) -> Option<Rc<[u8]>> {
-        let alike = (record.thread, record.number, record.a0, length.min(LENGTH_MAX) as u16);
+        let alike = (
+            record.thread,
+            record.number,
+            record.a0,
+            length.min(LENGTH_MAX) as u16,
+        );
         if let Some(sample) = sample {
             let site = self.sites.site(record.process, &sample);
             if self.last_sites.len() >= SITES_MAX {
@@ -173,13 +192,24 @@ impl Events {
         self.last_sites.get(&alike).cloned().flatten()
     }
 
-    fn call(&mut self, record: &Record, slots: &[Slot], sample: Option<Sample>, follow: Follow<'_>) {
+    fn call(
+        &mut self,
+        record: &Record,
+        slots: &[Slot],
+        sample: Option<Sample>,
+        follow: Follow<'_>,
+    ) {
         self.calls += 1;
         let name = name_of(record.number);
         let class = self.classes[usize::from(record.number) % self.classes.len()];
         let data_slots = match class {
             Class::Stat | Class::StatOfPath | Class::StatAt | Class::Statx => 1,
-            Class::List | Class::ListWithFlags | Class::Message | Class::Messages | Class::Socket0 | Class::SocketResult => slots.len() - 1,
+            Class::List
+            | Class::ListWithFlags
+            | Class::Message
+            | Class::Messages
+            | Class::Socket0
+            | Class::SocketResult => slots.len() - 1,
             _ => 0,
         };
         let (data, text) = slots[1..].split_at(data_slots.min(slots.len() - 1));
@@ -191,17 +221,30 @@ impl Events {
         }
         let texts = texts(text);
         if class == Class::Map && record.result > 0 && record.a2 & PROT_EXEC as u64 != 0 {
-            self.sites.map(record.process, record.a0, record.result as u64, record.a1);
+            self.sites
+                .map(record.process, record.a0, record.result as u64, record.a1);
         }
-        if let (true, Some(path), "open" | "openat" | "openat2") = (record.result >= 0, texts.first(), name) {
+        if let (true, Some(path), "open" | "openat" | "openat2") =
+            (record.result >= 0, texts.first(), name)
+        {
             self.sites.open(record.process, record.result as i32, path);
         }
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
-        let ends = matches!(class, Class::Socket0 | Class::SocketResult).then(|| data.first().and_then(socket_name)).flatten();
-        let call = Call { name, record, data, texts: &texts, segments: &self.segments };
+        let ends = matches!(class, Class::Socket0 | Class::SocketResult)
+            .then(|| data.first().and_then(socket_name))
+            .flatten();
+        let call = Call {
+            name,
+            record,
+            data,
+            texts: &texts,
+            segments: &self.segments,
+        };
         if let Some(mut action) = call.action(&mut self.line) {
             if let Action::Connect { descriptor }
-            | Action::Other { descriptor: Some(descriptor) }
+            | Action::Other {
+                descriptor: Some(descriptor),
+            }
             | Action::Socket { descriptor, .. } = &mut action
             {
                 descriptor.leads_to = ends.as_deref();
@@ -213,7 +256,13 @@ impl Events {
     }
 
     /// Joined calls: an event each. Their times are between the end of the first one and the record after them.
-    fn run(&mut self, record: &Record, slots: &[Slot], mut sample: Option<Sample>, follow: Follow<'_>) {
+    fn run(
+        &mut self,
+        record: &Record,
+        slots: &[Slot],
+        mut sample: Option<Sample>,
+        follow: Follow<'_>,
+    ) {
         let [first, second] = slots else { return };
         let run = Run::read(first, second);
         let calls = run.results().len() as u64;
@@ -225,12 +274,14 @@ impl Events {
             if site.as_ref().is_none_or(|site| site.0 != result) {
                 site = Some((result, self.site(record, result.into(), sample.take())));
             }
-            let segments = [if direction == Direction::Read { run.asked.into() } else { result.into() }];
+            let segments =
+                [if direction == Direction::Read { run.asked.into() } else { result.into() }];
             let mut transfer = Transfer::new(direction, fd(record.a0.into()), &segments);
             transfer.result = Ok(result.into());
             let mut event = event(name.as_bytes(), Action::Transfer(transfer), record);
             if n > 0 {
-                event.began_ns = Some(record.end_ns + u64::from(run.span_ns) * n as u64 / calls - 1);
+                event.began_ns =
+                    Some(record.end_ns + u64::from(run.span_ns) * n as u64 / calls - 1);
                 event.took_ns = Some(1);
                 event.delayed_ns = 0;
             }
@@ -243,15 +294,25 @@ impl Events {
         self.calls += 1;
         let texts = texts(&slots[1..]);
         let program = texts.first().map_or(&b""[..], Vec::as_slice);
-        self.sites.execute(record.process, program, record.a1, record.a2);
+        self.sites
+            .execute(record.process, program, record.a1, record.a2);
         let caller = record.a0 as u32;
         if caller != record.thread && caller != 0 {
             // Another thread than the first called it, and has its number from now on. All others have ended.
-            let action = Action::Fork { child: record.thread, same_process: true, shares_descriptors: true };
+            let action = Action::Fork {
+                child: record.thread,
+                same_process: true,
+                shares_descriptors: true,
+            };
             let mut one = Event::new(b"", action);
             one.thread = caller;
             follow(&one);
-            one = Event::new(b"exited", Action::Exit { process_ended: false });
+            one = Event::new(
+                b"exited",
+                Action::Exit {
+                    process_ended: false,
+                },
+            );
             one.thread = caller;
             follow(&one);
         }
@@ -264,16 +325,40 @@ impl Events {
         let is_last = record.a1 != 0;
         let is_group = record.a2 & GROUP_EXIT != 0 || is_last && record.thread == record.process;
         if record.a0 & 0x7f != 0 {
-            follow(&event(b"killed", Action::Exit { process_ended: true }, record));
+            follow(&event(
+                b"killed",
+                Action::Exit {
+                    process_ended: true,
+                },
+                record,
+            ));
         } else {
             if !is_group {
                 self.calls += 1;
-                follow(&event(b"exit", Action::Exit { process_ended: false }, record));
+                follow(&event(
+                    b"exit",
+                    Action::Exit {
+                        process_ended: false,
+                    },
+                    record,
+                ));
             } else if self.ended.insert(record.process) {
                 self.calls += 1;
-                follow(&event(b"exit_group", Action::Exit { process_ended: true }, record));
+                follow(&event(
+                    b"exit_group",
+                    Action::Exit {
+                        process_ended: true,
+                    },
+                    record,
+                ));
             }
-            follow(&event(b"exited", Action::Exit { process_ended: false }, record));
+            follow(&event(
+                b"exited",
+                Action::Exit {
+                    process_ended: false,
+                },
+                record,
+            ));
         }
         if is_last {
             self.forget(record.process);

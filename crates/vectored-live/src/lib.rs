@@ -5,22 +5,89 @@
 mod refusal;
 mod seen;
 
-/// The modules of the one system for which there are programs, and of all others.
-macro_rules! here {
-    ($($module:ident)+; $other:ident; $($name:ident)+) => {
-        $(
-            #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"))]
-            mod $module;
-        )+
-        #[cfg(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64"))]
-        pub use watch::{$($name),+};
-        #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64")))]
-        mod $other;
-        #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_pointer_width = "64")))]
-        pub use $other::{$($name),+};
-    };
-}
-
-here!(action calls drain events open_before order record sites socket_names sys watch; elsewhere; Held Watch);
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod action;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod calls;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod drain;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod events;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod open_before;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod order;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod record;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod sites;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod socket_names;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod sys;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+mod watch;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+pub use watch::{Held, Watch};
+#[cfg(not(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+)))]
+mod elsewhere;
+#[cfg(not(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+)))]
+pub use elsewhere::{Held, Watch};
 pub use refusal::Refusal;
 pub use seen::{Seen, Target};

@@ -16,8 +16,13 @@ use crate::socket_names::sockets_of;
 
 /// The threads of a process.
 pub(crate) fn threads_of(process: u32) -> Vec<u32> {
-    let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    let entries = fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
 }
 
 /// A process and its descendants.
@@ -26,8 +31,11 @@ pub(crate) fn tree_of(process: u32) -> Vec<u32> {
     let mut at = 0;
     while let Some(&one) = all.get(at) {
         for thread in threads_of(one) {
-            let children = fs::read_to_string(format!("/proc/{one}/task/{thread}/children")).unwrap_or_default();
-            let children = children.split_whitespace().filter_map(|word| word.parse().ok());
+            let children = fs::read_to_string(format!("/proc/{one}/task/{thread}/children"))
+                .unwrap_or_default();
+            let children = children
+                .split_whitespace()
+                .filter_map(|word| word.parse().ok());
             for child in children.collect::<Vec<u32>>() {
                 if !all.contains(&child) {
                     all.push(child);
@@ -52,18 +60,35 @@ struct Open {
 fn program_of(process: u32) -> io::Result<PathBuf> {
     let program = fs::read_link(format!("/proc/{process}/exe"))?;
     let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let first = words.split(|byte| b"\0 ".contains(byte)).next().unwrap_or_default();
-    let link = Path::new(OsStr::from_bytes(first)).file_name().map(|name| program.with_file_name(name));
+    let first = words
+        .split(|byte| b"\0 ".contains(byte))
+        .next()
+        .unwrap_or_default();
+    let link = Path::new(OsStr::from_bytes(first))
+        .file_name()
+        .map(|name| program.with_file_name(name));
     Ok(match link {
-        Some(link) if fs::read_link(&link).is_ok() && fs::canonicalize(&link).is_ok_and(|path| path == program) => link,
+        Some(link)
+            if fs::read_link(&link).is_ok()
+                && fs::canonicalize(&link).is_ok_and(|path| path == program) =>
+        {
+            link
+        }
         _ => program,
     })
 }
 
 /// Tells what a process is: its threads, its program, its folder, and what it has open. These events have no name: they are no calls.
-pub(crate) fn tell(process: u32, has_program: bool, follow: &mut dyn FnMut(&Event<'_>)) -> io::Result<()> {
+pub(crate) fn tell(
+    process: u32,
+    has_program: bool,
+    follow: &mut dyn FnMut(&Event<'_>),
+) -> io::Result<()> {
     // All is read first: whoever follows may take its time, and the process goes on.
-    let link = |name: &str| fs::read_link(format!("/proc/{process}/{name}")).map(|path| escaped(path.as_os_str().as_bytes()));
+    let link = |name: &str| {
+        fs::read_link(format!("/proc/{process}/{name}"))
+            .map(|path| escaped(path.as_os_str().as_bytes()))
+    };
     let (folder, threads) = (link("cwd"), threads_of(process));
     let program = program_of(process).map(|path| escaped(path.as_os_str().as_bytes()));
     let open = open_of(process)?;
@@ -80,13 +105,26 @@ pub(crate) fn tell(process: u32, has_program: bool, follow: &mut dyn FnMut(&Even
         tell(Action::ChangeFolder(Named::Path(&folder)));
     }
     for thread in threads.into_iter().filter(|&thread| thread != process) {
-        tell(Action::Fork { child: thread, same_process: true, shares_descriptors: true });
+        tell(Action::Fork {
+            child: thread,
+            same_process: true,
+            shares_descriptors: true,
+        });
     }
     for one in open {
-        let descriptor = Descriptor { number: one.number, leads_to: Some(&one.leads_to) };
-        tell(Action::SetFlags { descriptor, flags: one.flags });
+        let descriptor = Descriptor {
+            number: one.number,
+            leads_to: Some(&one.leads_to),
+        };
+        tell(Action::SetFlags {
+            descriptor,
+            flags: one.flags,
+        });
         if one.flags.close_on_exec {
-            tell(Action::SetCloseOnExec { descriptor, close_on_exec: true });
+            tell(Action::SetCloseOnExec {
+                descriptor,
+                close_on_exec: true,
+            });
         }
         if one.is_fifo {
             tell(Action::Fifo(Named::Descriptor(descriptor)));
@@ -101,16 +139,33 @@ fn open_of(process: u32) -> io::Result<Vec<Open>> {
     // The kernel's tables of sockets are long.
     let sockets = LazyCell::new(|| sockets_of(process));
     for entry in fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
-        let number = entry.file_name().to_str().and_then(|text| text.parse().ok());
-        let (Some(number), Ok(target)) = (number, fs::read_link(entry.path())) else { continue };
+        let number = entry
+            .file_name()
+            .to_str()
+            .and_then(|text| text.parse().ok());
+        let (Some(number), Ok(target)) = (number, fs::read_link(entry.path())) else {
+            continue;
+        };
         let text = escaped(target.as_os_str().as_bytes());
-        let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{number}")).unwrap_or_default();
-        let field = |name: &str| info.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let bits = field("flags:").and_then(|text| u64::from_str_radix(text, 8).ok()).unwrap_or(0);
-        let is_fifo = text.starts_with(b"/") && fs::metadata(entry.path()).is_ok_and(|of| of.file_type().is_fifo());
+        let info =
+            fs::read_to_string(format!("/proc/{process}/fdinfo/{number}")).unwrap_or_default();
+        let field = |name: &str| {
+            info.lines()
+                .find_map(|line| line.strip_prefix(name))
+                .map(str::trim)
+        };
+        let bits = field("flags:")
+            .and_then(|text| u64::from_str_radix(text, 8).ok())
+            .unwrap_or(0);
+        let is_fifo = text.starts_with(b"/")
+            && fs::metadata(entry.path()).is_ok_and(|of| of.file_type().is_fifo());
         all.push(Open {
             number,
-            leads_to: if text.starts_with(b"socket:") { sockets.get(&text).cloned().unwrap_or(text) } else { text },
+            leads_to: if text.starts_with(b"socket:") {
+                sockets.get(&text).cloned().unwrap_or(text)
+            } else {
+                text
+            },
             flags: open_flags(bits),
             is_fifo,
         });
@@ -129,10 +184,15 @@ mod tests {
     #[test]
     fn a_program_has_the_name_by_which_it_was_started() {
         let folder = tempfile::tempdir().unwrap();
-        let [file, link] = ["check-rdb", "server"].map(|name| folder.path().canonicalize().unwrap().join(name));
+        let [file, link] =
+            ["check-rdb", "server"].map(|name| folder.path().canonicalize().unwrap().join(name));
         fs::copy("/bin/sleep", &file).unwrap();
         symlink("check-rdb", &link).unwrap();
-        for (first, expected) in [("server *:6379", &link), ("check-rdb", &file), ("elsewhere", &file)] {
+        for (first, expected) in [
+            ("server *:6379", &link),
+            ("check-rdb", &file),
+            ("elsewhere", &file),
+        ] {
             let mut child = Command::new(&file).arg0(first).arg("60").spawn().unwrap();
             let found = program_of(child.id());
             child.kill().unwrap();

@@ -37,7 +37,9 @@ impl Queue {
             let batch = self.batches.front()?;
             let record = batch.slots.get(self.at).map(Record::read);
             match record {
-                Some(Some(record)) if self.at + record.extension < batch.slots.len() => return Some(record),
+                Some(Some(record)) if self.at + record.extension < batch.slots.len() => {
+                    return Some(record);
+                }
                 // The end, or what no record is.
                 _ => {
                     self.batches.pop_front();
@@ -50,7 +52,9 @@ impl Queue {
 
 impl Order {
     pub(crate) fn new(cpus: usize) -> Order {
-        Order { queues: (0..cpus).map(|_| Queue::default()).collect() }
+        Order {
+            queues: (0..cpus).map(|_| Queue::default()).collect(),
+        }
     }
 
     pub(crate) fn add(&mut self, batch: Batch) {
@@ -62,7 +66,10 @@ impl Order {
     /// Hands on, in the order of time, each record that ended before `before_ns`, with its extension and its sample.
     pub(crate) fn take(&mut self, before_ns: u64, take: Take<'_>) {
         loop {
-            let ends = self.queues.iter_mut().map(|queue| queue.first().map_or(u64::MAX, |record| record.end_ns));
+            let ends = self
+                .queues
+                .iter_mut()
+                .map(|queue| queue.first().map_or(u64::MAX, |record| record.end_ns));
             let (mut cpu, mut least, mut second) = (0, u64::MAX, u64::MAX);
             for (at, end) in ends.enumerate() {
                 if end < least {
@@ -75,10 +82,17 @@ impl Order {
                 return;
             }
             let queue = &mut self.queues[cpu];
-            while let Some(record) = queue.first().filter(|record| record.end_ns <= second && record.end_ns < before_ns) {
+            while let Some(record) = queue
+                .first()
+                .filter(|record| record.end_ns <= second && record.end_ns < before_ns)
+            {
                 let batch = &mut queue.batches[0];
-                let sample = batch.samples.front().is_some_and(|sample| sample.0 == record.stack);
-                let sample = if sample { batch.samples.pop_front().map(|sample| sample.1) } else { None };
+                let sample = batch
+                    .samples
+                    .front()
+                    .is_some_and(|sample| sample.0 == record.stack);
+                let sample =
+                    if sample { batch.samples.pop_front().map(|sample| sample.1) } else { None };
                 let slots = &batch.slots[queue.at..=queue.at + record.extension];
                 take(&record, slots, sample);
                 queue.at += slots.len();

@@ -147,7 +147,11 @@ pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
     let (mut all, mut text) = (Vec::new(), Vec::new());
     for slot in slots {
         let bytes: Vec<u8> = bytes_of(std::slice::from_ref(slot)).collect();
-        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(63).min(63);
+        let end = bytes
+            .iter()
+            .position(|&byte| byte == 0)
+            .unwrap_or(63)
+            .min(63);
         text.extend_from_slice(&bytes[..end]);
         if end < 63 {
             all.push(escaped(&std::mem::take(&mut text)));

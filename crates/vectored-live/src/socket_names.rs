@@ -8,22 +8,41 @@ use crate::record::Slot;
 /// The sockets of the namespace of a process, by `socket:[inode]`.
 pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
     let mut all = HashMap::new();
-    let table = |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}")).unwrap_or_default();
-    for (name, kind) in [("tcp", "TCP"), ("tcp6", "TCPv6"), ("udp", "UDP"), ("udp6", "UDPv6")] {
+    let table =
+        |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}")).unwrap_or_default();
+    for (name, kind) in [
+        ("tcp", "TCP"),
+        ("tcp6", "TCPv6"),
+        ("udp", "UDP"),
+        ("udp6", "UDPv6"),
+    ] {
         for line in table(name).lines().skip(1) {
             let words: Vec<&str> = line.split_whitespace().collect();
-            let [_, local, peer, state, _, _, _, _, _, inode, ..] = words[..] else { continue };
-            let (Some(local), Some(peer)) = (address(local), address(peer)) else { continue };
+            let [_, local, peer, state, _, _, _, _, _, inode, ..] = words[..] else {
+                continue;
+            };
+            let (Some(local), Some(peer)) = (address(local), address(peer)) else {
+                continue;
+            };
             // A socket that listens has no peer.
-            let text = if state == "0A" { format!("{kind}:[{local}]") } else { format!("{kind}:[{local}->{peer}]") };
+            let text = if state == "0A" {
+                format!("{kind}:[{local}]")
+            } else {
+                format!("{kind}:[{local}->{peer}]")
+            };
             all.insert(format!("socket:[{inode}]").into_bytes(), text.into_bytes());
         }
     }
     for line in table("unix").lines().skip(1) {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, _, _, _, kind, _, inode, ..] = words[..] else { continue };
+        let [_, _, _, _, kind, _, inode, ..] = words[..] else {
+            continue;
+        };
         let name = unix_kind(kind.parse().unwrap_or(0));
-        all.insert(format!("socket:[{inode}]").into_bytes(), format!("{name}:[{inode}]").into_bytes());
+        all.insert(
+            format!("socket:[{inode}]").into_bytes(),
+            format!("{name}:[{inode}]").into_bytes(),
+        );
     }
     all
 }
@@ -42,7 +61,9 @@ pub(crate) fn socket_name(ends: &Slot) -> Option<Vec<u8>> {
         (libc::AF_INET, true) => "UDP",
         (libc::AF_INET6, false) => "TCPv6",
         (libc::AF_INET6, true) => "UDPv6",
-        (libc::AF_UNIX, _) => return Some(format!("{}:[{}]", unix_kind(half(2)), ends[5]).into_bytes()),
+        (libc::AF_UNIX, _) => {
+            return Some(format!("{}:[{}]", unix_kind(half(2)), ends[5]).into_bytes());
+        }
         _ => return None,
     };
     Some(format!("{kind}:[{}->{}]", end(8, 4)?, end(24, 6)?).into_bytes())
@@ -60,8 +81,15 @@ fn unix_kind(number: u16) -> &'static str {
 fn address(text: &str) -> Option<String> {
     let (host, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
-    let words = host.as_bytes().chunks(8).map(|word| u32::from_str_radix(str::from_utf8(word).ok()?, 16).ok());
-    let bytes: Vec<u8> = words.collect::<Option<Vec<u32>>>()?.into_iter().flat_map(u32::to_le_bytes).collect();
+    let words = host
+        .as_bytes()
+        .chunks(8)
+        .map(|word| u32::from_str_radix(str::from_utf8(word).ok()?, 16).ok());
+    let bytes: Vec<u8> = words
+        .collect::<Option<Vec<u32>>>()?
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .collect();
     in_text(&bytes, port)
 }
 
@@ -83,7 +111,10 @@ mod tests {
     #[test]
     fn addresses_of_the_kernels_tables_are_read() {
         assert_eq!(address("0100007F:1F90").unwrap(), "127.0.0.1:8080");
-        assert_eq!(address("00000000000000000000000001000000:0050").unwrap(), "[::1]:80");
+        assert_eq!(
+            address("00000000000000000000000001000000:0050").unwrap(),
+            "[::1]:80"
+        );
         assert_eq!(address("0100007F"), None);
         assert_eq!(address("xyz:12"), None);
     }
@@ -91,13 +122,28 @@ mod tests {
     #[test]
     fn ends_that_the_programs_record_are_named_as_in_the_tables() {
         let named = |family: u64, kind: u64, own: [u64; 2], peer: [u64; 2]| {
-            let ends = [family | kind << 16 | 8080 << 32 | 80 << 48, own[0], own[1], peer[0], peer[1], 77, 0, 0];
+            let ends = [
+                family | kind << 16 | 8080 << 32 | 80 << 48,
+                own[0],
+                own[1],
+                peer[0],
+                peer[1],
+                77,
+                0,
+                0,
+            ];
             socket_name(&ends).map(|name| String::from_utf8(name).unwrap())
         };
         let v4 = [u64::from(u32::from_le_bytes([127, 0, 0, 1])), 0];
         let v6 = [0, u64::from_le_bytes([0, 0, 0, 0, 0, 0, 0, 1])];
-        assert_eq!(named(2, 1, v4, v4).unwrap(), "TCP:[127.0.0.1:8080->127.0.0.1:80]");
-        assert_eq!(named(10, 2, v6, v6).unwrap(), "UDPv6:[[::1]:8080->[::1]:80]");
+        assert_eq!(
+            named(2, 1, v4, v4).unwrap(),
+            "TCP:[127.0.0.1:8080->127.0.0.1:80]"
+        );
+        assert_eq!(
+            named(10, 2, v6, v6).unwrap(),
+            "UDPv6:[[::1]:8080->[::1]:80]"
+        );
         assert_eq!(named(1, 1, [0; 2], [0; 2]).unwrap(), "UNIX-STREAM:[77]");
         assert_eq!(named(16, 3, v4, v4), None);
     }

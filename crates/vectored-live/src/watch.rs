@@ -1,6 +1,6 @@
 //! Attaches the programs, and hands on what they record.
 
-use std::collections::HashMap as StdHashMap;
+use std::collections::{BTreeSet, HashMap as StdHashMap};
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
@@ -29,8 +29,8 @@ use crate::events::Events;
 use crate::open_before::{threads_of, tree_of};
 use crate::order::Order;
 use crate::refusal::Refusal;
-use crate::sites::Sites;
 use crate::seen::{Seen, Target};
+use crate::sites::Sites;
 use crate::sys::{self, Shared};
 
 #[repr(C, align(8))]
@@ -76,12 +76,20 @@ impl Held {
     ///
     /// [`Refusal::NotStarted`].
     pub fn start(mut command: Command) -> Result<Held, Refusal> {
-        let paths = [command.get_program(), OsStr::new("python3")].into_iter().flat_map(in_path).collect();
+        let paths = [command.get_program(), OsStr::new("python3")]
+            .into_iter()
+            .flat_map(in_path)
+            .collect();
         let start = || -> io::Result<Held> {
             let (mut numbers, go) = sys::hold(&mut command)?;
             let starts = Builder::new().spawn(move || command.spawn())?;
             let number = read_number(&mut numbers)?;
-            Ok(Held { number, paths, go, starts })
+            Ok(Held {
+                number,
+                paths,
+                go,
+                starts,
+            })
         };
         start().map_err(Refusal::NotStarted)
     }
@@ -98,7 +106,10 @@ impl Held {
     /// The kernel refuses the program.
     pub fn go(mut self) -> Result<Child, Refusal> {
         self.go.write_all(&[1]).map_err(Refusal::NotStarted)?;
-        let child = self.starts.join().expect("the start of a process cannot panic");
+        let child = self
+            .starts
+            .join()
+            .expect("the start of a process cannot panic");
         child.map_err(Refusal::NotStarted)
     }
 }
@@ -107,8 +118,15 @@ impl Held {
 fn in_path(program: &OsStr) -> Vec<String> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let is_path = program.as_bytes().contains(&b'/');
-    let folders = if is_path { vec![PathBuf::new()] } else { std::env::split_paths(&folders).collect() };
-    folders.iter().filter_map(|folder| folder.join(program).into_os_string().into_string().ok()).collect()
+    let folders = if is_path {
+        vec![PathBuf::new()]
+    } else {
+        std::env::split_paths(&folders).collect()
+    };
+    folders
+        .iter()
+        .filter_map(|folder| folder.join(program).into_os_string().into_string().ok())
+        .collect()
 }
 
 fn read_number(numbers: &mut PipeReader) -> io::Result<u32> {
@@ -136,39 +154,71 @@ pub struct Watch {
     has_ended: bool,
 }
 
+/// The rings that the programs write, as memory of this process.
+fn rings(
+    take: &mut impl FnMut(&str) -> Result<Map, Refusal>,
+    cpus: usize,
+    slots_log2: u32,
+) -> Result<Rings, Refusal> {
+    Ok(Rings {
+        ring: share(&take("ring")?, (cpus * 8) << slots_log2, false)?,
+        cpus: share(&take("cpus")?, cpus * CPU_WORDS, true)?,
+        samples: share(&take("samples")?, cpus * SAMPLES * SAMPLE_WORDS, false)?,
+        count: cpus,
+        slots_log2,
+    })
+}
+
+fn attach(programs: &mut Ebpf) -> Result<(), Box<dyn Error>> {
+    for (name, _) in PROGRAMS {
+        program(programs, name)?.attach()?;
+    }
+    Ok(())
+}
+
 impl Watch {
     /// Attaches the programs. `follow` gets what is known of running processes, as events without names: these are no calls.
     ///
     /// # Errors
     ///
     /// The reason for which calls cannot be watched, with the remedy.
-    pub fn start(target: &Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Refusal> {
+    pub fn start(
+        target: &Target<'_>,
+        follow: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<Watch, Refusal> {
         let (roots, cgroup) = match target {
             Target::Processes(numbers) => (numbers.to_vec(), None),
             Target::Cgroup(path) => (Vec::new(), Some(*path)),
             Target::Command(held) => (vec![held.number], None),
         };
-        let starts = roots.iter().map(|&root| process_of(root)).collect::<Result<Vec<_>, _>>()?;
+        let starts = roots
+            .iter()
+            .map(|&root| process_of(root))
+            .collect::<Result<Vec<_>, _>>()?;
         let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
-        let cpus = aya::util::nr_cpus().map_err(|(what, error)| Refusal::Other(format!("cannot count the CPUs by {what}: {error}")))?;
-        let slots_log2 = MOST_SLOTS_LOG2.min(ALL_SLOTS_LOG2 - cpus.next_power_of_two().ilog2().min(ALL_SLOTS_LOG2 - 12));
+        let cpus = aya::util::nr_cpus().map_err(|(what, error)| {
+            Refusal::Other(format!("cannot count the CPUs by {what}: {error}"))
+        })?;
+        let slots_log2 = MOST_SLOTS_LOG2
+            .min(ALL_SLOTS_LOG2 - cpus.next_power_of_two().ilog2().min(ALL_SLOTS_LOG2 - 12));
         let btf = Btf::from_sys_fs().map_err(|_| Refusal::NoBtf)?;
         let namespace = fs::metadata("/proc/self/ns/pid").map_or(FIRST_NAMESPACE, |of| of.ino());
         let namespace = if namespace == FIRST_NAMESPACE { 0 } else { namespace as u32 };
         let mut programs = load(&btf, cpus, slots_log2, cgroup_number, namespace)?;
-        let mut take = |name: &str| programs.take_map(name).ok_or_else(|| Refusal::Other(format!("the programs have no map {name}")));
-        let table = |map: Map| HashMap::<MapData, u32, u32>::try_from(map).map_err(|error| of_loader(&error));
+        let mut take = |name: &str| {
+            programs
+                .take_map(name)
+                .ok_or_else(|| Refusal::Other(format!("the programs have no map {name}")))
+        };
+        let table = |map: Map| {
+            HashMap::<MapData, u32, u32>::try_from(map).map_err(|error| of_loader(&error))
+        };
         let mut wanted = table(take("wanted")?)?;
         let mut by_namespace = table(take("starts")?)?;
-        let rings = Rings {
-            ring: share(&take("ring")?, (cpus * 8) << slots_log2, false)?,
-            cpus: share(&take("cpus")?, cpus * CPU_WORDS, true)?,
-            samples: share(&take("samples")?, cpus * SAMPLES * SAMPLE_WORDS, false)?,
-            count: cpus,
-            slots_log2,
-        };
+        let rings = rings(&mut take, cpus, slots_log2)?;
         let pythons = HashMap::try_from(take("pythons")?).map_err(|error| of_loader(&error))?;
-        let interpreters = HashMap::try_from(take("interpreters")?).map_err(|error| of_loader(&error))?;
+        let interpreters =
+            HashMap::try_from(take("interpreters")?).map_err(|error| of_loader(&error))?;
         let mut sites = Sites::new(pythons, interpreters);
         if let Target::Command(held) = target {
             held.paths.iter().for_each(|path| sites.expect(path));
@@ -178,27 +228,18 @@ impl Watch {
             map.insert(process, 1, 0).map_err(|error| of_loader(&error))
         };
         roots.iter().try_for_each(|&root| want(root))?;
-        for (name, _) in PROGRAMS {
-            let attach = |programs| -> Result<(), Box<dyn Error>> {
-                program(programs, name)?.attach()?;
-                Ok(())
-            };
-            attach(&mut programs).map_err(|error| of_loader(&*error))?;
-        }
+        attach(&mut programs).map_err(|error| of_loader(&*error))?;
         let began_ns = now_ns();
-        let drain = Drain::start(rings).map_err(|error| Refusal::Other(format!("cannot start a thread: {error}")))?;
-        let held = match target {
-            Target::Command(held) => Some(held.number),
-            _ => None,
-        };
+        let drain = Drain::start(rings)
+            .map_err(|error| Refusal::Other(format!("cannot start a thread: {error}")))?;
+        let held = matches!(target, Target::Command(_)).then(|| roots[0]);
         let mut events = Events::new(sites, held);
         // Their children so far are looked up now; later forks are recorded.
-        let mut all = Vec::new();
-        for root in cgroup.map_or_else(|| roots.clone(), processes_in) {
-            all.extend(tree_of(root));
-        }
-        all.sort_unstable();
-        all.dedup();
+        let all: BTreeSet<u32> = cgroup
+            .map_or_else(|| roots.clone(), processes_in)
+            .into_iter()
+            .flat_map(tree_of)
+            .collect();
         let mut cpu_before = StdHashMap::new();
         for &process in &all {
             if !roots.contains(&process) {
@@ -214,10 +255,13 @@ impl Watch {
             })?;
         }
         // One that ended before the programs were attached, or before it was wanted, has left no record of its end.
-        let is_start_over = |process| roots.iter().zip(&starts).any(|(&root, start)| root == process && has_ended(start));
-        for process in all.into_iter().filter(|&process| !is_running(process) || is_start_over(process)) {
-            // The record of its end has removed it.
-            let _ = (wanted.remove(&process), by_namespace.remove(&process));
+        for process in all {
+            let mut of_roots = roots.iter().zip(&starts);
+            let is_over = of_roots.any(|(&root, start)| root == process && has_ended(start));
+            if is_over || !is_running(process) {
+                // The record of its end has removed it.
+                let _ = (wanted.remove(&process), by_namespace.remove(&process));
+            }
         }
         // The samples so far belong to calls that are not told.
         drain.sample_again();
@@ -258,7 +302,10 @@ impl Watch {
             self.order.add(batch);
         }
         let events = &mut self.events;
-        self.order.take(pass.before_ns, &mut |record, slots, sample| events.take(record, slots, sample, follow));
+        self.order
+            .take(pass.before_ns, &mut |record, slots, sample| {
+                events.take(record, slots, sample, follow)
+            });
         if pass.lost > 0 {
             events.gap(pass.lost, true, follow);
         }
@@ -296,7 +343,11 @@ impl Watch {
 
     /// CPU time of the threads that run.
     fn cpu_ns_now(&self) -> u64 {
-        let threads = |process| threads_of(process).into_iter().map(move |thread| cpu_ns(process, thread));
+        let threads = |process| {
+            threads_of(process)
+                .into_iter()
+                .map(move |thread| cpu_ns(process, thread))
+        };
         self.events.processes().flat_map(threads).sum()
     }
 
@@ -323,12 +374,20 @@ const PATIENCE: Duration = Duration::from_millis(50);
 const DETACHED: Duration = Duration::from_millis(10);
 
 /// Loads the maps and the programs.
-fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64, namespace: u32) -> Result<Ebpf, Refusal> {
+fn load(
+    btf: &Btf,
+    cpus: usize,
+    slots_log2: u32,
+    cgroup: u64,
+    namespace: u32,
+) -> Result<Ebpf, Refusal> {
     let mut classes = [0_u8; CALLS];
     for (number, class) in (0..).zip(&mut classes) {
         *class = class_in_kernel(name_of(number));
     }
-    let entries = |each: usize| u32::try_from(cpus * each).map_err(|_| Refusal::Other(format!("{cpus} CPUs are too many")));
+    let entries = |each: usize| {
+        u32::try_from(cpus * each).map_err(|_| Refusal::Other(format!("{cpus} CPUs are too many")))
+    };
     let mut programs = EbpfLoader::new()
         .btf(Some(btf))
         .override_global("slots_log2", &slots_log2, true)
@@ -342,13 +401,18 @@ fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64, namespace: u32) ->
         .load(&OBJECT.0)
         .map_err(|error| of_loader(&error))?;
     for (name, tracepoint) in PROGRAMS {
-        let load = |programs| -> Result<(), Box<dyn Error>> { Ok(program(programs, name)?.load(tracepoint, btf)?) };
+        let load = |programs| -> Result<(), Box<dyn Error>> {
+            Ok(program(programs, name)?.load(tracepoint, btf)?)
+        };
         load(&mut programs).map_err(|error| of_loader(&*error))?;
     }
     Ok(programs)
 }
 
-fn program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut BtfTracePoint, Box<dyn Error>> {
+fn program<'a>(
+    programs: &'a mut Ebpf,
+    name: &str,
+) -> Result<&'a mut BtfTracePoint, Box<dyn Error>> {
     let program = programs.program_mut(name).ok_or("a program is missing")?;
     Ok(program.try_into()?)
 }
@@ -356,10 +420,17 @@ fn program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut BtfTracePoi
 /// Maps the values of an array into this process.
 fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Refusal> {
     let Map::Array(data) = map else {
-        return Err(Refusal::Other("a map of the programs is no array".to_owned()));
+        return Err(Refusal::Other(
+            "a map of the programs is no array".to_owned(),
+        ));
     };
     let shared = Shared::map(data.fd().as_fd(), words, is_written);
-    shared.map_err(|error| Refusal::Other(format!("cannot map {} MiB of the kernel: {error}", words >> 17)))
+    shared.map_err(|error| {
+        Refusal::Other(format!(
+            "cannot map {} MiB of the kernel: {error}",
+            words >> 17
+        ))
+    })
 }
 
 /// A process, so that its number cannot lead to another one.
@@ -368,7 +439,9 @@ fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
     let known = known.ok_or(Refusal::NoProcess(number))?;
     pidfd_open(known, PidfdFlags::empty()).map_err(|error| match error {
         rustix::io::Errno::SRCH | rustix::io::Errno::INVAL => Refusal::NoProcess(number),
-        error => Refusal::Other(format!("cannot watch for the end of process {number}: {error}")),
+        error => Refusal::Other(format!(
+            "cannot watch for the end of process {number}: {error}"
+        )),
     })
 }
 
@@ -377,13 +450,18 @@ fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
     let metadata = fs::metadata(path.join("cgroup.procs")).and_then(|_| fs::metadata(path));
     let events = fs::metadata(path.join("cgroup.controllers"));
     let metadata = metadata.and_then(|metadata| events.map(|_| metadata));
-    metadata.map(|metadata| metadata.ino()).map_err(|error| Refusal::NoCgroup(path.to_owned(), error))
+    metadata
+        .map(|metadata| metadata.ino())
+        .map_err(|error| Refusal::NoCgroup(path.to_owned(), error))
 }
 
 /// Whether a process is there and has not ended.
 fn is_running(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
+    let state = stat
+        .rsplit(')')
+        .next()
+        .and_then(|rest| rest.trim_start().chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 
@@ -401,17 +479,29 @@ fn processes_in(cgroup: &Path) -> Vec<u32> {
 
 /// CPU time that a thread has had, in ns.
 fn cpu_ns(process: u32, thread: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).unwrap_or_default();
-    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0)
+    let text =
+        fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).unwrap_or_default();
+    text.split_whitespace()
+        .next()
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0)
 }
 
 /// The refusal that an error of the loader means.
 fn of_loader(error: &(dyn Error + 'static)) -> Refusal {
     let chain = || successors(Some(error), |&error| error.source());
-    let number = |error: &(dyn Error + 'static)| error.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
+    let number = |error: &(dyn Error + 'static)| {
+        error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::raw_os_error)
+    };
     if chain().any(|error| matches!(number(error), Some(libc::EPERM | libc::EACCES))) {
         let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
-        return if lockdown.contains("[confidentiality]") { Refusal::Locked } else { Refusal::NoRight };
+        return if lockdown.contains("[confidentiality]") {
+            Refusal::Locked
+        } else {
+            Refusal::NoRight
+        };
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let words: Vec<String> = chain().map(ToString::to_string).collect();

@@ -7,7 +7,10 @@ const IS_FIRST: u8 = 128;
 pub(crate) fn line(table: &[u8], first_line: i64, unit: u64) -> Option<i64> {
     let (mut line, mut end, mut rest) = (first_line, 0, table);
     while let Some((&first, after)) = rest.split_first() {
-        let more = after.iter().position(|byte| byte & IS_FIRST != 0).unwrap_or(after.len());
+        let more = after
+            .iter()
+            .position(|byte| byte & IS_FIRST != 0)
+            .unwrap_or(after.len());
         let (own, next) = after.split_at(more);
         let kind = first >> 3 & 15;
         line += match kind {
@@ -26,8 +29,14 @@ pub(crate) fn line(table: &[u8], first_line: i64, unit: u64) -> Option<i64> {
 
 /// A number in groups of 6 bits, the lowest first. Its lowest bit is the sign.
 fn signed(bytes: &[u8]) -> i64 {
-    let count = bytes.iter().position(|byte| byte & 64 == 0).map_or(bytes.len(), |last| last + 1);
-    let value = bytes[..count.min(10)].iter().rev().fold(0_i64, |value, byte| value << 6 | i64::from(byte & 63));
+    let count = bytes
+        .iter()
+        .position(|byte| byte & 64 == 0)
+        .map_or(bytes.len(), |last| last + 1);
+    let value = bytes[..count.min(10)]
+        .iter()
+        .rev()
+        .fold(0_i64, |value, byte| value << 6 | i64::from(byte & 63));
     if value & 1 == 1 { -(value >> 1) } else { value >> 1 }
 }
 
@@ -65,17 +74,31 @@ show(compile(text, 'x.py', 'exec'))
 
     #[test]
     fn lines_are_those_of_co_lines() {
-        let output = std::process::Command::new("python3").args(["-c", PROGRAM]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = std::process::Command::new("python3")
+            .args(["-c", PROGRAM])
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.lines().count() >= 3, "{text}");
         for code in text.lines() {
             let mut words = code.split(' ');
             let first = words.next().unwrap().parse().unwrap();
             let hex = words.next().unwrap();
-            let table: Vec<u8> = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+            let table: Vec<u8> = (0..hex.len())
+                .step_by(2)
+                .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+                .collect();
             for (unit, expected) in (0..).zip(words) {
-                assert_eq!(line(&table, first, unit), expected.parse().ok(), "unit {unit} of {code}");
+                assert_eq!(
+                    line(&table, first, unit),
+                    expected.parse().ok(),
+                    "unit {unit} of {code}"
+                );
             }
         }
     }

@@ -91,7 +91,9 @@ impl Sites {
     /// Reads what a process has mapped now, unless it has ended: then what is known stays. The kernel may be told where its frames
     /// are.
     pub(crate) fn read(&mut self, process: u32) -> bool {
-        let Some(mapped) = mapped_now(process, &mut self.modules) else { return false };
+        let Some(mapped) = mapped_now(process, &mut self.modules) else {
+            return false;
+        };
         let program = self.programs.entry(process).or_default();
         program.mapped = mapped;
         self.python.note(process, program);
@@ -106,9 +108,17 @@ impl Sites {
     /// The call site of a sample: the innermost frame outside the C library; `None` if it is unknown.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<Rc<[u8]>> {
         if !sample.python.is_empty() {
-            return self.python.site(process, sample).map(|site| Rc::from(site.into_bytes()));
+            return self
+                .python
+                .site(process, sample)
+                .map(|site| Rc::from(site.into_bytes()));
         }
-        let find = |sites: &Sites| sites.programs.get(&process).map(|program| frames(program, sample));
+        let find = |sites: &Sites| {
+            sites
+                .programs
+                .get(&process)
+                .map(|program| frames(program, sample))
+        };
         let mut found = find(self);
         if found.as_ref().is_none_or(|found| !found.1) {
             // A library was mapped since.
@@ -116,13 +126,22 @@ impl Sites {
             found = find(self);
         }
         let (frames, _) = found?;
-        let stack: Stack = frames.iter().map(|frame| (Rc::as_ptr(&frame.module) as usize, frame.end)).collect();
+        let stack: Stack = frames
+            .iter()
+            .map(|frame| (Rc::as_ptr(&frame.module) as usize, frame.end))
+            .collect();
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
         // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
-        let is_python = frames.iter().any(|frame| self.python.is_interpreter(&frame.module));
-        let site = if is_python { None } else { self.symbols.site(self.programs.get(&process)?, &frames) };
+        let is_python = frames
+            .iter()
+            .any(|frame| self.python.is_interpreter(&frame.module));
+        let site = if is_python {
+            None
+        } else {
+            self.symbols.site(self.programs.get(&process)?, &frames)
+        };
         let site = site.map(|site| Rc::from(site.into_bytes()));
         if self.stacks.len() >= STACKS_MAX {
             self.stacks.clear();

@@ -9,9 +9,21 @@ pub(crate) fn readable(symbol: &str) -> String {
         return format!("{name:#}");
     }
     // What the compiler adds to the name of a part.
-    let parts = [".part.", ".constprop.", ".isra.", ".cold", ".llvm.", ".lto_priv."];
-    let symbol = parts.iter().fold(symbol, |name, part| name.split(part).next().unwrap_or(name));
-    let of_cpp = symbol.strip_prefix("_Z").filter(|rest| rest.len() < LENGTH_MAX).and_then(|rest| Mangled(rest).name());
+    let parts = [
+        ".part.",
+        ".constprop.",
+        ".isra.",
+        ".cold",
+        ".llvm.",
+        ".lto_priv.",
+    ];
+    let symbol = parts
+        .iter()
+        .fold(symbol, |name, part| name.split(part).next().unwrap_or(name));
+    let of_cpp = symbol
+        .strip_prefix("_Z")
+        .filter(|rest| rest.len() < LENGTH_MAX)
+        .and_then(|rest| Mangled(rest).name());
     of_cpp.unwrap_or_else(|| symbol.to_owned())
 }
 
@@ -37,7 +49,11 @@ impl<'n> Mangled<'n> {
             while !self.takes("E") {
                 self.skip()?;
             }
-            return Some(if self.takes("s") { outer } else { format!("{outer}::{}", self.name()?) });
+            return Some(if self.takes("s") {
+                outer
+            } else {
+                format!("{outer}::{}", self.name()?)
+            });
         }
         let is_nested = self.takes("N");
         if is_nested {
@@ -73,14 +89,25 @@ impl<'n> Mangled<'n> {
 
     fn part(&mut self, last: Option<&String>) -> Option<String> {
         self.takes("L");
-        let of_std = ["St std", "Sa std::allocator", "Sb std::basic_string", "Ss std::string", "Si std::istream", "So std::ostream", "Sd std::iostream"];
+        let of_std = [
+            "St std",
+            "Sa std::allocator",
+            "Sb std::basic_string",
+            "Ss std::string",
+            "Si std::istream",
+            "So std::ostream",
+            "Sd std::iostream",
+        ];
         if let Some(known) = of_std.iter().find(|known| self.0.starts_with(&known[..2])) {
             self.0 = &self.0[2..];
             return Some(known[3..].to_owned());
         }
         if self.0.starts_with(|letter: char| letter.is_ascii_digit()) {
             let name = self.source_name()?;
-            return Some(if name.starts_with("_GLOBAL__N") { "(anonymous namespace)" } else { name }.to_owned());
+            return Some(
+                if name.starts_with("_GLOBAL__N") { "(anonymous namespace)" } else { name }
+                    .to_owned(),
+            );
         }
         if self.takes("Ul") || self.takes("Ut") {
             while !self.0.starts_with(['E', '_']) {
@@ -97,7 +124,11 @@ impl<'n> Mangled<'n> {
                 let mut words = OPERATORS.split_whitespace();
                 words.find(|word| *word == code)?;
                 let operator = words.next()?;
-                let gap = if operator.starts_with(|letter: char| letter.is_ascii_lowercase()) { " " } else { "" };
+                let gap = if operator.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+                    " "
+                } else {
+                    ""
+                };
                 format!("operator{gap}{operator}")
             }
         };
@@ -110,7 +141,9 @@ impl<'n> Mangled<'n> {
         let first = self.0.chars().next()?;
         match first {
             '0'..='9' => return self.source_name().map(|_| ()),
-            'S' | 'T' if !self.0.as_bytes().get(1)?.is_ascii_lowercase() => self.0 = &self.0[self.0.find('_')? + 1..],
+            'S' | 'T' if !self.0.as_bytes().get(1)?.is_ascii_lowercase() => {
+                self.0 = &self.0[self.0.find('_')? + 1..]
+            }
             'S' => self.0 = self.0.get(2..)?,
             'A' => self.0 = &self.0[self.0.find('_')? + 1..],
             'L' if !self.0.starts_with("L_Z") => {
@@ -142,12 +175,37 @@ impl<'n> Mangled<'n> {
 
 /// Whether a function belongs to the library of a language, by its readable name and the path of its source.
 pub(crate) fn is_of_language(name: &str, path: &str) -> bool {
-    let paths = ["/rustlib/src/", "/include/c++/", "/src_musl/", "/musl-", "/glibc-"];
-    let names = [
-        "std::", "core::", "alloc::", "<std::", "<core::", "<alloc::", "<&", "<[", "<(", "<dyn ", "<*", "<T as ", "__rust", "__gnu_cxx::", "__cxxabiv1::",
-        "_ZNS", "_ZNKS", "_ZS",
+    let paths = [
+        "/rustlib/src/",
+        "/include/c++/",
+        "/src_musl/",
+        "/musl-",
+        "/glibc-",
     ];
-    name == "_start" || path.starts_with("/rustc/") || paths.iter().any(|part| path.contains(part)) || names.iter().any(|with| name.starts_with(with))
+    let names = [
+        "std::",
+        "core::",
+        "alloc::",
+        "<std::",
+        "<core::",
+        "<alloc::",
+        "<&",
+        "<[",
+        "<(",
+        "<dyn ",
+        "<*",
+        "<T as ",
+        "__rust",
+        "__gnu_cxx::",
+        "__cxxabiv1::",
+        "_ZNS",
+        "_ZNKS",
+        "_ZS",
+    ];
+    name == "_start"
+        || path.starts_with("/rustc/")
+        || paths.iter().any(|part| path.contains(part))
+        || names.iter().any(|with| name.starts_with(with))
 }
 
 /// Whether a function without a line, in a program with a C library in it, may be of that library.
@@ -157,7 +215,11 @@ pub(crate) fn is_of_c(name: &str) -> bool {
         getchar fseek fseeko ftell rewind setvbuf open openat open64 fopen fopen64 close lseek lseek64 syscall perror exit sendfile sendfile64 splice \
         copy_file_range fsync fdatasync poll select connect accept abort system flockfile psignal";
     let is_known = KNOWN.split_whitespace().any(|known| known == name);
-    name.starts_with('_') || name.starts_with("str") || name.starts_with("mem") || name.contains("printf") || is_known
+    name.starts_with('_')
+        || name.starts_with("str")
+        || name.starts_with("mem")
+        || name.contains("printf")
+        || is_known
 }
 
 #[cfg(test)]
@@ -169,16 +231,31 @@ mod tests {
         for (symbol, name) in [
             ("main", "main"),
             ("site.constprop.0.isra.0", "site"),
-            ("_ZN5inner6site_0EiRSt14basic_ofstreamIcSt11char_traitsIcEE", "inner::site_0"),
+            (
+                "_ZN5inner6site_0EiRSt14basic_ofstreamIcSt11char_traitsIcEE",
+                "inner::site_0",
+            ),
             ("_Z9generic_2IlET_i", "generic_2"),
-            ("_ZL7site_18iRSt14basic_ofstreamIcSt11char_traitsIcEE", "site_18"),
+            (
+                "_ZL7site_18iRSt14basic_ofstreamIcSt11char_traitsIcEE",
+                "site_18",
+            ),
             ("_ZN12_GLOBAL__N_13putEi", "(anonymous namespace)::put"),
-            ("_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc", "std::operator<<"),
+            (
+                "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc",
+                "std::operator<<",
+            ),
             ("_ZNSo5writeEPKcl", "std::ostream::write"),
-            ("_ZNSt13basic_filebufIcSt11char_traitsIcEE8overflowEi", "std::basic_filebuf::overflow"),
+            (
+                "_ZNSt13basic_filebufIcSt11char_traitsIcEE8overflowEi",
+                "std::basic_filebuf::overflow",
+            ),
             ("_ZNK4EachclEi", "Each::operator()"),
             ("_ZN4EachC2ENS_5OuterIiLi5ELb1EEE", "Each::Each"),
-            ("_ZZN4Each3runEvENKUlvE_clEv", "Each::run::{lambda}::operator()"),
+            (
+                "_ZZN4Each3runEvENKUlvE_clEv",
+                "Each::run::{lambda}::operator()",
+            ),
             ("_ZN1AIXadL_ZN1B1fEvEEE3putEA10_c", "A::put"),
             ("_Znwm", "operator new"),
             ("_ZN1AB5cxx11C1Ev", "A::A"),
@@ -192,9 +269,18 @@ mod tests {
 
     #[test]
     fn functions_of_libraries_are_known() {
-        assert!(is_of_language("<alloc::vec::Vec<u8> as std::io::Write>::write", ""));
-        assert!(is_of_language("write_all<program::Out>", "/rustc/0123/library/std/src/io/mod.rs"));
-        assert!(!is_of_language("<program::Out as std::io::Write>::write", "/home/me/own.rs"));
+        assert!(is_of_language(
+            "<alloc::vec::Vec<u8> as std::io::Write>::write",
+            ""
+        ));
+        assert!(is_of_language(
+            "write_all<program::Out>",
+            "/rustc/0123/library/std/src/io/mod.rs"
+        ));
+        assert!(!is_of_language(
+            "<program::Out as std::io::Write>::write",
+            "/home/me/own.rs"
+        ));
         assert!(is_of_c("_IO_new_file_write") && is_of_c("fwrite") && !is_of_c("site"));
     }
 }

@@ -123,8 +123,22 @@ impl Offsets {
             text: OF_3_12.text,
         };
         let is_in_frame = |offset: u64| offset <= 8 * (PYTHON_WORDS as u64 - 1);
-        let fits = [offsets.previous, offsets.executable, offsets.instruction, offsets.owner].into_iter().all(is_in_frame);
-        let fits_code = [offsets.file, offsets.name, offsets.table, offsets.first_line].into_iter().all(|offset| offset <= CODE_BYTES as u64 - 8);
+        let fits = [
+            offsets.previous,
+            offsets.executable,
+            offsets.instruction,
+            offsets.owner,
+        ]
+        .into_iter()
+        .all(is_in_frame);
+        let fits_code = [
+            offsets.file,
+            offsets.name,
+            offsets.table,
+            offsets.first_line,
+        ]
+        .into_iter()
+        .all(|offset| offset <= CODE_BYTES as u64 - 8);
         (fits && fits_code).then_some(offsets)
     }
 }
@@ -144,13 +158,21 @@ impl Layout {
     fn of(module: &Module) -> Option<Layout> {
         let runtime = module.place(b"_PyRuntime", b".PyRuntime")?;
         let mut bytes = [0; 8 * 64];
-        let version = module.function(b"Py_Version").filter(|&at| module.data(at, &mut bytes[..8]).is_some());
+        let version = module
+            .function(b"Py_Version")
+            .filter(|&at| module.data(at, &mut bytes[..8]).is_some());
         let offsets = match version.map(|_| word(&bytes, 0) >> 16) {
             Some(0x030b) => Some(OF_3_11),
             Some(0x030c) => Some(OF_3_12),
-            _ => module.data(runtime, &mut bytes).and_then(|()| Offsets::read(&bytes)),
+            _ => module
+                .data(runtime, &mut bytes)
+                .and_then(|()| Offsets::read(&bytes)),
         };
-        Some(Layout { offsets, runtime, code_type: module.function(b"PyCode_Type") })
+        Some(Layout {
+            offsets,
+            runtime,
+            code_type: module.function(b"PyCode_Type"),
+        })
     }
 }
 
@@ -186,7 +208,14 @@ pub(crate) struct Python {
 
 impl Python {
     pub(crate) fn new(map: Pythons, programs: Interpreters) -> Python {
-        Python { map, programs, layouts: FxHashMap::default(), interpreters: FxHashMap::default(), codes: FxHashMap::default(), has_news: false }
+        Python {
+            map,
+            programs,
+            layouts: FxHashMap::default(),
+            interpreters: FxHashMap::default(),
+            codes: FxHashMap::default(),
+            has_news: false,
+        }
     }
 
     /// Tells the kernel where the frames of a process are, if it runs CPython.
@@ -194,11 +223,28 @@ impl Python {
         if self.interpreters.contains_key(&process) {
             return;
         }
-        for (module, base) in program.modules().filter(|(module, _)| module.owner != Owner::Runtime) {
-            let Some(Layout { offsets: Some(offsets), runtime, code_type }) = self.layout(module) else { continue };
+        for (module, base) in program
+            .modules()
+            .filter(|(module, _)| module.owner != Owner::Runtime)
+        {
+            let Some(Layout {
+                offsets: Some(offsets),
+                runtime,
+                code_type,
+            }) = self.layout(module)
+            else {
+                continue;
+            };
             let value = offsets.value(base.wrapping_add(runtime));
             let code_type = code_type.map(|code_type| base.wrapping_add(code_type));
-            self.insert(process, Interpreter { offsets, code_type, value });
+            self.insert(
+                process,
+                Interpreter {
+                    offsets,
+                    code_type,
+                    value,
+                },
+            );
             self.expect(module);
             self.has_news = true;
             return;
@@ -207,9 +253,19 @@ impl Python {
 
     /// Tells the kernel where the frames of processes are that will run this program, from their first call on.
     pub(crate) fn expect(&mut self, module: &Rc<Module>) {
-        if let (Some(Layout { offsets: Some(offsets), runtime, .. }), Some((number, code))) = (self.layout(module), module.number_and_code()) {
+        if let (
+            Some(Layout {
+                offsets: Some(offsets),
+                runtime,
+                ..
+            }),
+            Some((number, code)),
+        ) = (self.layout(module), module.number_and_code())
+        {
             // Without room, they are known a moment after their begin.
-            let _ = self.programs.insert(number, offsets.value(runtime.wrapping_sub(code)), 0);
+            let _ = self
+                .programs
+                .insert(number, offsets.value(runtime.wrapping_sub(code)), 0);
         }
     }
 
@@ -249,7 +305,10 @@ impl Python {
     }
 
     fn layout(&mut self, module: &Rc<Module>) -> Option<Layout> {
-        *self.layouts.entry(Rc::as_ptr(module) as usize).or_insert_with(|| Layout::of(module))
+        *self
+            .layouts
+            .entry(Rc::as_ptr(module) as usize)
+            .or_insert_with(|| Layout::of(module))
     }
 
     /// The innermost function outside the standard library; if the whole stack is in it, the innermost.
@@ -266,7 +325,8 @@ impl Python {
             // The lowest bits are marks (3.14).
             let code = word(&bytes, interpreter.offsets.executable) & !7;
             let instruction = word(&bytes, interpreter.offsets.instruction);
-            let (site, is_own) = self.line(process, &interpreter, memory.as_ref(), code, instruction)?;
+            let (site, is_own) =
+                self.line(process, &interpreter, memory.as_ref(), code, instruction)?;
             if is_own {
                 return Some(site);
             }
@@ -277,18 +337,43 @@ impl Python {
     }
 
     /// The line of a frame, and whether it is outside the standard library.
-    fn line(&mut self, process: u32, interpreter: &Interpreter, memory: Option<&File>, code: u64, instruction: u64) -> Option<(String, bool)> {
-        let Interpreter { offsets, code_type, .. } = *interpreter;
+    fn line(
+        &mut self,
+        process: u32,
+        interpreter: &Interpreter,
+        memory: Option<&File>,
+        code: u64,
+        instruction: u64,
+    ) -> Option<(String, bool)> {
+        let Interpreter {
+            offsets, code_type, ..
+        } = *interpreter;
         let mut bytes = [0; CODE_BYTES];
         if memory.is_some_and(|memory| memory.read_exact_at(&mut bytes, code).is_ok()) {
-            let fields = [offsets.file, offsets.name, offsets.table, offsets.first_line].map(|at| word(&bytes, at));
-            let is_code = is_alive(word(&bytes, 0)) && code_type.is_none_or(|code_type| word(&bytes, 8) == code_type);
+            let fields = [
+                offsets.file,
+                offsets.name,
+                offsets.table,
+                offsets.first_line,
+            ]
+            .map(|at| word(&bytes, at));
+            let is_code = is_alive(word(&bytes, 0))
+                && code_type.is_none_or(|code_type| word(&bytes, 8) == code_type);
             if !is_code {
                 return None;
             }
-            if self.codes.get(&(process, code)).is_none_or(|known| known.fields != fields) {
+            if self
+                .codes
+                .get(&(process, code))
+                .is_none_or(|known| known.fields != fields)
+            {
                 let text = |at| text(memory?, at, offsets.text);
-                let new = Code { fields, file: text(fields[0])?, name: text(fields[1])?, table: table(memory?, fields[2])? };
+                let new = Code {
+                    fields,
+                    file: text(fields[0])?,
+                    name: text(fields[1])?,
+                    table: table(memory?, fields[2])?,
+                };
                 if self.codes.len() >= CODES_MAX {
                     self.codes.clear();
                 }
@@ -299,7 +384,10 @@ impl Python {
         let known = self.codes.get(&(process, code))?;
         let unit = instruction.checked_sub(code + offsets.code)? / 2;
         let line = line(&known.table, i64::from(known.fields[3] as i32), unit)?;
-        Some((format!("{} at {}:{line}", known.name, known.file), !is_of_library(&known.file)))
+        Some((
+            format!("{} at {}:{line}", known.name, known.file),
+            !is_of_library(&known.file),
+        ))
     }
 }
 
@@ -317,7 +405,9 @@ fn is_alive(references: u64) -> bool {
 
 fn word(bytes: &[u8], at: u64) -> u64 {
     let at = at as usize;
-    bytes.get(at..at + 8).map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+    bytes.get(at..at + 8).map_or(0, |bytes| {
+        u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+    })
 }
 
 /// The bytes of a `bytes` object.
@@ -345,7 +435,17 @@ fn text(memory: &File, at: u64, before: [u64; 2]) -> Option<String> {
         return None;
     }
     let mut bytes = vec![0; length as usize * kind as usize];
-    memory.read_exact_at(&mut bytes, at + before[usize::from(!is_ascii)]).ok()?;
-    let letter = |bytes: &[u8]| bytes.iter().rev().fold(0, |letter, &byte| letter << 8 | u32::from(byte));
-    bytes.chunks_exact(kind as usize).map(|bytes| char::from_u32(letter(bytes))).collect()
+    memory
+        .read_exact_at(&mut bytes, at + before[usize::from(!is_ascii)])
+        .ok()?;
+    let letter = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .rev()
+            .fold(0, |letter, &byte| letter << 8 | u32::from(byte))
+    };
+    bytes
+        .chunks_exact(kind as usize)
+        .map(|bytes| char::from_u32(letter(bytes)))
+        .collect()
 }

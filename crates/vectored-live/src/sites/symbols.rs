@@ -33,24 +33,38 @@ pub(crate) struct Symbols {
 
 impl Symbols {
     pub(crate) fn new() -> Symbols {
-        Symbols { symbolizer: Symbolizer::builder().enable_auto_reload(false).enable_demangling(false).build() }
+        Symbols {
+            symbolizer: Symbolizer::builder()
+                .enable_auto_reload(false)
+                .enable_demangling(false)
+                .build(),
+        }
     }
 
     /// The innermost function outside the C library and the runtime of the language.
     pub(crate) fn site(&self, program: &Program, frames: &[Frame]) -> Option<String> {
-        for frame in frames.iter().filter(|frame| frame.module.owner != Owner::Runtime) {
+        for frame in frames
+            .iter()
+            .filter(|frame| frame.module.owner != Owner::Runtime)
+        {
             let places = self.places(&frame.module, frame.address());
             if places.is_empty() && frame.module.owner != Owner::Other {
                 // It may be in a library.
                 return None;
             }
-            let is_outside = places.is_empty() || places.iter().any(|place| !is_of_runtime(place, frame.module.owner));
+            let is_outside = places.is_empty()
+                || places
+                    .iter()
+                    .any(|place| !is_of_runtime(place, frame.module.owner));
             if is_outside {
-                let leads = if frame.is_first { Leads::Runtime } else { self.called(program, frame)? };
+                let leads =
+                    if frame.is_first { Leads::Runtime } else { self.called(program, frame)? };
                 return match leads {
                     Leads::Runtime => self.words(&frame.module, frame.address()),
                     // It jumped on, at its end: its own frame is gone.
-                    Leads::Function(module, address) => self.jump(program, &module, address, JUMPS_MAX),
+                    Leads::Function(module, address) => {
+                        self.jump(program, &module, address, JUMPS_MAX)
+                    }
                 };
             }
         }
@@ -60,13 +74,30 @@ impl Symbols {
     /// The functions at an address, the innermost first. Others than the last are inlined.
     fn places(&self, module: &Module, address: u64) -> Vec<Place> {
         let source = Source::Elf(Elf::new(module.own_path()));
-        let Ok(Symbolized::Sym(symbol)) = self.symbolizer.symbolize_single(&source, Input::VirtOffset(address)) else { return Vec::new() };
+        let Ok(Symbolized::Sym(symbol)) = self
+            .symbolizer
+            .symbolize_single(&source, Input::VirtOffset(address))
+        else {
+            return Vec::new();
+        };
         let place = |name: &str, code: Option<&CodeInfo<'_>>| Place {
             function: readable(name),
-            line: code.and_then(|code| Some((code.to_path().to_string_lossy().into_owned(), code.line.filter(|&line| line > 0)?))),
+            line: code.and_then(|code| {
+                Some((
+                    code.to_path().to_string_lossy().into_owned(),
+                    code.line.filter(|&line| line > 0)?,
+                ))
+            }),
         };
-        let inlined = symbol.inlined.iter().rev().map(|one| place(&one.name, one.code_info.as_ref()));
-        inlined.chain([place(&symbol.name, symbol.code_info.as_deref())]).filter(|place| !place.function.is_empty()).collect()
+        let inlined = symbol
+            .inlined
+            .iter()
+            .rev()
+            .map(|one| place(&one.name, one.code_info.as_ref()));
+        inlined
+            .chain([place(&symbol.name, symbol.code_info.as_deref())])
+            .filter(|place| !place.function.is_empty())
+            .collect()
     }
 
     /// A site in words.
@@ -76,7 +107,9 @@ impl Symbols {
         if places.is_empty() {
             return Some(format!("{}+{address:#x}", module.path));
         }
-        let place = places.iter().find(|place| !is_of_runtime(place, module.owner))?;
+        let place = places
+            .iter()
+            .find(|place| !is_of_runtime(place, module.owner))?;
         let function = &place.function;
         Some(match &place.line {
             Some((path, line)) => format!("{function} at {path}:{line} ({file})"),
@@ -94,8 +127,12 @@ impl Symbols {
             [0xff, 0x15, ..] => self.slot(program, &frame.module, target),
             [_, 0xe8, ..] => self.target(program, &frame.module, target),
             // The address was put into a register before, and functions keep it.
-            [.., 0x41, 0xff, register @ 0xd0..=0xd7] => self.in_memory(program, frame.kept(register - 0xd0 + 8)?),
-            [.., 0xff, register @ 0xd0..=0xd7] => self.in_memory(program, frame.kept(register - 0xd0)?),
+            [.., 0x41, 0xff, register @ 0xd0..=0xd7] => {
+                self.in_memory(program, frame.kept(register - 0xd0 + 8)?)
+            }
+            [.., 0xff, register @ 0xd0..=0xd7] => {
+                self.in_memory(program, frame.kept(register - 0xd0)?)
+            }
             _ => None,
         }
     }
@@ -111,8 +148,14 @@ impl Symbols {
     fn target(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
         if !module.is_jump(address) {
             let places = self.places(module, address);
-            let is_runtime = places.last().is_some_and(|place| is_of_runtime(place, module.owner));
-            return Some(if is_runtime { Leads::Runtime } else { Leads::Function(Rc::clone(module), address) });
+            let is_runtime = places
+                .last()
+                .is_some_and(|place| is_of_runtime(place, module.owner));
+            return Some(if is_runtime {
+                Leads::Runtime
+            } else {
+                Leads::Function(Rc::clone(module), address)
+            });
         }
         let mut bytes = [0; 16];
         module.data(address, &mut bytes)?;
@@ -127,7 +170,9 @@ impl Symbols {
             Slot::At(address) => return self.target(program, module, address),
             Slot::Named(name) => name,
         };
-        let functions = program.modules().filter_map(|(module, _)| Some((module, module.function(&name)?)));
+        let functions = program
+            .modules()
+            .filter_map(|(module, _)| Some((module, module.function(&name)?)));
         let all: Vec<_> = functions.collect();
         if all.iter().all(|(module, _)| module.owner == Owner::Runtime) {
             return (!all.is_empty()).then_some(Leads::Runtime);
@@ -139,8 +184,17 @@ impl Symbols {
     }
 
     /// The only jump from a function to another one at its end, as a site.
-    fn jump(&self, program: &Program, module: &Rc<Module>, function: u64, jumps_max: usize) -> Option<String> {
-        let range = module.table()?.function(function).filter(|range| range.start == function)?;
+    fn jump(
+        &self,
+        program: &Program,
+        module: &Rc<Module>,
+        function: u64,
+        jumps_max: usize,
+    ) -> Option<String> {
+        let range = module
+            .table()?
+            .function(function)
+            .filter(|range| range.start == function)?;
         let mut code = vec![0; usize::try_from(range.end - range.start).ok()?];
         module.data(range.start, &mut code)?;
         let mut jumps = Vec::new();
@@ -149,10 +203,20 @@ impl Symbols {
             let end = range.start + at as u64 + 5;
             let long = code.get(at..at + 6).and_then(|six| near(&six[2..]));
             let to = |end: u64, near: i64| end.checked_add_signed(near);
-            let leaves = |&target: &u64| !range.contains(&target) && (module.is_jump(target) || module.table().and_then(|table| table.function(target)).is_some_and(|other| other.start == target));
+            let leaves = |&target: &u64| {
+                !range.contains(&target)
+                    && (module.is_jump(target)
+                        || module
+                            .table()
+                            .and_then(|table| table.function(target))
+                            .is_some_and(|other| other.start == target))
+            };
             let (target, is_slot) = match five {
                 [0xe9, ..] => (to(end, near(&five[1..])?).filter(leaves), false),
-                [0x0f, 0x80..=0x8f, ..] => (long.and_then(|near| to(end + 1, near)).filter(leaves), false),
+                [0x0f, 0x80..=0x8f, ..] => (
+                    long.and_then(|near| to(end + 1, near)).filter(leaves),
+                    false,
+                ),
                 [0xff, 0x25, ..] => (long.and_then(|near| to(end + 1, near)), true),
                 _ => continue,
             };
@@ -160,11 +224,19 @@ impl Symbols {
                 jumps.push((range.start + at as u64, target, is_slot));
             }
         }
-        let [(address, target, is_slot)] = jumps[..] else { return None };
-        let leads = if is_slot { self.slot(program, module, target) } else { self.target(program, module, target) };
+        let [(address, target, is_slot)] = jumps[..] else {
+            return None;
+        };
+        let leads = if is_slot {
+            self.slot(program, module, target)
+        } else {
+            self.target(program, module, target)
+        };
         match leads? {
             Leads::Runtime => self.words(module, address),
-            Leads::Function(module, function) => self.jump(program, &module, function, jumps_max.checked_sub(1)?),
+            Leads::Function(module, function) => {
+                self.jump(program, &module, function, jumps_max.checked_sub(1)?)
+            }
         }
     }
 }
@@ -172,5 +244,6 @@ impl Symbols {
 /// Whether a function belongs to a runtime that is linked into the program.
 fn is_of_runtime(place: &Place, owner: Owner) -> bool {
     let path = place.line.as_ref().map_or("", |line| &line.0);
-    is_of_language(&place.function, path) || owner == Owner::Static && place.line.is_none() && is_of_c(&place.function)
+    is_of_language(&place.function, path)
+        || owner == Owner::Static && place.line.is_none() && is_of_c(&place.function)
 }

@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry, LittleEndian, UnwindSection};
+use gimli::{
+    BaseAddresses, CieOrFde, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry,
+    LittleEndian, UnwindSection,
+};
 
 /// The table of a module: its functions, by address.
 pub(crate) struct Table {
@@ -17,7 +20,11 @@ type Bytes<'b> = EndianSlice<'b, LittleEndian>;
 impl Table {
     /// Reads the section `.eh_frame`.
     pub(crate) fn read(address: u64, bytes: Vec<u8>) -> Table {
-        let mut table = Table { address, bytes, functions: Vec::new() };
+        let mut table = Table {
+            address,
+            bytes,
+            functions: Vec::new(),
+        };
         let (section, bases) = table.section();
         let mut functions = Vec::new();
         let mut entries = section.entries(&bases);
@@ -41,7 +48,9 @@ impl Table {
     }
 
     fn entry(&self, address: u64) -> Option<&(Range<u64>, usize)> {
-        let after = self.functions.partition_point(|function| function.0.start <= address);
+        let after = self
+            .functions
+            .partition_point(|function| function.0.start <= address);
         let entry = &self.functions[after.checked_sub(1)?];
         entry.0.contains(&address).then_some(entry)
     }
@@ -53,6 +62,12 @@ impl Table {
 
     pub(crate) fn description(&self, address: u64) -> Option<FrameDescriptionEntry<Bytes<'_>>> {
         let (section, bases) = self.section();
-        section.fde_from_offset(&bases, EhFrameOffset(self.entry(address)?.1), EhFrame::cie_from_offset).ok()
+        section
+            .fde_from_offset(
+                &bases,
+                EhFrameOffset(self.entry(address)?.1),
+                EhFrame::cie_from_offset,
+            )
+            .ok()
     }
 }

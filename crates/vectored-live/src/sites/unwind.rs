@@ -60,33 +60,66 @@ pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
     while let Some(end) = next
         && frames.len() < FRAMES_MAX
     {
-        let Some((module, address)) = program.find(end.wrapping_sub(1)) else { return (frames, false) };
+        let Some((module, address)) = program.find(end.wrapping_sub(1)) else {
+            return (frames, false);
+        };
         let module = Rc::clone(module);
-        frames.push(Frame { module: Rc::clone(&module), end: address + 1, is_first: frames.is_empty(), registers });
-        next = module.table().and_then(|table| step(table, address, &mut registers, &mut context, sample));
+        frames.push(Frame {
+            module: Rc::clone(&module),
+            end: address + 1,
+            is_first: frames.is_empty(),
+            registers,
+        });
+        next = module
+            .table()
+            .and_then(|table| step(table, address, &mut registers, &mut context, sample));
     }
     (frames, true)
 }
 
 /// Goes from a frame to its caller: returns where that goes on.
-fn step(table: &Table, address: u64, registers: &mut [Option<u64>; REGISTERS], context: &mut UnwindContext<usize>, sample: &Sample) -> Option<u64> {
-    let entry = table.description(address).filter(|entry| !entry.is_signal_trampoline())?;
+fn step(
+    table: &Table,
+    address: u64,
+    registers: &mut [Option<u64>; REGISTERS],
+    context: &mut UnwindContext<usize>,
+    sample: &Sample,
+) -> Option<u64> {
+    let entry = table
+        .description(address)
+        .filter(|entry| !entry.is_signal_trampoline())?;
     let (section, bases) = table.section();
-    let row = entry.unwind_info_for_address(&section, &bases, context, address).ok()?;
-    let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else { return None };
-    let top = registers.get(usize::from(register.0)).copied().flatten()?.checked_add_signed(*offset)?;
+    let row = entry
+        .unwind_info_for_address(&section, &bases, context, address)
+        .ok()?;
+    let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else {
+        return None;
+    };
+    let top = registers
+        .get(usize::from(register.0))
+        .copied()
+        .flatten()?
+        .checked_add_signed(*offset)?;
     let read = |address: u64| {
         let at = usize::try_from(address.checked_sub(sample.sp)?).ok()?;
-        Some(u64::from_le_bytes(sample.stack.get(at..at.checked_add(8)?)?.try_into().ok()?))
+        Some(u64::from_le_bytes(
+            sample.stack.get(at..at.checked_add(8)?)?.try_into().ok()?,
+        ))
     };
     let before = *registers;
     for (number, register) in (0..).zip(registers.iter_mut()) {
         *register = match row.register(gimli::Register(number)) {
             // Functions keep these registers.
-            None | Some(RegisterRule::SameValue) if number == 6 || KEPT.contains(&number.into()) => before[usize::from(number)],
+            None | Some(RegisterRule::SameValue)
+                if number == 6 || KEPT.contains(&number.into()) =>
+            {
+                before[usize::from(number)]
+            }
             Some(RegisterRule::Offset(offset)) => top.checked_add_signed(offset).and_then(read),
             Some(RegisterRule::ValOffset(offset)) => top.checked_add_signed(offset),
-            Some(RegisterRule::Register(other)) => before.get(usize::from(other.0)).copied().flatten(),
+            Some(RegisterRule::Register(other)) => {
+                before.get(usize::from(other.0)).copied().flatten()
+            }
             _ => None,
         };
     }

@@ -22,9 +22,19 @@ unsafe impl Send for Shared {}
 impl Shared {
     /// Maps the values of an array.
     pub(crate) fn map(fd: BorrowedFd<'_>, words: usize, is_written: bool) -> io::Result<Shared> {
-        let protection = if is_written { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+        let protection =
+            if is_written { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
         // SAFETY: a new mapping, where the kernel likes.
-        let at = unsafe { mmap(std::ptr::null_mut(), words * 8, protection, MapFlags::SHARED, fd, 0)? };
+        let at = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                words * 8,
+                protection,
+                MapFlags::SHARED,
+                fd,
+                0,
+            )?
+        };
         let at = NonNull::new(at.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Shared { at, words })
     }
@@ -77,6 +87,11 @@ pub(crate) fn hold(command: &mut Command) -> io::Result<(PipeReader, PipeWriter)
         }
     };
     // SAFETY: after the fork it writes and reads pipes, and allocates nothing.
-    unsafe { command.pre_exec({ let mut held = held; move || held() }) };
+    unsafe {
+        command.pre_exec({
+            let mut held = held;
+            move || held()
+        })
+    };
     Ok((number, go))
 }
