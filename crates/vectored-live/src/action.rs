@@ -177,16 +177,16 @@ impl<'a> Call<'a> {
             "read" | "write" => form = Form::Plain,
             "pread64" | "pwrite64" => (form, transfer.offset) = (Form::Plain, offset(a3)),
             "sendto" | "recvfrom" => {
-                (form, message_flags, transfer.addressed) = (Form::Plain, a3, a1 != 0)
+                (form, message_flags, transfer.addressed) = (Form::Plain, a3, a1 != 0);
             }
             "readv" | "writev" => (form, count) = (Form::List, a2),
             "preadv" | "pwritev" => (form, count, transfer.offset) = (Form::List, a2, offset(a3)),
             "preadv2" | "pwritev2" => {
-                (form, count, transfer.offset, call_flags) = (Form::List, a2, offset(a3), a1)
+                (form, count, transfer.offset, call_flags) = (Form::List, a2, offset(a3), a1);
             }
             "sendmsg" | "recvmsg" if a1 == u64::MAX => (form, count) = (Form::List, 0),
             "sendmsg" | "recvmsg" => {
-                (form, count, message_flags, transfer.addressed) = (Form::List, a1, a2, a3 != 0)
+                (form, count, message_flags, transfer.addressed) = (Form::List, a1, a2, a3 != 0);
             }
             "sendmmsg" | "recvmmsg" => {
                 count = a2;
@@ -198,11 +198,11 @@ impl<'a> Call<'a> {
             "sendfile" => (asked, transfer.from) = (Some(a3), Some(fd(a1 as i64))),
             "tee" => {
                 (asked, transfer.from, transfer.descriptor) =
-                    (Some(a2), Some(fd(a0.into())), fd(a1 as i64))
+                    (Some(a2), Some(fd(a0.into())), fd(a1 as i64));
             }
             _ => {
                 (asked, transfer.from, transfer.descriptor) =
-                    (Some(a1), Some(fd(a0.into())), fd(a2 as i64))
+                    (Some(a1), Some(fd(a0.into())), fd(a2 as i64));
             }
         }
         match form {

@@ -147,7 +147,7 @@ impl Events {
             Kind::Execute => self.execute(record, slots, follow),
             Kind::Exit => self.exit(record, follow),
             Kind::Signal | Kind::Gap | Kind::Held => {
-                follow(&event(b"SIGNAL", Action::Signal, record))
+                follow(&event(b"SIGNAL", Action::Signal, record));
             }
         }
     }

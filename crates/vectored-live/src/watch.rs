@@ -304,7 +304,7 @@ impl Watch {
         let events = &mut self.events;
         self.order
             .take(pass.before_ns, &mut |record, slots, sample| {
-                events.take(record, slots, sample, follow)
+                events.take(record, slots, sample, follow);
             });
         if pass.lost > 0 {
             events.gap(pass.lost, true, follow);

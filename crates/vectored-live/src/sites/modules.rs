@@ -118,7 +118,7 @@ impl Module {
             let (at, bytes) = segment.file_range(endian);
             match segment.p_type(endian) {
                 PT_LOAD if segment.p_flags(endian) & PF_X != 0 => {
-                    segments.push((at..at.checked_add(bytes)?, segment.p_vaddr(endian)))
+                    segments.push((at..at.checked_add(bytes)?, segment.p_vaddr(endian)));
                 }
                 PT_INTERP => owner = Owner::Other,
                 PT_DYNAMIC => {

@@ -142,7 +142,7 @@ impl<'n> Mangled<'n> {
         match first {
             '0'..='9' => return self.source_name().map(|_| ()),
             'S' | 'T' if !self.0.as_bytes().get(1)?.is_ascii_lowercase() => {
-                self.0 = &self.0[self.0.find('_')? + 1..]
+                self.0 = &self.0[self.0.find('_')? + 1..];
             }
             'S' => self.0 = self.0.get(2..)?,
             'A' => self.0 = &self.0[self.0.find('_')? + 1..],
