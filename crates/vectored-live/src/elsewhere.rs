@@ -1,29 +1,10 @@
 //! What this crate is on other systems: it refuses. The page of Linux documents what is here.
 #![allow(missing_docs, clippy::missing_errors_doc)]
 
-use std::process::{Child, Command};
-
 use vectored_strace::event::Event;
 
 use crate::refusal::Refusal;
 use crate::seen::{Seen, Target};
-
-#[derive(Debug)]
-pub enum Held {}
-
-impl Held {
-    pub fn start(_: Command) -> Result<Held, Refusal> {
-        Err(Refusal::Elsewhere)
-    }
-
-    pub fn number(&self) -> u32 {
-        match *self {}
-    }
-
-    pub fn go(self) -> Result<Child, Refusal> {
-        match self {}
-    }
-}
 
 #[derive(Debug)]
 pub enum Watch {}

@@ -34,6 +34,12 @@ mod events;
     target_arch = "x86_64",
     target_pointer_width = "64"
 ))]
+mod held;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
 mod open_before;
 #[cfg(all(
     target_os = "linux",
@@ -76,7 +82,13 @@ mod watch;
     target_arch = "x86_64",
     target_pointer_width = "64"
 ))]
-pub use watch::{Held, Watch};
+pub use held::Held;
+#[cfg(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+))]
+pub use watch::Watch;
 #[cfg(not(all(
     target_os = "linux",
     target_arch = "x86_64",
@@ -88,6 +100,18 @@ mod elsewhere;
     target_arch = "x86_64",
     target_pointer_width = "64"
 )))]
-pub use elsewhere::{Held, Watch};
+pub use elsewhere::Watch;
+#[cfg(not(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+)))]
+mod held_elsewhere;
+#[cfg(not(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    target_pointer_width = "64"
+)))]
+pub use held_elsewhere::Held;
 pub use refusal::Refusal;
 pub use seen::{Seen, Target};

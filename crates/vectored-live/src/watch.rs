@@ -2,17 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap as StdHashMap};
 use std::error::Error;
-use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::io;
 use std::iter::successors;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 use std::sync::mpsc::RecvTimeoutError;
-use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use aya::maps::{HashMap, Map, MapData};
@@ -31,7 +27,7 @@ use crate::order::Order;
 use crate::refusal::Refusal;
 use crate::seen::{Seen, Target};
 use crate::sites::Sites;
-use crate::sys::{self, Shared};
+use crate::sys::Shared;
 
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
@@ -58,82 +54,6 @@ const STACK_EVERY: u32 = 128;
 
 /// The inode of the namespace in which the kernel's numbers of processes are those that are seen (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
-
-/// A command that has its process and waits before it runs its program.
-#[derive(Debug)]
-pub struct Held {
-    number: u32,
-    /// Programs that it may run.
-    paths: Vec<String>,
-    go: PipeWriter,
-    starts: JoinHandle<io::Result<Child>>,
-}
-
-impl Held {
-    /// Makes the process.
-    ///
-    /// # Errors
-    ///
-    /// [`Refusal::NotStarted`].
-    pub fn start(mut command: Command) -> Result<Held, Refusal> {
-        let paths = [command.get_program(), OsStr::new("python3")]
-            .into_iter()
-            .flat_map(in_path)
-            .collect();
-        let start = || -> io::Result<Held> {
-            let (mut numbers, go) = sys::hold(&mut command)?;
-            let starts = Builder::new().spawn(move || command.spawn())?;
-            let number = read_number(&mut numbers)?;
-            Ok(Held {
-                number,
-                paths,
-                go,
-                starts,
-            })
-        };
-        start().map_err(Refusal::NotStarted)
-    }
-
-    /// The number of its process.
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Lets it run.
-    ///
-    /// # Errors
-    ///
-    /// The kernel refuses the program.
-    pub fn go(mut self) -> Result<Child, Refusal> {
-        self.go.write_all(&[1]).map_err(Refusal::NotStarted)?;
-        let child = self
-            .starts
-            .join()
-            .expect("the start of a process cannot panic");
-        child.map_err(Refusal::NotStarted)
-    }
-}
-
-/// Where a program may be: its path, or its name in each folder of PATH.
-fn in_path(program: &OsStr) -> Vec<String> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let is_path = program.as_bytes().contains(&b'/');
-    let folders = if is_path {
-        vec![PathBuf::new()]
-    } else {
-        std::env::split_paths(&folders).collect()
-    };
-    folders
-        .iter()
-        .filter_map(|folder| folder.join(program).into_os_string().into_string().ok())
-        .collect()
-}
-
-fn read_number(numbers: &mut PipeReader) -> io::Result<u32> {
-    let mut number = [0; 4];
-    numbers.read_exact(&mut number)?;
-    Ok(u32::from_ne_bytes(number))
-}
 
 /// Programs that are attached to the kernel; they are detached when it is dropped, or when this process ends.
 pub struct Watch {
@@ -189,7 +109,7 @@ impl Watch {
         let (roots, cgroup) = match target {
             Target::Processes(numbers) => (numbers.to_vec(), None),
             Target::Cgroup(path) => (Vec::new(), Some(*path)),
-            Target::Command(held) => (vec![held.number], None),
+            Target::Command(held) => (vec![held.number()], None),
         };
         let starts = roots
             .iter()
