@@ -165,44 +165,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_written_and_read_at_their_offset() {
-        let mut file = tempfile();
-        file.write_all(&[b'-'; 5000]).unwrap();
-        let mut mapping = Mapping::to_write(file.as_fd(), 4099, 5).unwrap();
-        mapping.put(b"ab");
-        mapping.put(b"cde");
-        drop(mapping);
-        let mut there = [0; 7];
-        std::os::unix::fs::FileExt::read_exact_at(&file, &mut there, 4098).unwrap();
-        assert_eq!(&there, b"-abcde-");
-        let mut mapping = Mapping::to_read(file.as_fd(), 4098, 7).unwrap();
-        let (mut head, mut tail) = ([0; 3], [0; 4]);
-        mapping.get(&mut head);
-        mapping.get(&mut tail);
-        assert_eq!((&head, &tail), (b"-ab", b"cde-"));
-    }
-
-    #[test]
-    fn bytes_are_written_from_a_mapping_in_order() {
-        let mut file = tempfile();
-        file.write_all(b"0123456789").unwrap();
-        let (mut reader, writer) = std::io::pipe().unwrap();
-        let mut mapping = Mapping::to_read(file.as_fd(), 2, 5).unwrap();
-        mapping.write_all_to(writer.as_fd(), 3).unwrap();
-        mapping.write_all_to(writer.as_fd(), 2).unwrap();
-        let mut there = [0; 5];
-        std::io::Read::read_exact(&mut reader, &mut there).unwrap();
-        assert_eq!(&there, b"23456");
-        let closed = {
-            drop(reader);
-            Mapping::to_read(file.as_fd(), 0, 1)
-                .unwrap()
-                .write_all_to(writer.as_fd(), 1)
-        };
-        assert_eq!(closed.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
-    }
-
-    #[test]
     fn a_range_beyond_the_address_space_is_an_error() {
         let file = tempfile();
         let error = Mapping::to_read(file.as_fd(), 4098, usize::MAX).unwrap_err();

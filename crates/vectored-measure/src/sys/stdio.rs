@@ -184,21 +184,6 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_copied_unchanged() {
-        let all: Vec<u8> = (0..20_000_u32).map(|n| (n * 7 % 256) as u8).collect();
-        let (from, mut writer) = io::pipe().unwrap();
-        let (mut reader, to) = io::pipe().unwrap();
-        std::io::Write::write_all(&mut writer, &all).unwrap();
-        drop(writer);
-        let bytes = copy_characters(from.as_fd(), to.as_fd()).unwrap();
-        assert_eq!(bytes, 20_000);
-        drop(to);
-        let mut copied = Vec::new();
-        reader.read_to_end(&mut copied).unwrap();
-        assert_eq!(copied, all);
-    }
-
-    #[test]
     fn unflushed_bytes_are_discarded() {
         let (reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();

@@ -8,7 +8,7 @@ use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_measure::measure::{Contender, Noise, SyntheticMachine};
 use vectored_results::model::{
-    Cell, CellSpec, DirectIo, Drain, Experiment, Results, Target, TechniqueName, Workload,
+    Cell, CellSpec, DirectIo, Drain, Experiment, Results, SweptMix, Target, TechniqueName, Workload,
 };
 use vectored_results::stats::crossovers;
 
@@ -105,7 +105,7 @@ fn what_is_not_refined_is_measured_at_the_sizes_of_the_grid_only() {
     assert!(refined.len() > grid.len());
 }
 
-pub fn any_machine(rng: &mut Rng) -> CostModel {
+fn any_machine(rng: &mut Rng) -> CostModel {
     let mut within = |low: f64, high: f64| low + rng.f64() * (high - low);
     let segment_ns = within(14.0, 40.0);
     let copy_byte_ns = within(0.02, 0.06);
@@ -177,12 +177,12 @@ fn measure(
     outcome.cells
 }
 
-pub fn of_lists(target: Target, lists: impl Iterator<Item = Workload>) -> Vec<CellSpec> {
+fn of_lists(target: Target, lists: impl Iterator<Item = Workload>) -> Vec<CellSpec> {
     lists.map(|list| CellSpec::write(target, list)).collect()
 }
 
 /// A run on an invented machine, with what follows from it.
-pub fn run_on(machine: CostModel, noise: Noise, experiment: &Experiment) -> Results {
+fn run_on(machine: CostModel, noise: Noise, experiment: &Experiment) -> Results {
     let clock = FakeClock::default();
     let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, experiment.seed, machine);
     let outcome = run_quietly(experiment, &mut sampler, &clock).unwrap();
@@ -285,4 +285,46 @@ fn sizes_between_the_requested_ones_are_aligned_too() {
         sizes.iter().all(|bytes| bytes.is_multiple_of(512)),
         "{sizes:?}"
     );
+}
+
+#[test]
+fn a_size_equal_to_a_fixed_one_stays_in_the_sweep() {
+    let even = SweptMix::try_from(vec![(2, Some(256)), (1, None)]).unwrap();
+    let sizes = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+    let swept = sizes.map(|bytes| Workload::swept(&even, bytes));
+    let uniform = sizes.map(|bytes| Workload::uniform(3, bytes));
+    let lists = of_lists(Target::Unix, swept.into_iter().chain(uniform));
+    let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
+    let experiment = Experiment {
+        unranked: vec![],
+        refine: true,
+        seed: 3,
+        ..experiment(lists, &rivals, 4_200_000_000)
+    };
+    let machine = any_machine(&mut Rng::with_seed(1)).with(|costs| {
+        costs.segment_ns = 20.0;
+        costs.large_segment_ns = 20.0;
+        costs.copy_byte_ns = 0.05;
+        costs.copy_byte_uncached_ns = 0.1;
+    });
+    let results = run_on(machine, Noise::LogNormal { sigma: 0.01 }, &experiment);
+    let equal = &results.cells[2];
+    assert_eq!(
+        (equal.segment_bytes, equal.swept_bytes()),
+        (None, Some(256))
+    );
+    assert_eq!(
+        equal.segment_sizes.as_deref(),
+        Some(&[(2, 256), (1, 256)][..])
+    );
+    // Lists of three equal segments are another group, with another crossover.
+    let crossovers = results.crossovers.iter();
+    let mixes: Vec<_> = crossovers.map(|one| one.swept_mix.as_ref()).collect();
+    assert_eq!(mixes, [Some(&even), None]);
+    assert!(results.crossovers[0].at_bytes > results.crossovers[1].at_bytes);
+    let is_refined = |is_swept: bool| {
+        let mut cells = results.refined_cells.iter();
+        cells.any(|cell| cell.swept_mix.is_some() == is_swept)
+    };
+    assert!(is_refined(true) && is_refined(false));
 }

@@ -72,22 +72,6 @@ fn exact_timings_give_exact_figures() {
 }
 
 #[test]
-fn equal_techniques_are_a_tie_after_the_minimum_of_rounds() {
-    let clock = FakeClock::default();
-    let mut sampler = machine(
-        &clock,
-        Noise::None,
-        [1000.0, 1100.0, 1100.0, 1100.0, 1100.0],
-    );
-    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
-    let cell = &outcome.cells[0];
-    assert_eq!(cell.verdict, Verdict::Tie);
-    assert_eq!(cell.winner, None);
-    // Without noise the intervals have no width, so no more rounds are needed.
-    assert_eq!(cell.rounds, 20);
-}
-
-#[test]
 fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
     let clock = FakeClock::default();
     let noise = Noise::LogNormal { sigma: 0.1 };

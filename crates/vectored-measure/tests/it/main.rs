@@ -11,7 +11,6 @@ mod refused_aio;
 mod refused_calls;
 mod simulation;
 mod support;
-mod sweeps;
 mod thread_group;
 mod watched;
 mod writers;

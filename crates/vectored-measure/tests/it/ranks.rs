@@ -190,45 +190,6 @@ fn the_table_of_several_ranks() {
 }
 
 #[test]
-fn ranks_give_no_cost_models() {
-    let workloads =
-        [1, 4, 16, 64].map(|count| [64, 4096].map(|bytes| Workload::uniform(count, bytes)));
-    let cells = workloads.into_iter().flatten();
-    let experiment = experiment(cells.map(|list| on_ranks(1, Target::File, list)).collect());
-    let outcome = with_ranks(
-        1,
-        |_| unreachable!("rank 0 is alone"),
-        |group| {
-            let clock = FakeClock::default();
-            let mut own = machine(&clock, 1.0);
-            measured(group, &mut own, &clock, &experiment).unwrap()
-        },
-    );
-    let mut ranked = Results {
-        cells: outcome.cells,
-        ranks: vec![Rank::default()],
-        ..Results::default()
-    };
-    let mut alone = ranked.clone();
-    alone.ranks.clear();
-    for cell in &mut alone.cells {
-        cell.conditions.ranks = None;
-    }
-    alone.find(Vec::new());
-    assert_eq!(alone.cost_models.len(), 1);
-    // With ranks, no model is taken from cells, nor from a calibration before the run.
-    ranked.find(alone.cost_models);
-    assert_eq!(ranked.cost_models, []);
-}
-
-#[test]
-fn a_rank_that_is_slower_everywhere_straggles_in_every_figure() {
-    let slow = &ranked_results().ranks[2];
-    assert_eq!(slow.slowdown, Some(1.9048));
-    assert_eq!((slow.straggles, slow.figures), (6, 6));
-}
-
-#[test]
 fn real_ranks_each_have_their_own_target_and_their_bytes_are_compared() {
     let cells: Vec<CellSpec> = [
         Target::File,

@@ -10,11 +10,9 @@ use vectored_measure::measure::{
     CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Outcome,
     Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
 };
-use vectored_report::Block;
 use vectored_results::model::{
-    CellSpec, Drain, Experiment, Operation, Results, Target, TechniqueName, Workload,
+    CellSpec, Drain, Experiment, Operation, Target, TechniqueName, Workload,
 };
-use vectored_results::report::measured;
 
 /// The techniques for writing that are ranked by default.
 pub const WRITES: [TechniqueName; 3] = [
@@ -138,20 +136,6 @@ impl<H: FnMut(Step<'_>) -> Result<Option<Drain>, MeasureError>> Sampler for Hook
         (self.hook)(Step::End)?;
         self.inner.end_cell()
     }
-}
-
-/// The sentences of a run that have a subject, each after its subject.
-pub fn sentences(results: &Results) -> Vec<String> {
-    let document = measured(results);
-    let sections = document.sections.iter().flat_map(|section| &section.blocks);
-    let blocks = document.answer.iter().chain(sections);
-    let said = blocks.filter_map(|block| match block {
-        Block::Sentence(one) if !one.subject.to_string().is_empty() => {
-            Some(format!("{}: {}", one.subject, one.text))
-        }
-        _ => None,
-    });
-    said.collect()
 }
 
 /// Appends to the file that `VECTORED_SKIPS` names that a test could not run here.

@@ -16,7 +16,7 @@ use vectored_results::model::{
     CellSpec, Layout, Operation, SyncMode, Target, TechniqueName, Workload,
 };
 
-use crate::honesty::{SMALL_POOL_BYTES, direct_cells, states};
+use crate::honesty::{SMALL_POOL_BYTES, direct_cells};
 use crate::support::{MINIMUM_NS, WRITES, directory, experiment, measure_here, run_rounds_quietly};
 
 /// The samples and calls of one visit of the engine to a contender.
@@ -237,33 +237,6 @@ fn every_call_past_the_page_cache_has_the_flag_and_aligned_segments_in_every_lay
                     assert!(address.is_multiple_of(direct.memory_bytes), "{spec:?}");
                     assert!(bytes.is_multiple_of(direct.offset_bytes), "{spec:?}");
                 }
-            }
-        }
-    }
-}
-
-#[test]
-fn cold_calls_reuse_a_slot_only_after_the_whole_pool() {
-    let slots = SMALL_POOL_BYTES as usize / (4 * 4096);
-    let usual = CellSpec::write(Target::File, Workload::uniform(4, 4096));
-    let spec = states(&usual).pop().unwrap();
-    // Both floors draw from one pool, and all techniques from another.
-    let techniques: &[Contender] = &[
-        Contender::Technique(TechniqueName::WRITE_EACH),
-        Contender::Technique(TechniqueName::COPY_THEN_WRITE),
-        Contender::Technique(TechniqueName::WRITEV),
-        Contender::Technique(TechniqueName::ADAPTIVE),
-    ];
-    for watched in [&[Contender::Floor, Contender::FloorAgain], techniques] {
-        let visits = watch_until(&spec, watched, |rounds, visits| {
-            rounds > 1 && visits.iter().any(|visit| visit.calls.len() > 2 * slots)
-        });
-        for visit in &visits {
-            // Rounds move all slots by less than a cache line.
-            let lines: Vec<usize> = visit.calls.iter().map(|call| call[0].0 / 64).collect();
-            for window in lines.windows(slots) {
-                let distinct: BTreeSet<&usize> = window.iter().collect();
-                assert_eq!(distinct.len(), slots, "{watched:?}");
             }
         }
     }

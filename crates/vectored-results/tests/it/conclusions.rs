@@ -4,7 +4,9 @@
 use std::iter::zip;
 
 use vectored::CostModel;
-use vectored_results::model::{Cell, Drain, ModelSource, Results, Target, TechniqueName, Verdict};
+use vectored_results::model::{
+    Cell, Drain, ModelSource, Rank, Results, Target, TechniqueName, Verdict,
+};
 use vectored_results::stats::{RefinementRequest, crossovers, judge, refinement_requests};
 
 use crate::samples::{WRITES, cell, sentences, table, technique};
@@ -308,6 +310,21 @@ fn dev_null_gives_no_conclusions() {
     results.find(Vec::new());
     assert_eq!(results.crossovers, []);
     assert_eq!(results.cost_models, []);
+}
+
+#[test]
+fn ranks_give_no_cost_models() {
+    let alone = run_on(machine());
+    let mut ranked = Results {
+        ranks: vec![Rank::default()],
+        ..alone.clone()
+    };
+    for cell in &mut ranked.cells {
+        cell.conditions.ranks = Some(1);
+    }
+    // No model is taken from cells, nor from a calibration before the run.
+    ranked.find(alone.cost_models);
+    assert_eq!(ranked.cost_models, []);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::in_flight::place::{Event, Place};
 use crate::in_flight::sys::asan;
 use crate::in_flight::sys::check_process;
 use crate::in_flight::sys::context::{self, Call, Context};
-use crate::in_flight::unavailable::Unavailable;
+use crate::in_flight::unavailable::unavailable;
 
 /// The depths that a queue takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
@@ -107,7 +107,7 @@ impl ListQueue for AioQueue {
             Err(io::Error::from_raw_os_error(libc::EINVAL))
         };
         Ok(AioQueue {
-            context: context.map_err(|error| Unavailable::new(depth, error))?,
+            context: context.map_err(|error| unavailable(depth, error))?,
             process: process::id(),
             slots: (0..depth).map(|_| Slot::default()).collect(),
             free: (0..depth as usize).rev().collect(),

@@ -109,16 +109,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn poison_differs_from_the_expected_bytes_everywhere() {
-        let expected: Vec<u8> = (0..=255).collect();
-        let (mut first, mut second) = (vec![0; 100], vec![0; 156]);
-        let mut segments = [&mut first[..], &mut second[..]];
-        poison(&mut segments, &expected);
-        let filled = segments.concat();
-        assert!(std::iter::zip(filled, expected).all(|(a, b)| a != b));
-    }
-
-    #[test]
     fn the_first_differing_byte_is_named() {
         let outcome = compare(&[b"abc", b"dxf"], b"abcdef");
         let Err(Mismatch::Bytes(text)) = outcome else {

@@ -44,37 +44,3 @@ impl BalancedOrder {
         order
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_contender_takes_each_place_once_a_block() {
-        let mut rng = Rng::with_seed(7);
-        let mut order = BalancedOrder::new(5);
-        for _block in 0..20 {
-            let mut seen = [[0; 5]; 5];
-            for _round in 0..5 {
-                for (place, contender) in order.next(&mut rng).into_iter().enumerate() {
-                    seen[contender][place] += 1;
-                }
-            }
-            assert_eq!(seen, [[1; 5]; 5]);
-        }
-    }
-
-    #[test]
-    fn neighbours_change_from_block_to_block() {
-        let mut rng = Rng::with_seed(7);
-        let mut order = BalancedOrder::new(4);
-        let mut zero_after_one = 0;
-        for _ in 0..400 {
-            let round = order.next(&mut rng);
-            zero_after_one += round.windows(2).filter(|pair| *pair == [1, 0]).count();
-        }
-        // A round has three neighbouring pairs out of twelve ordered pairs, so
-        // each ordered pair is expected in a quarter of the rounds.
-        assert!((60..140).contains(&zero_after_one), "{zero_after_one}");
-    }
-}

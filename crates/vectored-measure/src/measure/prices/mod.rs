@@ -15,24 +15,22 @@ use std::path::Path;
 use std::time::Duration;
 
 use vectored::CostModel;
-use vectored::cost::CalibrationTarget;
 use vectored_machine::Clock;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
+use vectored_results::stats::target_kind;
 
 use crate::measure::descriptor_sampler::DescriptorSampler;
+use crate::measure::model_calibration::calibrate;
 use crate::measure::prices::arithmetic::{MIN_NS, Rounds, price};
 use crate::measure::prices::movers::mover;
 use crate::measure::prices::peer::PeerSampler;
-use crate::measure::prices::probes::{Manner, Probe, probes};
+use crate::measure::prices::probes::{Manner, Probe, place, probes};
 use crate::measure::sampler::interface::{
     Contender, DrainChoice, MeasureError, Sampler, Timing, is_refusal,
 };
 
 /// Approximate time for the probes of one price.
 const BUDGET: Duration = Duration::from_millis(100);
-
-/// Time for the calibration of copying and of lists.
-const CALIBRATION_BUDGET: Duration = Duration::from_millis(30);
 
 /// Rounds that every probe gets, whatever the budget.
 const MIN_ROUNDS: usize = 8;
@@ -87,19 +85,24 @@ pub fn measure_prices(
     let mut prices = Vec::with_capacity(wanted.len());
     for (number, &(target, operation)) in wanted.iter().enumerate() {
         let probes = probes(target, operation);
-        let Some(on) = calibration_target(target, directory) else {
+        let Some(place) = place(target) else {
             continue;
         };
         let model = match models.iter().find(|(measured, _)| *measured == target) {
             Some(&(_, model)) => model,
             None => {
-                let model = match CostModel::calibrate(on, CALIBRATION_BUDGET) {
+                // By writing: reads use the same costs.
+                let calibrated = match calibrate(place, None, directory) {
                     // Without writev(2) here, lists have the costs of another machine.
-                    Err(error) if is_refusal(&error) => CostModel::for_target(on.kind()),
+                    Err(error) if is_refusal(&error) => None,
                     calibrated => {
                         calibrated.map_err(MeasureError::io("cannot calibrate a cost model"))?
                     }
                 };
+                let model = calibrated.map_or_else(
+                    || CostModel::for_target(target_kind(place)),
+                    |fitted| fitted.model,
+                );
                 models.push((target, model));
                 model
             }
@@ -130,18 +133,6 @@ fn sampler<'a>(
                 .read_file_bytes(READ_BYTES)
                 .with_movers(move |contender, model| mover(manner, contender, model)),
         ),
-    }
-}
-
-/// The target on which the costs of copying and of lists are calibrated, by writing. Reads use the
-/// same costs.
-fn calibration_target(target: DescriptorKind, directory: &Path) -> Option<CalibrationTarget<'_>> {
-    match target {
-        DescriptorKind::File => Some(CalibrationTarget::File(directory)),
-        DescriptorKind::Pipe => Some(CalibrationTarget::Pipe),
-        DescriptorKind::Unix => Some(CalibrationTarget::Unix),
-        DescriptorKind::Tcp => Some(CalibrationTarget::Tcp),
-        DescriptorKind::Datagram | DescriptorKind::Unknown => None,
     }
 }
 
@@ -325,28 +316,6 @@ mod tests {
         let usual = price(210.0);
         assert_eq!((usual.call_low_ns, usual.call_ns), (200.0, 210.0));
         assert_eq!(usual.entry_ns, 200.0);
-    }
-
-    #[test]
-    fn an_entry_to_the_kernel_takes_time_but_less_than_a_write() {
-        let entry_ns = measure_entry_ns(&MonotonicClock);
-        assert!((MIN_NS..1e6).contains(&entry_ns), "{entry_ns}");
-    }
-
-    #[test]
-    fn contradictory_timings_still_give_positive_prices() {
-        let clock = FakeClock::default();
-        let probe = &probes(DescriptorKind::File, Operation::Write)[0];
-        // Many calls cost less than one.
-        let cost = |_: &_, contender| match contender {
-            Contender::Technique(_) => 10.0,
-            _ => 10_000.0,
-        };
-        let mut machine = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
-        let rounds = sample(&mut machine, probe, &clock, 1_000_000).unwrap();
-        let price = price_of_writes(0.0, rounds);
-        assert!(price.call_low_ns > 0.0 && price.call_low_ns <= price.call_ns);
-        assert!(price.call_ns <= price.call_high_ns);
     }
 
     #[test]

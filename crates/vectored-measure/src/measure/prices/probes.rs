@@ -139,7 +139,8 @@ fn spec(place: Target, operation: Operation, workload: Workload) -> CellSpec {
     }
 }
 
-fn place(target: DescriptorKind) -> Option<Target> {
+/// The target of a kind; `None` if it has no price.
+pub(super) fn place(target: DescriptorKind) -> Option<Target> {
     match target {
         DescriptorKind::File => Some(Target::File),
         DescriptorKind::Pipe => Some(Target::Pipe),

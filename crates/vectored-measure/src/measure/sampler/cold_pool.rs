@@ -347,20 +347,6 @@ mod tests {
     }
 
     #[test]
-    fn all_slots_are_used_before_one_is_reused() {
-        for (bytes, pool_bytes) in [(32, 1 << 20), (4096, 1 << 20), (1000, 77_777), (5000, 1)] {
-            let mut order = SlotOrder::new(bytes, pool_bytes);
-            let turn: Vec<usize> = (0..order.slots).map(|_| order.next()).collect();
-            let distinct: HashSet<usize> = turn.iter().copied().collect();
-            assert_eq!(distinct.len(), order.slots);
-            assert_eq!(order.next(), turn[0]);
-            let touched = order.slots * order.slot_bytes;
-            assert!(touched + order.slot_bytes > pool_bytes);
-            assert!(touched <= pool_bytes.max(2 * order.slot_bytes));
-        }
-    }
-
-    #[test]
     fn slots_differ_and_differ_again_when_they_are_reused() {
         for form in [Form::Segments, Form::Image] {
             let mut pool = pool(&[40, 3, 8], Layout::Adjacent, 1 << 12);

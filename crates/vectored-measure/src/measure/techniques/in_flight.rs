@@ -13,52 +13,48 @@ use crate::measure::sampler::meter::{Meter, Timed};
 use crate::measure::techniques::read_mover::ReadMover;
 use crate::measure::techniques::write_mover::Mover;
 
-/// The queue of an asynchronous technique, made when its depth is first needed.
-struct Queue<Q>(Option<Q>);
+/// An asynchronous technique, whose queue is made when its depth is first needed.
+pub struct Asynchronous<Q> {
+    queue: Option<Q>,
+    call_bytes: u64,
+}
 
-impl<Q: ListQueue> Queue<Q> {
-    /// No queue yet.
-    const NONE: Self = Queue(None);
+impl<Q: ListQueue> Asynchronous<Q> {
+    pub fn new() -> Self {
+        Asynchronous {
+            queue: None,
+            call_bytes: 0,
+        }
+    }
 
     fn of_depth(&mut self, depth: u32) -> io::Result<&mut Q> {
-        if self.0.as_ref().is_none_or(|queue| queue.depth() != depth) {
+        if self
+            .queue
+            .as_ref()
+            .is_none_or(|queue| queue.depth() != depth)
+        {
             // The old queue goes before the new one is made, since both count against the limits of the system.
-            self.0 = None;
-            self.0 = Some(Q::with_depth(depth)?);
+            self.queue = None;
+            self.queue = Some(Q::with_depth(depth)?);
         }
-        Ok(self.0.as_mut().expect("made above"))
+        Ok(self.queue.as_mut().expect("made above"))
     }
 
     /// The queue that is there, for single transfers.
     fn of_any_depth(&mut self) -> io::Result<&mut Q> {
-        let depth = self.0.as_ref().map_or(1, ListQueue::depth);
+        let depth = self.queue.as_ref().map_or(1, ListQueue::depth);
         self.of_depth(depth)
     }
 }
 
-/// An asynchronous technique that writes.
-pub struct AsynchronousWrite<Q> {
-    queue: Queue<Q>,
-    call_bytes: u64,
-}
-
-impl<Q: ListQueue> AsynchronousWrite<Q> {
-    pub fn new() -> Self {
-        AsynchronousWrite {
-            queue: Queue::NONE,
-            call_bytes: 0,
-        }
-    }
-}
-
-impl<Q: ListQueue> Mover for AsynchronousWrite<Q> {
+impl<Q: ListQueue> Mover for Asynchronous<Q> {
     fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
         self.call_bytes = segments.iter().map(|segment| segment.len() as u64).sum();
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         let place = next_place(fd)?;
-        let queue = self.queue.of_any_depth()?;
+        let queue = self.of_any_depth()?;
         queue.write(fd, place, 1, &mut |_| segments, &mut |_| ())?;
         set_position_after(fd, place, self.call_bytes)
     }
@@ -70,7 +66,7 @@ impl<Q: ListQueue> Mover for AsynchronousWrite<Q> {
         batch: Timed,
         meter: Meter<'_>,
     ) -> io::Result<Timing> {
-        let queue = self.queue.of_depth(batch.queue_depth)?;
+        let queue = self.of_depth(batch.queue_depth)?;
         let place = next_place(fd)?;
         let count = u64::from(batch.all_calls());
         let mut turns = lists.in_turn();
@@ -83,29 +79,14 @@ impl<Q: ListQueue> Mover for AsynchronousWrite<Q> {
     }
 }
 
-/// An asynchronous technique that reads.
-pub struct AsynchronousRead<Q> {
-    queue: Queue<Q>,
-    call_bytes: u64,
-}
-
-impl<Q: ListQueue> AsynchronousRead<Q> {
-    pub fn new() -> Self {
-        AsynchronousRead {
-            queue: Queue::NONE,
-            call_bytes: 0,
-        }
-    }
-}
-
-impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
+impl<Q: ListQueue> ReadMover for Asynchronous<Q> {
     fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
         self.call_bytes = segments.iter().map(|segment| segment.len() as u64).sum();
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let place = next_place(fd)?;
-        let queue = self.queue.of_any_depth()?;
+        let queue = self.of_any_depth()?;
         queue.read(fd, place, 1, vec![segments], &mut |_| ())?;
         set_position_after(fd, place, self.call_bytes)
     }
@@ -117,7 +98,7 @@ impl<Q: ListQueue> ReadMover for AsynchronousRead<Q> {
         batch: Timed,
         meter: Meter<'_>,
     ) -> io::Result<(Timing, Vec<u32>)> {
-        let queue = self.queue.of_depth(batch.queue_depth)?;
+        let queue = self.of_depth(batch.queue_depth)?;
         let place = next_place(fd)?;
         let count = u64::from(batch.all_calls());
         let mut holders = Holders::new(lists.len(), batch.all_calls());

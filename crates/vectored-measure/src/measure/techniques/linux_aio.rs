@@ -1,7 +1,7 @@
 //! Linux native AIO: io_submit(2).
 
 use crate::in_flight::{AioQueue, ListQueue};
-use crate::measure::techniques::in_flight::{AsynchronousRead, AsynchronousWrite};
+use crate::measure::techniques::in_flight::Asynchronous;
 use crate::measure::techniques::{Technique, asynchronous};
 
 pub const LINUX_AIO: Technique = Technique {
@@ -11,7 +11,7 @@ pub const LINUX_AIO: Technique = Technique {
     offered: |depth| AioQueue::with_depth(depth).map(drop),
     // io_submit and io_getevents each take as many lists as are in flight.
     cost_ns: |costs| costs.referenced_ns + 1.5 * costs.call_ns / costs.queue_depth,
-    write: Some(|_| Box::new(AsynchronousWrite::<AioQueue>::new())),
-    read: Some(|_| Box::new(AsynchronousRead::<AioQueue>::new())),
+    write: Some(|_| Box::new(Asynchronous::<AioQueue>::new())),
+    read: Some(|_| Box::new(Asynchronous::<AioQueue>::new())),
     ..Technique::named("linux-aio")
 };

@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSliceMut};
 
+use vectored::read_exact;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{readv, retry_on_intr};
 
@@ -41,8 +42,7 @@ impl Scattering for Readv {
     }
 }
 
-/// One `readv`; after a short one, further calls for the rest. The array is
-/// unchanged afterwards.
+/// One `readv`; after a short one, the library reads the rest. The array is unchanged afterwards.
 #[inline(never)]
 fn readv_exact(
     fd: BorrowedFd<'_>,
@@ -56,24 +56,12 @@ fn readv_exact(
     Ok(())
 }
 
-/// Reads the rest with a second array, since advancing through an array changes
-/// it.
+/// Reads the rest with a second array, since advancing through an array changes it.
 #[cold]
-fn receive_rest(
-    fd: BorrowedFd<'_>,
-    iovecs: &mut [IoSliceMut<'_>],
-    mut count: usize,
-) -> io::Result<()> {
+fn receive_rest(fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>], count: usize) -> io::Result<()> {
     let mut rest: Vec<IoSliceMut<'_>> = iovecs.iter_mut().map(|s| IoSliceMut::new(s)).collect();
     let mut rest = rest.as_mut_slice();
-    loop {
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        IoSliceMut::advance_slices(&mut rest, count);
-        if rest.is_empty() {
-            return Ok(());
-        }
-        count = retry_on_intr(|| readv(fd, rest))?;
-    }
+    IoSliceMut::advance_slices(&mut rest, count);
+    read_exact(fd, rest)?;
+    Ok(())
 }
