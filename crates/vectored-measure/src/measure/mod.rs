@@ -48,7 +48,7 @@ pub use crate::measure::sampler::timer::measure_timer;
 pub(crate) use crate::measure::sources::read_source::PatternFile;
 pub use crate::measure::sources::read_source::check_eviction;
 pub use crate::measure::synthetic::{Noise, SyntheticMachine};
-pub(crate) use crate::measure::targets::comparison::ByteComparison;
+pub(crate) use crate::measure::targets::comparison::compare_file;
 #[cfg(target_os = "linux")]
 pub(crate) use crate::measure::targets::sync_flags;
 pub(crate) use crate::measure::targets::{Batch, Mismatch};

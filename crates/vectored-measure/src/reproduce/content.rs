@@ -1,46 +1,23 @@
 //! Comparison of a file with what was written to it.
 
-use std::io;
-
-use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::plain_calls::pread;
+use std::fs::File;
+#[cfg(target_os = "linux")]
+use std::io::{self, Read, Seek};
 
 #[cfg(target_os = "linux")]
 use crate::measure::Pattern;
-use crate::measure::{Batch, ByteComparison, MeasureError, Mismatch};
-
-const PIECE_BYTES: usize = 1 << 16;
-
-/// Reads a whole file in pieces.
-fn read_all<E: From<io::Error>>(
-    fd: BorrowedFd<'_>,
-    mut take: impl FnMut(u64, &[u8]) -> Result<(), E>,
-) -> Result<u64, E> {
-    let mut piece = vec![0; PIECE_BYTES];
-    let mut position = 0;
-    loop {
-        // A read that fills nothing must not pass with the bytes of the previous piece.
-        piece.fill(0xa5);
-        match pread(fd, &mut piece, position).map_err(io::Error::from)? {
-            0 => return Ok(position),
-            count => {
-                take(position, &piece[..count])?;
-                position += count as u64;
-            }
-        }
-    }
-}
+use crate::measure::{Batch, MeasureError, Mismatch, compare_file};
 
 /// Checks that a file contains exactly `image`, repeated `calls` times.
 pub fn check_repeated(
-    fd: BorrowedFd<'_>,
+    file: &File,
     image: &[u8],
     calls: u32,
     (technique, experiment): (&str, &str),
 ) -> Result<(), MeasureError> {
-    let mut comparison = ByteComparison::new(Some(image), Batch::new(calls, image.len() as u64));
-    let outcome = read_all(fd, |_, piece| comparison.take(piece));
-    let outcome = outcome.and_then(|_| comparison.end());
+    let batch = Batch::new(calls, image.len() as u64);
+    let outcome = file.metadata().map_err(Mismatch::from);
+    let outcome = outcome.and_then(|of| compare_file(file, 0..of.len(), image, batch));
     outcome.map_err(|mismatch| wrong(mismatch, technique, experiment))
 }
 
@@ -53,16 +30,23 @@ pub struct Arrived {
 
 /// Compares a file with a pattern.
 #[cfg(target_os = "linux")]
-pub fn arrived(fd: BorrowedFd<'_>, pattern: Pattern) -> io::Result<Arrived> {
-    let (mut difference, mut expected) = (None, vec![0; PIECE_BYTES]);
-    let bytes = read_all(fd, |position, piece| {
-        let expected = &mut expected[..piece.len()];
-        pattern.fill(position, expected);
-        let differs = std::iter::zip(piece, &*expected).position(|(there, sent)| there != sent);
-        difference = difference.or(differs.map(|at| position + at as u64));
-        io::Result::Ok(())
-    })?;
-    Ok(Arrived { bytes, difference })
+pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<Arrived> {
+    let (mut piece, mut expected) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let (mut bytes, mut difference) = (0, None);
+    file.rewind()?;
+    loop {
+        // A read that fills nothing must not pass with the bytes of the previous piece.
+        piece.fill(0xa5);
+        let count = file.read(&mut piece)?;
+        if count == 0 {
+            return Ok(Arrived { bytes, difference });
+        }
+        pattern.fill(bytes, &mut expected[..count]);
+        let mut pairs = std::iter::zip(&piece[..count], &expected);
+        let differs = pairs.position(|(there, sent)| there != sent);
+        difference = difference.or(differs.map(|at| bytes + at as u64));
+        bytes += count as u64;
+    }
 }
 
 /// Converts a mismatch to an error.

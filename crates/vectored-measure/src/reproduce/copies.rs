@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use vectored_machine::host::{DirectoryError, check_room};
 use vectored_machine::model::DirectoryInfo;
-use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{reopened, unnamed_file};
 use vectored_report::words;
 use vectored_results::model::{
@@ -405,7 +404,7 @@ fn check(
     pattern: Pattern,
     bytes: u64,
 ) -> Result<(), MeasureError> {
-    let arrived = arrived(written.as_fd(), pattern)
+    let arrived = arrived(written, pattern)
         .map_err(|error| wrong(error.into(), planned.technique, "apue-3.5"))?;
     planned.by.check(planned.buffer_bytes, &arrived, bytes)
 }

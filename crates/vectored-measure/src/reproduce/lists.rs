@@ -184,7 +184,7 @@ impl ListPlan {
         let used = thread_usage().map_err(&failed)?.since(before);
         let record = [&header[..], &data].concat();
         let names = (technique.as_str(), self.name().name());
-        check_repeated(file.as_fd(), &record, self.calls, names)?;
+        check_repeated(&file, &record, self.calls, names)?;
         Ok(Some(Sample {
             times: times(used, (ended_ns - began_ns) as f64 / 1e9),
             ..Sample::default()
@@ -228,7 +228,7 @@ impl ListPlan {
             "writev alternating with copy-then-write",
             self.name().name(),
         );
-        check_repeated(file.as_fd(), &segments.concat(), calls, names)?;
+        check_repeated(&file, &segments.concat(), calls, names)?;
         let mean_s = |ns: u64| Some(ns as f64 / f64::from(self.calls) / 1e9);
         let sample = |(cpu_ns, clock_ns)| Sample {
             times: Times {

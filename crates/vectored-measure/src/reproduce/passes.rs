@@ -408,7 +408,7 @@ fn run_passes(
         set_direct(file.as_fd(), false).map_err(failed)?;
         let parts: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
         let image = parts.concat();
-        check_repeated(file.as_fd(), &image, 1, (write, NAME.name()))?;
+        check_repeated(&file, &image, 1, (write, NAME.name()))?;
         let mut pairs = std::iter::zip(&back, &buffers);
         let differs = pairs.position(|(back, sent)| **back != **sent);
         if differs.is_some() {

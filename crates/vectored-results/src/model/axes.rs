@@ -9,13 +9,12 @@ use serde::de::value::Error;
 use vectored_report::value_of;
 use vectored_report::words::bytes as bytes_in_words;
 
-use crate::model::conditions::{Conditions, Operation};
+use crate::model::conditions::{Conditions, Operation, SyncMode};
 use crate::model::experiment::MAX_QUEUE_DEPTH;
 use crate::model::ranks::MAX_RANKS;
-use crate::model::sync::SyncMode;
+use crate::model::results::MAX_WRITERS;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
-use crate::model::writers::MAX_WRITERS;
 
 /// The largest buffer of a copy.
 const MAX_BUFFER_BYTES: u32 = 64 << 20;

@@ -6,8 +6,7 @@
 use serde::{Deserialize, Serialize};
 use vectored_machine::model::{Host, Timer};
 
-use crate::model::conditions::Operation;
-use crate::model::sync::SyncMode;
+use crate::model::conditions::{Operation, SyncMode};
 use crate::model::words::words;
 use crate::model::workload::{IovecSetup, PageCache};
 

@@ -8,14 +8,11 @@ use vectored_machine::model::{Host, Timer};
 
 use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
-use crate::model::crossover::Crossover;
 use crate::model::direct_io::DirectIo;
-use crate::model::drain::Drain;
 use crate::model::ranks::{Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
 use crate::model::technique::TechniqueName;
 use crate::model::words::words;
-use crate::model::writers::WriterFigures;
 
 /// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
@@ -242,5 +239,121 @@ impl Cell {
     /// The result of one technique, if it was measured.
     pub fn technique(&self, name: TechniqueName) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)
+    }
+}
+
+/// How a target that fills up was emptied, or one that runs dry was filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drain {
+    /// Between samples; each sample fits: written bytes are read back after the sample, bytes to be
+    /// read are written before it.
+    BetweenSamples,
+    /// A thread on another CPU reads during the sample.
+    ReaderThread,
+    /// A thread on another CPU writes during the sample.
+    WriterThread,
+    /// A thread on another CPU writes and one reads during the sample: of copies.
+    BothThreads,
+    /// Another program reads or writes at its own pace.
+    Peer,
+}
+
+impl Drain {
+    /// Whether threads of this process worked at the other ends during a sample.
+    pub fn has_thread(self) -> bool {
+        match self {
+            Drain::ReaderThread | Drain::WriterThread | Drain::BothThreads => true,
+            Drain::BetweenSamples | Drain::Peer => false,
+        }
+    }
+}
+
+/// The segment size at which the faster of two techniques changes, among
+/// lists that differ in this size only: the size of all segments, or of one run
+/// of a mix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Crossover {
+    /// The conditions that the lists were written or read under.
+    #[serde(flatten)]
+    pub conditions: Conditions,
+    /// Segments in the lists.
+    pub segment_count: usize,
+    /// The mix, if the size is the size of one of its runs.
+    pub swept_mix: Option<SweptMix>,
+    /// The technique that is faster for smaller segments.
+    pub below: TechniqueName,
+    /// The technique that is faster for larger segments.
+    pub above: TechniqueName,
+    /// The size at which both take the same time.
+    pub at_bytes: f64,
+    /// Lower end of the interval of `at_bytes`.
+    pub low_bytes: f64,
+    /// Upper end.
+    pub high_bytes: f64,
+    /// From this size to `tie_high_bytes` the two differ by no more than the tie zone.
+    pub tie_low_bytes: f64,
+    /// See `tie_low_bytes`.
+    pub tie_high_bytes: f64,
+}
+
+/// The most writers at once.
+pub const MAX_WRITERS: u32 = 256;
+
+/// The figures of several writers that use one technique.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WriterFigures {
+    /// For each writer the time of a record: from the common start of a sample to the end of this writer,
+    /// divided by its records; median over the rounds.
+    pub writer_median_ns: Vec<f64>,
+    /// Records of all writers in a second of wall time: from the common start to the end of the last
+    /// writer, median over the rounds.
+    pub records_per_s: f64,
+    /// Bytes that all writers together write in a second: `records_per_s` × the bytes of a record.
+    pub bytes_per_s: f64,
+    /// Jain's fairness index of the writers' rates x: (Σx)² ÷ (n Σx²); median over the rounds. 1 if all rates
+    /// are equal, 1/n if one writer has everything (Jain, Chiu and Hawe 1984).
+    pub fairness: f64,
+    /// The lowest index of a round.
+    pub fairness_min: f64,
+}
+
+/// Lists of equally many segments that differ in one size only: the size of all segments, or, in a swept mix,
+/// the size of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListShape<'a> {
+    /// Segments in each list.
+    pub segment_count: usize,
+    /// The mix, if sizes are mixed.
+    pub swept_mix: Option<&'a SweptMix>,
+}
+
+impl Cell {
+    /// The shape of its list. The list of a fixed mix has the shape of equally many equal segments, but no
+    /// [size](Cell::swept_bytes).
+    pub fn shape(&self) -> ListShape<'_> {
+        ListShape {
+            segment_count: self.segment_count,
+            swept_mix: self.swept_mix.as_ref(),
+        }
+    }
+
+    /// The size in which it differs from lists of the same shape: the size of all segments, or of the swept run
+    /// of a mix. `None` for a fixed mix.
+    pub fn swept_bytes(&self) -> Option<usize> {
+        match &self.swept_mix {
+            Some(mix) => mix.bytes_of(self.segment_sizes.as_deref()?),
+            None => self.segment_bytes,
+        }
+    }
+}
+
+impl Crossover {
+    /// The shape of the lists.
+    pub fn shape(&self) -> ListShape<'_> {
+        ListShape {
+            segment_count: self.segment_count,
+            swept_mix: self.swept_mix.as_ref(),
+        }
     }
 }

@@ -9,13 +9,11 @@ pub mod experiments;
 pub(crate) mod left_out;
 pub(crate) mod machines;
 pub(crate) mod measured;
-pub(crate) mod ranks;
 mod saved;
 pub(crate) mod shape_text;
 pub(crate) mod target_names;
 pub(crate) mod validate;
 pub(crate) mod words;
-pub(crate) mod writers;
 
 pub use crate::report::compare::{comparison_csv, comparison_document, limits_in_words};
 pub use crate::report::left_out::{LeftOutWords, left_out_in_words};

@@ -3,7 +3,6 @@
 mod compare;
 mod conclusions;
 mod damage;
-mod direct;
 mod experiments;
 mod hostile;
 mod pages;

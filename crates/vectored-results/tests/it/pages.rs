@@ -100,18 +100,6 @@ fn cells_without_rounds_have_no_curve() {
     assert!(!page.contains("<figure"));
 }
 
-#[test]
-fn experiments_are_on_the_page_beside_runs() {
-    let page = beside_experiments();
-    assert!(page.contains("Published experiments, run here"));
-    assert_eq!(
-        page.matches("an element: below 1× writev wins</figcaption>")
-            .count(),
-        1
-    );
-    assert!(page.contains("Seconds a copy, by the size of the buffer"));
-}
-
 /// A column of measured or published figures has a tooltip; a column of names needs none.
 #[test]
 fn every_figure_of_every_table_is_explained() {

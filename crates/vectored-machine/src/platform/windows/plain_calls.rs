@@ -196,11 +196,6 @@ pub fn readv(fd: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> Result<usize, Errn
     .map_err(Errno::of)
 }
 
-/// One read at an offset of a file.
-pub fn pread(fd: impl AsFd, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
-    on_file(fd, |file| file.read_at(buffer, offset))
-}
-
 /// Moves the position of a file.
 pub fn seek(fd: impl AsFd, to: SeekFrom) -> Result<u64, Errno> {
     on_file(fd, |mut file| file.seek(to))

@@ -1,6 +1,14 @@
 //! Comparison of the bytes that arrived with those that were sent.
 
-use crate::measure::targets::sink::{Batch, Mismatch};
+use std::fs::File;
+use std::io::ErrorKind;
+use std::ops::Range;
+
+use vectored::files::AlignedBuffer;
+use vectored_machine::platform::plain_calls::FileExt;
+
+use crate::measure::sampler::staging::STAGING_ALIGNMENT;
+use crate::measure::targets::sink::{Batch, Mismatch, POISON};
 
 /// Compares a stream of bytes, piece by piece, with a repeated image, or only their number. Of bytes that are mixed it compares
 /// how often each of the 256 values has arrived.
@@ -83,6 +91,33 @@ impl<'a> ByteComparison<'a> {
             ))),
         }
     }
+}
+
+/// Compares a range of a file, which may be open past the page cache, with a repeated image.
+pub(crate) fn compare_file(
+    file: &File,
+    range: Range<u64>,
+    image: &[u8],
+    batch: Batch,
+) -> Result<(), Mismatch> {
+    let mut comparison = ByteComparison::new(Some(image), batch);
+    let mut piece = AlignedBuffer::zeroed(1 << 16, STAGING_ALIGNMENT);
+    let mut at = range.start;
+    while at < range.end {
+        // A read that fills nothing must not pass with the bytes of the previous piece.
+        piece.fill(POISON);
+        let wanted = (range.end - at).min(piece.len() as u64) as usize;
+        match file.read_at(&mut piece[..wanted], at) {
+            Ok(0) => break,
+            Ok(count) => {
+                comparison.take(&piece[..count])?;
+                at += count as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    comparison.end()
 }
 
 #[cfg(test)]

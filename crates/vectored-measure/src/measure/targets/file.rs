@@ -4,15 +4,14 @@ use std::fs::File;
 use std::io::{self, Seek};
 use std::path::Path;
 
-use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::unnamed_file;
-use vectored_machine::platform::plain_calls::{FileExt, OFlags};
+use vectored_machine::platform::plain_calls::OFlags;
 use vectored_results::model::SyncMode;
 
-use crate::measure::targets::comparison::ByteComparison;
-use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
-use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::comparison::compare_file;
+use crate::measure::targets::page_cache_bypass::bypass_page_cache;
+use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
@@ -55,7 +54,6 @@ pub enum FileEnd {
 pub struct FileSink {
     file: File,
     length_bytes: u64,
-    read_back: AlignedBuffer,
 }
 
 impl FileSink {
@@ -70,7 +68,6 @@ impl FileSink {
         Ok(FileSink {
             file: unnamed_file(directory, flags)?.into(),
             length_bytes: 0,
-            read_back: read_back_buffer(),
         })
     }
 
@@ -103,17 +100,7 @@ impl Sink for FileSink {
         let Some(image) = proof else {
             return Ok(());
         };
-        let mut comparison = ByteComparison::new(Some(image), batch);
-        let mut at = began;
-        loop {
-            self.read_back.fill(POISON);
-            let count = self.file.read_at(&mut self.read_back, at)?;
-            if count == 0 {
-                return comparison.end();
-            }
-            comparison.take(&self.read_back[..count])?;
-            at += count as u64;
-        }
+        compare_file(&self.file, began..self.length_bytes, image, batch)
     }
 
     fn discard(&mut self) -> io::Result<()> {

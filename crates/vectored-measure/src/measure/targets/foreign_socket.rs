@@ -80,10 +80,6 @@ impl Sink for ForeignSocketSink {
         Ok(self.wait()?)
     }
 
-    fn discard(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-
     fn can_prove(&self) -> bool {
         false
     }

@@ -25,15 +25,7 @@ impl Sink for NullSink {
         self.file.as_fd()
     }
 
-    fn begin(&mut self, _batch: Batch) -> io::Result<()> {
-        Ok(())
-    }
-
     fn finish(&mut self, _batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
-        Ok(())
-    }
-
-    fn discard(&mut self) -> io::Result<()> {
         Ok(())
     }
 

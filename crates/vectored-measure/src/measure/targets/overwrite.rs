@@ -12,9 +12,9 @@ use vectored_machine::platform::plain_calls::FileExt;
 use vectored_results::model::SyncMode;
 
 use crate::measure::sampler::staging::STAGING_ALIGNMENT;
-use crate::measure::targets::comparison::ByteComparison;
+use crate::measure::targets::comparison::compare_file;
 use crate::measure::targets::file::sync_flags;
-use crate::measure::targets::page_cache_bypass::{bypass_page_cache, read_back_buffer};
+use crate::measure::targets::page_cache_bypass::bypass_page_cache;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 
 /// The length of the file that is rewritten from beginning to end, over and
@@ -88,7 +88,6 @@ pub struct OverwriteSink {
     file: Rc<SpanFile>,
     /// The offset at which the batch begins.
     position: u64,
-    read_back: AlignedBuffer,
 }
 
 impl OverwriteSink {
@@ -97,7 +96,6 @@ impl OverwriteSink {
         Ok(OverwriteSink {
             position: (&file.file).stream_position()?,
             file,
-            read_back: read_back_buffer(),
         })
     }
 
@@ -131,24 +129,7 @@ impl Sink for OverwriteSink {
         let Some(image) = proof else {
             return Ok(());
         };
-        let mut comparison = ByteComparison::new(Some(image), batch);
-        let mut at = began;
-        while at < end {
-            self.read_back.fill(POISON);
-            let wanted = (end - at).min(self.read_back.len() as u64) as usize;
-            let count = file.read_at(&mut self.read_back[..wanted], at)?;
-            if count == 0 {
-                break;
-            }
-            comparison.take(&self.read_back[..count])?;
-            at += count as u64;
-        }
-        comparison.end()
-    }
-
-    fn discard(&mut self) -> io::Result<()> {
-        // The next batches overwrite it.
-        Ok(())
+        compare_file(file, began..end, image, batch)
     }
 
     fn poison(&mut self, batch: Batch) -> io::Result<()> {

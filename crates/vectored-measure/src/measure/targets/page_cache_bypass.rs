@@ -1,13 +1,10 @@
-//! An open file whose transfers bypass the page cache, and buffers for them.
+//! An open file whose transfers bypass the page cache.
 
 use std::fs::File;
 use std::io;
 
-use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{evict, set_direct};
-
-use crate::measure::sampler::staging::STAGING_ALIGNMENT;
 
 /// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
 /// transfer of each page would have to do that. Its bytes must have been synced.
@@ -17,9 +14,4 @@ pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
         _ => {}
     }
     set_direct(file.as_fd(), true)
-}
-
-/// A buffer to read back into, from any file.
-pub(crate) fn read_back_buffer() -> AlignedBuffer {
-    AlignedBuffer::zeroed(1 << 16, STAGING_ALIGNMENT)
 }

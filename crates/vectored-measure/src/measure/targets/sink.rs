@@ -21,7 +21,9 @@ pub trait Sink {
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Makes room for a batch.
-    fn begin(&mut self, batch: Batch) -> io::Result<()>;
+    fn begin(&mut self, _batch: Batch) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Removes the batch and checks that as many bytes as it has have arrived. With
     /// `proof` each of them is compared, as far as [`Sink::can_prove`]: with `proof`
@@ -32,8 +34,10 @@ pub trait Sink {
     /// The kernel's error, or the difference between the bytes.
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
-    /// Discards all bytes that have arrived, whether a batch is complete or not.
-    fn discard(&mut self) -> io::Result<()>;
+    /// Discards all bytes that have arrived, whether a batch is complete or not, if they would be in the way.
+    fn discard(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Whether `bytes`, written since it was empty, can all be read: a batch of
     /// this size fits.

@@ -68,10 +68,6 @@ impl Sink for StreamSink {
         self.writer.as_fd()
     }
 
-    fn begin(&mut self, _batch: Batch) -> io::Result<()> {
-        Ok(())
-    }
-
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
         let mut comparison = ByteComparison::new(proof, batch);
         self.drain(|piece| comparison.take(piece))?;

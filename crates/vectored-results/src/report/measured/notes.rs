@@ -5,7 +5,7 @@ use vectored_report::words::{bytes as bytes_in_words, count, percent};
 
 use crate::model::{
     Cache, Cell, Conditions, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation,
-    PageCache, Results, SyncMode, Target, TechniqueName,
+    PageCache, Results, STRAGGLER, SyncMode, Target, TechniqueName,
 };
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;
@@ -13,7 +13,6 @@ use crate::report::measured::figures::REFINED_MARK;
 use crate::report::shape_text::SIZE;
 use crate::report::target_names::has_tax;
 use crate::report::words::{refused_in_words, unsuited_in_words};
-use crate::report::{ranks, writers};
 use crate::stats::{MIN_ROUNDS, median};
 
 /// The legend, a paragraph each.
@@ -79,8 +78,8 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(queue_depth(results));
-    notes.extend(writers::notes(results));
-    notes.extend(ranks::notes(results));
+    notes.extend(writers(results));
+    notes.extend(ranks(results));
     notes.extend(noise(results));
     let refused = refused_in_words(results);
     for sentence in unsuited_in_words(results).into_iter().chain(refused) {
@@ -333,4 +332,69 @@ fn noise(results: &Results) -> Option<String> {
          significantly in {significant} of {}. Such a cell reports no difference below its own noise floor.",
         count(floors.len(), "cell"),
     ))
+}
+
+/// Explains the figures of several writers.
+fn writers(results: &Results) -> Vec<String> {
+    let cells = || {
+        results
+            .cells
+            .iter()
+            .filter(|cell| cell.conditions.writers.is_some())
+    };
+    if cells().next().is_none() {
+        return Vec::new();
+    }
+    let mut notes = vec![
+        "Writers start each sample together. Each list is a record. The times above, the floor's too, are those in \
+         which every writer writes one record: from the common start to the end of the last writer."
+            .to_owned(),
+        "Several writers: the times are those of one record for the fastest and for the slowest writer, from the \
+         common start to the end of that writer, medians over the rounds. Records per \
+         second are those of all writers together. Fairness is Jain's index of the writers' rates: 1 if all are \
+         equal, 1/n if one of n writers has everything."
+            .to_owned(),
+    ];
+    let most = cells()
+        .filter_map(|cell| cell.conditions.writers)
+        .max()
+        .unwrap_or(1);
+    let cpus = results.host.cpu.allowed_cpus.len();
+    if cpus > 0 && most as usize > cpus {
+        notes.push(format!(
+            "With more writers than CPUs (up to {most} on {cpus}) some start when others have ended or are interrupted."
+        ));
+    }
+    if cells().any(|cell| cell.conditions.target != Target::File) {
+        notes.push(
+            "Pipes and sockets of several writers are read during the samples, so no crossover is located there."
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Explains the figures of several ranks.
+fn ranks(results: &Results) -> Vec<String> {
+    if results.ranks.is_empty() {
+        return Vec::new();
+    }
+    let mut notes = vec![
+        "Ranks start each sample together, after a barrier, each on a target of its own. The times above, the floor's \
+         too, are those of the slowest rank, from its own start to its own end: a program whose ranks wait for each \
+         other waits for that one."
+            .to_owned(),
+        format!(
+            "Several ranks: the times are the medians of the fastest and of the slowest rank. Calls per second are \
+             those of all ranks together, at the pace of the slowest. A straggler is a rank whose median is more than \
+             {STRAGGLER} times that of the median rank. \"Last in\" is the share of its samples in which a rank ended \
+             last."
+        ),
+    ];
+    notes.push(
+        "Ranks call MPI, which starts threads, and each system call of a process with several threads takes longer: on \
+         one machine short calls took 9 to 19 % more. The times are those of an MPI program, and give no cost model."
+            .to_owned(),
+    );
+    notes
 }
