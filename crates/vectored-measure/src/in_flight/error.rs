@@ -37,13 +37,7 @@ impl ListError {
         self.transferred
     }
 
-    /// The error of the kernel, or the reason why the list could not go on.
-    #[must_use]
-    pub fn io_error(&self) -> &io::Error {
-        &self.error
-    }
-
-    /// Returns the [error](ListError::io_error) without the counts.
+    /// The error of the kernel, or the reason why the list could not go on, without the counts.
     #[must_use]
     pub fn into_io_error(self) -> io::Error {
         self.error

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use crate::in_flight::error::ListError;
 use crate::in_flight::place::{Event, Place};
 
-/// A list of segments to write.
+/// The segments to write.
 pub type WriteList<'b> = &'b [&'b [u8]];
 
 /// A list of segments to fill.
@@ -39,17 +39,10 @@ pub trait ListQueue: Sized {
     ///
     /// # Errors
     ///
-    /// The first error, in the order of the lists. All lists before it have been written whole. [`ListError::transferred`]
-    /// counts the first bytes of its list, which have been written. Fewer lists after it than the depth had
-    /// begun: they may have been written whole, in part, or not at all. An error is
+    /// The first error, in the order of the lists. All lists before it have been written whole. Fewer lists after it than the
+    /// depth had begun: they may have been written whole, in part, or not at all. An error is
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
-    /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of the kernel. `EINVAL` of
-    /// [`AioQueue`](crate::in_flight::AioQueue) usually means that the driver of the descriptor does not offer that
-    /// interface.
-    ///
-    /// # Panics
-    ///
-    /// If `list` or `on_event` does; when all transfers have ended.
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of the kernel.
     ///
     /// # Aborts
     ///
@@ -72,14 +65,6 @@ pub trait ListQueue: Sized {
     ///
     /// The errors of [`write`](ListQueue::write), with reads for writes.
     /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends within a list.
-    ///
-    /// # Panics
-    ///
-    /// If `on_event` does; if `lists` is empty and `count` is not 0.
-    ///
-    /// # Aborts
-    ///
-    /// When [`write`](ListQueue::write) does.
     fn read(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -9,32 +9,6 @@
 //! The buffers are borrowed. [`ListQueue::write`] and [`ListQueue::read`] return, or unwind, only when the kernel has ended
 //! every transfer. So no buffer is copied, and none is allocated. [`move_by_ring`], which a [`RingQueue`] calls, also moves
 //! what a program owns.
-//!
-//! # Examples
-//!
-//! Four lists into a file, at most two at a time:
-//!
-//! ```
-//! use std::io::{Read, Seek};
-//! use std::os::fd::AsFd;
-//! use vectored_measure::in_flight::{AioQueue, ListQueue, Place};
-//!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut queue = match AioQueue::with_depth(2) {
-//!     Ok(queue) => queue,
-//!     Err(unavailable) => return Ok(eprintln!("{unavailable}")),
-//! };
-//! # let path = std::env::temp_dir().join(format!("in-flight-{}", std::process::id()));
-//! let mut file = std::fs::File::options().read(true).write(true).create_new(true).open(&path)?;
-//! # std::fs::remove_file(&path)?;
-//! let list: [&[u8]; 2] = [b"header ", b"payload\n"];
-//! queue.write(file.as_fd(), Place::Offset(0), 4, &mut |_| &list, &mut |_| ())?;
-//! let mut text = String::new();
-//! file.read_to_string(&mut text)?;
-//! assert_eq!(text, "header payload\n".repeat(4));
-//! # Ok(())
-//! # }
-//! ```
 
 #[cfg(target_os = "linux")]
 mod engine;
@@ -74,4 +48,4 @@ pub use sys::AioQueue;
     target_pointer_width = "64",
     target_endian = "little"
 ))]
-pub use sys::RingQueue;
+pub use sys::lent_ring::RingQueue;

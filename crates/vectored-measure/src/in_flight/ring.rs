@@ -59,10 +59,6 @@ pub fn uncopied_queue() -> Box<SegmentQueue> {
 /// # Panics
 ///
 /// If the ring has transfers, or `next` or `on_event` does. The ring may have some of the lists then.
-///
-/// # Aborts
-///
-/// If a system call that waits for transfers fails: the kernel may still use memory that is lent to the ring.
 pub fn move_by_ring<B: Buffer>(
     ring: &mut Ring<B>,
     (fd, shared): (BorrowedFd<'_>, &SharedDescriptor),

@@ -60,7 +60,7 @@ pub use crate::measure::techniques::read_mover::ReadMover;
 pub use crate::measure::techniques::write_mover::Mover;
 pub use crate::measure::techniques::{
     Costs, MakeCopyMover, MakeMover, MakeReadMover, TECHNIQUES, Technique, check_available,
-    copy_movers, is_in_flight, lacks_for, movers, read_movers, refusal, target_refusal, technique,
-    techniques, techniques_of,
+    copy_movers, is_in_flight, lacks_for, movers, read_movers, refusal, technique, techniques,
+    techniques_of,
 };
 pub use crate::measure::unsuited::unsuited;

@@ -114,7 +114,6 @@ impl CopyPlan {
         copies
     }
 
-    /// Length of the copy with a buffer of this size.
     fn bytes_with(&self, buffer_bytes: u64) -> u64 {
         if self.program.is_some() && buffer_bytes < PREFIX_BELOW_BYTES {
             self.file_bytes.min(PREFIX_BUFFERS * buffer_bytes)
@@ -397,7 +396,6 @@ fn prove_copy(
     Ok(copied)
 }
 
-/// Compares what a copy wrote.
 fn check(
     planned: &PlannedCopy,
     written: &File,
@@ -409,7 +407,6 @@ fn check(
     planned.by.check(planned.buffer_bytes, &arrived, bytes)
 }
 
-/// A file to be copied.
 fn input(directory: &Path, pattern: Pattern, bytes: u64) -> Result<PatternFile, MeasureError> {
     PatternFile::with_span(directory, pattern, bytes).map_err(cannot_create(directory))
 }

@@ -41,7 +41,6 @@ pub struct CopyProgram {
     pub is_ours: bool,
 }
 
-/// One copy to be made.
 pub struct CopyOrder {
     pub buffer_bytes: Option<u64>,
     /// This process must keep no other descriptor of the same open file description: that would cost the child a lock in
@@ -62,7 +61,6 @@ pub enum CopyOutput {
     Pipe,
 }
 
-/// The result of a copy.
 pub struct Copied {
     pub clock_s: f64,
     pub usage: Usage,

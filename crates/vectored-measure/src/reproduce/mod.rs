@@ -25,9 +25,7 @@ use vectored_machine::model::DirectoryInfo;
 use vectored_machine::platform::processes::Usage;
 #[cfg(unix)]
 use vectored_results::model::Times;
-use vectored_results::model::{
-    ExperimentName, ExperimentRow, PageCache, Reproduction, Sample, Setting,
-};
+use vectored_results::model::{ExperimentName, ExperimentRow, Reproduction, Sample, Setting};
 use vectored_results::report::experiments::{conclude, published};
 
 use crate::measure::{BalancedOrder, MeasureError};
@@ -144,8 +142,6 @@ fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
     Reproduction {
         name: plan.name(),
         reduced: plan.is_reduced(),
-        complete: false,
-        cache: PageCache::Hot,
         setting: Setting {
             repeats,
             ..Setting::default()
@@ -157,11 +153,7 @@ fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
             })
             .collect(),
         published: published(plan.name()),
-        ratios: Vec::new(),
-        crossovers: Vec::new(),
-        missing: Vec::new(),
-        notes: Vec::new(),
-        finding: String::new(),
+        ..Reproduction::default()
     }
 }
 

@@ -79,7 +79,6 @@ impl Stream {
         self.check(written == bytes.len())
     }
 
-    /// `fflush`.
     #[inline(never)]
     pub fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.

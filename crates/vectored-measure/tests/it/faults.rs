@@ -124,8 +124,6 @@ fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Mover for Faulty {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         let mut list: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
         if self.is_late() {
@@ -150,8 +148,6 @@ impl Mover for Faulty {
 }
 
 impl ReadMover for Faulty {
-    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let total: usize = segments.iter().map(|segment| segment.len()).sum();
         let wanted = match self.fault {
@@ -192,10 +188,6 @@ impl ReadMover for Faulty {
 }
 
 impl CopyMover for Faulty {
-    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
-        Ok(())
-    }
-
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
         let wanted = match self.fault {
             ByteLeft => bytes - 1,

@@ -9,7 +9,7 @@ use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
     Contender, DescriptorSampler, Lists, Meter, Mover, Outcome, ReadMover, RunError, Timed, Timing,
     check_available, check_direct, copy_movers, is_in_flight, movers, read_movers, refusal,
-    target_refusal, techniques,
+    techniques,
 };
 use vectored_results::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, IovecSetup, Layout, Operation, PageCache,
@@ -349,23 +349,6 @@ fn wrong_writes_are_caught_if_each_call_is_synced_or_a_thread_reads() {
 }
 
 #[test]
-fn wrong_writes_are_caught_in_place_of_each_opt_in_technique() {
-    for target in PROVED {
-        for technique in techniques(Operation::Write, false) {
-            for fault in [Fault::SegmentDoubled, Fault::OnlyLater] {
-                if target_refusal(technique, target).is_none() {
-                    caught(
-                        &CellSpec::write(target, Workload::uniform(5, 100)),
-                        technique,
-                        fault,
-                    );
-                }
-            }
-        }
-    }
-}
-
-#[test]
 fn wrong_reads_are_caught_on_every_target() {
     let mmap = TechniqueName::new("mmap");
     // Larger than a pipe, so a thread writes. Faults that take too much or too little are found by a timeout, so all run at
@@ -452,8 +435,6 @@ impl Mover for SameAgain {
 struct SetUpOnceForAll(Vec<Vec<u8>>);
 
 impl Mover for SetUpOnceForAll {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         rustix::io::write(fd, &segments.concat())?;
         Ok(())

@@ -11,7 +11,7 @@ use vectored_measure::measure::{
     techniques, unsuited,
 };
 use vectored_results::model::{
-    AXES, CellSpec, DirectIo, Drain, Experiment, PageCache, Target, Workload,
+    CellSpec, Conditions, Drain, Experiment, IovecSetup, PageCache, Target, Workload,
 };
 
 use crate::support::{directory, experiment, run_rounds_quietly, skip};
@@ -122,16 +122,6 @@ fn a_socket_of_another_program_is_measured_over_one_connection_until_it_goes_awa
 }
 
 #[test]
-fn a_directory_that_does_not_exist_is_refused() {
-    let missing = directory().join("is-not-there");
-    let cell = CellSpec::write(Target::File, Workload::uniform(2, 8));
-    let error = measure(&[cell], &missing).unwrap_err().to_string();
-    assert!(error.contains("--dir"), "{error}");
-    let error = check_direct(&missing).unwrap_err().to_string();
-    assert!(error.contains("it does not exist"), "{error}");
-}
-
-#[test]
 fn a_cold_file_is_read_and_copied_from_its_device_or_refused() {
     let test = "a_cold_file_is_read_and_copied_from_its_device_or_refused";
     let read = CellSpec::read(Target::File, Workload::uniform(4, 5000), PageCache::Cold);
@@ -177,96 +167,37 @@ fn a_cold_file_is_read_and_copied_from_its_device_or_refused() {
     }
 }
 
-/// Cells of files of 2 × 512 B (a copy: of 5000 B from a pipe) with changes, their techniques, and a part of the reason; none
-/// if they can be measured. The table of wrong command lines has the remedies.
-const TOGETHER: &str = "\
-write | writev |
-write direct=true | writev |
-write direct=true | mmap writev | omit mmap
-write direct=true target=pipe | writev | --direct applies only to files
-write direct=true cache=cold | writev | not the CPU
-write direct=true writers=2 | writev | lists are not aligned
-read direct=true page_cache=hot | readv | the page cache is bypassed
-read target=null | readv | cannot read from null
-read cache=cold | readv | --cache applies only to writes
-read target=pipe | readv | --page-cache applies only to files that are read
-write iovec_setup=once | io-uring | io-uring fills the array of each transfer itself
-write iovec_setup=once | linux-aio | linux-aio fills the array of each transfer itself
-write queue_depth=8 | io-uring |
-write queue_depth=8 | writev | no effect on synchronous techniques
-write queue_depth=8 target=unix | io-uring | order
-write queue_depth=8 cache=cold | io-uring | --cache cold
-read queue_depth=8 page_cache=cold | io-uring | --page-cache cold
-write writers=256 | writev |
-write writers=2 cache=cold | writev | a pool of its own
-write writers=2 target=null | writev | has one writer
-write writers=2 ranks=2 | writev | several ranks
-copy | splice |
-copy direct=true | splice | --direct
-copy queue_depth=8 | splice | --queue-depth
-copy writers=2 | splice | --writers
-copy ranks=2 | splice | several ranks
-copy page_cache=cold | splice | --from file
-copy from=file pipe_bytes=4096 | splice |
-copy from=file pipe_bytes=4096 | sendfile | which meet no pipe
-";
-
+/// The table of wrong command lines has all other refusals.
 #[test]
 fn conditions_that_do_not_go_together_are_refused() {
-    let list = || Workload::uniform(2, 512);
-    let write = CellSpec::write(Target::File, list());
-    let read = CellSpec::read(Target::File, list(), PageCache::Hot);
+    let write = CellSpec::write(Target::File, Workload::uniform(2, 512));
     let copy = CellSpec::copy(Target::Pipe, Target::File, 5000);
-    let why = |cell: &CellSpec, rivals: &str| {
-        let rivals = rivals.split_whitespace();
-        let rivals = rivals.map(|name| technique(name).unwrap().name);
-        unsuited(cell, &rivals.collect::<Vec<_>>()).unwrap_or_default()
-    };
-    for line in TOGETHER.lines() {
-        let [cell, rivals, words] = line.split('|').map(str::trim).collect::<Vec<_>>()[..] else {
-            panic!("{line}")
-        };
-        let mut words_of_cell = cell.split(' ');
-        let mut cell = match words_of_cell.next() {
-            Some("write") => write.clone(),
-            Some("read") => read.clone(),
-            _ => copy.clone(),
-        };
-        for change in words_of_cell {
-            let (name, value) = change.split_once('=').unwrap();
-            match AXES.iter().find(|axis| axis.name == name) {
-                Some(axis) => (axis.set)(&mut cell.conditions, value).unwrap(),
-                None => {
-                    let mut targets = Target::ALL.into_iter();
-                    cell.conditions.target = targets.find(|one| one.name() == value).unwrap();
-                }
-            }
-        }
-        let why = why(&cell, rivals);
-        assert_eq!(why.is_empty(), words.is_empty(), "{why}: {line}");
-        assert!(why.contains(words), "{words}: {why}");
-    }
-    for count in [0, 257] {
-        let many = write.clone().with(|asked| asked.writers = Some(count));
-        assert!(why(&many, "writev").contains("from 1 to 256"));
-    }
-    for (sizes, words) in [
-        (vec![512, 1024], ""),
-        (vec![512, 700], "must be a multiple of 512 bytes"),
-    ] {
-        let cell = CellSpec {
-            alignment: Some(DirectIo {
-                memory_bytes: 512,
-                offset_bytes: 512,
+    let with = |cell: &CellSpec, change: fn(&mut Conditions)| cell.clone().with(change);
+    for (cell, rival, words) in [
+        (write.clone(), "writev", ""),
+        (with(&write, |asked| asked.queue_depth = 8), "io-uring", ""),
+        (
+            with(&write, |asked| asked.iovec_setup = IovecSetup::Once),
+            "linux-aio",
+            "linux-aio fills the array of each transfer itself",
+        ),
+        (
+            with(&write, |asked| {
+                (asked.writers, asked.ranks) = (Some(2), Some(2));
             }),
-            ..CellSpec::write(Target::File, Workload::from_sizes(sizes))
-                .with(|asked| asked.direct = true)
-        };
-        let why = why(&cell, "writev");
-        assert!(
-            why.contains(words) && why.is_empty() == words.is_empty(),
-            "{why}"
-        );
+            "writev",
+            "several ranks",
+        ),
+        (copy.clone(), "splice", ""),
+        (
+            with(&copy, |asked| asked.ranks = Some(2)),
+            "splice",
+            "several ranks",
+        ),
+    ] {
+        let why = unsuited(&cell, &[technique(rival).unwrap().name]).unwrap_or_default();
+        assert_eq!(why.is_empty(), words.is_empty(), "{why}");
+        assert!(why.contains(words), "{words}: {why}");
     }
     // A refused cell is an error of the run as well.
     let failed = measure(&[copy.with(|asked| asked.from = None)], &directory()).unwrap_err();

@@ -84,8 +84,6 @@ type WriteList = fn(BorrowedFd<'_>, &[u8]) -> io::Result<()>;
 struct Wrong(WriteList);
 
 impl Mover for Wrong {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         (self.0)(fd, &segments.concat())
     }

@@ -11,7 +11,6 @@ use crate::chart::Series;
 /// Units across, in which lines and areas are drawn.
 const UNITS: f64 = 1000.0;
 
-/// The style of drawings.
 pub(super) const STYLE: &str = include_str!("../../assets/drawing.css");
 
 /// The class of a series, which has its colour and dashes.
@@ -49,7 +48,6 @@ impl Drawing {
         }
     }
 
-    /// A text on a base line.
     pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
         let (anchor, dx) = match anchor {
             Anchor::Centred => ("middle", "0"),

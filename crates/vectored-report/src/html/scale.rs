@@ -2,9 +2,7 @@
 
 /// Values from `low` to `high` on the way from one position to another.
 pub struct Scale {
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
     from: f64,
     to: f64,

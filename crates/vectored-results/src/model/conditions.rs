@@ -42,7 +42,7 @@ words! {
 /// equal. Properties that are found out later, such as the alignment for `O_DIRECT`, stand beside them.
 ///
 /// The sections of a report have this order.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Conditions {
     /// The target of the bytes, or the source of those that are read.
     pub target: Target,
@@ -94,20 +94,8 @@ impl Conditions {
     pub fn write(target: Target) -> Self {
         Conditions {
             target,
-            path: None,
-            operation: Operation::Write,
-            from: None,
-            buffer_bytes: None,
-            pipe_bytes: None,
-            direct: false,
-            page_cache: None,
-            sync: SyncMode::None,
-            cache: Cache::default(),
-            layout: Layout::default(),
-            iovec_setup: IovecSetup::default(),
             queue_depth: 1,
-            writers: None,
-            ranks: None,
+            ..Conditions::default()
         }
     }
 

@@ -5,7 +5,7 @@ use vectored::CostModel;
 use vectored::queue::QueuePolicy;
 
 use crate::model::conditions::Conditions;
-use crate::model::results::Drain;
+use crate::model::target::Drain;
 
 /// A cost model for one set of conditions, with its regret.
 ///

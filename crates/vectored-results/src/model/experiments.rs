@@ -41,8 +41,10 @@ pub struct Experiments {
 
 words! {
     /// The name of a published experiment.
+    #[derive(Default)]
     pub enum ExperimentName {
         /// Copying a file with buffers of many sizes.
+        #[default]
         Apue35 = "apue-3.5",
         /// A header and its data, a million times.
         Apue1428 = "apue-14.28",
@@ -54,7 +56,7 @@ words! {
 }
 
 /// One experiment: measured rows, published rows, and conclusions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reproduction {
     /// The experiment.
     pub name: ExperimentName,

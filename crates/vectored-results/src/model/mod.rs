@@ -32,10 +32,10 @@ pub use crate::model::experiments::{
 };
 pub use crate::model::ranks::{MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
-    Cell, Crossover, Drain, LeftOut, ListShape, MAX_WRITERS, OpenBecause, Refused, Results, SCHEMA,
+    Cell, Crossover, LeftOut, ListShape, MAX_WRITERS, OpenBecause, Refused, Results, SCHEMA,
     TechniqueResult, Verdict, WriterFigures, measured_in,
 };
 pub use crate::model::swept_mix::SweptMix;
-pub use crate::model::target::{REMOTE_SCHEME, Target};
+pub use crate::model::target::{Drain, REMOTE_SCHEME, Target};
 pub use crate::model::technique::{Role, TechniqueName};
 pub use crate::model::workload::{Cache, IovecSetup, Layout, PageCache, Workload};

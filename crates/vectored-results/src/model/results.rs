@@ -11,6 +11,7 @@ use crate::model::cost_model::FittedModel;
 use crate::model::direct_io::DirectIo;
 use crate::model::ranks::{Rank, RankFigures};
 use crate::model::swept_mix::SweptMix;
+use crate::model::target::Drain;
 use crate::model::technique::TechniqueName;
 use crate::model::words::words;
 
@@ -60,7 +61,7 @@ pub struct Results {
 }
 
 /// The verdict on a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The winner is significantly faster than every rival.
@@ -70,6 +71,7 @@ pub enum Verdict {
     /// Not decided, but the difference is small: see [`Cell::choice`].
     Close,
     /// Not decided.
+    #[default]
     Open,
 }
 
@@ -89,7 +91,7 @@ words! {
 }
 
 /// One target × one workload × one operation, measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The conditions that were asked for.
     #[serde(flatten)]
@@ -166,7 +168,7 @@ pub struct Refused {
 }
 
 /// One technique in one cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TechniqueResult {
     /// The technique.
     pub name: TechniqueName,
@@ -239,33 +241,6 @@ impl Cell {
     /// The result of one technique, if it was measured.
     pub fn technique(&self, name: TechniqueName) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)
-    }
-}
-
-/// How a target that fills up was emptied, or one that runs dry was filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Drain {
-    /// Between samples; each sample fits: written bytes are read back after the sample, bytes to be
-    /// read are written before it.
-    BetweenSamples,
-    /// A thread on another CPU reads during the sample.
-    ReaderThread,
-    /// A thread on another CPU writes during the sample.
-    WriterThread,
-    /// A thread on another CPU writes and one reads during the sample: of copies.
-    BothThreads,
-    /// Another program reads or writes at its own pace.
-    Peer,
-}
-
-impl Drain {
-    /// Whether threads of this process worked at the other ends during a sample.
-    pub fn has_thread(self) -> bool {
-        match self {
-            Drain::ReaderThread | Drain::WriterThread | Drain::BothThreads => true,
-            Drain::BetweenSamples | Drain::Peer => false,
-        }
     }
 }
 

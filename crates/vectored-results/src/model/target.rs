@@ -1,5 +1,7 @@
 //! Targets: where bytes go, or come from.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::words::words;
 
 /// The start of the path of a [`Target::Remote`]; `HOST:PORT` follows.
@@ -8,9 +10,11 @@ pub const REMOTE_SCHEME: &str = "tcp://";
 words! {
     /// The target or source of bytes. A target that a user names by path is one of these too; its path is in
     /// [`Conditions::path`](crate::model::Conditions::path).
+    #[derive(Default)]
     pub enum Target {
         /// A file. For writes, it is appended to up to 32 MiB and then truncated outside the timed region,
         /// like a log. For reads it has 32 MiB.
+        #[default]
         File = "file",
         /// A file that is rewritten in place within a span of 64 MiB, from start to end and again, like a
         /// page store.
@@ -74,5 +78,32 @@ impl Target {
             self,
             Target::Unix | Target::Tcp | Target::Socket | Target::Remote
         )
+    }
+}
+
+/// How a target that fills up was emptied, or one that runs dry was filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drain {
+    /// Between samples; each sample fits: written bytes are read back after the sample, bytes to be
+    /// read are written before it.
+    BetweenSamples,
+    /// A thread on another CPU reads during the sample.
+    ReaderThread,
+    /// A thread on another CPU writes during the sample.
+    WriterThread,
+    /// A thread on another CPU writes and one reads during the sample: of copies.
+    BothThreads,
+    /// Another program reads or writes at its own pace.
+    Peer,
+}
+
+impl Drain {
+    /// Whether threads of this process worked at the other ends during a sample.
+    pub fn has_thread(self) -> bool {
+        match self {
+            Drain::ReaderThread | Drain::WriterThread | Drain::BothThreads => true,
+            Drain::BetweenSamples | Drain::Peer => false,
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::model::conditions::Operation;
 /// The name of a technique, the same on the command line, in JSON and in tables.
 ///
 /// Results have names alone, so they can be read where nothing implements the technique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TechniqueName(&'static str);
 
 /// What a technique does with a list, as far as reports treat it differently.

@@ -188,7 +188,7 @@ fn kinds<'a>(runs: &[&'a Results]) -> (Vec<&'a Conditions>, Titles) {
 }
 
 /// The segment counts and swept mixes of these cells.
-fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape<'a>> {
+pub(crate) fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape<'a>> {
     let swept = cells.filter(|cell| cell.swept_bytes().is_some());
     let mut shapes: Vec<ListShape<'_>> = swept.map(Cell::shape).collect();
     sort::sort(&mut shapes);

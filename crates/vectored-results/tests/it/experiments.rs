@@ -38,17 +38,11 @@ fn row(key: RowKey, cpu_s: Option<f64>, clock_s: f64, turn: usize) -> Experiment
 fn experiment(name: ExperimentName, setting: Setting, rows: Vec<ExperimentRow>) -> Reproduction {
     let mut made = Reproduction {
         name,
-        reduced: false,
         complete: true,
-        cache: PageCache::Hot,
         setting,
         rows,
         published: published(name),
-        ratios: Vec::new(),
-        crossovers: Vec::new(),
-        missing: Vec::new(),
-        notes: Vec::new(),
-        finding: String::new(),
+        ..Reproduction::default()
     };
     conclude(&mut made);
     made

@@ -67,7 +67,6 @@ pub fn technique(
 ) -> TechniqueResult {
     TechniqueResult {
         name,
-        in_flight: false,
         contender: ratio < 4.0,
         calls_per_sample: 64,
         median_ns: 1000.0 * (1.0 + tax),
@@ -81,8 +80,7 @@ pub fn technique(
         floor_ratio_low: interval.map(|_| 0.98 * (1.0 + tax)),
         floor_ratio_high: interval.map(|_| 1.02 * (1.0 + tax)),
         samples_ns: vec![Some(1000.0), None],
-        writers: None,
-        ranks: None,
+        ..TechniqueResult::default()
     }
 }
 
@@ -101,15 +99,7 @@ pub fn cell(
         conditions: Conditions::write(target),
         segment_count: 1000,
         segment_bytes: Some(bytes),
-        segment_sizes: None,
-        swept_mix: None,
-        alignment: None,
-        file_system: None,
-        span_bytes: None,
-        drain: None,
         rounds: 40,
-        timed_s: 0.0,
-        spent_s: 0.0,
         floor_ns: 1000.0,
         floor_samples_ns: vec![1000.0, 1000.0],
         aa_samples_ns: vec![Some(1000.0), Some(1010.0)],
@@ -117,13 +107,9 @@ pub fn cell(
         winner: leader.filter(|_| verdict == Verdict::Faster),
         leader,
         noise_floor: Some(0.011),
-        open_because: None,
-        aa_separated: false,
         proof_calls: 12,
         techniques,
-        choice: None,
-        at_most: None,
-        refused: Vec::new(),
+        ..Cell::default()
     }
 }
 

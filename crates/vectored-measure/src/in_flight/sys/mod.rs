@@ -10,18 +10,12 @@ mod context;
     target_pointer_width = "64",
     target_endian = "little"
 ))]
-mod lent_ring;
+pub(super) mod lent_ring;
 
 use std::io;
 use std::process;
 
 pub use aio::AioQueue;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-pub use lent_ring::RingQueue;
 
 /// The error of a call in a forked child.
 const FORKED: &str = "this process is a fork of the one that made the queue, which the child cannot use: make a queue in \

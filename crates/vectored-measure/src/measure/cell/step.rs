@@ -59,7 +59,6 @@ pub(crate) trait Step {
 /// What each contender moves bytes with.
 pub(crate) type Movers<M> = Vec<(Contender, Box<M>)>;
 
-/// The mover of a contender.
 pub(crate) fn mover<M: ?Sized>(movers: &mut Movers<M>, contender: Contender) -> &mut M {
     let (_, mover) = movers
         .iter_mut()

@@ -44,3 +44,22 @@ impl BalancedOrder {
         order
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_change_from_block_to_block() {
+        let mut rng = Rng::with_seed(7);
+        let mut order = BalancedOrder::new(4);
+        let mut zero_after_one = 0;
+        for _ in 0..400 {
+            let round = order.next(&mut rng);
+            zero_after_one += round.windows(2).filter(|pair| *pair == [1, 0]).count();
+        }
+        // A round has three neighbouring pairs out of twelve ordered pairs, so
+        // each ordered pair is expected in a quarter of the rounds.
+        assert!((60..140).contains(&zero_after_one), "{zero_after_one}");
+    }
+}

@@ -1,8 +1,7 @@
 //! The samples and the state of a cell during a run.
 
 use vectored_results::model::{
-    Cell, CellSpec, Drain, Experiment, Refused, Role, TechniqueName, TechniqueResult, Verdict,
-    Workload,
+    Cell, CellSpec, Drain, Experiment, Refused, Role, TechniqueName, TechniqueResult, Workload,
 };
 use vectored_results::stats::{Evidence, LOOKS, MIN_ROUNDS, median, rank_figures};
 
@@ -80,19 +79,8 @@ impl<'a> CellRun<'a> {
             in_flight: is_in_flight(name),
             contender: true,
             calls_per_sample: 1,
-            median_ns: 0.0,
-            min_ns: 0.0,
-            cpu_median_ns: 0.0,
-            gather_tax: 0.0,
             ratio_to_leader: 1.0,
-            ratio_low: None,
-            ratio_high: None,
-            floor_ratio: None,
-            floor_ratio_low: None,
-            floor_ratio_high: None,
-            samples_ns: Vec::new(),
-            writers: None,
-            ranks: None,
+            ..TechniqueResult::default()
         };
         let workload = &spec.workload;
         let segment_bytes = workload.uniform_bytes();
@@ -106,26 +94,9 @@ impl<'a> CellRun<'a> {
                 segment_sizes: segment_bytes.is_none().then(|| workload.runs()),
                 swept_mix: workload.swept_mix().cloned(),
                 alignment: spec.alignment,
-                file_system: None,
-                span_bytes: None,
-                drain: None,
-                rounds: 0,
-                timed_s: 0.0,
-                spent_s: 0.0,
-                floor_ns: 0.0,
-                floor_samples_ns: Vec::new(),
-                aa_samples_ns: Vec::new(),
-                verdict: Verdict::Open,
-                winner: None,
-                leader: None,
-                noise_floor: None,
-                open_because: None,
-                aa_separated: false,
-                proof_calls: 0,
                 techniques: techniques.iter().map(technique).collect(),
-                choice: None,
-                at_most: None,
                 refused,
+                ..Cell::default()
             },
             cpu_ns: vec![Vec::new(); techniques.len()],
             out_ns: vec![0; techniques.len()],
@@ -229,23 +200,12 @@ impl<'a> CellRun<'a> {
         }
         self.cell.rounds += 1;
         if self.cell.rounds == SCREENING_ROUNDS {
-            self.screen();
+            self.readmit();
         }
     }
 
-    /// Decides which techniques are contenders.
-    fn screen(&mut self) {
-        let nearby = self.nearby();
-        for (technique, is_near) in std::iter::zip(&mut self.cell.techniques, nearby) {
-            technique.contender = is_near;
-            if is_near {
-                technique.calls_per_sample = self.calls;
-            }
-        }
-    }
-
-    /// Decides anew which techniques are contenders. The machine may have been in an unusual state during all screening
-    /// rounds. A rival that is surely behind is none, unless a run of fixed rounds has no budget to save. Returns whether one
+    /// Decides which techniques are contenders: after the screening rounds, and again later, since the machine may have been in
+    /// an unusual state during these. A rival that is surely behind is none, unless a run of fixed rounds has no budget to save. Returns whether one
     /// became a contender again.
     pub fn readmit(&mut self) -> bool {
         let nearby = self.nearby();
@@ -253,7 +213,7 @@ impl<'a> CellRun<'a> {
         let evidence = self.evidence.as_ref().filter(|_| has_budget);
         let mut is_again = false;
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
-            if nearby[index] && !technique.contender {
+            if nearby[index] {
                 technique.calls_per_sample = self.calls;
             }
             let is_rival = self.experiment.rivals.contains(&technique.name);

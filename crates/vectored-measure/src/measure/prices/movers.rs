@@ -38,8 +38,6 @@ struct WritePieces {
 }
 
 impl Mover for WritePieces {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         for segment in segments {
             for piece in segment.chunks(segment.len().div_ceil(self.pieces)) {
@@ -54,8 +52,6 @@ impl Mover for WritePieces {
 struct SeekThenWrite;
 
 impl Mover for SeekThenWrite {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         for (index, segment) in segments.iter().enumerate() {
             seek(fd, SeekFrom::Start(index as u64))?;

@@ -99,7 +99,6 @@ pub(crate) struct PoolPayload {
 /// The form of the bytes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The segments of the list.
     Segments,
     /// All bytes of the list, contiguous.
     Image,
@@ -204,7 +203,6 @@ impl PoolPayload {
             .collect()
     }
 
-    /// Number of segments of each call.
     pub fn per_call(&self) -> usize {
         match self.form {
             Form::Segments => self.sizes.len(),
@@ -212,7 +210,6 @@ impl PoolPayload {
         }
     }
 
-    /// Returns the memory, for the next cell.
     pub fn into_memory(self) -> PoolMemory {
         self.memory
     }
@@ -270,7 +267,6 @@ impl SlotOrder {
         self.phase = ALIGNMENT * rng.usize(..LINE_BYTES / ALIGNMENT);
     }
 
-    /// Returns the offset of the next slot.
     fn next(&mut self) -> usize {
         let slot = self.next;
         self.next = (slot + self.stride) % self.slots;

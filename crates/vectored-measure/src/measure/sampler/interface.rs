@@ -173,7 +173,6 @@ impl MeasureError {
         }
     }
 
-    /// The error of a contender's call.
     pub(crate) fn of_call(contender: Contender, cell: &str, source: io::Error) -> Self {
         match contender {
             Contender::Technique(technique) if is_refusal(&source) => {

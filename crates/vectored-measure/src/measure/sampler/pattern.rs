@@ -27,7 +27,6 @@ impl Pattern {
         }
     }
 
-    /// Fills `bytes` with the pattern from `position` on.
     pub fn fill(&self, position: u64, bytes: &mut [u8]) {
         let skipped = (position % 8) as usize;
         let (head, rest) = bytes.split_at_mut(bytes.len().min((8 - skipped) % 8));

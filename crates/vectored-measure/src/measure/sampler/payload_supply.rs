@@ -53,7 +53,6 @@ impl Supply {
         }
     }
 
-    /// The memory of the pool, if there is one.
     pub fn into_memory(self) -> Option<PoolMemory> {
         match self {
             Supply::Hot(_) => None,

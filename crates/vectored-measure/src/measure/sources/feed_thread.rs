@@ -45,7 +45,6 @@ enum Report {
 }
 
 impl FeedThreadSource {
-    /// Starts the thread, on `cpu` if it is `Some`.
     pub fn start(
         (writer, reader): (OwnedFd, OwnedFd),
         pattern: Pattern,

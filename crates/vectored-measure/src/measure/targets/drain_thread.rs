@@ -21,7 +21,6 @@ pub struct DrainThreadSink {
 }
 
 impl DrainThreadSink {
-    /// Starts the thread, on `cpu` if it is `Some`.
     pub(crate) fn start(stream: StreamKind, cpu: Option<usize>) -> io::Result<Self> {
         Ok(DrainThreadSink {
             reader: ReaderThread::start(stream, cpu)?,

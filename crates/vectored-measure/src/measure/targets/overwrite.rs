@@ -39,7 +39,6 @@ pub struct SpanFile {
     pub sync: SyncMode,
     /// Whether its transfers bypass the page cache.
     pub is_direct: bool,
-    /// The length of the file.
     pub span_bytes: u64,
 }
 

@@ -51,7 +51,6 @@ struct Report {
 }
 
 impl ReaderThread {
-    /// Starts the thread, on `cpu` if it is `Some`.
     pub fn start(stream: StreamKind, cpu: Option<usize>) -> io::Result<Self> {
         let (writer, reader) = stream.open()?;
         let (orders, incoming) = channel();
@@ -76,7 +75,6 @@ impl ReaderThread {
         })
     }
 
-    /// The writing end.
     pub fn writer(&self) -> &OwnedFd {
         self.writer.as_ref().expect("open until dropped")
     }

@@ -71,9 +71,7 @@ pub trait Sink {
 /// A number of calls of one technique.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// Number of calls.
     pub calls: u32,
-    /// Bytes of each call.
     pub call_bytes: u64,
     /// Whether several writers make them at the same time: their bytes may be mixed.
     pub is_mixed: bool,
@@ -89,7 +87,6 @@ impl Batch {
         }
     }
 
-    /// Bytes of all calls.
     pub fn bytes(self) -> u64 {
         u64::from(self.calls) * self.call_bytes
     }
@@ -98,7 +95,6 @@ impl Batch {
 /// The reason for rejecting a batch.
 #[derive(Debug)]
 pub enum Mismatch {
-    /// The kernel's error.
     Io(io::Error),
     /// The bytes that arrived differ from those that were sent.
     Bytes(String),

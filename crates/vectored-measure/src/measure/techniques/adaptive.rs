@@ -33,8 +33,6 @@ pub const ADAPTIVE: Technique = Technique {
 struct Gathers(Gather);
 
 impl Gathering for Gathers {
-    fn prepare(&mut self, _segments: &[&[u8]]) {}
-
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
         self.0.write_all(fd, iovecs)?;
         Ok(())
@@ -54,10 +52,6 @@ impl Scattering for Scatters {
 struct Copies;
 
 impl CopyMover for Copies {
-    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
-        Ok(())
-    }
-
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
         let bytes = bytes as u64;
         let copied = Options::new().limit(bytes).copy(from, to);

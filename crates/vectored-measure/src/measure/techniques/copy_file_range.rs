@@ -24,10 +24,6 @@ pub const COPY_FILE_RANGE: Technique = Technique {
 struct CopyFileRange;
 
 impl CopyMover for CopyFileRange {
-    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
-        Ok(())
-    }
-
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
         move_all(bytes, |left| copy_some(from, to, left))
     }

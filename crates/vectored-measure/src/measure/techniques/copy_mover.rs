@@ -16,7 +16,9 @@ use crate::measure::sampler::meter::{Meter, Timed};
 pub trait CopyMover {
     /// Allocates the working memory that `call` needs. A buffer starts `start_bytes` into its allocation, an offset that
     /// changes from round to round. Not timed.
-    fn prepare(&mut self, start_bytes: usize) -> io::Result<()>;
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Copies `bytes` bytes, at the position of each descriptor.
     ///

@@ -14,7 +14,7 @@ use crate::measure::techniques::write_mover::Mover;
 /// A technique that writes the segments of an `iovec` array.
 pub trait Gathering {
     /// See [`Mover::prepare`].
-    fn prepare(&mut self, segments: &[&[u8]]);
+    fn prepare(&mut self, _segments: &[&[u8]]) {}
 
     /// See [`Mover::call`].
     fn send(&mut self, fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()>;
@@ -99,8 +99,6 @@ mod tests {
     struct Addresses(Vec<usize>);
 
     impl Gathering for Addresses {
-        fn prepare(&mut self, _segments: &[&[u8]]) {}
-
         fn send(&mut self, _fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>]) -> io::Result<()> {
             self.0.push(iovecs.as_ptr().addr());
             Ok(())

@@ -50,8 +50,6 @@ struct MmapWrite {
 }
 
 impl Mover for MmapWrite {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         let appends = match self.appends {
             Some(appends) => appends,
@@ -83,8 +81,6 @@ impl Mover for MmapWrite {
 struct MmapRead;
 
 impl ReadMover for MmapRead {
-    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let place = seek(fd, SeekFrom::Current(0))?;
         let bytes: usize = segments.iter().map(|segment| segment.len()).sum();

@@ -25,10 +25,6 @@ pub const MMAP_WRITE: Technique = Technique {
 struct MmapWrite;
 
 impl CopyMover for MmapWrite {
-    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
-        Ok(())
-    }
-
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
         let place = seek(from, SeekFrom::Current(0))?;
         let end = place + bytes as u64;

@@ -159,7 +159,7 @@ pub fn refusal(name: TechniqueName, conditions: &Conditions) -> Option<&'static 
 }
 
 /// Why a technique cannot be measured on a target, whatever else is asked for.
-pub fn target_refusal(name: TechniqueName, target: Target) -> Option<&'static str> {
+pub(crate) fn target_refusal(name: TechniqueName, target: Target) -> Option<&'static str> {
     refusal(name, &Conditions::write(target))
 }
 

@@ -20,8 +20,6 @@ pub const READ_EACH: Technique = Technique {
 pub struct ReadEach;
 
 impl ReadMover for ReadEach {
-    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         for segment in segments {
             read_exact(fd, segment)?;

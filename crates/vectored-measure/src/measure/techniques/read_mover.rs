@@ -19,7 +19,7 @@ pub trait ReadMover {
     /// Allocates the working memory that `call` needs. A staging buffer starts
     /// `start_bytes` into its allocation, an offset that changes from round to
     /// round. Not timed.
-    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize);
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
     /// Fills all segments once.
     ///

@@ -23,10 +23,6 @@ pub const SENDFILE: Technique = Technique {
 struct Sendfile;
 
 impl CopyMover for Sendfile {
-    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
-        Ok(())
-    }
-
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
         move_all(bytes, |left| send_some(from, to, left))
     }

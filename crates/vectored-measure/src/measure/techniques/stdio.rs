@@ -48,8 +48,6 @@ impl Stdio {
 }
 
 impl Mover for Stdio {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         send(&mut Stream::open(fd, self.buffer_bytes)?, segments)
     }

@@ -19,8 +19,6 @@ pub const WRITE_EACH: Technique = Technique {
 pub struct WriteEach;
 
 impl Mover for WriteEach {
-    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
-
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         for segment in segments {
             write_all(fd, segment)?;

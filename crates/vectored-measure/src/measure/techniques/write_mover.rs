@@ -19,7 +19,7 @@ pub trait Mover {
     /// Allocates the working memory that `call` needs. A staging buffer starts
     /// `start_bytes` into its allocation, an offset that changes from round to
     /// round. Not timed.
-    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize);
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     /// Writes all segments once.
     ///

@@ -8,7 +8,6 @@ use crate::report::experiments::figure::Figure;
 use crate::report::experiments::layout::{Layout, comparable, is_of_its_own};
 use crate::report::experiments::near_fastest::smallest_near_fastest;
 
-/// The chart of an experiment.
 pub fn chart(experiment: &Reproduction, layout: &Layout) -> Block {
     // Ratios can be compared where times cannot.
     let published = if layout.is_ratio() { &experiment.published } else { comparable(experiment) };

@@ -180,7 +180,6 @@ fn ratio(
     }
 }
 
-/// A ratio in the source of a row.
 fn in_source(ratio: &Ratio, row: &ExperimentRow) -> Option<(f64, Option<(f64, f64)>)> {
     if row.is_here() {
         return Some((ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high)));

@@ -111,7 +111,6 @@ const PASSES: Layout = Layout {
 };
 
 impl Layout {
-    /// The layout of an experiment.
     pub fn of(experiment: &Reproduction) -> Layout {
         match experiment.name {
             ExperimentName::Apue35 if experiment.setting.program.is_some() => BESIDE,
@@ -127,7 +126,6 @@ impl Layout {
         matches!(self.drawn, [Figure::Ratio(_), ..])
     }
 
-    /// The names of a row.
     pub fn names(&self, row: &ExperimentRow) -> Vec<String> {
         self.names.iter().map(|(_, name)| name(row)).collect()
     }

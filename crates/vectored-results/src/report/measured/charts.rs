@@ -5,20 +5,14 @@ use vectored_report::words::{about, bytes, ratio_within, time};
 use vectored_report::{Chart, Curve, Mark, Point, Series, Unit};
 
 use crate::model::{Cell, ListShape, Results, TechniqueName};
+use crate::report::machines::shapes;
 use crate::report::measured::{Group, columns};
 use crate::report::shape_text::{SIZE, shape_in_words};
 use crate::report::target_names::has_tax;
 use crate::report::words::Words;
 
 pub(super) fn charts(group: &Group<'_>, results: &Results) -> Vec<Chart> {
-    let placed = group
-        .cells
-        .iter()
-        .filter(|cell| cell.swept_bytes().is_some());
-    let mut shapes: Vec<ListShape<'_>> = placed.map(|cell| cell.shape()).collect();
-    sort::sort(&mut shapes);
-    shapes.dedup();
-    let charts = shapes
+    let charts = shapes(group.cells.iter().copied())
         .into_iter()
         .filter_map(|shape| chart(group, shape, results));
     charts.collect()

@@ -16,13 +16,11 @@ const MAX_NAMED: usize = 4;
 
 /// The writers or ranks that work at the same time.
 struct Crowd {
-    /// What they are.
     noun: &'static str,
     /// The number of them in conditions, if these have any.
     count_in: fn(&mut Conditions) -> &mut Option<u32>,
     /// The heads of their figures.
     figures: [&'static str; 4],
-    /// The rows of a cell.
     rows: fn(&Cell) -> Vec<Vec<String>>,
 }
 
