@@ -405,3 +405,28 @@ fn threads_that_strace_was_attached_to_are_taken_for_one_process() {
     );
     assert_eq!(tallies_of(&late).processes, 1);
 }
+
+/// The first overwrite of a file also ends the runs of others if the log shows that the file has bytes there.
+#[test]
+fn a_file_is_known_to_have_what_was_read_and_what_its_size_says() {
+    let rows = "2 × write 3 8";
+    let rest = format!(
+        "{rows}; seek 4 64; {rows}; write 4 9; {rows}; seek 4 0; {rows}; write 4 9; {rows}; brk"
+    );
+    for (before, expected) in [
+        ("brk", 2),
+        ("pread64 4 64 0", 2),
+        ("pread64 4 70 0", 3),
+        ("lseek(4, 0, SEEK_END) = 70", 3),
+        ("fstat(4, {st_mode=S_IFREG|0644, st_size=70, ...}) = 0", 3),
+        ("open 5 /a/table; pwrite64 5 70 0", 3),
+    ] {
+        let log = log_in_short(&format!(
+            "open 3 /a/rows; open 4 /a/table; {before}; {rest}"
+        ));
+        let tallies = tallies_of(&log).findings.into_values();
+        let of_rows = tallies.filter(|tally| tally.path.as_deref() == Some("/a/rows"));
+        let merged: u64 = of_rows.map(|tally| tally.merged_calls).sum();
+        assert_eq!(merged, expected, "{before}");
+    }
+}
