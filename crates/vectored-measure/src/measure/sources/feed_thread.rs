@@ -1,12 +1,13 @@
 //! A stream that a thread on another CPU writes during a sample, for calls that
 //! do not fit into the stream.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+use vectored_machine::platform::plain_calls;
 
 use crate::measure::sampler::pattern::Pattern;
 use crate::measure::sources::read_source::{Source, nothing_left};
@@ -141,8 +142,7 @@ fn feed(writer: &OwnedFd, pattern: Pattern, orders: &Receiver<Order>, reports: &
         }
         let written = buffer[..bytes]
             .chunks(batch.call_bytes as usize)
-            .try_for_each(|call| vectored::write_all(writer, &[IoSlice::new(call)]).map(drop))
-            .map_err(io::Error::from);
+            .try_for_each(|call| write_all(writer, call));
         if reports.send(Report::Written(written)).is_err() || !settled(orders) {
             return;
         }
@@ -160,6 +160,14 @@ fn settled(orders: &Receiver<Order>) -> bool {
         }
     }
     false
+}
+
+fn write_all(writer: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = plain_calls::retry_on_intr(|| plain_calls::write(writer, bytes))?;
+        bytes = &bytes[written..];
+    }
+    Ok(())
 }
 
 fn thread_ended() -> io::Error {
