@@ -499,6 +499,12 @@ impl Calls for Descriptors<'_> {
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
 
+    #[cfg(target_os = "linux")]
+    fn calls_of_transfer(&self) -> u64 {
+        let through_pipe = self.own_pipe.as_ref().map(|pipe| pipe.calls);
+        through_pipe.filter(|&calls| calls > 0).unwrap_or(1)
+    }
+
     #[cfg(unix)]
     fn await_input(&mut self) -> bool {
         !self.may_be_silent || files::await_input(self.from)

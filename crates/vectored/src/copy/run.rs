@@ -44,6 +44,11 @@ pub(super) trait Calls {
     /// One call of a technique that moves up to `most` bytes within the kernel. One that fails has moved nothing.
     fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize>;
 
+    /// How many calls of the last transfer took bytes from the input.
+    fn calls_of_transfer(&self) -> u64 {
+        1
+    }
+
     /// Waits for bytes or the end of the input, for a tenth of a second at most; false if neither came.
     fn await_input(&mut self) -> bool;
 
@@ -215,6 +220,8 @@ impl<'p, C: Calls> Run<'p, C> {
                 Ok(0) => return Ok(Moved::Refused),
                 Ok(bytes) => {
                     assert!(bytes <= most, "{bytes} bytes of {most} were moved");
+                    // One is counted with the bytes.
+                    self.copied.calls += self.calls.calls_of_transfer() - 1;
                     self.count(bytes, technique)?;
                     let is_last = plan.is_short_the_last && bytes < most;
                     if is_last && self.read_and_write(small)? == 0 {

@@ -43,6 +43,8 @@ pub(crate) fn splice(
 #[derive(Default)]
 pub(crate) struct OwnPipe {
     ends: Option<(OwnedFd, OwnedFd)>,
+    /// Calls of the last copy that took bytes from the input.
+    pub(crate) calls: u64,
 }
 
 impl OwnPipe {
@@ -57,10 +59,14 @@ impl OwnPipe {
         most: usize,
     ) -> io::Result<usize> {
         let mut moved = 0;
+        self.calls = 0;
         while moved < most {
             match self.splice_once(from, to, most - moved) {
                 Ok(0) => break,
-                Ok(bytes) => moved += bytes,
+                Ok(bytes) => {
+                    moved += bytes;
+                    self.calls += 1;
+                }
                 Err(error) if moved == 0 => return Err(error),
                 // The next call has the error.
                 Err(_) => break,
@@ -236,6 +242,7 @@ mod tests {
         output.rewind().unwrap();
         output.read_to_end(&mut copied).unwrap();
         assert_eq!(copied, bytes[moved..]);
+        assert_eq!(pipe.calls, rest.div_ceil(OwnPipe::BYTES) as u64);
     }
 
     #[test]
