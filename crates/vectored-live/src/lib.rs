@@ -5,113 +5,44 @@
 mod refusal;
 mod seen;
 
+/// The modules of the one system for which there are programs.
 #[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",
     target_pointer_width = "64"
 ))]
-mod action;
-#[cfg(all(
+#[path = "."]
+mod here {
+    pub(crate) mod action;
+    pub(crate) mod calls;
+    pub(crate) mod drain;
+    pub(crate) mod events;
+    pub(crate) mod held;
+    pub(crate) mod open_before;
+    pub(crate) mod order;
+    pub(crate) mod record;
+    pub(crate) mod sites;
+    pub(crate) mod socket_names;
+    pub(crate) mod sys;
+    pub(crate) mod watch;
+}
+#[cfg(not(all(
     target_os = "linux",
     target_arch = "x86_64",
     target_pointer_width = "64"
-))]
-mod calls;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod drain;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod events;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod held;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod open_before;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod order;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod record;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod sites;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod socket_names;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod sys;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-mod watch;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
+)))]
+#[path = "."]
+mod here {
+    #[path = "held_elsewhere.rs"]
+    pub(crate) mod held;
+    #[path = "elsewhere.rs"]
+    pub(crate) mod watch;
+}
+
+#[allow(clippy::wildcard_imports)] // Each module is `crate::NAME`, as if it stood here.
+use here::*;
+
 pub use held::Held;
-#[cfg(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-))]
-pub use watch::Watch;
-#[cfg(not(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-)))]
-mod elsewhere;
-#[cfg(not(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-)))]
-pub use elsewhere::Watch;
-#[cfg(not(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-)))]
-mod held_elsewhere;
-#[cfg(not(all(
-    target_os = "linux",
-    target_arch = "x86_64",
-    target_pointer_width = "64"
-)))]
-pub use held_elsewhere::Held;
 pub use refusal::Refusal;
 pub use seen::{Seen, Target};
+pub use watch::Watch;
