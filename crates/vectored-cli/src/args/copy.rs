@@ -17,7 +17,7 @@ Copy a file or stream
 
 Copies FROM to TO up to the end of FROM, by the system calls that suit both: copy_file_range \
 between files of more than 16 KiB; where the file system has no copy of its own, splice through a pipe from 1 MiB on, and from 16 MiB \
-on, both and reads and writes with several buffers are timed on parts of the file, and the fastest goes on; splice \
+on, this and reads and writes with several buffers are timed on parts of the file, and the fastest goes on; splice \
 to a pipe from a pipe, a socket or a long file; sendfile or splice to /dev/null; read and write otherwise. From a file of more than 64 KiB to a pipe, splice copies \
 no bytes, but puts pages of FROM there: what is written to FROM, or cut off, before the reader has received them may \
 reach the reader. Otherwise, and with --technique read-write, TO has a copy: it does not change if FROM is written \
