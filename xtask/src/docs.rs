@@ -4,12 +4,11 @@
 //! - every `cargo xtask COMMAND` and every example is there,
 //! - a shell can parse every block for it, and the paths of this repository in such a block, or in one of TOML, are there,
 //! - the page of the fields of saved results is of the present types,
-//! - no paragraph stands twice, in pages and in comments of documentation,
 //! - what is written by hand has at most [`MOST_WORDS`].
 //!
 //! The tests of `vectored-cli` parse the commands `vectored …`, and compare the screens.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
@@ -47,9 +46,6 @@ crates/vectored-strace/README.md rust,no_run crates/vectored-strace/src/lib.rs
 crates/vectored-py/README.md python crates/vectored-py/tests/test_docs.py
 ";
 
-/// A paragraph of fewer words may stand twice.
-const SHORT: usize = 12;
-
 /// A block between fences.
 pub struct Block<'t> {
     /// The word after the fence.
@@ -69,19 +65,14 @@ pub fn faults() -> Result<BTreeSet<String>> {
     })?;
     let sources = code.iter().map(|path| Ok(normal(&read(path)?)));
     let sources: Vec<String> = sources.collect::<Result<_>>()?;
-    let (mut words, mut paragraphs) = (0, Paragraphs::default());
+    let mut words = 0;
     for path in pages()? {
         let text = read(&root().join(&path))?;
         let page = path.to_string_lossy();
         let (prose, blocks) = parts(&text);
         if !page.starts_with(MEASURED) && !GENERATED.contains(&&*page) {
-            let counts = prose
-                .iter()
-                .map(|(_, line)| line.split_whitespace().count());
+            let counts = prose.iter().map(|line| line.split_whitespace().count());
             words += counts.sum::<usize>();
-        }
-        if !GENERATED.contains(&&*page) {
-            paragraphs.add(&page, &prose);
         }
         let mut free = blocks.iter().filter(|block| block.language == "text");
         if free.next().is_some() && !page.starts_with(MEASURED) {
@@ -100,15 +91,13 @@ pub fn faults() -> Result<BTreeSet<String>> {
     let is_rust = |path: &&PathBuf| path.extension().is_some_and(|end| end == "rs");
     for path in code.iter().filter(is_rust) {
         let page = path.strip_prefix(root())?.to_string_lossy();
-        let text = read(path)?;
-        let comments = comments(&text);
-        let is_ignored = |(_, line): &&(usize, &str)| line.trim().starts_with("```ignore");
-        for (line, _) in comments.iter().filter(is_ignored) {
-            faults.insert(format!("{page}:{line}: an example that is not compiled"));
+        for (index, line) in read(path)?.lines().enumerate() {
+            if line.trim_start().starts_with("//") && line.contains(" ```ignore") {
+                let line = index + 1;
+                faults.insert(format!("{page}:{line}: an example that is not compiled"));
+            }
         }
-        paragraphs.add(&page, &comments);
     }
-    faults.extend(paragraphs.twice());
     if read(&root().join(fields::PAGE))? != fields::page()? {
         faults.insert(format!(
             "{} is not of the types that are saved: cargo xtask fields",
@@ -143,8 +132,8 @@ fn pages() -> Result<Vec<PathBuf>> {
     pages.collect()
 }
 
-/// The lines outside of blocks, with their numbers, and the blocks.
-fn parts(text: &str) -> (Vec<(usize, &str)>, Vec<Block<'_>>) {
+/// The lines outside of blocks, and the blocks.
+fn parts(text: &str) -> (Vec<&str>, Vec<Block<'_>>) {
     let (mut prose, mut blocks, mut open) = (Vec::new(), Vec::<Block<'_>>::new(), false);
     for (index, line) in text.lines().enumerate() {
         match (line.trim_start().strip_prefix("```"), open) {
@@ -154,7 +143,7 @@ fn parts(text: &str) -> (Vec<(usize, &str)>, Vec<Block<'_>>) {
                 lines: Vec::new(),
             }),
             (None, true) => blocks.last_mut().expect("one is open").lines.push(line),
-            (None, false) => prose.push((index + 1, line)),
+            (None, false) => prose.push(line),
             (Some(_), true) => {}
         }
         open ^= line.trim_start().starts_with("```");
@@ -276,69 +265,13 @@ fn normal(text: &str) -> String {
     lines.map(|line| line + "\n").collect()
 }
 
-/// The documentation in comments, with line numbers.
-fn comments(text: &str) -> Vec<(usize, &str)> {
-    let lines = text.lines().enumerate().map(|(index, line)| {
-        let line = line.trim_start();
-        let documented = line.strip_prefix("///").or(line.strip_prefix("//!"));
-        (index + 1, documented.unwrap_or_default())
-    });
-    lines.collect()
-}
-
-/// Paragraphs, items and rows, and where each stands.
-#[derive(Default)]
-struct Paragraphs(BTreeMap<Vec<String>, Vec<String>>);
-
-impl Paragraphs {
-    fn add(&mut self, page: &str, prose: &[(usize, &str)]) {
-        let mut words: Vec<String> = Vec::new();
-        let (mut from, mut before) = (0, 0);
-        for &(number, line) in prose.iter().chain([&(0, "")]) {
-            let starts =
-                line.trim().is_empty() || line.trim_start().starts_with(['-', '|', '#', '*']);
-            if starts || number != before + 1 {
-                if words.len() > SHORT {
-                    let place = format!("{page}:{from}");
-                    self.0
-                        .entry(std::mem::take(&mut words))
-                        .or_default()
-                        .push(place);
-                }
-                words.clear();
-            }
-            before = number;
-            if words.is_empty() {
-                from = number;
-            }
-            let of_line = line
-                .split(|c: char| !c.is_alphanumeric())
-                .filter(|word| !word.is_empty());
-            words.extend(of_line.map(str::to_lowercase));
-        }
-    }
-
-    fn twice(self) -> impl Iterator<Item = String> {
-        // Functions that write and that read are documented each at its place, and measured pages each with its command.
-        let counts = |place: &String| place.contains(".md:") && !place.starts_with(MEASURED);
-        let twice = self.0.into_iter();
-        let twice = twice.filter(move |(_, places)| places.len() > 1 && places.iter().any(counts));
-        twice.map(|(words, places)| {
-            let (places, words) = (places.join(", "), words[..6].join(" "));
-            format!("{places}: the same paragraph: {words} …")
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# A\n\n```rust\nlet a = 1;\n…\nf(a);\n```\n\n- one two three four five six seven\n  eight nine ten eleven twelve thirteen\n";
-
     #[test]
     fn a_block_is_covered_by_a_file_with_all_of_its_pieces() {
-        let (_, blocks) = parts(PAGE);
+        let (_, blocks) = parts("# A\n\n```rust\nlet a = 1;\n…\nf(a);\n```\n");
         let sources = |text: &str| [normal("fn other() {}"), normal(text)];
         let fault =
             |block: &Block<'_>, text| uncovered("README.md", block, &sources(text)).unwrap();
@@ -369,20 +302,6 @@ mod tests {
             parts("```toml\nvectored = { path = \"../vectored/crates/vectorred\" }\n```\n");
         let gone = uncovered("README.md", &lines[0], &[]).unwrap();
         assert_eq!(gone.unwrap(), "'crates/vectorred' is not there");
-    }
-
-    #[test]
-    fn a_paragraph_of_a_page_that_stands_twice_is_found_however_it_is_wrapped() {
-        let (prose, _) = parts(PAGE);
-        let code = "/// One two three four five six seven eight\n/// nine ten eleven twelve (thirteen).\nfn f() {}\n";
-        let mut paragraphs = Paragraphs::default();
-        paragraphs.add("docs/a.md", &prose);
-        paragraphs.add("a.rs", &comments(code));
-        let found: Vec<String> = paragraphs.twice().collect();
-        assert_eq!(
-            found,
-            ["docs/a.md:9, a.rs:1: the same paragraph: one two three four five six …"]
-        );
     }
 
     #[test]

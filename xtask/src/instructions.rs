@@ -9,9 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::commands::{cargo_words, is_on_path, run as run_command, target_folder};
-use crate::packages::Programs;
-use crate::root;
 use crate::skips::{missing, skip};
+use crate::{packages, root};
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
@@ -40,7 +39,7 @@ pub fn run() -> Result<()> {
         return missing("instructions", why);
     }
     let build = "bench --package vectored --bench copy --no-run --locked";
-    let bench = Programs::build(build)?.path()?;
+    let bench = packages::build(build)?;
     println!("{}", heading());
     print!("   {:>6}", "bytes");
     for technique in TECHNIQUES {

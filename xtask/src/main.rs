@@ -11,8 +11,6 @@ mod imports;
 mod instructions;
 mod miri;
 mod packages;
-#[cfg(feature = "measure")]
-mod pictures;
 mod release;
 #[cfg(feature = "measure")]
 mod ruler;
@@ -72,8 +70,6 @@ enum Xtask {
     },
     /// Does the engine agree with plain C programs? Half a second a round and cell, on an idle machine
     Ruler(RulerOptions),
-    /// Puts the figures of saved results into the picture of README
-    Pictures,
     /// Random lists, and queues, through random faults; does every byte arrive?
     Soak(Words),
     /// Runs each fuzz target for some time; needs a nightly toolchain
@@ -127,7 +123,7 @@ enum Xtask {
     TestC,
     /// All of publishing the crates but the upload
     Publish {
-        /// Builds each crate from its package, and refuses a repository without a real address
+        /// Builds each crate from its package, and refuses a repository without an address
         #[arg(long)]
         verify: bool,
     },
@@ -203,11 +199,9 @@ fn run(command: Xtask) -> anyhow::Result<()> {
             commands::run(script.args(["--runs", &runs.to_string()]))
         }
         #[cfg(not(feature = "measure"))]
-        Xtask::Ruler(_) | Xtask::Pictures => Err(with_engine()),
+        Xtask::Ruler(_) => Err(with_engine()),
         #[cfg(feature = "measure")]
         Xtask::Ruler(options) => ruler::run(&options),
-        #[cfg(feature = "measure")]
-        Xtask::Pictures => pictures::run(),
         Xtask::Soak(words) => soak::run(words.options),
         Xtask::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
         Xtask::BenchPeers(words) => {

@@ -5,7 +5,6 @@
 //! not show in its medians.
 
 mod agreement;
-mod experiments;
 mod plain;
 
 use std::collections::BTreeMap;
@@ -41,12 +40,6 @@ pub struct Options {
     /// The directory of the file that is written
     #[arg(long, default_value = ".")]
     directory: PathBuf,
-    /// Compares the ratios of the published experiments instead of cells
-    #[arg(long)]
-    experiments: bool,
-    /// Records a file of `apue-14.28`
-    #[arg(long, default_value_t = 1 << 16)]
-    records: u32,
 }
 
 /// Median time of each technique, and of the floor, in ns.
@@ -57,9 +50,6 @@ pub fn run(options: &Options) -> Result<()> {
     let (cpu, reader_cpu) =
         pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
     let cpu = cpu.context("no CPU to stay on")?;
-    if options.experiments {
-        return experiments::run(options, cpu);
-    }
     let bench = Bench {
         plain: plain::compile("plain_loops")?,
         cpu,
@@ -82,10 +72,6 @@ pub fn run(options: &Options) -> Result<()> {
             )?;
         }
     }
-    verdict(all_agree)
-}
-
-fn verdict(all_agree: bool) -> Result<()> {
     ensure!(all_agree, "some DIFFER");
     println!("\nall agree");
     Ok(())

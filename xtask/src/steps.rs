@@ -21,24 +21,16 @@ const LONGEST: &str = "3600";
 /// The exit status of `timeout` when it has killed the step.
 const KILLED: [Option<i32>; 2] = [Some(124), Some(137)];
 
-/// One step of a run.
-pub struct Step<'a> {
-    /// Its name, as `--only` takes it.
-    pub name: String,
-    /// The step before it in its list that must have succeeded.
-    pub needs: Option<&'static str>,
-    /// What it does.
-    pub work: Box<dyn Fn() -> Result<()> + Send + Sync + 'a>,
+/// One step of a run: its name, as `--only` takes it, and what it does.
+pub struct Step {
+    pub name: &'static str,
+    pub work: Box<dyn Fn() -> Result<()> + Send + Sync>,
 }
 
-impl<'a> Step<'a> {
-    /// A step that calls a function.
-    pub fn new(name: impl Into<String>, work: impl Fn() -> Result<()> + Send + Sync + 'a) -> Self {
-        Step {
-            name: name.into(),
-            needs: None,
-            work: Box::new(work),
-        }
+impl Step {
+    pub fn new(name: &'static str, work: impl Fn() -> Result<()> + Send + Sync + 'static) -> Self {
+        let work = Box::new(work);
+        Step { name, work }
     }
 }
 
@@ -75,31 +67,16 @@ impl Report {
 
     /// Runs lists of steps in two lanes, each step by `command` with its name. A lane that has ended a list takes the next
     /// one. The output of a step is kept, and shown as a whole when the step ends.
-    pub fn run_lists(&mut self, lists: &[Vec<Step<'_>>], command: impl Fn(&str) -> Command + Sync) {
+    pub fn run_lists(&mut self, lists: &[Vec<Step>], command: impl Fn(&str) -> Command + Sync) {
         let (left, over) = (Mutex::new(lists.iter()), Mutex::new(&mut self.done));
         let next = || left.lock().expect("no lane panics").next();
         let run_lane = || {
-            for step in std::iter::from_fn(next).flatten() {
-                let mut failed = false;
-                if let Some(needed) = step.needs {
-                    let over = over.lock().expect("no lane panics");
-                    let is_it = |done: &Done| done.name == needed && done.failure.is_some();
-                    failed = over.iter().any(is_it);
-                }
+            for Step { name, .. } in std::iter::from_fn(next).flatten() {
                 let began = Instant::now();
-                let (outcome, output) = if failed {
-                    let needed = step.needs.unwrap_or_default();
-                    (
-                        Err(anyhow!("not run, since {needed} failed")),
-                        String::new(),
-                    )
-                } else {
-                    println!("   {} begins", step.name);
-                    run_kept(&step.name, &command(&step.name), LONGEST)
-                };
+                println!("   {name} begins");
+                let (outcome, output) = run_kept(name, &command(name), LONGEST);
                 // In one piece, so that no other step comes between.
-                let heading = format!("── {}\n{output}", step.name);
-                let done = done(&step.name, &heading, began, || outcome);
+                let done = done(name, &format!("── {name}\n{output}"), began, || outcome);
                 over.lock().expect("no lane panics").push(done);
             }
         };
@@ -217,17 +194,9 @@ mod tests {
     }
 
     #[test]
-    fn lists_run_in_two_lanes_and_every_failed_step_is_reported_and_stops_those_that_need_it() {
+    fn lists_run_in_two_lanes_and_every_failed_step_is_reported() {
         let step = |name| Step::new(name, || Ok(()));
-        let needing = |name, needs| Step {
-            needs: Some(needs),
-            ..step(name)
-        };
-        let lists = [
-            vec![step("bad"), needing("after bad", "bad")],
-            vec![step("good"), needing("after good", "good")],
-            vec![step("third")],
-        ];
+        let lists = [vec![step("bad")], vec![step("good")], vec![step("third")]];
         let folder = std::env::temp_dir().join(format!("vectored-lanes-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let mut report = Report::start("cargo xtask test").unwrap();
@@ -245,16 +214,15 @@ mod tests {
         report.run("worse", || bail!("wrong"));
         fs::remove_dir_all(&folder).unwrap();
         let summary = report.summary();
-        assert_eq!(summary.matches("  ok      ").count(), 3, "{summary}");
+        assert_eq!(summary.matches("  ok      ").count(), 2, "{summary}");
         for expected in [
             "FAILED: bad: this is wrong\n  repeat it with: cargo xtask test --only bad\n",
-            "FAILED: after bad: not run, since bad failed\n",
             "FAILED: worse: wrong\n",
         ] {
             assert!(summary.contains(expected), "{summary}");
         }
         let error = report.end().unwrap_err().to_string();
-        for failed in ["failed: ", "bad", "after bad", "worse"] {
+        for failed in ["failed: ", "bad", "worse"] {
             assert!(error.contains(failed), "{error}");
         }
     }

@@ -9,8 +9,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::commands::{FEATURES, cargo_words, run as run_command, script};
-use crate::packages::{Package, Programs, Target, packages};
+use crate::commands::{FEATURES, cargo_words, run as run_command, script, target_folder};
+use crate::packages;
 use crate::release;
 use crate::root;
 use crate::skips::{self, SKIPS};
@@ -20,9 +20,6 @@ use crate::{api, instructions, setup, systems, tidy};
 /// The option that tells cargo the workspace of the benches.
 pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";
 
-/// The build of all tests, examples and benches.
-const BUILD_TESTS: &str = "build-tests";
-
 /// Variables of who runs the tests that change what programs print or how they are built.
 const NOT_INHERITED: &str = "CARGO_ENCODED_RUSTFLAGS CC CFLAGS CLICOLOR CLICOLOR_FORCE COLUMNS CPPFLAGS CXX CXXFLAGS GOFLAGS \
     GZIP JAVA_TOOL_OPTIONS LANGUAGE LDFLAGS LINES MAKEFLAGS NODE_OPTIONS NO_COLOR POSIXLY_CORRECT PYTHONPATH PYTHONUNBUFFERED \
@@ -31,15 +28,10 @@ const NOT_INHERITED: &str = "CARGO_ENCODED_RUSTFLAGS CC CFLAGS CLICOLOR CLICOLOR
 /// Examples that need a peer or the name of a file. Tests of their packages include and run them.
 const WITH_A_PEER: [&str; 3] = ["copy_progress", "echo_frames", "tcp_message"];
 
-/// The first line of a bench, which runs as `cargo test --benches` runs it, not optimised: times depend on the machine,
-/// so they decide nothing.
-const BENCH_HEADING: &str = "   run once: fails on errors; its figures are for information";
-
 /// Runs every step, or one of them; fails when one failed.
 pub fn run(only: Option<&str>) -> Result<()> {
-    let packages = packages()?;
-    let lists = lists(&packages);
-    let names = || lists.iter().flatten().map(|step| &*step.name);
+    let lists = lists();
+    let names = || lists.iter().flatten().map(|step| step.name);
     let mut report = Report::start("cargo xtask test")?;
     match only {
         None => {
@@ -62,8 +54,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
 
 /// Runs a step of a list in this process.
 pub fn run_step(name: &str) -> Result<()> {
-    let packages = packages()?;
-    let lists = lists(&packages);
+    let lists = lists();
     let step = lists.iter().flatten().find(|step| step.name == name);
     (step
         .with_context(|| format!("there is no step '{name}'"))?
@@ -87,9 +78,9 @@ fn in_own_process(step: &str) -> Command {
 }
 
 /// All steps but `setup`, in lists. The longest come first; the last ones build in folders of lists that have ended.
-fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
+fn lists() -> [Vec<Step>; 5] {
     let other = |name| Step::new(name, move || systems::build(name, false));
-    let mut others: Vec<Step<'_>> = systems::tested().map(other).collect();
+    let mut others: Vec<Step> = systems::tested().map(other).collect();
     others.push(Step::new("msrv", release::msrv));
     let scripts = |list: [(&'static str, &'static str); 6]| {
         let step = |(name, words): (&'static str, &'static str)| {
@@ -107,14 +98,14 @@ fn lists(packages: &[Package]) -> [Vec<Step<'_>>; 5] {
         ("cluster", "cluster.py"),
     ]);
     let boxed = packaged.by_ref().take(2).collect();
-    let mut optimised: Vec<Step<'_>> = packaged.collect();
+    let mut optimised: Vec<Step> = packaged.collect();
     optimised.extend([
         // Counts instructions of optimised code, and needs the C library.
         Step::new("instructions", instructions::run),
         Step::new("publish", || release::publish(false)),
         Step::new("deny", release::deny),
     ]);
-    [others, in_debug(packages), boxed, optimised, benchmarks()]
+    [others, in_debug(), boxed, optimised, benchmarks()]
 }
 
 /// Runs a script of `xtask/`. Words with a slash are folders of the repository.
@@ -132,8 +123,10 @@ fn run_script(words: &str) -> Result<()> {
 }
 
 /// The checks and tests of this workspace, which build in `target/debug`.
-fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
-    let mut steps = vec![
+fn in_debug() -> Vec<Step> {
+    // The same packages and features each time, so that cargo builds a package once.
+    let all = format!("test --workspace {FEATURES} --locked");
+    vec![
         Step::new("tidy", tidy::run),
         cargo_step("format", "fmt --all --check"),
         cargo_step("format-fuzz", "fmt --manifest-path fuzz/Cargo.toml --check"),
@@ -143,17 +136,28 @@ fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
         ),
         Step::new("workflow", release::workflow),
         Step::new("bpf", || run_script("bpf.sh")),
-        Step::new(BUILD_TESTS, || {
-            Programs::build(&tests_build())?;
-            Programs::build(&benches_build(packages)).map(drop)
+        cargo_step(
+            "tests",
+            format!("{all} --no-fail-fast --lib --bins --tests"),
+        ),
+        Step::new("examples", || {
+            let mut names = packages::targets("example")?;
+            names.retain(|name| !WITH_A_PEER.contains(&&**name));
+            let words = format!("build --workspace {FEATURES} --locked --examples");
+            run_command(&mut cargo_words(&words))?;
+            let built = target_folder().join("debug/examples");
+            names
+                .into_iter()
+                .try_for_each(|name| run_command(&mut Command::new(built.join(name))))
         }),
-    ];
-    let all = packages.iter().flat_map(|package| {
-        let targets = package.targets.iter();
-        targets.map(move |target| (package, target))
-    });
-    steps.extend(all.filter_map(|(package, target)| program(packages, package, target)));
-    steps.extend([
+        // Each bench is named: with `--benches` cargo builds each library as a test program once more. Not optimised, as its figures
+        // decide nothing.
+        Step::new("benches", move || {
+            let names = packages::targets("bench")?;
+            let names = names.iter().map(|name| format!(" --bench {name}"));
+            let words = format!("{all}{} -- --test --bench", names.collect::<String>());
+            run_command(&mut cargo_words(&words))
+        }),
         cargo_step(
             "clippy",
             format!("clippy --workspace --all-targets {FEATURES} --locked -- -D warnings"),
@@ -173,61 +177,12 @@ fn in_debug(packages: &[Package]) -> Vec<Step<'_>> {
             "doctests",
             format!("test --workspace {FEATURES} --locked --doc"),
         ),
-    ]);
-    steps
-}
-
-/// The words with which cargo builds all tests and examples, with all features.
-fn tests_build() -> String {
-    format!("test --workspace {FEATURES} --locked --no-run")
-}
-
-/// The words with which cargo builds all benches, with the profile of the tests: optimised, all dependencies would be
-/// built a second time.
-///
-/// Each bench is named: with `--all-targets` cargo builds each example as a test program, whose `main` never runs.
-fn benches_build(packages: &[Package]) -> String {
-    let targets = packages.iter().flat_map(|package| &package.targets);
-    let benches = targets.filter(|target| target.kind == "bench");
-    benches.fold(tests_build(), |words, bench| {
-        words + " --bench " + &bench.name
-    })
-}
-
-/// The step that runs a test program, an example or a bench: `tests:vectored/lib`, `example:vectored/gather`.
-fn program<'a>(
-    packages: &'a [Package],
-    package: &'a Package,
-    target: &'a Target,
-) -> Option<Step<'a>> {
-    let is_bench = target.kind == "bench";
-    let kind = match &*target.kind {
-        _ if target.is_tested => "tests",
-        kind @ ("example" | "bench")
-            if target.is_program && !WITH_A_PEER.contains(&&*target.name) =>
-        {
-            kind
-        }
-        _ => return None,
-    };
-    let name = if target.kind == "lib" { "lib" } else { &target.name };
-    let work = move || {
-        let build = if is_bench { benches_build(packages) } else { tests_build() };
-        let mut command = Programs::build(&build)?.command(package, target)?;
-        if is_bench {
-            println!("{BENCH_HEADING}");
-            command.args(["--test", "--bench"]);
-        }
-        run_command(&mut command)
-    };
-    let mut step = Step::new(format!("{kind}:{}/{name}", package.name), work);
-    step.needs = Some(BUILD_TESTS);
-    Some(step)
+    ]
 }
 
 /// The lints, tests and doc tests of `benchmarks/`, each of its benches once, and the targets of the fuzzer. They build in the
 /// folder of the main workspace, which has built most of their dependencies.
-fn benchmarks<'a>() -> Vec<Step<'a>> {
+fn benchmarks() -> Vec<Step> {
     let at = format!("{BENCHMARKS} --target-dir target --locked");
     let step = |name, words: &str| cargo_step(name, words.replace("BENCHMARKS", &at));
     vec![
@@ -257,7 +212,7 @@ fn benchmarks<'a>() -> Vec<Step<'a>> {
 }
 
 /// A step that runs cargo with these words.
-fn cargo_step<'a>(name: &str, words: impl Into<String>) -> Step<'a> {
+fn cargo_step(name: &'static str, words: impl Into<String>) -> Step {
     let words = words.into();
     Step::new(name, move || run_command(&mut cargo_words(&words)))
 }
@@ -281,29 +236,5 @@ mod tests {
         let mut built: Vec<&str> = built.split(',').chain(["vectored-cli/mpi"]).collect();
         built.sort_unstable();
         assert_eq!(known, built);
-    }
-
-    #[test]
-    fn every_tested_target_example_bench_and_system_has_a_step_of_its_own() {
-        let packages = packages().unwrap();
-        let lists = lists(&packages);
-        let mut names: Vec<&str> = lists.iter().flatten().map(|step| &*step.name).collect();
-        for expected in [
-            "tests:vectored/lib",
-            "tests:vectored/it",
-            "tests:vectored/allocations",
-            "tests:vectored-cli/vectored",
-            "tests:vectored-measure/it",
-            "tests:xtask/xtask",
-            "example:vectored/gather",
-            "bench:vectored/copy",
-            "s390x-unknown-linux-gnu",
-        ] {
-            assert!(names.contains(&expected), "{expected}: {names:?}");
-        }
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count, "{names:?}");
     }
 }

@@ -13,7 +13,7 @@ const LIMIT: f64 = 0.05;
 /// The largest limit, however much the C loops differ from themselves.
 const MAX_FORGIVEN: f64 = 0.10;
 
-/// One turn of plain C and one of the engine: times in ns, or ratios of times.
+/// One turn of plain C and one of the engine.
 type Alternation = (Medians, Medians);
 
 /// One technique in one cell.
