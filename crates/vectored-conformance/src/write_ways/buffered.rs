@@ -77,7 +77,6 @@ pub(super) fn list_by_list<W>(
 /// others were.
 fn written<W>(writer: GatherWriter<W>, accepted: u64, error: Option<io::Error>) -> Outcome {
     let (_, staged) = writer.into_parts();
-    let staged = staged.expect("nothing panics here");
     Outcome {
         transferred: accepted - staged.len() as u64,
         error,

@@ -152,16 +152,6 @@ pub const WRITE_WAYS: &[WriteWay] = &[
         make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments)),
     },
     WriteWay {
-        name: "GatherWriter::new that stages no slice behind a call",
-        takes: Takes::All,
-        make: || {
-            whole_list(|fd, segments| {
-                let model = CostModel::default().with(|costs| costs.staging_bytes = 0);
-                slice_by_slice(GatherWriter::with_model(8192, model, fd), segments)
-            })
-        },
-    },
-    WriteWay {
         name: "GatherWriter::write_vectored",
         takes: Takes::All,
         make: || {

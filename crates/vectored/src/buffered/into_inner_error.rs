@@ -1,4 +1,4 @@
-//! Errors of the methods that consume a [`GatherWriter`](crate::GatherWriter).
+//! The error of a [`GatherWriter`](crate::GatherWriter) that is consumed.
 
 use std::error::Error;
 use std::fmt;
@@ -47,22 +47,10 @@ impl<W> IntoInnerError<W> {
         &self.error
     }
 
-    /// Returns the error. The writer is dropped, which tries once more to write the staged bytes.
-    #[must_use]
-    pub fn into_error(self) -> io::Error {
-        self.error
-    }
-
     /// Returns the writer, to try again or to call [`into_parts`](crate::GatherWriter::into_parts).
     #[must_use]
     pub fn into_inner(self) -> W {
         *self.writer
-    }
-
-    /// Returns the error and the writer.
-    #[must_use]
-    pub fn into_parts(self) -> (io::Error, W) {
-        (self.error, *self.writer)
     }
 }
 
@@ -79,42 +67,3 @@ impl<W> From<IntoInnerError<W>> for io::Error {
         error.error
     }
 }
-
-/// The inner writer panicked, so how many of the staged bytes it wrote is unknown.
-///
-/// It corresponds to [`std::io::WriterPanicked`]. [`GatherWriter::into_parts`](crate::GatherWriter::into_parts)
-/// returns it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct WriterPanicked {
-    staged: Vec<u8>,
-}
-
-impl WriterPanicked {
-    pub(crate) fn new(staged: Vec<u8>) -> WriterPanicked {
-        WriterPanicked { staged }
-    }
-
-    /// Returns the staged bytes that the inner writer had not reported as written. It may have written some of
-    /// them.
-    #[must_use]
-    pub fn into_inner(self) -> Vec<u8> {
-        self.staged
-    }
-}
-
-impl fmt::Debug for WriterPanicked {
-    /// Shows the number of staged bytes and not the bytes, which may be secret.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriterPanicked")
-            .field("staged_bytes", &self.staged.len())
-            .finish()
-    }
-}
-
-impl fmt::Display for WriterPanicked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the inner writer panicked: how many of the staged bytes it wrote is unknown")
-    }
-}
-
-impl Error for WriterPanicked {}

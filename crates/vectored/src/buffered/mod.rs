@@ -5,6 +5,6 @@ pub(crate) mod into_inner_error;
 pub(crate) mod scatter_reader;
 
 pub use self::gather_writer::GatherWriter;
-pub use self::into_inner_error::{IntoInnerError, WriterPanicked};
+pub use self::into_inner_error::IntoInnerError;
 pub use self::scatter_reader::ScatterReader;
 pub use crate::gather::vectored_write::VectoredWrite;

@@ -1,14 +1,13 @@
 //! A buffered writer that sends its staged bytes and a large slice in one call.
 
 mod send_guard;
-mod slice_thresholds;
 
 use std::fmt;
 use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 use std::mem;
 use std::panic::AssertUnwindSafe;
 
-use crate::buffered::into_inner_error::{IntoInnerError, WriterPanicked};
+use crate::buffered::into_inner_error::IntoInnerError;
 use crate::cost::CostModel;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
@@ -18,7 +17,6 @@ use crate::sys::limits::{Limits, iov_max};
 use crate::sys::staging::StagingBuffer;
 use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
-use slice_thresholds::SliceThresholds;
 
 /// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: as
 /// [`BufWriter`](io::BufWriter) has it.
@@ -27,12 +25,16 @@ use slice_thresholds::SliceThresholds;
 /// for a call of its own to pay.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
+/// A slice of up to this length that does not fit the free part of the buffer is staged after the staged bytes are written:
+/// referencing it in a list would cost more than copying it. It is `copy_below_bytes(2)` of the default model, as a test checks:
+/// a constant, because a program may make a writer for a single line.
+const SMALL_BYTES: usize = 2700;
+
 /// A buffered writer like [`BufWriter`](io::BufWriter) that sends the buffer and a large slice in one call.
 ///
 /// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written
-/// together. This writer and `BufWriter` differ when a slice does not fit: `BufWriter` writes the staged bytes in
-/// one call and the slice in a later one. A header of 16 bytes and a body of 64 KiB then become two packets, or
-/// two parts of a log record with another writer's bytes between them.
+/// together. If a slice does not fit, `BufWriter` writes the staged bytes in one call and the slice in a later one: a header
+/// of 16 bytes and a body of 64 KiB become two packets, or two parts of a log record with another writer's bytes between them.
 ///
 /// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
 ///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 2700
@@ -61,10 +63,8 @@ const CAPACITY_BYTES: usize = 8 * 1024;
 /// write the rest again. [`write_all`](Write::write_all) does not report how much of its slice it
 /// accepted, and does not stage the rest.
 ///
-/// If the inner writer panics, the slice of that `write` was not accepted, and no byte of it is staged.
-/// Staged bytes that the inner writer had not reported as written stay staged, as with `BufWriter`.
-/// If a part of the slice had been written, writing the slice again would repeat that part: every later call that
-/// could write then fails, and [`into_parts`](GatherWriter::into_parts) returns the inner writer.
+/// If the inner writer panics, the slice of that `write` was not accepted, and no byte of it is staged, though the inner
+/// writer may have written a part of it, as with `BufWriter`. Staged bytes that it had not reported as written stay staged.
 ///
 /// # Dropping it
 ///
@@ -122,7 +122,6 @@ pub struct GatherWriter<W> {
     route: Route<W>,
     /// The staged bytes. The buffer never grows beyond the capacity it was made with.
     staged: StagingBuffer,
-    thresholds: SliceThresholds,
     gather: Gather,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
@@ -131,9 +130,6 @@ pub struct GatherWriter<W> {
     deferred: Option<AssertUnwindSafe<io::Error>>,
     /// The inner writer was called and did not return.
     panicked: bool,
-    /// The inner writer panicked after it had written bytes of a slice that the caller believes not accepted.
-    /// The thresholds are 0 then, so that each call leaves the fast path and checks this.
-    is_poisoned: bool,
 }
 
 /// How bytes reach the inner writer: function pointers, so that `GatherWriter<W>` is one type for both.
@@ -162,75 +158,9 @@ impl<W: VectoredWrite> GatherWriter<W> {
     ///
     /// Every slice that fits the free part of the buffer is staged, however long it is: with a capacity of 1 MiB,
     /// 16 MiB in slices of 16 KiB take 16 calls. A large capacity pays where a call is expensive, as on a file that
-    /// is open with `O_DSYNC`. Elsewhere, [`with_model`](GatherWriter::with_model) avoids copying slices
-    /// that take longer to copy than to send.
+    /// is open with `O_DSYNC`.
     pub fn with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
-        GatherWriter::build(
-            inner,
-            Route::VectoredWrite(W::resume_write),
-            capacity,
-            SliceThresholds::GATHERING,
-            without_splitting(CostModel::default(), capacity),
-        )
-    }
-
-    /// A writer with a buffer of `capacity` bytes, and a model of the costs of calls, segments and bytes on this kind
-    /// of target.
-    ///
-    /// The model decides which slices are copied:
-    ///
-    /// - a slice that does not fit the free part, of up to
-    ///   [`copy_below_bytes(2)`](CostModel::copy_below_bytes), is staged after the staged bytes are written;
-    /// - a longer slice that does not fit goes in one call with the staged bytes;
-    /// - a slice that takes longer to copy than a call of its own takes is sent at once with the staged bytes,
-    ///   even if it would fit: by [`CostModel::default`] from 20,600 bytes on.
-    ///
-    /// So slices of that length take more calls than [`with_capacity`](GatherWriter::with_capacity) with a large
-    /// capacity, and fewer bytes are copied. The costs in a model are for calls that do not wait for storage.
-    ///
-    /// Lists ([`write_vectored`](Write::write_vectored)) that do not fit are written as by [`Gather`], which
-    /// allocates a staging buffer of its own when it first needs one: of the model's
-    /// [`staging_bytes`](CostModel::staging_bytes), or of twice the capacity if that is more. The model's
-    /// [`chunk_policy`](CostModel::chunk_policy) is not used: it would split slices.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::Write;
-    /// use vectored::{CostModel, GatherWriter};
-    /// use vectored::cost::TargetKind;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let (_reader, pipe) = std::io::pipe()?;
-    /// let model = CostModel::for_target(TargetKind::Pipe);
-    /// let mut writer = GatherWriter::with_model(64 << 10, model, pipe);
-    /// writer.write_all(&[b'x'; 1_000])?;
-    /// assert_eq!(writer.buffer().len(), 1_000);
-    /// writer.write_all(&[b'x'; 30_000])?; // faster sent than copied
-    /// assert!(writer.buffer().is_empty());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn with_model(capacity: usize, model: CostModel, inner: W) -> GatherWriter<W> {
-        GatherWriter::build(
-            inner,
-            Route::VectoredWrite(W::resume_write),
-            capacity,
-            SliceThresholds::from_model(&model),
-            without_splitting(model, capacity),
-        )
-    }
-}
-
-/// Changes `model` so that a [`Gather`] never splits the staged bytes, nor a list that fits the buffer.
-fn without_splitting(model: CostModel, capacity: usize) -> CostModel {
-    CostModel {
-        chunk_policy: None,
-        staging_bytes: match model.staging_bytes {
-            0 => 0,
-            bytes => bytes.max(capacity.saturating_mul(2)),
-        },
-        ..model
+        GatherWriter::build(inner, Route::VectoredWrite(W::resume_write), capacity)
     }
 }
 
@@ -240,23 +170,6 @@ impl<W: Write> GatherWriter<W> {
     ///
     /// Use it instead of `BufWriter` where a program also makes gathering writers, so that both have one type, and
     /// for lists ([`write_vectored`](Write::write_vectored)), which are staged whole if they fit.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::{self, Write};
-    /// use vectored::GatherWriter;
-    ///
-    /// fn open(is_shown: bool) -> Box<dyn Write> {
-    ///     if is_shown { Box::new(io::stdout()) } else { Box::new(io::sink()) }
-    /// }
-    ///
-    /// # fn main() -> io::Result<()> {
-    /// let mut writer = GatherWriter::copying(open(false));
-    /// writeln!(writer, "hidden")?;
-    /// writer.flush()
-    /// # }
-    /// ```
     pub fn copying(inner: W) -> GatherWriter<W> {
         GatherWriter::copying_with_capacity(CAPACITY_BYTES, inner)
     }
@@ -268,29 +181,24 @@ impl<W: Write> GatherWriter<W> {
             write: W::write,
             flush: W::flush,
         };
-        let model = CostModel::default();
-        GatherWriter::build(inner, route, capacity, SliceThresholds::COPYING, model)
+        GatherWriter::build(inner, route, capacity)
     }
 }
 
 impl<W> GatherWriter<W> {
-    fn build(
-        inner: W,
-        route: Route<W>,
-        capacity: usize,
-        thresholds: SliceThresholds,
-        model: CostModel,
-    ) -> GatherWriter<W> {
+    fn build(inner: W, route: Route<W>, capacity: usize) -> GatherWriter<W> {
+        // The `Gather` splits neither the staged bytes nor a list that fits the buffer.
+        let enlarge = |costs: &mut CostModel| {
+            costs.staging_bytes = costs.staging_bytes.max(capacity.saturating_mul(2));
+        };
         GatherWriter {
             inner: Some(inner),
             route,
             staged: StagingBuffer::with_capacity(capacity),
-            thresholds,
-            gather: Gather::with_model(model),
+            gather: Gather::with_model(CostModel::default().with(enlarge)),
             iovecs: Vec::new(),
             deferred: None,
             panicked: false,
-            is_poisoned: false,
         }
     }
 
@@ -365,32 +273,19 @@ impl<W> GatherWriter<W> {
 
     /// Returns the inner writer and the staged bytes, which it does not write.
     ///
-    /// An error that an earlier call left to be reported is dropped.
-    ///
-    /// # Errors
-    ///
-    /// The second part is [`WriterPanicked`], with the staged bytes, if the last call of the inner writer panicked:
-    /// some of them may have been written.
-    ///
-    /// # Examples
+    /// An error that an earlier call left to be reported is dropped. If the last call of the inner writer panicked, some of the
+    /// bytes may have been written.
     ///
     /// ```
     /// use std::io::Write;
     /// use vectored::GatherWriter;
     ///
-    /// # fn main() -> std::io::Result<()> {
     /// let mut writer = GatherWriter::copying(Vec::new());
-    /// writer.write_all(b"staged")?;
-    /// match writer.into_parts() {
-    ///     (inner, Ok(staged)) => assert_eq!((inner, staged), (vec![], b"staged".to_vec())),
-    ///     (_, Err(panicked)) => eprintln!("maybe written: {:?}", panicked.into_inner()),
-    /// }
-    /// # Ok(())
-    /// # }
+    /// writer.write_all(b"staged").unwrap();
+    /// assert_eq!(writer.into_parts(), (vec![], b"staged".to_vec()));
     /// ```
-    pub fn into_parts(mut self) -> (W, Result<Vec<u8>, WriterPanicked>) {
+    pub fn into_parts(mut self) -> (W, Vec<u8>) {
         let staged = self.staged.to_vec();
-        let staged = if self.panicked { Err(WriterPanicked::new(staged)) } else { Ok(staged) };
         (self.inner.take().expect(INNER_IS_PRESENT), staged)
     }
 
@@ -398,14 +293,14 @@ impl<W> GatherWriter<W> {
     ///
     /// A slice that would fill the whole empty buffer is not: copying it would spare no call.
     fn should_stage(&self, bytes: usize) -> bool {
-        let thresholds = self.thresholds;
-        bytes <= self.staged.free_bytes() && bytes < self.capacity().min(thresholds.large_bytes)
+        bytes <= self.staged.free_bytes() && bytes < self.capacity()
     }
 
     /// Whether a slice of `bytes` that does not fit the free part is to be staged after the staged bytes are
     /// written.
     fn should_stage_after_send(&self, bytes: usize) -> bool {
-        bytes <= self.thresholds.small_bytes && bytes < self.capacity()
+        let is_small = bytes <= SMALL_BYTES || matches!(self.route, Route::Copies { .. });
+        is_small && bytes < self.capacity()
     }
 
     /// Whether a list of `bytes` that does not fit the free part is to be staged after the staged bytes are written.
@@ -517,9 +412,6 @@ impl<W> GatherWriter<W> {
         let mut sending = SendGuard {
             cursor: SegmentCursor::new(),
             staged: &mut self.staged,
-            has_returned: false,
-            is_poisoned: &mut self.is_poisoned,
-            thresholds: &mut self.thresholds,
         };
         self.panicked = true;
         let (accepted, error) = match self.route {
@@ -548,7 +440,6 @@ impl<W> GatherWriter<W> {
                 }
             }
         };
-        sending.has_returned = true;
         drop(sending);
         self.panicked = false;
         (accepted, error)
@@ -565,14 +456,7 @@ impl<W> GatherWriter<W> {
         Ok(usize::try_from(accepted).unwrap_or(usize::MAX))
     }
 
-    /// Returns the deferred error, or the error that the writer is poisoned.
     fn return_deferred(&mut self) -> io::Result<()> {
-        if self.is_poisoned {
-            return Err(io::Error::other(
-                "the inner writer panicked after it had written part of a slice, so a repeated write would \
-                 duplicate that part: take the inner writer out with into_parts",
-            ));
-        }
         self.deferred
             .take()
             .map_or(Ok(()), |AssertUnwindSafe(error)| Err(error))
@@ -596,7 +480,7 @@ const INNER_IS_PRESENT: &str =
 impl<W> Write for GatherWriter<W> {
     #[inline]
     fn write(&mut self, slice: &[u8]) -> io::Result<usize> {
-        if slice.len() < self.staged.free_bytes().min(self.thresholds.large_bytes) {
+        if slice.len() < self.staged.free_bytes() {
             self.staged.push(slice);
             return Ok(slice.len());
         }
@@ -605,7 +489,7 @@ impl<W> Write for GatherWriter<W> {
 
     #[inline]
     fn write_all(&mut self, slice: &[u8]) -> io::Result<()> {
-        if slice.len() < self.staged.free_bytes().min(self.thresholds.large_bytes) {
+        if slice.len() < self.staged.free_bytes() {
             self.staged.push(slice);
             return Ok(());
         }

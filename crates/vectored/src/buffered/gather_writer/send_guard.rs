@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind, IoSlice};
 
-use super::slice_thresholds::SliceThresholds;
 use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::StagingBuffer;
@@ -12,10 +11,6 @@ pub(super) struct SendGuard<'s> {
     pub(super) staged: &'s mut StagingBuffer,
     /// The position in the list whose first segment is the staged bytes.
     pub(super) cursor: SegmentCursor,
-    /// Set when the inner writer returns, which it does not if it panics.
-    pub(super) has_returned: bool,
-    pub(super) is_poisoned: &'s mut bool,
-    pub(super) thresholds: &'s mut SliceThresholds,
 }
 
 impl SendGuard<'_> {
@@ -52,15 +47,6 @@ impl SendGuard<'_> {
 
 impl Drop for SendGuard<'_> {
     fn drop(&mut self) {
-        let is_behind_staged = match self.cursor.segment() {
-            0 => false,
-            1 => self.cursor.offset() > 0,
-            _ => true,
-        };
-        if !self.has_returned && is_behind_staged {
-            *self.is_poisoned = true;
-            *self.thresholds = SliceThresholds::STAGE_NOTHING;
-        }
         self.staged.remove_first(self.sent_staged_bytes());
     }
 }

@@ -5,30 +5,8 @@ use std::io::{self, Write};
 use proptest::prelude::*;
 
 use super::{Model, Shared, Step, any_steps, any_writer, make, reportable};
-use crate::cost::chunking::ChunkPolicy;
+use crate::GatherWriter;
 use crate::testing::{any_script, list, payload};
-use crate::{CostModel, GatherWriter};
-
-/// A model that would split lists and runs if it were used as it is: with chunks, and less staging than the capacity.
-fn any_model() -> impl Strategy<Value = CostModel> {
-    let chunk_policy = prop_oneof![
-        Just(None),
-        (1..100_usize, 1..100_usize).prop_map(|(threshold_bytes, chunk_bytes)| Some(ChunkPolicy {
-            threshold_bytes,
-            chunk_bytes
-        })),
-    ];
-    let staging = prop_oneof![Just(0), 1..100_usize, Just(1 << 18)];
-    (chunk_policy, staging, 0..100_u32, 0.03..100.0).prop_map(
-        |(chunk_policy, staging_bytes, threshold, copy_byte_ns)| CostModel {
-            chunk_policy,
-            staging_bytes,
-            copy_thresholds: crate::cost::thresholds::CopyThresholds::everywhere(threshold),
-            copy_byte_ns,
-            ..CostModel::default()
-        },
-    )
-}
 
 /// The byte range of each record that was handed over in one call.
 fn records_of(steps: &[Step]) -> Vec<(usize, usize)> {
@@ -97,10 +75,10 @@ proptest! {
 
     #[test]
     fn no_call_ends_inside_a_slice_or_list_that_fits_the_buffer(
-        steps in any_steps(), gathers: bool, capacity in 0..200_usize, model in any_model()
+        steps in any_steps(), gathers: bool, capacity in 0..200_usize
     ) {
         let inner = Shared::new(&[]);
-        let mut writer = if gathers { GatherWriter::with_model(capacity, model, inner.clone()) } else { GatherWriter::copying_with_capacity(capacity, inner.clone()) };
+        let mut writer = make(&inner, (gathers, capacity));
         let expected = write_whole(&mut writer, &steps);
         let mut buffered = io::BufWriter::with_capacity(capacity, Vec::new());
         write_whole(&mut buffered, &steps);

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IoSlice, Seek, SeekFrom, Write};
 
 use super::{Shared, gathering};
-use crate::buffered::gather_writer::slice_thresholds::SliceThresholds;
+use crate::buffered::gather_writer::SMALL_BYTES;
 use crate::gather::vectored_write::VectoredWrite;
 use crate::sys::codes;
 use crate::testing::{Answer, list, payload};
@@ -13,64 +13,45 @@ use crate::{CostModel, Gather, GatherWriter, SegmentCursor, TransferError};
 fn a_list_of_more_segments_than_a_call_takes_is_not_cut_if_it_fits_the_buffer() {
     let data = payload(&vec![7; 1500]);
     for staged in [10, 5000] {
-        for model in [
-            CostModel::default(),
-            CostModel {
-                staging_bytes: 0,
-                ..CostModel::default()
-            },
-        ] {
-            let inner = Shared::new(&[]);
-            let mut writer = GatherWriter::with_model(12_000, model, inner.clone());
-            writer.write_all(&vec![1; staged]).unwrap();
-            assert_eq!(writer.write_vectored(&list(&data)).unwrap(), 10_500);
-            writer.flush().unwrap();
-            let ends = inner.call_ends();
-            let whole = [vec![staged + 10_500], vec![staged, staged + 10_500]];
-            assert!(whole.contains(&ends), "{ends:?}");
-        }
+        let inner = Shared::new(&[]);
+        let mut writer = GatherWriter::with_capacity(12_000, inner.clone());
+        writer.write_all(&vec![1; staged]).unwrap();
+        assert_eq!(writer.write_vectored(&list(&data)).unwrap(), 10_500);
+        writer.flush().unwrap();
+        let ends = inner.call_ends();
+        let whole = [vec![staged + 10_500], vec![staged, staged + 10_500]];
+        assert!(whole.contains(&ends), "{ends:?}");
     }
 }
 
 #[test]
 fn the_threshold_without_a_model_is_that_of_the_default_model() {
-    let small_bytes = CostModel::default().copy_below_bytes(2);
-    assert_eq!(SliceThresholds::GATHERING.small_bytes, small_bytes);
-}
-
-#[test]
-fn a_model_decides_what_is_sent_though_it_fits() {
-    let inner = Shared::new(&[]);
-    let mut writer = GatherWriter::with_model(1 << 20, CostModel::default(), inner.clone());
-    writer.write_all(&[b'x'; 20_600]).unwrap();
-    assert_eq!(inner.calls(), 1);
-    writer.write_all(&[b'x'; 20_599]).unwrap();
-    assert_eq!((inner.calls(), writer.buffer().len()), (1, 20_599));
+    assert_eq!(SMALL_BYTES, CostModel::default().copy_below_bytes(2));
 }
 
 #[test]
 fn a_slice_that_does_not_fit_is_staged_after_a_call_if_small_and_sent_with_it_if_not() {
     let inner = Shared::new(&[]);
-    let mut writer = gathering(&inner);
-    let data = payload(&[30, 30, 8, 30, 30, 9]);
-    for slice in &data[..3] {
+    let mut writer = GatherWriter::with_capacity(5000, inner.clone());
+    let data = payload(&[2500, 2400, SMALL_BYTES, SMALL_BYTES + 1]);
+    for (slice, ends, staged) in [
+        (&data[0], &[][..], 2500),
+        (&data[1], &[], 4900),
+        (&data[2], &[4900], SMALL_BYTES),
+        (&data[3], &[4900, 4900 + 2 * SMALL_BYTES + 1], 0),
+    ] {
         assert_eq!(writer.write(slice).unwrap(), slice.len());
+        assert_eq!(
+            (&inner.call_ends()[..], writer.buffer().len()),
+            (ends, staged)
+        );
     }
-    assert_eq!((inner.call_ends(), writer.buffer().len()), (vec![60], 8));
-    for slice in &data[3..] {
-        assert_eq!(writer.write(slice).unwrap(), slice.len());
-    }
-    assert_eq!(
-        (inner.call_ends(), writer.buffer().len()),
-        (vec![60, 128], 9)
-    );
-    writer.flush().unwrap();
     assert_eq!(inner.taken(), data.concat());
 }
 
 #[test]
 fn an_error_after_accepted_bytes_is_returned_by_the_next_call_unless_it_is_transient() {
-    let data = payload(&[20, 50]);
+    let data = payload(&[20, 70]);
     for code in [codes::EAGAIN, codes::ENOSPC] {
         let inner = Shared::new(&[Answer::Take(30), Answer::Fail(code)]);
         let mut writer = gathering(&inner);
@@ -118,7 +99,7 @@ fn parts_are_not_written() {
     let mut writer = gathering(&inner);
     writer.write_all(b"staged").unwrap();
     let (_, staged) = writer.into_parts();
-    assert_eq!(staged.unwrap(), b"staged");
+    assert_eq!(staged, b"staged");
     assert_eq!(inner.calls(), 0);
 }
 

@@ -10,7 +10,6 @@ use std::rc::Rc;
 
 use proptest::prelude::*;
 
-use super::slice_thresholds::SliceThresholds;
 use crate::gather::vectored_write::VectoredWrite;
 use crate::sys::codes;
 use crate::sys::limits::Limits;
@@ -92,14 +91,9 @@ impl VectoredWrite for Shared {
     }
 }
 
-/// A writer with 64 bytes of buffer, a small threshold of 8 bytes and a large one of 40.
+/// A writer with 64 bytes of buffer.
 fn gathering(inner: &Shared) -> GatherWriter<Shared> {
-    let mut writer = GatherWriter::with_capacity(64, inner.clone());
-    writer.thresholds = SliceThresholds {
-        small_bytes: 8,
-        large_bytes: 40,
-    };
-    writer
+    GatherWriter::with_capacity(64, inner.clone())
 }
 
 #[derive(Clone, Debug)]
@@ -124,33 +118,18 @@ fn any_steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..30)
 }
 
-fn any_writer() -> impl Strategy<Value = (bool, usize, SliceThresholds)> {
+/// Whether a writer gathers, and its capacity.
+fn any_writer() -> impl Strategy<Value = (bool, usize)> {
     let capacity = prop_oneof![Just(0), 1..10_usize, 10..100_usize];
-    let large = prop_oneof![Just(usize::MAX), 20..100_usize];
-    (any::<bool>(), capacity, 0..20_usize, large).prop_map(|(gathers, capacity, small, large)| {
-        let thresholds = SliceThresholds {
-            small_bytes: small,
-            large_bytes: large,
-        };
-        (
-            gathers,
-            capacity,
-            if gathers { thresholds } else { SliceThresholds::COPYING },
-        )
-    })
+    (any::<bool>(), capacity)
 }
 
-fn make(
-    inner: &Shared,
-    (gathers, capacity, thresholds): (bool, usize, SliceThresholds),
-) -> GatherWriter<Shared> {
-    let mut writer = if gathers {
+fn make(inner: &Shared, (gathers, capacity): (bool, usize)) -> GatherWriter<Shared> {
+    if gathers {
         GatherWriter::with_capacity(capacity, inner.clone())
     } else {
         GatherWriter::copying_with_capacity(capacity, inner.clone())
-    };
-    writer.thresholds = thresholds;
-    writer
+    }
 }
 
 /// The bytes that a test has written, and the errors that it got.
