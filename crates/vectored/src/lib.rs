@@ -155,7 +155,7 @@
 //! | write or read at an offset of a file | [`files::write_all_at`], [`files::read_exact_at`], [`Gather::write_all_at`], [`Scatter::read_exact_at`] |
 //! | copy from one descriptor to another, as fast as the two kinds allow | [`copy()`]; with a limit, progress or a technique [`copy::Options`] |
 //! | write durably | `files::write_all_with(…, WriteFlags::DSYNC, …)`, or `File::sync_data` afterwards |
-//! | write past the page cache | [`files::write_all_direct_at`] |
+//! | write past the page cache | [`files::write_all_at`] of [`files::AlignedBuffer`]s, as [`files::DirectAlignment`] says |
 //! | write a `bytes::Buf` (feature `bytes`) | `SegmentQueue::push_buf` |
 //! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
 //! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |
@@ -202,7 +202,7 @@
 //!
 //! A minor version may add functions, methods, variants and fields. Every enum is `#[non_exhaustive]`, and so is a struct with
 //! public fields, unless its page says that it is final: [`Limits`](limits::Limits), [`ChunkPolicy`](cost::ChunkPolicy),
-//! [`Observation`](cost::Observation), [`DirectAlignment`](files::DirectAlignment) and `windows::PageRules`. On Windows
+//! [`Observation`](cost::Observation) and [`DirectAlignment`](files::DirectAlignment). On Windows
 //! [`BorrowedDescriptor`](bindings::BorrowedDescriptor) is a final enum. All other structs have private fields.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -258,11 +258,10 @@ pub use write::once::write_once;
 /// - At an offset the position of a file is neither used nor moved. [`Gather::write_all_at`] and [`Scatter::read_exact_at`]
 ///   also copy short segments.
 /// - `write_all_with` passes the flags of `pwritev2(2)` (Unix).
-/// - [`write_all_direct_at`](files::write_all_direct_at) checks the alignment that `O_DIRECT` demands.
+/// - [`DirectAlignment`](files::DirectAlignment) has the alignment that `O_DIRECT` demands.
 pub mod files {
     pub use crate::read::all::{read_exact_at, read_up_to_eof_at};
-    pub use crate::transfer::aligned_buffer::AlignedBuffer;
-    pub use crate::write::direct::{DirectAlignment, write_all_direct_at};
+    pub use crate::transfer::aligned_buffer::{AlignedBuffer, DirectAlignment};
     #[cfg(unix)]
     pub use crate::write::flags::{OnRefusal, WriteFlags, write_all_with};
     pub use crate::write::positional::write_all_at;

@@ -1,8 +1,11 @@
-//! Memory at an aligned address.
+//! Memory at an aligned address, and the alignment of direct I/O.
 
 use std::fmt;
+use std::io;
 use std::ops::{Deref, DerefMut};
 
+use crate::descriptor::AsDescriptor;
+use crate::sys;
 use crate::sys::staging::try_zeroed;
 
 /// A buffer at an aligned address, for direct I/O. It does not grow.
@@ -90,5 +93,174 @@ impl fmt::Debug for AlignedBuffer {
         f.debug_struct("AlignedBuffer")
             .field("len", &self.len)
             .finish_non_exhaustive()
+    }
+}
+
+/// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)). Most file systems answer
+/// a transfer that is not aligned with `EINVAL`; others buffer it silently.
+///
+/// It is final: no field will be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DirectAlignment {
+    /// Addresses of segments must be multiples of this many bytes: a power of two.
+    pub memory_bytes: usize,
+    /// Offsets in the file, and the length of every segment, must be multiples of this many bytes: a power of two.
+    pub offset_bytes: usize,
+}
+
+impl DirectAlignment {
+    /// 4096 bytes for all: a page, and the largest logical block of common storage.
+    pub const CONSERVATIVE: DirectAlignment = DirectAlignment {
+        memory_bytes: 4096,
+        offset_bytes: 4096,
+    };
+
+    /// The alignment that a file demands. Call it once for a file.
+    ///
+    /// It is `STATX_DIOALIGN` of statx(2) (since Linux 6.1; ext4, f2fs, xfs, block devices and others), or
+    /// [`CONSERVATIVE`](DirectAlignment::CONSERVATIVE) if the kernel or the file system does not report it. The descriptor
+    /// need not be open with `O_DIRECT`. On Windows it is the sector of the volume, for `FILE_FLAG_NO_BUFFERING`.
+    ///
+    /// # Errors
+    ///
+    /// [`Unsupported`](io::ErrorKind::Unsupported) if the file system says that it offers no direct
+    /// I/O on this file; otherwise the errors of statx(2).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> std::io::Result<()> {
+    /// let file = std::fs::File::open("/dev/null")?;
+    /// let alignment = vectored::files::DirectAlignment::of(&file)?;
+    /// assert!(alignment.memory_bytes.is_power_of_two());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn of(fd: impl AsDescriptor) -> io::Result<DirectAlignment> {
+        match sys::files::direct_alignment(fd.as_descriptor())? {
+            None => Ok(DirectAlignment::CONSERVATIVE),
+            Some((0, _) | (_, 0)) => Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "the file system offers no direct I/O on this file: open it without O_DIRECT",
+            )),
+            Some((memory, offset)) => Ok(DirectAlignment {
+                memory_bytes: memory as usize,
+                offset_bytes: offset as usize,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::thresholds::CopyThresholds;
+    use crate::runs::RunPolicy;
+    use crate::sys::codes;
+    use crate::sys::limits::Limits;
+    use crate::transfer::read_loop::AtEof;
+    use crate::{CostModel, Gather, GatherWriter, Scatter, SegmentCursor};
+    use proptest::prelude::*;
+    use std::io::{IoSlice, IoSliceMut, Write};
+
+    /// The result of a file that takes only entries of whole blocks of 4096 bytes at multiples of it.
+    fn take_aligned<'s>(slices: impl Iterator<Item = &'s [u8]>) -> io::Result<usize> {
+        let mut bytes = 0;
+        for slice in slices {
+            if !slice.len().is_multiple_of(4096) || !slice.as_ptr().addr().is_multiple_of(4096) {
+                return Err(io::Error::from_raw_os_error(codes::EINVAL));
+            }
+            bytes += slice.len();
+        }
+        Ok(bytes)
+    }
+
+    fn blocks(counts: &[usize]) -> Vec<AlignedBuffer> {
+        let block = |count| AlignedBuffer::zeroed(count * 4096, 4096);
+        counts.iter().copied().map(block).collect()
+    }
+
+    fn any_counts() -> impl Strategy<Value = Vec<usize>> {
+        prop::collection::vec(prop_oneof![8 => 0..4_usize, 1 => 4..40_usize], 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_staged_of_an_aligned_list_is_aligned(
+            counts in any_counts(), threshold in 0..20_000_u32, staging_bytes in 0..50_000_usize
+        ) {
+            let mut blocks = blocks(&counts);
+            let all_bytes: usize = blocks.iter().map(|block| block.len()).sum();
+            let model = CostModel {
+                copy_thresholds: CopyThresholds::everywhere(threshold),
+                staging_bytes,
+                ..CostModel::default()
+            };
+            let mut gather = Gather::with_model(model);
+            let segments: Vec<_> = blocks.iter().map(|block| IoSlice::new(block)).collect();
+            for _ in 0..2 {
+                let cursor = &mut SegmentCursor::new();
+                let sink = |slices: &[IoSlice<'_>]| take_aligned(slices.iter().map(|slice| &**slice));
+                let sent = gather.send_all(&segments, cursor, || Ok(()), sink);
+                prop_assert_eq!(sent.unwrap(), all_bytes as u64);
+            }
+
+            let mut scatter = Scatter::with_model(model);
+            let policy = RunPolicy::new(threshold as usize, Limits::default());
+            let mut segments: Vec<_> =
+                blocks.iter_mut().map(|block| IoSliceMut::new(block)).collect();
+            let cursor = &mut SegmentCursor::new();
+            let source = |slices: &mut [IoSliceMut<'_>]| {
+                take_aligned(slices.iter().map(|slice| &**slice))
+            };
+            let read = scatter.receive_all(&mut segments, cursor, policy, AtEof::Fail, source);
+            prop_assert_eq!(read.unwrap(), all_bytes as u64);
+        }
+    }
+
+    #[test]
+    fn a_buffered_writer_stages_at_an_aligned_address() {
+        for capacity in [1, 4096, 8192, 100_000] {
+            let mut writer = GatherWriter::copying_with_capacity(capacity, Vec::new());
+            writer.write_all(b"").unwrap();
+            assert!(
+                writer.buffer().as_ptr().addr().is_multiple_of(4096),
+                "{capacity}"
+            );
+        }
+    }
+
+    #[test]
+    fn buffers_are_aligned_and_hold_what_was_put_there_when_moved() {
+        for alignment in [1, 2, 64, 512, 4096, 1 << 16] {
+            for len in [0, 1, 4096, 10_001] {
+                let mut buffer = AlignedBuffer::zeroed(len, alignment);
+                assert!(buffer.iter().all(|&byte| byte == 0));
+                buffer.fill(7);
+                let moved = Box::new(buffer);
+                assert!(moved.as_ptr().addr().is_multiple_of(alignment));
+                assert_eq!(moved[..], vec![7; len]);
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_at_their_limits_do_what_the_docs_say() {
+        // A process of 32 bits may get as much, and Miri aborts if an allocation fails.
+        let is_tried = usize::BITS == 64 && !cfg!(miri);
+        let too_long = if is_tried { isize::MAX as usize } else { usize::MAX };
+        for (len, alignment, why) in [
+            (10, 0, "not a power of two"),
+            (10, 24, "not a power of two"),
+            (10, usize::MAX, "not a power of two"),
+            (usize::MAX, 1, "no memory"),
+            (usize::MAX, 4096, "no memory"),
+            (too_long, 1, "no memory"),
+            (1, 1 << (usize::BITS - 1), "no memory"),
+        ] {
+            let made = std::panic::catch_unwind(|| AlignedBuffer::zeroed(len, alignment));
+            let panic = made.unwrap_err().downcast::<String>().unwrap();
+            assert!(panic.contains(why), "{len}, {alignment}: {panic}");
+        }
     }
 }

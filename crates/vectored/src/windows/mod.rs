@@ -7,7 +7,7 @@
 //! - each segment begins at a page of memory, and has whole pages; the last one may be shorter;
 //! - all segments together, and the offset in the file, are multiples of the volume's sector.
 //!
-//! They are checked before the call ([`PageRules`]), and an error names the segment and the condition.
+//! They are checked before the call, and an error names the segment and the condition.
 //!
 //! [`write_file_gather`] and [`read_file_scatter`] wait for the end of the call, by an event. A [`CompletionPort`] has
 //! many transfers in flight, which own their buffers.
@@ -49,8 +49,6 @@ mod sys;
 pub use gather::{read_file_scatter, write_file_gather};
 #[cfg(windows)]
 pub use open::open_unbuffered;
-#[cfg(windows)]
-pub use page_rules::PageRules;
 #[cfg(windows)]
 pub use port::{Completion, CompletionPort, PortFile, Refused, TransferId};
 #[cfg(windows)]

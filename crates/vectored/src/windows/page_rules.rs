@@ -7,35 +7,12 @@ use std::ops::Deref;
 const MAX_CALL_PAGES: usize = 16 * 1024;
 
 /// The conditions of `WriteFileGather` and `ReadFileScatter` on a list.
-///
-/// ```
-/// # #[cfg(windows)]
-/// # fn main() {
-/// use std::io::IoSlice;
-/// use vectored::files::AlignedBuffer;
-/// use vectored::windows::PageRules;
-///
-/// let rules = PageRules { page_bytes: 4096, sector_bytes: 512 };
-/// let page = AlignedBuffer::zeroed(4096, 4096);
-/// assert!(rules.check(&[IoSlice::new(&page), IoSlice::new(&page[..512])], 1024).is_ok());
-///
-/// let error = rules.check(&[IoSlice::new(&page[..512]), IoSlice::new(&page)], 0).unwrap_err();
-/// assert_eq!(
-///     error.to_string(),
-///     "the length of segment 0, 512, is not a multiple of 4096 bytes, a page: only the last segment may be shorter"
-/// );
-/// # }
-/// # #[cfg(not(windows))]
-/// # fn main() {}
-/// ```
-///
-/// It is final: no field will be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PageRules {
+pub(crate) struct PageRules {
     /// The bytes of a page of memory: a power of two.
-    pub page_bytes: usize,
+    pub(crate) page_bytes: usize,
     /// The bytes of a sector of the volume: a power of two, at most a page.
-    pub sector_bytes: usize,
+    pub(crate) sector_bytes: usize,
 }
 
 impl PageRules {
@@ -47,7 +24,11 @@ impl PageRules {
     /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault. A fault is an offset
     /// that is not a multiple of the sector, a segment that does not begin at a page or does not have whole pages
     /// (the last one may be shorter), or a length of the last segment that is not a multiple of the sector.
-    pub fn check<S: Deref<Target = [u8]>>(&self, segments: &[S], offset: u64) -> io::Result<()> {
+    pub(crate) fn check<S: Deref<Target = [u8]>>(
+        &self,
+        segments: &[S],
+        offset: u64,
+    ) -> io::Result<()> {
         if offset % self.sector_bytes as u64 != 0 {
             let what = format!("offset {offset}");
             return Err(refused(&what, self.sector_bytes, "a sector of the volume"));

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use proptest::prelude::*;
 use vectored::copy::{Options, Technique};
 use vectored::cost::{ChunkPolicy, CopyThresholds};
-use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored::{CostModel, Gather, Scatter, read_exact};
 
 use crate::support::{TemporaryFile, emulator, file_writers, skip};
@@ -35,16 +35,10 @@ fn alignment_of(file: &File) -> DirectAlignment {
 }
 
 #[test]
-fn a_file_that_reports_no_alignment_gets_the_conservative_one_which_is_checked() {
+fn a_file_that_reports_no_alignment_gets_the_conservative_one() {
     let null = File::create("/dev/null").unwrap();
     let alignment = DirectAlignment::of(&null).unwrap();
     assert_eq!(alignment, DirectAlignment::CONSERVATIVE);
-    let segments = [IoSlice::new(b"too short")];
-    let error = write_all_direct_at(&null, &segments, 0, alignment).unwrap_err();
-    assert_eq!(
-        (error.kind(), error.transferred()),
-        (ErrorKind::InvalidInput, 0)
-    );
 }
 
 /// A file that is open with `O_DIRECT` and its alignment; records a skip and returns `None` if there is none here.
@@ -148,8 +142,6 @@ proptest! {
         let model_bytes = model.len() as u64;
         let costs = copying_up_to(threshold).with(|costs| costs.staging_bytes = staging_bytes);
         let mut writers = file_writers();
-        let direct = |fd: BorrowedFd<'_>, list: &[IoSlice<'_>]| write_all_direct_at(fd, list, 0, alignment);
-        writers.push(("write_all_direct_at", Box::new(direct)));
         let mut gather = Gather::with_model(costs);
         let gathered = move |fd: BorrowedFd<'_>, list: &[IoSlice<'_>]| gather.write_all(fd, list);
         writers.push(("Gather with a threshold of its own", Box::new(gathered)));

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, IoSlice, IoSliceMut};
 
 use proptest::prelude::*;
 use vectored::files::write_all_at;
-use vectored::files::{AlignedBuffer, DirectAlignment, write_all_direct_at};
+use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored::windows::{open_unbuffered, page_bytes, read_file_scatter, write_file_gather};
 
 use crate::support::{TemporaryFile, skip};
@@ -147,16 +147,12 @@ fn what_does_not_meet_the_conditions_is_refused_before_any_byte() {
 fn an_unbuffered_file_takes_aligned_lists_by_ordinary_calls() {
     let path = TemporaryFile::new("ordinary-pages");
     let file = open(&path);
-    let alignment = DirectAlignment::of(&file).unwrap();
     let data = buffers(&[1, 1, 40, 1, 0, 3]);
     let segments: Vec<_> = data.iter().map(|b| IoSlice::new(b)).collect();
     let bytes = bytes_of(&data);
     assert_eq!(
-        write_all_direct_at(&file, &segments, 0, alignment).unwrap(),
+        write_all_at(&file, &segments, 0).unwrap(),
         bytes.len() as u64
     );
     assert!(fs::read(&path.0).unwrap() == bytes);
-    let end = bytes.len() as u64;
-    write_all_at(&file, &segments, end).unwrap();
-    assert!(fs::read(&path.0).unwrap()[bytes.len()..] == bytes);
 }
