@@ -91,21 +91,6 @@ impl SegmentCursor {
     /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given
     /// has miscounted, and resuming after it would corrupt the data.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::IoSlice;
-    /// use vectored::SegmentCursor;
-    ///
-    /// let segments = [IoSlice::new(b"abc"), IoSlice::new(b""), IoSlice::new(b"de")];
-    /// let mut cursor = SegmentCursor::new();
-    /// cursor.advance(&segments, 2);
-    /// assert_eq!(cursor, SegmentCursor::at(0, 2));
-    /// cursor.advance(&segments, 1);
-    /// assert_eq!(cursor, SegmentCursor::at(2, 0));
-    /// cursor.advance(&segments, 2);
-    /// assert_eq!(cursor, SegmentCursor::at(3, 0));
-    /// ```
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.advance_over(spans(segments), bytes);
     }

@@ -72,17 +72,6 @@ enum Direction {
 
 impl TransferError {
     /// An error that stopped a write after `transferred` bytes of the list.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::{Error, ErrorKind};
-    /// use vectored::TransferError;
-    ///
-    /// let error = TransferError::new(300, Error::new(ErrorKind::TimedOut, "no credit left"));
-    /// assert_eq!(error.transferred(), 300);
-    /// assert_eq!(error.to_string(), "after 300 bytes were written: no credit left");
-    /// ```
     #[must_use]
     pub fn new(transferred: u64, error: io::Error) -> TransferError {
         TransferError {

@@ -35,24 +35,6 @@ thread_local! {
 ///
 /// A signal that comes after `should_stop` has returned and before the system call begins does not interrupt that call.
 ///
-/// # Examples
-///
-/// ```
-/// use std::io::{ErrorKind, IoSlice};
-/// use vectored::write_all;
-/// use vectored::bindings::{CallEnd, interruptible};
-/// use vectored::limits::iov_max;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let null = std::fs::File::create("/dev/null")?;
-/// let two_calls = vec![IoSlice::new(b"x"); iov_max() + 1];
-/// let result = interruptible(|end| end == CallEnd::Other, || write_all(&null, &two_calls));
-/// let stopped = result.unwrap_err();
-/// assert_eq!(stopped.kind(), ErrorKind::Interrupted);
-/// assert_eq!(stopped.transferred(), iov_max() as u64);
-/// # Ok(())
-/// # }
-/// ```
 pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {
     let _restored = Restored(SHOULD_STOP.replace(Some(should_stop)));
     transfer()

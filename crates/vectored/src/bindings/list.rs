@@ -19,8 +19,8 @@ use crate::write::positional::write_all_at;
 /// reads them, or they are copied by address, as memcpy(3) does. So other threads may change them, as with writev(2): it is
 /// unspecified then which bytes are written. The address of an empty segment may be null.
 ///
-/// Each method calls the function that it names, and refuses a list in which a segment has more than `isize::MAX` bytes, or
-/// ends beyond the last address, with `EINVAL` and before any byte, as writev(2) does.
+/// Each method calls the function that it names, and has its errors and panics. It also refuses a list in which a segment has more
+/// than `isize::MAX` bytes, or ends beyond the last address, with `EINVAL` and before any byte, as writev(2) does.
 ///
 /// A segment at an address that cannot be read is `EFAULT` if it is referenced. If it is copied, as short segments are
 /// by a [`Gather`], this process reads it, and receives `SIGSEGV`: that is excluded by the promise of
@@ -53,24 +53,12 @@ impl<'a> RawList<'a> {
     }
 
     /// Calls the function [`write_all`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`write_all`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_all(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_all(fd, self.segments)
     }
 
     /// Calls the function [`resume_write`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`resume_write`], and `EINVAL` [for a segment that is too long](RawList).
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside of the list: [`contains`](RawList::contains) tells.
     pub fn resume_write(
         self,
         fd: impl AsDescriptor,
@@ -81,30 +69,18 @@ impl<'a> RawList<'a> {
     }
 
     /// Calls the function [`write_all_at`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_all_at(self, fd: impl AsDescriptor, offset: u64) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_all_at(fd, self.segments, offset)
     }
 
     /// Calls the function [`write_once`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`write_once`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn write_once(self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         self.check_lengths()?;
         write_once(fd, self.segments)
     }
 
     /// Calls [`Gather::write_all`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Gather::write_all`], and `EINVAL` [for a segment that is too long](RawList).
     #[inline(always)]
     pub fn gather_all(
         self,
@@ -115,14 +91,6 @@ impl<'a> RawList<'a> {
     }
 
     /// Calls [`Gather::resume_write`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Gather::resume_write`], and `EINVAL` [for a segment that is too long](RawList).
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside of the list: [`contains`](RawList::contains) tells.
     pub fn resume_gather(
         self,
         gather: &mut Gather,
@@ -134,10 +102,6 @@ impl<'a> RawList<'a> {
     }
 
     /// Calls [`Gather::write_all_at`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Gather::write_all_at`], and `EINVAL` [for a segment that is too long](RawList).
     pub fn gather_all_at(
         self,
         gather: &mut Gather,
@@ -156,20 +120,12 @@ impl<'a> RawList<'a> {
     }
 
     /// Calls [`SegmentCursor::remaining_bytes`].
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside of the list.
     #[must_use]
     pub fn remaining_bytes(self, cursor: SegmentCursor) -> u64 {
         cursor.bytes_left_in(self.segments)
     }
 
     /// Calls [`SegmentCursor::advance`].
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside of the list, or if fewer bytes remain.
     pub fn advance(self, cursor: &mut SegmentCursor, bytes: usize) {
         cursor.advance_over(self.segments, bytes);
     }

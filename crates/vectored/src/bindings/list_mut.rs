@@ -13,27 +13,7 @@ use crate::sys::span::Span;
 /// A list to read into that a caller in another language passed as an array of `iovec`. See
 /// [`RawList`](crate::bindings::RawList), which is written.
 ///
-/// Each method calls the function that it names.
-///
-/// # Examples
-///
-/// ```
-/// use std::io::Write;
-/// use vectored::bindings::RawListMut;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (reader, mut writer) = std::io::pipe()?;
-/// writer.write_all(b"word")?;
-/// let mut place = [0_u8; 4];
-/// let iov = [libc::iovec { iov_base: place.as_mut_ptr().cast(), iov_len: place.len() }];
-/// // SAFETY: there is one entry, and nothing else uses its 4 bytes while the list lives.
-/// let mut list = unsafe { RawListMut::new(iov.as_ptr(), iov.len()) }?;
-/// assert_eq!(list.read_exact(&reader)?, 4);
-/// drop(list);
-/// assert_eq!(place, *b"word");
-/// # Ok(())
-/// # }
-/// ```
+/// Each method calls the function that it names, and has its errors and panics.
 pub struct RawListMut<'a> {
     /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
     segments: Vec<IoSliceMut<'a>>,
@@ -45,22 +25,11 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls the function [`read_exact`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_exact`].
     pub fn read_exact(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         read_exact(fd, &mut self.segments)
     }
 
     /// Calls the function [`resume_read`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`resume_read`].
-    ///
-    /// # Panics
-    ///
     /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
     pub fn resume_read(
         &mut self,
@@ -71,19 +40,11 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls the function [`read_up_to_eof`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_up_to_eof`].
     pub fn read_up_to_eof(&mut self, fd: impl AsDescriptor) -> Result<u64, TransferError> {
         read_up_to_eof(fd, &mut self.segments)
     }
 
     /// Calls the function [`read_exact_at`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_exact_at`].
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -93,10 +54,6 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls the function [`read_up_to_eof_at`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_up_to_eof_at`].
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -106,14 +63,6 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls [`Scatter::resume_read`], which from the start of the list is [`Scatter::read_exact`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Scatter::resume_read`].
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
     pub fn resume_scatter(
         &mut self,
         scatter: &mut Scatter,
@@ -124,10 +73,6 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls [`Scatter::read_up_to_eof`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Scatter::read_up_to_eof`].
     pub fn scatter_up_to_eof(
         &mut self,
         scatter: &mut Scatter,
@@ -137,10 +82,6 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls [`Scatter::read_exact_at`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Scatter::read_exact_at`].
     pub fn scatter_exact_at(
         &mut self,
         scatter: &mut Scatter,
@@ -151,10 +92,6 @@ impl<'a> RawListMut<'a> {
     }
 
     /// Calls [`Scatter::read_up_to_eof_at`].
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Scatter::read_up_to_eof_at`].
     pub fn scatter_up_to_eof_at(
         &mut self,
         scatter: &mut Scatter,

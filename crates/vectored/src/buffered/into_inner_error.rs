@@ -8,24 +8,6 @@ use std::io;
 /// bytes. It carries the writer, with those bytes.
 ///
 /// It corresponds to [`std::io::IntoInnerError`], which only the standard library can construct.
-///
-/// # Examples
-///
-/// ```
-/// use std::io::{ErrorKind, Write};
-/// use vectored::GatherWriter;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let mut room = [0; 4];
-/// let mut writer = GatherWriter::copying(&mut room[..]);
-/// writer.write_all(b"too long")?; // staged
-/// let error = writer.into_inner().unwrap_err();
-/// assert_eq!(error.error().kind(), ErrorKind::WriteZero);
-/// let writer = error.into_inner();
-/// assert_eq!(writer.buffer(), b"long");
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct IntoInnerError<W> {
     /// Boxed, to keep the `Result` of `into_inner` small.

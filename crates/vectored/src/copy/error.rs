@@ -19,29 +19,6 @@ pub enum Side {
 /// The output has exactly the first [`written`](CopyError::written) bytes of the input. What was read and not written is in
 /// [`unwritten`](CopyError::unwritten), so nothing is lost: write it, and copy the rest.
 ///
-/// ```
-/// use std::io::{ErrorKind, Read, Write};
-/// use vectored::copy::{CopyError, Side};
-///
-/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let (from, mut writer) = std::io::pipe()?;
-/// writer.write_all(b"hello")?;
-/// drop(writer);
-/// let (reader, to) = std::io::pipe()?;
-/// drop(reader);
-/// # #[cfg(unix)] {
-/// let error: CopyError = vectored::copy(&from, &to).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::BrokenPipe);
-/// assert_eq!((error.side(), error.written()), (Some(Side::Output), 0));
-/// // Some bytes may be in the error, the others are still in the pipe.
-/// let mut rest = error.unwritten().to_vec();
-/// (&from).read_to_end(&mut rest)?;
-/// assert_eq!(rest, b"hello");
-/// # }
-/// # Ok(())
-/// # }
-/// ```
-///
 /// Its message includes the message of the [`io::Error`], as in a [`TransferError`](crate::TransferError). It converts into
 /// an `io::Error`, which drops the counts and the bytes.
 #[derive(Debug)]
@@ -94,12 +71,6 @@ impl CopyError {
     #[must_use]
     pub fn unwritten(&self) -> &[u8] {
         &self.unwritten
-    }
-
-    /// Returns the bytes that were read and not written.
-    #[must_use]
-    pub fn into_unwritten(self) -> Vec<u8> {
-        self.unwritten
     }
 
     /// The error that stopped the copy.

@@ -48,29 +48,6 @@ use super::borrowed::BorrowedDescriptor;
 ///   [`WriteZero`](std::io::ErrorKind::WriteZero).
 /// - The copy loops in assembly are for Unix. The default cost models were measured on Linux.
 ///
-/// # Examples
-///
-/// A function that writes to any descriptor, twice by a reference:
-///
-/// ```
-/// use std::io::{IoSlice, Read};
-/// use vectored::{AsDescriptor, TransferError, write_all};
-///
-/// fn write_pair(to: impl AsDescriptor, key: &[u8], value: &[u8]) -> Result<u64, TransferError> {
-///     let key_bytes = write_all(&to, &[key, b"="].map(IoSlice::new))?;
-///     Ok(key_bytes + write_all(&to, &[value, b"\n"].map(IoSlice::new))?)
-/// }
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (mut reader, writer) = std::io::pipe()?;
-/// assert_eq!(write_pair(&writer, b"size", b"10")?, 8);
-/// drop(writer);
-/// let mut line = String::new();
-/// reader.read_to_string(&mut line)?;
-/// assert_eq!(line, "size=10\n");
-/// # Ok(())
-/// # }
-/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no descriptor that this crate knows",
     label = "does not implement `AsDescriptor`",

@@ -213,28 +213,6 @@ impl Gather {
     ///
     /// If the cursor lies outside of the list.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::{ErrorKind, IoSlice};
-    /// use std::os::unix::net::UnixStream;
-    /// use vectored::{Gather, SegmentCursor};
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let (writer, reader) = UnixStream::pair()?;
-    /// writer.set_nonblocking(true)?;
-    /// let words = vec![IoSlice::new(b"word "); 1_000_000];
-    /// let mut gather = Gather::default();
-    /// let mut cursor = SegmentCursor::new();
-    ///
-    /// let full = gather.resume_write(&writer, &words, &mut cursor).unwrap_err();
-    /// assert_eq!(full.kind(), ErrorKind::WouldBlock);
-    /// let left = cursor.remaining_bytes(&words);
-    /// assert_eq!(full.transferred() + left, 5_000_000);
-    /// # drop(reader);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn resume_write(
         &mut self,
         fd: impl AsDescriptor,
@@ -255,21 +233,6 @@ impl Gather {
     ///
     /// The errors of the function [`write_all_at`](crate::files::write_all_at).
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::IoSlice;
-    /// use vectored::Gather;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// # let path = std::env::temp_dir().join(format!("vectored-doc-all-at-{}", std::process::id()));
-    /// let page = std::fs::File::create(&path)?;
-    /// let header = [IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")];
-    /// Gather::default().write_all_at(&page, &header, 2)?;
-    /// assert_eq!(std::fs::read(&path)?, b"\0\0key=value");
-    /// # std::fs::remove_file(&path)
-    /// # }
-    /// ```
     pub fn write_all_at(
         &mut self,
         fd: impl AsDescriptor,

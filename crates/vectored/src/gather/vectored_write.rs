@@ -32,20 +32,6 @@ use crate::transfer::write_loop::Sink;
 /// and use a `BorrowedFd` of it. [`Stderr`](std::io::Stderr) does not either, since each of its writes takes a lock. A
 /// `BorrowedFd` of it takes no lock, and there is no buffer to flush.
 ///
-/// ```
-/// use std::io::Write;
-/// use std::os::fd::AsFd;
-/// use vectored::GatherWriter;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let stderr = std::io::stderr().lock(); // no other thread prints in between
-/// let mut writer = GatherWriter::new(stderr.as_fd());
-/// writer.write_all(b"three ")?;
-/// writer.write_all(b"words\n")?;
-/// writer.flush()
-/// # }
-/// ```
-///
 /// # `SIGPIPE`
 ///
 /// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`), as they do in the standard
@@ -77,50 +63,7 @@ use crate::transfer::write_loop::Sink;
 ///
 /// # Examples
 ///
-/// A wrapper:
-///
-/// ```
-/// use std::io::{IoSlice, Read};
-/// use vectored::{Gather, SegmentCursor, TransferError};
-/// use vectored::buffered::VectoredWrite;
-///
-/// /// Counts what goes through it.
-/// struct Counted<W> {
-///     inner: W,
-///     bytes: u64,
-/// }
-///
-/// impl<W: VectoredWrite> VectoredWrite for Counted<W> {
-///     fn resume_write(
-///         &mut self,
-///         gather: &mut Gather,
-///         segments: &[IoSlice<'_>],
-///         cursor: &mut SegmentCursor,
-///     ) -> Result<u64, TransferError> {
-///         let result = self.inner.resume_write(gather, segments, cursor);
-///         self.bytes += match &result {
-///             Ok(bytes) => *bytes,
-///             Err(error) => error.transferred(),
-///         };
-///         result
-///     }
-/// }
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (mut reader, writer) = std::io::pipe()?;
-/// let mut counted = Counted { inner: writer, bytes: 0 };
-/// let words = [IoSlice::new(b"to "), IoSlice::new(b"be")];
-/// counted.resume_write(&mut Gather::default(), &words, &mut SegmentCursor::new())?;
-/// assert_eq!(counted.bytes, 5);
-/// # drop(counted);
-/// # let mut text = String::new();
-/// # reader.read_to_string(&mut text)?;
-/// # assert_eq!(text, "to be");
-/// # Ok(())
-/// # }
-/// ```
-///
-/// From scratch, a stream that makes its own calls, of a limited number of bytes each:
+/// A stream that makes its own calls, of a limited number of bytes each:
 ///
 /// ```
 /// use std::io::{ErrorKind, IoSlice, Read, Write};

@@ -17,19 +17,6 @@ impl SegmentQueue {
     ///
     /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of `Buf::chunk`.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bytes::{Buf, Bytes};
-    /// use vectored::SegmentQueue;
-    ///
-    /// let (header, body) = (Bytes::from_static(b"length: 100000\r\n\r\n"), Bytes::from(vec![0; 100_000]));
-    /// let mut queue = SegmentQueue::new();
-    /// queue.push_buf(header.chain(body.clone()));
-    /// assert_eq!(queue.len(), 100_018);
-    /// // The body is kept, not copied.
-    /// assert!(queue.segments().any(|segment| segment.as_ptr() == body.as_ptr()));
-    /// ```
     pub fn push_buf(&mut self, mut buf: impl Buf) {
         while buf.has_remaining() {
             // Not `chunks_vectored`, which may skip data: https://github.com/tokio-rs/bytes/issues/701

@@ -59,29 +59,6 @@ pub use self::segment::{IntoSegment, Segment};
 /// Writing an empty queue makes no system call. The bytes left in a queue are lost if it is dropped:
 /// [`is_empty`](SegmentQueue::is_empty) tells.
 ///
-/// # Examples
-///
-/// ```
-/// use std::io::Read;
-/// use vectored::SegmentQueue;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (mut reader, writer) = std::io::pipe()?;
-/// let mut queue = SegmentQueue::new();
-/// let value = vec![b'x'; 10_000];
-/// queue.put_slice(b"$10000\r\n");
-/// queue.push(value); // not copied
-/// queue.put_slice(b"\r\n");
-/// queue.write_to(&writer)?;
-/// assert!(queue.is_empty());
-///
-/// # drop(writer);
-/// let mut answer = String::new();
-/// reader.read_to_string(&mut answer)?;
-/// assert_eq!(answer.len(), 8 + 10_000 + 2);
-/// # Ok(())
-/// # }
-/// ```
 pub struct SegmentQueue {
     policy: QueuePolicy,
     /// The copied bytes, in the order of the queue. The bytes before `copied_start` were written.
@@ -159,17 +136,6 @@ impl SegmentQueue {
     /// costs two atomic operations: with values of 32 bytes, [`push`](SegmentQueue::push) of a clone took 1.1 to 1.3
     /// times as long. A `Vec` can be passed too, but its clone copies all bytes.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use vectored::SegmentQueue;
-    ///
-    /// let value: Arc<[u8]> = Arc::from(vec![7; 100_000]);
-    /// let mut queue = SegmentQueue::new();
-    /// queue.push_shared(&value);
-    /// assert_eq!(Arc::strong_count(&value), 2); // not copied
-    /// ```
     #[inline]
     pub fn push_shared<T: AsRef<[u8]> + Clone + IntoSegment>(&mut self, owner: &T) {
         let bytes = owner.as_ref();
@@ -189,19 +155,6 @@ impl SegmentQueue {
     ///
     /// If there is no room. The error holds the segment.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::SegmentQueue;
-    /// use vectored::queue::QueuePolicy;
-    ///
-    /// let mut policy = QueuePolicy::default();
-    /// policy.limit_bytes = 10;
-    /// let mut queue = SegmentQueue::with_policy(policy);
-    /// assert!(queue.try_push("twelve bytes").is_ok()); // it was empty
-    /// let refused = queue.try_push("more").unwrap_err();
-    /// assert_eq!(*refused.into_segment(), *b"more");
-    /// ```
     pub fn try_push(&mut self, segment: impl IntoSegment) -> Result<(), QueueFull> {
         let segment = segment.into_segment();
         let has_room = self.len().saturating_add(segment.len()) <= self.policy.limit_bytes;
@@ -222,18 +175,6 @@ impl SegmentQueue {
     ///
     /// If memory is refused, or if the bytes are more than `isize::MAX`. The queue holds what it held.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::SegmentQueue;
-    ///
-    /// let mut queue = SegmentQueue::new();
-    /// queue.try_reserve(5)?;
-    /// queue.put_slice(b"hello");
-    /// assert!(queue.try_reserve(usize::MAX).is_err());
-    /// assert_eq!(queue.len(), 5);
-    /// # Ok::<(), std::collections::TryReserveError>(())
-    /// ```
     #[inline]
     pub fn try_reserve(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         if self.copied.capacity() - self.copied.len() < bytes {
@@ -329,17 +270,6 @@ impl SegmentQueue {
 
     /// Frees memory beyond `bytes`, as far as it is not in use.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::SegmentQueue;
-    ///
-    /// let mut queue = SegmentQueue::new();
-    /// queue.put_slice(&[0; 100_000]);
-    /// queue.clear(); // keeps memory for the next messages
-    /// queue.shrink_to(0); // the connection is idle
-    /// assert!(queue.is_empty());
-    /// ```
     pub fn shrink_to(&mut self, bytes: usize) {
         self.move_copied_to_start();
         self.regrow_bytes = self.regrow_bytes.min(bytes);
@@ -350,17 +280,6 @@ impl SegmentQueue {
 
     /// The unwritten bytes as segments: kept segments are handed over, copied bytes are copied again.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::SegmentQueue;
-    ///
-    /// let mut queue = SegmentQueue::new();
-    /// queue.put_slice(b"written and not");
-    /// queue.advance(12);
-    /// let rest: Vec<_> = queue.into_unsent().collect();
-    /// assert_eq!(*rest[0], *b"not");
-    /// ```
     pub fn into_unsent(mut self) -> impl Iterator<Item = Segment> {
         let enclosed_end = self.copied_start + self.kept.enclosed_bytes();
         let mut segments = self.kept.into_segments(&self.copied[self.copied_start..]);

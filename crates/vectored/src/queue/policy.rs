@@ -6,18 +6,6 @@ use crate::sys::limits::MAX_CALL_BYTES;
 /// When a [`SegmentQueue`](crate::SegmentQueue) copies, how much it holds, and how long its calls are. All fields are in
 /// bytes.
 ///
-/// # Examples
-///
-/// ```
-/// use vectored::SegmentQueue;
-/// use vectored::cost::TargetKind;
-/// use vectored::queue::QueuePolicy;
-///
-/// let mut policy = QueuePolicy::for_target(TargetKind::Tcp);
-/// policy.limit_bytes = 64 << 10;
-/// let queue = SegmentQueue::with_policy(policy);
-/// assert!(!queue.is_full());
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct QueuePolicy {
@@ -65,24 +53,9 @@ impl QueuePolicy {
     /// | `retained_bytes` | 256 KiB | 256 KiB | 256 KiB | 256 KiB |
     /// | `poll_budget_bytes` | 1 MiB | 1 MiB | 1 MiB | 1 MiB |
     ///
-    /// Both ways took the same time at these bytes, in KiB (of joined messages, bytes in all). A range covers values that
-    /// were in the cache and others, and sizes at which the times did not differ significantly.
-    ///
-    /// | | Unix | TCP | pipe | tmpfs | ext4 |
-    /// |---|---|---|---|---|---|
-    /// | copy or keep, one value a call | 12–32 | 12 | 12–16 | 8–32 | 12–16 |
-    /// | copy or keep, 16 values a call | 4–6 | 4 | over 3 | 2 | 1–3 |
-    /// | join two messages or make two calls | 32–48 | 48–64 | 16–24 | 32–64 | over 64 |
-    ///
-    /// One `copy_below_bytes` serves calls of one value and of many. It is below most of these, since a wrong copy costs
-    /// more: in the programs of `cargo xtask bench-programs`, copying 16 to 100 values of 4 KiB took 4 to 25 % longer than
-    /// keeping them, and keeping a single one at most 4 % longer than copying it. No constant suits all machines: on another
-    /// one (Zen 5), keeping 16 or 64 values of 4 KiB took up to 10 % longer than copying them to a socket, and 20 % to a
-    /// file. [`from_model`](Self::from_model) with a calibrated model was within 4 % of the better way there.
-    ///
-    /// The `limit_bytes` of `File` was measured on ext4, where a call that appends more bytes gets larger pieces of the page
-    /// cache: an archive of 1.3 MB in kept segments of 64 KiB took 5 % longer in two calls than in one. For 4 MB of
-    /// copied lines, a limit of 2 MiB took as long as one of 1 MiB, and 4 MiB took 20 % longer.
+    /// One `copy_below_bytes` serves calls of one value and of many. It is below the length at which both ways take the same time
+    /// for most of them, since a wrong copy costs more. No constant suits all machines: [`from_model`](Self::from_model) with a
+    /// calibrated model was within 4 % of the better way on another one.
     #[must_use]
     pub const fn for_target(kind: TargetKind) -> QueuePolicy {
         let other = QueuePolicy {
@@ -133,22 +106,6 @@ impl QueuePolicy {
     /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:
     /// `policy.limit_bytes = QueuePolicy::for_target(TargetKind::File).limit_bytes`.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use vectored::{CostModel, SegmentQueue};
-    /// use vectored::cost::TargetKind;
-    /// use vectored::cost::CalibrationTarget;
-    /// use vectored::queue::QueuePolicy;
-    ///
-    /// let policy = match CostModel::calibrate(CalibrationTarget::Tcp, Duration::from_millis(50)) {
-    ///     Ok(model) => QueuePolicy::from_model(&model),
-    ///     Err(_) => QueuePolicy::for_target(TargetKind::Tcp),
-    /// };
-    /// let queue = SegmentQueue::with_policy(policy);
-    /// # let _ = queue;
-    /// ```
     #[must_use]
     pub fn from_model(model: &CostModel) -> QueuePolicy {
         let other = QueuePolicy::for_target(TargetKind::Other);

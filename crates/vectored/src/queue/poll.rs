@@ -98,23 +98,6 @@ impl SegmentQueue {
     ///
     /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to).
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::future::poll_fn;
-    /// use vectored::SegmentQueue;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> std::io::Result<()> {
-    /// let (mut socket, _client) = tokio::io::duplex(1000);
-    /// let mut queue = SegmentQueue::new();
-    /// queue.put_slice(&[0; 1500]);
-    /// // The client reads nothing, so 500 bytes stay.
-    /// poll_fn(|cx| queue.poll_write_down_to(cx, &mut socket, 600)).await?;
-    /// assert_eq!(queue.len(), 500);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -142,26 +125,6 @@ impl SegmentQueue {
     /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to) and of the flush.
     ///
     /// # Examples
-    ///
-    /// ```
-    /// use tokio::io::AsyncReadExt;
-    /// use vectored::SegmentQueue;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> std::io::Result<()> {
-    /// let (mut client, mut server) = tokio::io::duplex(1024);
-    /// let mut queue = SegmentQueue::new();
-    /// queue.put_slice(b"HTTP/1.1 200 OK\r\n\r\n");
-    /// queue.push("hello");
-    /// queue.drain_to(&mut server).await?;
-    /// drop(server);
-    ///
-    /// let mut answer = String::new();
-    /// client.read_to_string(&mut answer).await?;
-    /// assert_eq!(answer, "HTTP/1.1 200 OK\r\n\r\nhello");
-    /// # Ok(())
-    /// # }
-    /// ```
     ///
     /// A task that takes messages while the socket is full, and sends all that have arrived by one call:
     ///

@@ -18,14 +18,6 @@ use crate::sys::owned_bytes::OwnedBytes;
 /// [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part
 /// of a larger allocation keeps all of it in memory until then.
 ///
-/// # Examples
-///
-/// ```
-/// use vectored::queue::Segment;
-///
-/// let segment = Segment::from(vec![1, 2, 3]);
-/// assert_eq!(segment[1..], [2, 3]);
-/// ```
 #[derive(Default)]
 pub struct Segment {
     owner: Owner,
@@ -54,24 +46,6 @@ impl Segment {
     ///
     /// Allocates once, for the owner. [`AsRef::as_ref`] is called once.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::queue::Segment;
-    ///
-    /// struct Frame {
-    ///     pixels: [u8; 4],
-    /// }
-    ///
-    /// impl AsRef<[u8]> for Frame {
-    ///     fn as_ref(&self) -> &[u8] {
-    ///         &self.pixels
-    ///     }
-    /// }
-    ///
-    /// let segment = Segment::from_owner(Frame { pixels: [9; 4] });
-    /// assert_eq!(*segment, [9; 4]);
-    /// ```
     pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Segment {
         Segment::of_owner(Owner::Other(OwnedBytes::new(owner)))
     }

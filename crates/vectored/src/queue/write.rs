@@ -48,32 +48,6 @@ impl SegmentQueue {
     ///
     /// The errors of [`write_to`](SegmentQueue::write_to). No byte was written then.
     ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::ErrorKind;
-    /// use std::os::unix::net::UnixStream;
-    /// use vectored::SegmentQueue;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let (writer, reader) = UnixStream::pair()?;
-    /// writer.set_nonblocking(true)?;
-    /// let mut queue = SegmentQueue::new();
-    /// queue.push(vec![b'x'; 10_000_000]);
-    ///
-    /// let mut written = 0;
-    /// let full = loop {
-    ///     match queue.write_some(&writer) {
-    ///         Ok(bytes) => written += bytes,
-    ///         Err(error) => break error,
-    ///     }
-    /// };
-    /// assert_eq!(full.kind(), ErrorKind::WouldBlock);
-    /// assert_eq!(queue.len(), 10_000_000 - written);
-    /// # drop(reader);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn write_some(&mut self, fd: impl AsDescriptor) -> io::Result<usize> {
         let fd = fd.as_descriptor();
         let mut guard = SplitGuard::unasked(SegmentCursor::new(), || refuse_messages(fd));

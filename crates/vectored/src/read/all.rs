@@ -123,24 +123,6 @@ pub fn resume_read(
 ///
 /// The errors of [`read_exact`] except `UnexpectedEof`.
 ///
-/// # Examples
-///
-/// ```
-/// use std::io::{IoSliceMut, Write};
-/// use vectored::read_up_to_eof;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (reader, mut writer) = std::io::pipe()?;
-/// writer.write_all(b"hello")?;
-/// drop(writer);
-///
-/// let (mut first, mut second) = ([b'-'; 4], [b'-'; 4]);
-/// let mut segments = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
-/// assert_eq!(read_up_to_eof(&reader, &mut segments)?, 5);
-/// assert_eq!((&first, &second[..1]), (b"hell", &b"o"[..]));
-/// # Ok(())
-/// # }
-/// ```
 pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -198,24 +180,6 @@ pub fn read_exact_at(
 ///
 /// The errors of [`read_exact_at`] except `UnexpectedEof`.
 ///
-/// # Examples
-///
-/// ```
-/// use std::io::IoSliceMut;
-/// use vectored::files::read_up_to_eof_at;
-///
-/// # fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("vectored-doc-eof-{}", std::process::id()));
-/// std::fs::write(&path, b"0123456789")?;
-/// let file = std::fs::File::open(&path)?;
-/// # std::fs::remove_file(&path)?;
-/// let (mut two, mut three) = ([0; 2], [0; 3]);
-/// let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
-/// assert_eq!(read_up_to_eof_at(&file, &mut segments, 7)?, 3);
-/// assert_eq!((&two, three[0]), (b"78", b'9'));
-/// # Ok(())
-/// # }
-/// ```
 pub fn read_up_to_eof_at(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],

@@ -159,29 +159,6 @@ impl Scatter {
     /// # Errors
     ///
     /// The errors of the function [`read_up_to_eof_at`](crate::files::read_up_to_eof_at).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::IoSliceMut;
-    /// use vectored::Scatter;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// # let path = std::env::temp_dir().join(format!("vectored-doc-scatter-at-{}", std::process::id()));
-    /// # std::fs::write(&path, "name=size")?;
-    /// let file = std::fs::File::open(&path)?;
-    /// let mut scatter = Scatter::new();
-    /// let (mut name, mut rest) = ([0; 4], [0; 100]);
-    /// scatter.read_exact_at(&file, &mut [IoSliceMut::new(&mut name)], 0)?;
-    /// assert_eq!(&name, b"name");
-    /// // The rest of the file is shorter than its place.
-    /// let bytes = scatter.read_up_to_eof_at(&file, &mut [IoSliceMut::new(&mut rest)], 5)?;
-    /// assert_eq!(rest[..bytes as usize], *b"size");
-    /// // At the position of the file.
-    /// assert_eq!(scatter.read_up_to_eof(&file, &mut [IoSliceMut::new(&mut rest)])?, 9);
-    /// # std::fs::remove_file(&path)
-    /// # }
-    /// ```
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,

@@ -139,23 +139,6 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_that_touch_are_one() {
-        let data = vec![0; 100];
-        let list = [
-            (0, 10),
-            (10, 5),
-            (15, 1),
-            (20, 4),
-            (24, 6),
-            (50, 2),
-            (40, 10),
-            (50, 3),
-        ];
-        let expected = [(0, 16), (20, 10), (50, 2), (40, 13)];
-        assert_eq!(shape(&data, &cut(&data, &list)), expected);
-    }
-
-    #[test]
     fn a_list_that_needs_more_room_goes_as_it_is() {
         let data = vec![0; 2000];
         let pairs = |count: usize| -> Vec<(usize, usize)> {

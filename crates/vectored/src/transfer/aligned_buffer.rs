@@ -125,17 +125,6 @@ impl DirectAlignment {
     ///
     /// [`Unsupported`](io::ErrorKind::Unsupported) if the file system says that it offers no direct
     /// I/O on this file; otherwise the errors of statx(2).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # fn main() -> std::io::Result<()> {
-    /// let file = std::fs::File::open("/dev/null")?;
-    /// let alignment = vectored::files::DirectAlignment::of(&file)?;
-    /// assert!(alignment.memory_bytes.is_power_of_two());
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn of(fd: impl AsDescriptor) -> io::Result<DirectAlignment> {
         match sys::files::direct_alignment(fd.as_descriptor())? {
             None => Ok(DirectAlignment::CONSERVATIVE),

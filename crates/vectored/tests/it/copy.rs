@@ -382,7 +382,7 @@ fn an_error_has_what_was_read_and_the_input_has_the_rest() {
             (ErrorKind::BrokenPipe, Some(Side::Output))
         );
         assert_eq!(error.written(), 0);
-        let mut rest = error.into_unwritten();
+        let mut rest = error.unwritten().to_vec();
         source.read_to_end(&mut rest).unwrap();
         assert!(rest == all, "{from}");
     }

@@ -123,23 +123,6 @@ impl<R> ScatterReader<R> {
     }
 
     /// Returns the inner reader, and the bytes that were read ahead and not yet returned.
-    ///
-    /// ```
-    /// use std::io::{IoSliceMut, Read};
-    /// use vectored::ScatterReader;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let mut reader = ScatterReader::new(&b"header, body"[..]);
-    /// let mut header = [0; 6];
-    /// reader.read_exact_vectored(&mut [IoSliceMut::new(&mut header)])?;
-    ///
-    /// let (inner, unread) = reader.into_parts();
-    /// let mut rest = String::new();
-    /// unread.chain(inner).read_to_string(&mut rest)?;
-    /// assert_eq!(rest, ", body");
-    /// # Ok(())
-    /// # }
-    /// ```
     #[must_use = "the second part holds bytes that are no longer in the first"]
     pub fn into_parts(self) -> (R, io::Cursor<Vec<u8>>) {
         let unread = self.buffer().to_vec();
