@@ -27,33 +27,6 @@ enum Owner {
 /// allocation, unlike a [`Descriptor`] of any other owner.
 ///
 /// Its descriptor must stay open on the same file: dup2(2) must not replace it.
-///
-/// # Examples
-///
-/// ```
-/// use std::fs::File;
-/// use std::io;
-/// use vectored::SegmentQueue;
-/// use vectored::uring::{Ring, SharedDescriptor};
-///
-/// # fn main() -> io::Result<()> {
-/// let log = SharedDescriptor::new(File::create("/dev/null")?)?;
-/// let mut ring = match Ring::new(8) {
-///     Ok(ring) => ring,
-///     Err(error) if error.is_disabled() => return Ok(()), // or use plain calls
-///     Err(error) => return Err(error.into()),
-/// };
-/// for record in 0..100 {
-///     let mut queue = SegmentQueue::new();
-///     queue.put_slice(b"record");
-///     ring.submit_write_at(&log, queue, record * 6, record);
-/// }
-/// while let Some(done) = ring.wait()? {
-///     done.result?;
-/// }
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct SharedDescriptor(Arc<Shared<dyn AsFd + Send + Sync>>);
 

@@ -48,34 +48,6 @@ use crate::uring::transfer::Transfer;
 ///
 /// A ring may move to another thread at any time. If the thread that passed a call to the kernel ends, the kernel cancels
 /// that call; the ring then makes it again.
-///
-/// # Examples
-///
-/// ```
-/// use std::io;
-/// use std::sync::Arc;
-/// use vectored::SegmentQueue;
-/// use vectored::uring::Ring;
-///
-/// # fn main() -> io::Result<()> {
-/// let file = Arc::new(std::fs::File::create("/dev/null")?);
-/// let mut ring = match Ring::new(8) {
-///     Ok(ring) => ring,
-///     Err(error) if error.is_disabled() => return Ok(()), // or use plain calls
-///     Err(error) => return Err(error.into()),
-/// };
-/// for record in 0..100 {
-///     let mut queue = SegmentQueue::new();
-///     queue.put_slice(b"header");
-///     queue.push(vec![0; 10_000]);
-///     ring.submit_write_at(Arc::clone(&file), queue, record * 10_006, record);
-/// }
-/// while let Some(done) = ring.wait()? {
-///     assert_eq!(done.result?, 10_006);
-/// }
-/// # Ok(())
-/// # }
-/// ```
 pub struct Ring<B: Buffer = Vec<u8>> {
     calls: Calls<Transfer<B>>,
     /// Transfers without a call in flight, in the order in which they get one.
@@ -173,33 +145,6 @@ impl<B: Buffer> Ring<B> {
     ///
     /// The [`Completion`] has them: the errors of [`read_up_to_eof`](crate::read_up_to_eof), and the errors that
     /// `submit_write` names.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io;
-    /// use vectored::uring::Ring;
-    ///
-    /// # fn main() -> io::Result<()> {
-    /// # let paths = [0, 1].map(|i| std::env::temp_dir().join(format!("vectored-doc-ring-{i}-{}", std::process::id())));
-    /// # paths.iter().try_for_each(|path| std::fs::write(path, "word"))?;
-    /// let mut ring = match Ring::new(8) {
-    ///     Ok(ring) => ring,
-    ///     Err(error) if error.is_disabled() => return Ok(()), // or use plain calls
-    ///     Err(error) => return Err(error.into()),
-    /// };
-    /// for (token, path) in (0..).zip(&paths) {
-    ///     ring.submit_read(std::fs::File::open(path)?, vec![vec![0; 4096]], token);
-    /// }
-    /// ring.start()?; // the kernel reads, and this thread goes on
-    /// while let Some(done) = ring.wait()? {
-    ///     let bytes = done.result? as usize;
-    ///     let buffers = done.data.into_buffers().expect("of a read");
-    ///     assert_eq!(buffers[0][..bytes], *b"word");
-    /// }
-    /// # paths.iter().try_for_each(std::fs::remove_file)
-    /// # }
-    /// ```
     pub fn submit_read(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let new = self.new_transfer(fd.into(), None, token);
         self.submit(new, Data::Buffers(buffers));
@@ -307,24 +252,6 @@ impl<B: Buffer> Ring<B> {
     /// # Errors
     ///
     /// See [`wait`](Ring::wait). Some of the transfers may be cancelled then.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io;
-    /// use vectored::uring::Ring;
-    ///
-    /// # fn main() -> io::Result<()> {
-    /// # let Ok(mut ring) = Ring::new(8) else { return Ok(()) };
-    /// let (reader, _writer) = io::pipe()?;
-    /// ring.submit_read_some(std::os::fd::OwnedFd::from(reader), vec![vec![0; 100]], 7);
-    /// assert!(ring.try_wait()?.is_none()); // nobody writes
-    /// assert_eq!(ring.cancel(7)?, 1);
-    /// let done = ring.wait()?.expect("the read");
-    /// assert_eq!((done.token, done.result.unwrap_err().transferred()), (7, 0));
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
         self.calls.check_process()?;
         let mut count = 0;

@@ -23,10 +23,6 @@ use crate::error::TransferError;
 ///   met;
 /// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote fewer bytes than it was given, without an error;
 /// - the errors of `WriteFileGather`, with the bytes of the calls before.
-///
-/// # Examples
-///
-/// In the docs of the [module](crate::windows).
 pub fn write_file_gather(
     file: impl AsHandle,
     segments: &[IoSlice<'_>],

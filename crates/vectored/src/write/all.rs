@@ -109,49 +109,6 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 /// # Panics
 ///
 /// If the cursor lies outside of the list.
-///
-/// # Examples
-///
-/// A socket whose peer reads slowly, with poll(2) by [rustix](https://docs.rs/rustix):
-///
-/// ```
-/// use std::io::{ErrorKind, IoSlice, Read};
-/// use std::os::unix::net::UnixStream;
-/// use rustix::event::{PollFd, PollFlags, poll};
-/// use vectored::{SegmentCursor, resume_write};
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (socket, mut peer) = UnixStream::pair()?;
-/// socket.set_nonblocking(true)?;
-/// let reading = std::thread::spawn(move || {
-///     let mut received = Vec::new();
-///     peer.read_to_end(&mut received).map(|_| received)
-/// });
-///
-/// let body = vec![b'x'; 10_000_000];
-/// let segments = [IoSlice::new(b"head"), IoSlice::new(&body)];
-/// let mut cursor = SegmentCursor::new();
-/// while let Err(error) = resume_write(&socket, &segments, &mut cursor) {
-///     if error.kind() != ErrorKind::WouldBlock {
-///         return Err(error.into());
-///     }
-///     // The socket is full. A server would wait for all of its sockets here, and keep each one's cursor.
-///     let mut sockets = [PollFd::new(&socket, PollFlags::OUT)];
-///     match poll(&mut sockets, None) {
-///         Ok(_) => {} // ready, or an error that the next call reports
-///         Err(error) if error.kind() == ErrorKind::Interrupted => {}
-///         Err(error) => return Err(error.into()),
-///     }
-/// }
-/// assert!(cursor.is_at_end(&segments));
-///
-/// drop(socket);
-/// let received = reading.join().unwrap()?;
-/// assert_eq!(received.len(), 10_000_004);
-/// assert!(received.starts_with(b"headxxx"));
-/// # Ok(())
-/// # }
-/// ```
 pub fn resume_write(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],

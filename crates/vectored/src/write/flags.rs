@@ -19,14 +19,6 @@ use crate::write::positional::check_end;
 ///
 /// The flags are Linux's; other systems refuse them all. Which of them a descriptor accepts depends on the kernel and the
 /// file system. An accepted flag may still have no effect.
-///
-/// ```
-/// use vectored::files::WriteFlags;
-///
-/// let flags = WriteFlags::DSYNC | WriteFlags::DONTCACHE;
-/// assert!(flags.contains(WriteFlags::DSYNC));
-/// assert_eq!(format!("{flags:?}"), "RWF_DONTCACHE | RWF_DSYNC");
-/// ```
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct WriteFlags(u32);
 

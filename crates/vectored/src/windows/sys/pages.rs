@@ -8,10 +8,6 @@
 use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
 /// The bytes of a page of memory on this system: 4096 on x86-64 and arm64.
-///
-/// ```no_run
-/// assert!(vectored::windows::page_bytes().is_power_of_two());
-/// ```
 #[must_use]
 pub fn page_bytes() -> usize {
     let mut info = SYSTEM_INFO::default();
