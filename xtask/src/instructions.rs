@@ -171,16 +171,3 @@ fn collected(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.contains("Collected :"))?;
     line.split(':').nth(1)?.trim().parse().ok()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_count_is_found_in_the_output_of_callgrind() {
-        let text =
-            "==7== Events    : Ir\n==7== Collected : 190521\n==7== \n==7== I   refs:      190,521";
-        assert_eq!(collected(text), Some(190_521));
-        assert_eq!(collected("==7== nothing"), None);
-    }
-}

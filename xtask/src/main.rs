@@ -127,10 +127,6 @@ enum Xtask {
         #[arg(long)]
         verify: bool,
     },
-    /// Builds the published crates with the oldest Rust that they promise
-    Msrv,
-    /// Licences, sources, duplicates and advisories of the dependencies, by cargo-deny
-    Deny,
     /// Builds the wheel of the Python package, and tests it with each CPython from 3.11 on
     Python {
         /// This CPython instead; may be given several times
@@ -236,8 +232,6 @@ fn run(command: Xtask) -> anyhow::Result<()> {
         Xtask::TestC => commands::run(&mut script("c_library/test.sh")),
         Xtask::Remedies { sources } => commands::run(script("tests/remedies/try.py").args(sources)),
         Xtask::Publish { verify } => release::publish(verify),
-        Xtask::Msrv => release::msrv(),
-        Xtask::Deny => release::deny(),
         Xtask::Python { python } => commands::run(script("python.sh").args(python)),
         Xtask::Miri => miri::run(),
         Xtask::Systems { only, all } => systems::run(only.as_deref(), all),
@@ -281,36 +275,4 @@ fn with_engine() -> anyhow::Error {
 fn root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().expect("xtask is a folder of the workspace")
-}
-
-#[test]
-fn runs_agree_unless_winners_contradict_or_crossovers_lie_apart() {
-    let verdict = |runs: &[(&str, f64, f64)]| {
-        let mut command = script("reproducibility.py");
-        for (number, (winner, low, high)) in runs.iter().enumerate() {
-            let cell = r#""target": "pipe", "segment_count": 2"#;
-            let result = format!(
-                r#"{{"cells": [{{{cell}, "segment_bytes": 16, "segment_sizes": null, "verdict": "faster", "winner": "{winner}"}}],
-                "crossovers": [{{{cell}, "below": "a", "above": "b", "low_bytes": {low}, "at_bytes": {low}, "high_bytes": {high}}}],
-                "cost_models": []}}"#
-            );
-            let path = std::env::temp_dir().join(format!("run-{}-{number}", std::process::id()));
-            std::fs::write(&path, result).unwrap();
-            command.arg(path);
-        }
-        let output = command.output().unwrap();
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.success(), !text.contains("FAILED"));
-        text
-    };
-    let run = ("writev", 100.0, 120.0);
-    for (third, expected) in [
-        (run, "found in 3 of 3, 3 of 3 pairs overlap"),
-        (("copy", 100.0, 120.0), "1 cells are contradicted"),
-        (("writev", 130.0, 150.0), "1 of 3 pairs overlap"),
-    ] {
-        let text = verdict(&[run, run, third]);
-        assert!(text.contains(expected), "{expected}: {text}");
-        assert_eq!(text.contains("FAILED"), third != run, "{text}");
-    }
 }

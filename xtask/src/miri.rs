@@ -9,32 +9,20 @@ use crate::skips::missing;
 
 /// Tests that Miri cannot run, most of them since they make system calls. Each word skips the tests whose name
 /// contains it.
-const NOT_UNDER_MIRI: [&str; 9] = [
+const NOT_UNDER_MIRI: [&str; 5] = [
     "calibrate::",
     "working_memory_is_kept",
-    "a_gather_that_copies_nothing_allocates",
-    "a_list_of_large_segments_allocates",
-    "a_pipe_fills_the_spare_capacity",
-    "real_files_are_told_apart",
     "a_child_that_is_forked",
     "an_error_of_a_coalesced_call",
     // Miri aborts if an allocation fails, even one that the caller can do without.
     "what_no_memory_holds",
 ];
 
-/// Tests of thousands of lists, flags or models, or of gigabytes: Miri takes minutes for each.
-const TOO_LONG: [&str; 11] = [
-    "at_every_cut_of_small_lists",
-    "gather::tests::an_error_at_any_point",
-    "read::scatter::tests::an_error_or_an_end_at_any_point",
+/// Tests of thousands of lists, flags or models: Miri takes minutes for each.
+const TOO_LONG: [&str; 3] = [
     "what_is_staged_of_an_aligned_list",
-    "it_is_a_map_of_the_last_files",
-    "any_machine_is_found_again",
-    "measurements_that_were_disturbed",
-    "no_read_asks_for_more_bytes",
     "with_exactly_the_flags_that_are_taken",
     "buffered::gather_writer::tests::after_a_panic",
-    "buffered::gather_writer::tests::what_was_accepted",
 ];
 
 /// Runs the tests. If Miri cannot be installed, that is a skip.
@@ -44,12 +32,10 @@ pub fn run() -> Result<()> {
             "the component cannot be installed; try: rustup +nightly component add miri rust-src";
         return missing("miri", why);
     }
-    // Of the tests of the public interface, only the tests of the cursor need no descriptor.
     // The queue also has an unsafe trait of `bytes`, and thread-local memory for writers of tokio.
     for tests in [
         "--lib --",
         "--lib --features bytes,tokio -- queue:: owned_bytes::",
-        "--test it -- cursor::",
     ] {
         let words = format!("miri test --locked --package vectored {tests}");
         let mut command = cargo_of("nightly", &words.split(' ').collect::<Vec<_>>());

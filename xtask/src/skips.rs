@@ -82,12 +82,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skips_are_listed_once_each_with_their_reason() {
-        assert_eq!(skipped("\n"), "skipped: none");
-        let list = "b: no pipe\na: no disk\nb: no pipe\n";
-        assert_eq!(skipped(list), "skipped:\n  a: no disk\n  b: no pipe");
-    }
-    #[test]
     fn what_is_missing_fails_a_script_in_the_continuous_integration_alone() {
         let list = std::env::temp_dir().join(format!("vectored-missing-{}", std::process::id()));
         let succeeds = |ci: &str| {

@@ -164,22 +164,4 @@ mod tests {
         let falling: Vec<f64> = (0..20).map(|i| 1000.0 * 0.999_f64.powi(i)).collect();
         assert!(spread(&falling).unwrap() < 1e-9);
     }
-
-    #[test]
-    fn few_rounds_have_no_spread_and_none_no_lines() {
-        assert_eq!(spread(&[1000.0; 11]), None);
-        assert_eq!(compare(&[]), []);
-        let line = &compare(&rounds(1.0, 0.0)[..3])[0];
-        assert_eq!(line.interval, None);
-        assert!(line.to_string().contains("agrees"));
-    }
-
-    #[test]
-    fn what_only_one_measured_is_left_out() {
-        let mut rounds = rounds(1.0, 0.0);
-        for round in &mut rounds {
-            round.1.insert("adaptive".to_owned(), 900.0);
-        }
-        assert_eq!(compare(&rounds).len(), 1);
-    }
 }
