@@ -32,10 +32,6 @@ pub struct Mount {
 
 impl Mount {
     /// Mounts a tmpfs with these options, such as `size=1m`.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be mounted.
     pub fn tmpfs(options: &str) -> Result<Mount, String> {
         let mount = Mount {
             mount_point: fresh_directory()?,
@@ -47,10 +43,6 @@ impl Mount {
     }
 
     /// Makes a file system of this kind (`ext4`, `xfs`, `btrfs`) in an image file in `directory`, and mounts it.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be made or mounted.
     pub fn of_image(kind: &str, directory: &Path) -> Result<Mount, String> {
         // xfs needs at least 300 MB. The image is sparse.
         const IMAGE_BYTES: u64 = 320 << 20;
@@ -147,10 +139,6 @@ pub fn program_of_this_system(program: impl AsRef<std::ffi::OsStr>) -> Command {
 
 /// Runs the test of this name in another process, with a [`role`]. `prefix` is a tracer with its
 /// options, or empty.
-///
-/// # Panics
-///
-/// If the test fails there.
 pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
     let exe = env::current_exe().expect("a test knows its own program");
     let mut command = match prefix {
@@ -177,10 +165,6 @@ pub fn in_child(test: &str, role: &str, prefix: &[&str]) {
 /// See `-e inject=` in strace(1).
 ///
 /// The kernel does not see a call that strace answers, so the call has no effect.
-///
-/// # Panics
-///
-/// If the test fails there.
 pub fn under_strace(test: &str, calls: &str, injections: &[&str]) {
     if let Some(reason) = strace_unavailable() {
         let name = test.rsplit("::").next().unwrap_or(test);
@@ -205,10 +189,6 @@ pub fn strace_unavailable() -> Option<String> {
 }
 
 /// Reduces a pipe to one page, where this system lets a program do so: on Linux.
-///
-/// # Errors
-///
-/// The errors of the system call.
 pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::pipe::fcntl_setpipe_size(writer, 4096)?;
@@ -219,10 +199,6 @@ pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
 
 /// A file in memory, of memfd_create(2). On systems other than Linux it is a file without a name in the folder for
 /// temporary files.
-///
-/// # Errors
-///
-/// The errors of the system call.
 pub fn file_in_memory() -> io::Result<fs::File> {
     #[cfg(target_os = "linux")]
     {
@@ -248,10 +224,6 @@ pub fn file_in_memory() -> io::Result<fs::File> {
 }
 
 /// Has writes past the end of a [file in memory](file_in_memory) fail.
-///
-/// # Errors
-///
-/// [`Unsupported`](io::ErrorKind::Unsupported) on other systems than Linux.
 pub fn seal_length(file: &fs::File) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     return Ok(rustix::fs::fcntl_add_seals(
@@ -269,10 +241,6 @@ pub fn seal_length(file: &fs::File) -> io::Result<()> {
 ///
 /// Ignore the signal that goes with the limit first:
 /// [`ignore_file_size_signal`](crate::signals::ignore_file_size_signal).
-///
-/// # Errors
-///
-/// If the hard limit is lower.
 pub fn limit_file_size(bytes: Option<u64>) -> io::Result<()> {
     let maximum = getrlimit(Resource::Fsize).maximum;
     let limit = Rlimit {

@@ -36,3 +36,14 @@ pub enum Takes {
     /// Descriptors with an offset only.
     Files,
 }
+
+/// The counts of one transfer, session or connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Bytes that were written or read.
+    pub arrived: u64,
+    /// Faults: resumptions, errors, and operations that were cancelled or dropped.
+    pub faults: u64,
+    /// Bytes that are missing, wrong, surplus or miscounted, or were changed when their transfer had ended.
+    pub lost: u64,
+}

@@ -270,10 +270,6 @@ pub fn positional(
 }
 
 /// Runs a transfer that moves the cursor itself.
-///
-/// # Panics
-///
-/// If cursor and count disagree.
 pub fn counted(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,

@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use crate::host::limit_file_size;
 use crate::model::{adjacent_list, bytes_lost, list, payload};
-use crate::outcome::Takes;
+use crate::outcome::{Counts, Takes};
 use crate::queue;
 use crate::read_ways::{ReadFn, ReadWay};
 use crate::ring_sessions;
@@ -97,20 +97,10 @@ const RING_WEIGHT: usize = 4;
 /// Transfers of a queue through tokio are as frequent as the transfers of this many ways.
 const TOKIO_WEIGHT: usize = 4;
 
-struct TransferCounts {
-    arrived: u64,
-    faults: u64,
-    lost: u64,
-}
-
 /// Moves lists until the time is over. Calls `report` after each with the totals so far, and with a
 /// description of the transfer if it lost bytes.
 ///
 /// Sets the file size limit of the whole process for moments, and ignores `SIGXFSZ`.
-///
-/// # Errors
-///
-/// If a descriptor cannot be made.
 pub fn run(
     options: &Options,
     mut report: impl FnMut(&Totals, Option<String>),
@@ -150,19 +140,9 @@ pub fn run(
             (way.name, format!("from {source}"), counts)
         } else if number - choices[0] - choices[1] < choices[2] {
             let counts = ring_sessions::session(&mut rng, &options.directory)?;
-            let counts = TransferCounts {
-                arrived: counts.arrived,
-                faults: counts.faults,
-                lost: counts.lost,
-            };
             ("Ring", "many transfers at once".to_owned(), counts)
         } else {
             let (to, counts) = queue::soak::connection(&mut rng, &runtime)?;
-            let counts = TransferCounts {
-                arrived: counts.arrived,
-                faults: counts.faults,
-                lost: counts.lost,
-            };
             ("SegmentQueue through tokio", format!("to {to}"), counts)
         };
         totals.transfers += 1;
@@ -186,7 +166,7 @@ fn transfer(
     write_fn: &mut WriteFn,
     data: &[Vec<u8>],
     directory: &Path,
-) -> io::Result<TransferCounts> {
+) -> io::Result<Counts> {
     let model = data.concat();
     // Some lists have adjacent segments.
     let segments = match rng.u32(..4) {
@@ -230,7 +210,7 @@ fn transfer(
         + delivery.resumptions
         + u64::from(delivery.error.is_some())
         + (SignalStorm::caught() - signals_before);
-    Ok(TransferCounts {
+    Ok(Counts {
         arrived: delivery.received.len() as u64,
         faults,
         lost: lost(&model, &delivery, fault),
@@ -245,7 +225,7 @@ fn read(
     read_fn: &mut ReadFn,
     sizes: &[usize],
     directory: &Path,
-) -> io::Result<(&'static str, TransferCounts)> {
+) -> io::Result<(&'static str, Counts)> {
     let total: usize = sizes.iter().sum();
     let held = match rng.u32(..4) {
         0 => rng.usize(..=total),
@@ -280,7 +260,7 @@ fn read(
         *read_fn = (way.make)();
     }
     let ends = u64::from(!arrival.ended_well(way));
-    let counts = TransferCounts {
+    let counts = Counts {
         arrived: arrival.reported,
         faults: arrival.resumptions
             + u64::from(held < total)

@@ -173,10 +173,6 @@ pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
 ];
 
 /// Every source that a way can read from, opened when its turn comes.
-///
-/// # Panics
-///
-/// If one cannot be opened.
 pub fn suiting(takes: Takes, directory: &Path, feed: &Feed) -> impl Iterator<Item = Source> {
     let opened = ALL
         .iter()
@@ -186,10 +182,6 @@ pub fn suiting(takes: Takes, directory: &Path, feed: &Feed) -> impl Iterator<Ite
 
 impl Source {
     /// A file without a name. Its position is 0.
-    ///
-    /// # Errors
-    ///
-    /// This and the following return the errors of the system calls.
     pub fn file(directory: &Path, feed: Feed) -> io::Result<Source> {
         Source::of_file("a file", nameless(directory, false)?, feed)
     }
@@ -245,10 +237,6 @@ impl Source {
     }
 
     /// Fills a list of these sizes by `read_fn` until its end or an error. Collects what came and what is left.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the feeding side.
     pub fn fill(
         mut self,
         way: &ReadWay,
@@ -268,10 +256,6 @@ impl Source {
     }
 
     /// Like [`fill`](Source::fill), but leaves the bytes after the list for the next list.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the feeding side.
     pub fn fill_next(&mut self, read_fn: &mut ReadFn, sizes: &[usize]) -> io::Result<Arrival> {
         let mut guarded = GuardedList::new(sizes);
         let mut cursor = SegmentCursor::new();
@@ -322,14 +306,6 @@ impl Source {
     }
 
     /// Reads the bytes that are left by `read_to_end`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of either side.
-    ///
-    /// # Panics
-    ///
-    /// If the feeding thread panicked.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         #[cfg(unix)]
         let waiting = self.reader.try_clone()?;
@@ -470,37 +446,4 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
             }
         }
     })
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-    use crate::read_ways::EXACT_READ_WAY;
-
-    #[test]
-    fn a_stream_ends_when_the_last_holder_of_its_writer_does() {
-        for open in [Source::non_blocking_pipe, Source::non_blocking_unix_stream] {
-            let source = open(Feed::new(vec![7; 10], &[4])).unwrap();
-            let Feeder::Stepped { to: Some(to), .. } = &source.feeder else {
-                panic!("{} is not stepped", source.name);
-            };
-            // A child that another test starts may hold it like this.
-            let held = to.try_clone().unwrap();
-            let holder = thread::spawn(move || {
-                thread::sleep(Duration::from_millis(50));
-                drop(held);
-            });
-            let name = source.name;
-            let arrival = source
-                .fill(&EXACT_READ_WAY, &mut (EXACT_READ_WAY.make)(), &[9, 9])
-                .unwrap();
-            assert!(
-                arrival.ended_well(&EXACT_READ_WAY),
-                "{name}: {:?}",
-                arrival.error
-            );
-            assert_eq!(arrival.lost(&EXACT_READ_WAY), 0, "{name}");
-            holder.join().unwrap();
-        }
-    }
 }

@@ -85,10 +85,6 @@ pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
 ];
 
 /// Every target that a way can write to, opened when its turn comes.
-///
-/// # Panics
-///
-/// If one cannot be opened.
 pub fn suiting(takes: Takes, directory: &Path) -> impl Iterator<Item = Target> {
     let opened = ALL.iter().map(move |open| open(directory).unwrap());
     opened.filter(move |target| target.suits(takes))
@@ -96,10 +92,6 @@ pub fn suiting(takes: Takes, directory: &Path) -> impl Iterator<Item = Target> {
 
 impl Target {
     /// An empty file without a name.
-    ///
-    /// # Errors
-    ///
-    /// This and the following return the errors of the system calls.
     pub fn file(directory: &Path) -> io::Result<Target> {
         Ok(Target::of_file("a file", nameless(directory, false)?, b""))
     }
@@ -186,19 +178,11 @@ impl Target {
     }
 
     /// Writes the list by `write_fn` until its end or an error, and collects the bytes that arrived.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the receiving side.
     pub fn deliver(self, write_fn: &mut WriteFn, segments: &[IoSlice<'_>]) -> io::Result<Delivery> {
         self.deliver_resuming(write_fn, segments, |_| false)
     }
 
     /// Like [`deliver`](Target::deliver), but resumes after each error for which `mend` returns true.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the receiving side.
     pub fn deliver_resuming(
         mut self,
         write_fn: &mut WriteFn,

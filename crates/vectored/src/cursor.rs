@@ -23,10 +23,6 @@ use crate::sys::span::{Span, spans};
 /// Methods that read only lengths take a list of anything that derefs to bytes: [`IoSlice`](std::io::IoSlice),
 /// [`IoSliceMut`](std::io::IoSliceMut), `Vec<u8>`, `&[u8]`.
 ///
-/// # Panics
-///
-/// Each method that takes a list panics if the cursor lies outside of the list.
-///
 /// # Examples
 ///
 /// A writer that makes the calls itself, one batch after another:
@@ -90,7 +86,6 @@ impl SegmentCursor {
     ///
     /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given
     /// has miscounted, and resuming after it would corrupt the data.
-    ///
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.advance_over(spans(segments), bytes);
     }

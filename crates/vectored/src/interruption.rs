@@ -34,7 +34,6 @@ thread_local! {
 /// `PyErr_CheckSignals`. A call of `interruptible` within another replaces the function until it returns.
 ///
 /// A signal that comes after `should_stop` has returned and before the system call begins does not interrupt that call.
-///
 pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {
     let _restored = Restored(SHOULD_STOP.replace(Some(should_stop)));
     transfer()
@@ -50,10 +49,6 @@ impl Drop for Restored {
 }
 
 /// Asks whether the transfer goes on after a call that ended in this way.
-///
-/// # Errors
-///
-/// `EINTR` if it does not.
 #[cold]
 pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
     match SHOULD_STOP.get() {

@@ -81,10 +81,6 @@ macro_rules! reading_entries {
 }
 
 /// The techniques that this machine offers. Those that it lacks or forbids are reported.
-///
-/// # Panics
-///
-/// If one fails for another reason, as a lack of memory.
 pub fn techniques() -> impl Iterator<Item = TechniqueName> {
     ["io-uring", "linux-aio"]
         .map(TechniqueName::new)
@@ -104,10 +100,6 @@ pub fn techniques() -> impl Iterator<Item = TechniqueName> {
 }
 
 /// Every way to write by a technique.
-///
-/// # Panics
-///
-/// If it is not asynchronous.
 #[must_use]
 pub fn write_ways_by(technique: TechniqueName) -> &'static [WriteWay] {
     match technique.as_str() {
@@ -118,10 +110,6 @@ pub fn write_ways_by(technique: TechniqueName) -> &'static [WriteWay] {
 }
 
 /// Every way to read by a technique.
-///
-/// # Panics
-///
-/// If it is not asynchronous.
 #[must_use]
 pub fn read_ways_by(technique: TechniqueName) -> &'static [ReadWay] {
     match technique.as_str() {

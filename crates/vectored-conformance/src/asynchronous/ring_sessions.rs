@@ -21,6 +21,7 @@ use vectored::uring::{Completion, Data, Ring, SharedDescriptor};
 
 use crate::host::report_skip;
 use crate::model::bytes_lost;
+use crate::outcome::Counts;
 
 /// The content of the buffers of a read that has not begun.
 const UNREAD: u8 = 0xee;
@@ -68,26 +69,7 @@ impl DerefMut for AnyBuffer {
     }
 }
 
-/// The counts of one session.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    /// Bytes that were written or read.
-    pub arrived: u64,
-    /// Transfers that were cancelled or dropped.
-    pub faults: u64,
-    /// Bytes that are missing, wrong, surplus or miscounted, or were changed when their transfer had ended.
-    pub lost: u64,
-}
-
 /// Runs transfers on pipes, sockets and a file in `directory` until all have ended, or the ring is dropped.
-///
-/// # Errors
-///
-/// If a descriptor or a ring cannot be made.
-///
-/// # Panics
-///
-/// If a call fails that cannot fail, or a transfer ends with an error though nobody cancelled it.
 pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
     let files = Files::new(directory)?;
     let mut ring = Ring::with_buffers(1 << rng.u32(..7))?;

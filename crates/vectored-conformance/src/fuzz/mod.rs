@@ -24,10 +24,6 @@ pub use queue::queue;
 ///
 /// The list is read from a pipe that gets its next piece, of any size, whenever it is empty. The pipe may
 /// end before the list is full.
-///
-/// # Panics
-///
-/// If a byte is lost, out of order, not counted, or written outside the list.
 pub fn read_plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let capacity = input.byte() * 16;
@@ -62,10 +58,6 @@ pub fn read_plan(data: &[u8]) {
 }
 
 /// Tests the cursor with any list, any limits and any short calls.
-///
-/// # Panics
-///
-/// If a byte is not moved once and in order.
 pub fn cursor(data: &[u8]) {
     let mut input = Input(data.iter());
     let limits = Limits {
@@ -125,10 +117,6 @@ pub fn cursor(data: &[u8]) {
 
 /// Tests the plan of writes through [`Gather`] with any lists and any model. The target is a pipe of one page
 /// that is emptied whenever it is full.
-///
-/// # Panics
-///
-/// If a byte is lost, out of order or not counted.
 pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut gather = Gather::with_model(input.cost_model());

@@ -23,10 +23,6 @@ const MAX_BYTES: usize = 200_000;
 
 /// Tests a queue with any policy and any operations: it holds the bytes that were put in and not written, and calls end
 /// at the ends of records.
-///
-/// # Panics
-///
-/// If a byte is lost, repeated or out of order, if a call cuts a record, or if a call breaks the rules of its writer.
 pub fn queue(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut queue = SegmentQueue::with_policy(any_policy(&mut input));
@@ -61,7 +57,6 @@ pub fn queue(data: &[u8]) {
                 model.advance(bytes);
                 writer.forget_offer();
             }
-            9 => queue.shrink_to(any_size(&mut input)),
             10 => {
                 let pipe = pipe.get_or_insert_with(|| small_pipe().expect("a pipe can be made"));
                 write_some(&mut queue, pipe, &mut model);

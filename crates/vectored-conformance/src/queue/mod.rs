@@ -1,7 +1,5 @@
 //! Random operations on a [`SegmentQueue`], for a soak or a fuzzer.
 
-#[cfg(unix)]
-pub mod records;
 pub mod sink;
 #[cfg(unix)]
 pub mod soak;
@@ -102,10 +100,6 @@ pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
 }
 
 /// Expects the queue to hold exactly these bytes.
-///
-/// # Panics
-///
-/// If it holds others.
 pub fn expect_bytes(queue: &SegmentQueue, expected: &[u8]) {
     assert_eq!(queue.len(), expected.len());
     assert_eq!(queue.is_empty(), expected.is_empty());

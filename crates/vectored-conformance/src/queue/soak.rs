@@ -17,23 +17,9 @@ use super::strict::Strict;
 use super::{any_policy, any_size, expect_bytes, put};
 use crate::host::shrink_pipe;
 use crate::model::bytes_lost;
-
-/// The counts of one connection.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    /// Bytes that the reader got.
-    pub arrived: u64,
-    /// Operations that were dropped or failed.
-    pub faults: u64,
-    /// Bytes that are missing, wrong, surplus or miscounted.
-    pub lost: u64,
-}
+use crate::outcome::Counts;
 
 /// The runtime for [`connection`], of one thread.
-///
-/// # Errors
-///
-/// If it cannot be made.
 pub fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_io().build()
 }
@@ -42,14 +28,6 @@ pub fn runtime() -> io::Result<Runtime> {
 /// between, and compares the bytes at the reader. Sometimes the reader closes before the end.
 ///
 /// Returns what the connection was, and the counts.
-///
-/// # Errors
-///
-/// If the connection cannot be made.
-///
-/// # Panics
-///
-/// If the queue holds other bytes than those that were put in and not written.
 pub fn connection(rng: &mut Rng, runtime: &Runtime) -> io::Result<(&'static str, Counts)> {
     runtime.block_on(async {
         Ok(match rng.u32(..5) {

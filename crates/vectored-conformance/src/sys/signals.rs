@@ -28,10 +28,6 @@ pub struct SignalStorm(#[expect(dead_code, reason = "it is dropped")] Interval);
 
 impl SignalStorm {
     /// Starts the signals.
-    ///
-    /// # Errors
-    ///
-    /// If the handler or the timer cannot be set.
     pub fn begin(interval: Duration) -> io::Result<SignalStorm> {
         // SAFETY: a zeroed `sigaction` is valid: no flags (no SA_RESTART among them), an empty mask.
         // The handler is a function that lives as long as the process and is safe in a signal.

@@ -105,10 +105,6 @@ pub(super) fn by_hand(
 }
 
 /// Passes batch after batch to `call`, with the number of bytes left in the list.
-///
-/// # Panics
-///
-/// If a batch is more than a call takes.
 pub fn drive(
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,

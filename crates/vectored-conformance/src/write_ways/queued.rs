@@ -83,10 +83,6 @@ pub(super) fn at_random() -> WriteFn {
                     transfer.queue.end_record();
                     continue;
                 }
-                7 => {
-                    transfer.queue.shrink_to(any_size(&mut rng));
-                    continue;
-                }
                 8 => match transfer.queue.write_some(fd) {
                     Ok(bytes) => (bytes as u64, None),
                     Err(error) => (0, Some(error)),

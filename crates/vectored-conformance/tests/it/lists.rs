@@ -11,10 +11,13 @@ use vectored::{SegmentCursor, SegmentQueue};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
 use vectored_conformance::outcome::Takes;
+use vectored_conformance::source::{Feed, Source};
 use vectored_conformance::target::{self, Target};
 use vectored_conformance::write_ways::{DURABLE_WRITE_WAYS, RANDOM_QUEUE};
 
-use crate::support::{build_directory, content, expect_all_of, expect_whole, write_ways};
+use crate::support::{
+    build_directory, content, expect_all_of, expect_filled, expect_whole, read_ways, write_ways,
+};
 
 /// The library coalesces adjacent segments, and short writes end within the coalesced entry.
 #[test]
@@ -196,44 +199,35 @@ fn lists_through_a_queue_at_random_arrive_everywhere() {
     }
 }
 
-fn on_file_system_at(directory: &Path) {
-    for (way, mut write_fn) in write_ways() {
-        for open in [Target::file, Target::appended_file] {
-            for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
-                expect_whole(way, &mut write_fn, open(directory).unwrap(), &sizes);
+/// Writes lists to files of each file system, and fills lists from its files.
+#[test]
+fn lists_arrive_in_and_are_filled_from_files_of_each_file_system() {
+    let test = "lists_arrive_in_and_are_filled_from_files_of_each_file_system";
+    let move_at = |directory: &Path| {
+        for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
+            for (way, mut write_fn) in write_ways() {
+                for open in [Target::file, Target::appended_file] {
+                    expect_whole(way, &mut write_fn, open(directory).unwrap(), &sizes);
+                }
+            }
+            let bytes: usize = sizes.iter().sum();
+            for (way, mut read_fn) in read_ways() {
+                for held in [bytes + 9000, bytes - 1000] {
+                    let feed = Feed::new(content(&[held]), &[]);
+                    let source = Source::file(directory, feed).unwrap();
+                    expect_filled(way, &mut read_fn, source, &sizes);
+                }
             }
         }
+    };
+    for kind in ["ext4", "xfs", "btrfs"] {
+        match Mount::of_image(kind, build_directory()) {
+            Ok(mount) => move_at(mount.path()),
+            Err(reason) => report_skip(test, &reason),
+        }
     }
-}
-
-fn on_file_system(test: &str, kind: &str) {
-    match Mount::of_image(kind, build_directory()) {
-        Ok(mount) => on_file_system_at(mount.path()),
-        Err(reason) => report_skip(test, &reason),
-    }
-}
-
-#[test]
-fn lists_arrive_in_files_on_ext4() {
-    on_file_system("lists_arrive_in_files_on_ext4", "ext4");
-}
-
-#[test]
-fn lists_arrive_in_files_on_xfs() {
-    on_file_system("lists_arrive_in_files_on_xfs", "xfs");
-}
-
-#[test]
-fn lists_arrive_in_files_on_btrfs() {
-    on_file_system("lists_arrive_in_files_on_btrfs", "btrfs");
-}
-
-#[test]
-fn lists_arrive_in_files_on_tmpfs() {
-    let place = Path::new("/dev/shm");
-    if place.is_dir() {
-        on_file_system_at(place);
-    } else {
-        report_skip("lists_arrive_in_files_on_tmpfs", "there is no /dev/shm");
+    match Path::new("/dev/shm") {
+        place if place.is_dir() => move_at(place),
+        _ => report_skip(test, "there is no /dev/shm"),
     }
 }

@@ -14,5 +14,3 @@ mod seeds;
 #[cfg(unix)]
 mod soak;
 mod support;
-#[cfg(windows)]
-mod windows;

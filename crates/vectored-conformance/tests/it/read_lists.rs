@@ -3,20 +3,17 @@
 use std::fs::File;
 use std::io::{self, IoSliceMut, Write};
 use std::os::fd::AsFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
 use vectored::SegmentCursor;
 use vectored::limits::MAX_CALL_BYTES;
-use vectored_conformance::host::{Mount, report_skip};
-use vectored_conformance::model::mixed_sizes;
+use vectored_conformance::host::report_skip;
 use vectored_conformance::outcome::Takes;
-use vectored_conformance::read_ways::{AtEof, BROKEN_READ_WAY, READ_WAYS, ReadWay};
+use vectored_conformance::read_ways::{AtEof, READ_WAYS, ReadWay};
 use vectored_conformance::rings::ring_read_ways;
 use vectored_conformance::source::{self, Feed, Source};
 
 use crate::everywhere::PIECES;
-use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
+use crate::support::{build_directory, content, expect_filled, read_ways};
 
 /// The bytes of a source after the list. They must stay there.
 const BEYOND: usize = 9000;
@@ -220,64 +217,5 @@ fn functions_for_streams_read_nothing_from_sockets_that_keep_messages_apart() {
                 assert_eq!(&left[..bytes], message, "{way:?}");
             }
         }
-    }
-}
-
-fn from_file_system_at(directory: &Path) {
-    for (way, mut read_fn) in read_ways() {
-        for sizes in [mixed_sizes(300), vec![700; 2049], vec![3; 1025]] {
-            let whole = content(&[&sizes[..], &[BEYOND]].concat());
-            let source = Source::file(directory, Feed::new(whole, &[])).unwrap();
-            expect_filled(way, &mut read_fn, source, &sizes);
-            let short: usize = sizes.iter().sum::<usize>() - 1000;
-            let source = Source::file(directory, Feed::new(content(&[short]), &[])).unwrap();
-            expect_filled(way, &mut read_fn, source, &sizes);
-        }
-    }
-}
-
-#[test]
-fn lists_are_filled_from_files_on_ext4() {
-    match Mount::of_image("ext4", build_directory()) {
-        Ok(mount) => from_file_system_at(mount.path()),
-        Err(reason) => report_skip("lists_are_filled_from_files_on_ext4", &reason),
-    }
-}
-
-#[test]
-fn lists_are_filled_from_files_on_tmpfs() {
-    let place = Path::new("/dev/shm");
-    if place.is_dir() {
-        from_file_system_at(place);
-    } else {
-        report_skip(
-            "lists_are_filled_from_files_on_tmpfs",
-            "there is no /dev/shm",
-        );
-    }
-}
-
-/// Whether the suite detects a defect of the way with a list of these sizes.
-fn is_caught(way: &ReadWay, sizes: &[usize]) -> bool {
-    let whole = content(&[sizes, &[BEYOND]].concat());
-    let source = Source::non_blocking_pipe(Feed::new(whole, &PIECES)).unwrap();
-    let arrival = source.fill(way, &mut (way.make)(), sizes).unwrap();
-    let check = AssertUnwindSafe(|| expect_model("", way, arrival));
-    catch_unwind(check).is_err()
-}
-
-#[test]
-fn a_broken_read_cursor_is_caught() {
-    for sizes in [mixed_sizes(300), vec![700; 1025], vec![100_000; 3]] {
-        assert!(
-            is_caught(&BROKEN_READ_WAY, &sizes),
-            "{} segments",
-            sizes.len()
-        );
-        assert!(
-            !is_caught(&READ_WAYS[0], &sizes),
-            "{} segments",
-            sizes.len()
-        );
     }
 }

@@ -304,10 +304,6 @@ impl<'p> Options<'p> {
 
     /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0 it only looks at both, and changes neither: it
     /// fails if a copy would be refused before any byte for what they are.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`copy`](crate::copy()).
     pub fn copy(
         &mut self,
         from: impl AsDescriptor,
@@ -347,10 +343,6 @@ impl<'p> Options<'p> {
     }
 
     /// Returns the error of [`copy`](Options::copy) before any byte to a regular file that is not there yet.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`copy`](crate::copy()) before any byte.
     pub fn check_into_new_file(&self, from: impl AsDescriptor) -> Result<(), CopyError> {
         let input = look(from.as_descriptor());
         let input = input.map_err(|error| CopyError::before_any_byte(Some(Side::Input), error))?;

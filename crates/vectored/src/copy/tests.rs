@@ -530,57 +530,6 @@ fn the_technique_follows_from_the_two_kinds() {
     }
 }
 
-/// Whatever the kernel says otherwise, it has no call for what is refused by the kinds.
-#[test]
-#[cfg(target_os = "linux")]
-fn what_is_refused_for_the_kinds_the_kernel_refuses_too() {
-    use std::os::fd::{AsFd, OwnedFd};
-
-    const PIPE: usize = 4;
-    let open = |path: &std::path::Path| -> OwnedFd {
-        let writable = !path.is_dir();
-        let file = std::fs::File::options()
-            .read(true)
-            .write(writable)
-            .open(path);
-        file.unwrap().into()
-    };
-    let path = std::env::temp_dir().join(format!("vectored-kinds-{}", std::process::id()));
-    std::fs::write(&path, "some bytes").unwrap();
-    let ends = || -> Vec<OwnedFd> {
-        let (pipe, mut writer) = io::pipe().unwrap();
-        io::Write::write_all(&mut writer, b"some bytes").unwrap();
-        let (socket, mut peer) = std::os::unix::net::UnixStream::pair().unwrap();
-        io::Write::write_all(&mut peer, b"some bytes").unwrap();
-        let devices = ["/dev/null", "/dev/zero", "/"].map(|path| open(path.as_ref()));
-        let mut ends = Vec::from(devices);
-        ends.extend([open(&path), pipe.into(), socket.into()]);
-        ends
-    };
-    type Call = fn(BorrowedDescriptor<'_>, BorrowedDescriptor<'_>, usize) -> io::Result<usize>;
-    let calls: [(Technique, Call); 3] = [
-        (Technique::CopyFileRange, moves::copy_file_range),
-        (Technique::Sendfile, moves::sendfile),
-        (Technique::Splice, moves::splice),
-    ];
-    let mut refused = 0;
-    for (technique, call) in calls {
-        for (from, to) in (0..6).flat_map(|from| (0..6).map(move |to| (from, to))) {
-            let (from, (reader, writer)) = (&ends()[from], io::pipe().unwrap());
-            let to = if to == PIPE { writer.into() } else { ends().swap_remove(to) };
-            let kinds = [from, &to].map(|fd| CopyEnd::describe(fd.as_fd()).unwrap().kind);
-            if choice::unsuited(technique, kinds[0], kinds[1]).is_some() {
-                let moved = call(from.as_fd(), to.as_fd(), 1);
-                assert!(moved.is_err(), "{technique:?} of {kinds:?}");
-                refused += 1;
-            }
-            drop(reader);
-        }
-    }
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!(refused, 35 + 10 + 25);
-}
-
 #[test]
 fn the_buffer_follows_from_the_model_and_the_size() {
     let usual = Options::new().wishes;

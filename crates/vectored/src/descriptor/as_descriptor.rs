@@ -47,7 +47,6 @@ use super::borrowed::BorrowedDescriptor;
 ///   files, TCP and `NUL`. Pipes that are non-blocking (`PIPE_NOWAIT`) are not supported: a full one is
 ///   [`WriteZero`](std::io::ErrorKind::WriteZero).
 /// - The copy loops in assembly are for Unix. The default cost models were measured on Linux.
-///
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no descriptor that this crate knows",
     label = "does not implement `AsDescriptor`",

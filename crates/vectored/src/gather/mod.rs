@@ -204,15 +204,6 @@ impl Gather {
     /// # `SIGPIPE`
     ///
     /// As the function [`resume_write`](crate::resume_write#sigpipe) does.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`resume_write`](crate::resume_write).
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside of the list.
-    ///
     pub fn resume_write(
         &mut self,
         fd: impl AsDescriptor,
@@ -228,11 +219,6 @@ impl Gather {
     /// Like [`write_all`](Gather::write_all), at an offset, as
     /// the function [`write_all_at`](crate::files::write_all_at) does: the file's position is neither used
     /// nor moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`write_all_at`](crate::files::write_all_at).
-    ///
     pub fn write_all_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -371,9 +357,6 @@ pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
 
 #[cfg(test)]
 mod chunks_tests;
-// Lists of gigabytes.
-#[cfg(all(test, not(miri)))]
-mod systems_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -126,18 +126,6 @@ fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
     }
 }
 
-#[test]
-fn a_list_that_touches_and_is_no_longer_than_one_call_is_one() {
-    let data = payload(&[12_080]).concat();
-    let (first, rest) = data.split_at(12_000);
-    let mut segments = vec![IoSlice::new(first)];
-    segments.extend(rest.chunks(8).map(IoSlice::new));
-    let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
-    let calls = entries_of_calls(&mut gather, &segments);
-    // The list is not split: the kernel takes it as one piece.
-    assert_eq!((calls.len(), calls[0].len()), (1, 11));
-}
-
 /// A write of up to `PIPE_BUF` bytes, which a pipe never mixes with other writers' bytes, stays one call.
 #[test]
 fn no_policy_splits_what_a_pipe_takes_as_one() {
@@ -242,11 +230,4 @@ fn lists_that_are_not_copied_allocate_no_staging_buffer() {
     gather.write_all(&sink, &list(&payload(&[10, 10]))).unwrap();
     let staging_bytes = gather.cost_model().staging_bytes;
     assert_eq!(gather.fast_path.staging.capacity(), staging_bytes);
-}
-
-#[test]
-fn its_debug_form_shows_no_bytes_of_a_caller() {
-    let text = format!("{:?}", Gather::default());
-    assert!(text.starts_with("Gather { model: CostModel"), "{text}");
-    assert!(!text.contains("staging:"), "{text}");
 }

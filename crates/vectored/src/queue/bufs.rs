@@ -16,7 +16,6 @@ impl SegmentQueue {
     /// # Panics
     ///
     /// If the buffer has bytes remaining but an empty chunk, which breaks the contract of `Buf::chunk`.
-    ///
     pub fn push_buf(&mut self, mut buf: impl Buf) {
         while buf.has_remaining() {
             // Not `chunks_vectored`, which may skip data: https://github.com/tokio-rs/bytes/issues/701

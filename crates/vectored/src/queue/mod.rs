@@ -58,7 +58,6 @@ pub use self::segment::{IntoSegment, Segment};
 ///
 /// Writing an empty queue makes no system call. The bytes left in a queue are lost if it is dropped:
 /// [`is_empty`](SegmentQueue::is_empty) tells.
-///
 pub struct SegmentQueue {
     policy: QueuePolicy,
     /// The copied bytes, in the order of the queue. The bytes before `copied_start` were written.
@@ -135,7 +134,6 @@ impl SegmentQueue {
     /// For an owner whose clone is cheap, such as `Bytes` or `Arc<[u8]>`. Short bytes are copied without a clone, which
     /// costs two atomic operations: with values of 32 bytes, [`push`](SegmentQueue::push) of a clone took 1.1 to 1.3
     /// times as long. A `Vec` can be passed too, but its clone copies all bytes.
-    ///
     #[inline]
     pub fn push_shared<T: AsRef<[u8]> + Clone + IntoSegment>(&mut self, owner: &T) {
         let bytes = owner.as_ref();
@@ -154,7 +152,6 @@ impl SegmentQueue {
     /// # Errors
     ///
     /// If there is no room. The error holds the segment.
-    ///
     pub fn try_push(&mut self, segment: impl IntoSegment) -> Result<(), QueueFull> {
         let segment = segment.into_segment();
         let has_room = self.len().saturating_add(segment.len()) <= self.policy.limit_bytes;
@@ -174,7 +171,6 @@ impl SegmentQueue {
     /// # Errors
     ///
     /// If memory is refused, or if the bytes are more than `isize::MAX`. The queue holds what it held.
-    ///
     #[inline]
     pub fn try_reserve(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         if self.copied.capacity() - self.copied.len() < bytes {
@@ -268,18 +264,7 @@ impl SegmentQueue {
         self.free_beyond(self.policy.retained_bytes);
     }
 
-    /// Frees memory beyond `bytes`, as far as it is not in use.
-    ///
-    pub fn shrink_to(&mut self, bytes: usize) {
-        self.move_copied_to_start();
-        self.regrow_bytes = self.regrow_bytes.min(bytes);
-        self.copied.shrink_to(bytes);
-        self.kept.shrink_to(bytes);
-        self.record_ends.shrink_to(bytes / size_of::<u64>());
-    }
-
     /// The unwritten bytes as segments: kept segments are handed over, copied bytes are copied again.
-    ///
     pub fn into_unsent(mut self) -> impl Iterator<Item = Segment> {
         let enclosed_end = self.copied_start + self.kept.enclosed_bytes();
         let mut segments = self.kept.into_segments(&self.copied[self.copied_start..]);

@@ -5,7 +5,6 @@ use crate::sys::limits::MAX_CALL_BYTES;
 
 /// When a [`SegmentQueue`](crate::SegmentQueue) copies, how much it holds, and how long its calls are. All fields are in
 /// bytes.
-///
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct QueuePolicy {
@@ -105,7 +104,6 @@ impl QueuePolicy {
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) comes from the model. All other fields come from
     /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:
     /// `policy.limit_bytes = QueuePolicy::for_target(TargetKind::File).limit_bytes`.
-    ///
     #[must_use]
     pub fn from_model(model: &CostModel) -> QueuePolicy {
         let other = QueuePolicy::for_target(TargetKind::Other);

@@ -93,11 +93,6 @@ impl SegmentQueue {
     /// items while the queue is not full.
     ///
     /// With feature `tokio`.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to).
-    ///
     pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -119,10 +114,6 @@ impl SegmentQueue {
     ///
     /// With feature `tokio`. It can be cancelled, by `tokio::select!` for example: the queue then holds the bytes that were
     /// not written, more can be put in after them, and a later call continues.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`poll_write_to`](SegmentQueue::poll_write_to) and of the flush.
     ///
     /// # Examples
     ///

@@ -97,10 +97,6 @@ impl RecordEnds {
         self.ends.capacity()
     }
 
-    pub(super) fn shrink_to(&mut self, count: usize) {
-        self.ends.shrink_to(count);
-    }
-
     /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is none.
     pub(super) fn last_within(&self, from: u64, most: usize) -> Option<usize> {
         let limit = from.saturating_add(most as u64);

@@ -17,7 +17,6 @@ use crate::sys::owned_bytes::OwnedBytes;
 /// copying and without an allocation (a `BytesMut` with spare capacity allocates the header of a `Bytes`).
 /// [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part
 /// of a larger allocation keeps all of it in memory until then.
-///
 #[derive(Default)]
 pub struct Segment {
     owner: Owner,
@@ -45,7 +44,6 @@ impl Segment {
     /// are written.
     ///
     /// Allocates once, for the owner. [`AsRef::as_ref`] is called once.
-    ///
     pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Segment {
         Segment::of_owner(Owner::Other(OwnedBytes::new(owner)))
     }

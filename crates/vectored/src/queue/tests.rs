@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +27,6 @@ enum Step {
     Advance(usize),
     WriteAll,
     Reserve(usize),
-    Shrink,
     Clear,
 }
 
@@ -98,7 +96,6 @@ fn any_step() -> impl Strategy<Value = Step> {
         2 => (0..70_usize).prop_map(Step::Advance),
         2 => Just(Step::WriteAll),
         1 => (0..200_usize).prop_map(Step::Reserve),
-        1 => Just(Step::Shrink),
         1 => Just(Step::Clear),
     ]
 }
@@ -281,7 +278,6 @@ fn run(queue: &mut SegmentQueue, step: Step, model: &mut Model, script: &[Answer
             #[cfg(target_pointer_width = "64")]
             assert!(queue.try_reserve(isize::MAX as usize).is_err());
         }
-        Step::Shrink => queue.shrink_to(0),
         Step::Clear => {
             queue.clear();
             model.advance(model.bytes.len());
@@ -536,35 +532,4 @@ fn more_bytes_than_can_be_counted_are_a_panic_and_not_fewer() {
     queue.kept.bytes = isize::MAX as usize - 5_000;
     queue.push(vec![1; 5_000]);
     queue.push(vec![1; 5_000]);
-}
-
-#[test]
-fn every_owner_becomes_a_segment_without_copying() {
-    /// `bytes` gives the bytes of an owner.
-    fn check<T: IntoSegment>(owner: T, bytes: impl Fn(&T) -> &[u8]) {
-        let before = bytes(&owner).as_ptr_range();
-        let segment = owner.into_segment();
-        assert_eq!(*segment, *b"some bytes");
-        assert_eq!(segment.as_ptr_range(), before);
-    }
-    const TEXT: &str = "some bytes";
-    check(TEXT, |text| text.as_bytes());
-    check(TEXT.as_bytes(), |bytes| bytes);
-    check(b"some bytes", |bytes| *bytes);
-    check(TEXT.to_owned(), String::as_bytes);
-    check(Box::<str>::from(TEXT), |text| text.as_bytes());
-    check(Arc::<str>::from(TEXT), |text| text.as_bytes());
-    check(TEXT.as_bytes().to_vec(), |bytes| bytes);
-    check(Box::<[u8]>::from(TEXT.as_bytes()), |bytes| bytes);
-    check(Arc::<[u8]>::from(TEXT.as_bytes()), |bytes| bytes);
-    check(Cow::Borrowed(TEXT), |text| text.as_bytes());
-    check(Cow::<str>::Owned(TEXT.to_owned()), |text| text.as_bytes());
-    check(Cow::Borrowed(TEXT.as_bytes()), |bytes| bytes);
-    check(Cow::<[u8]>::Owned(TEXT.into()), |bytes| bytes);
-    check(Segment::from(TEXT.to_owned()), |segment| segment);
-    #[cfg(feature = "bytes")]
-    {
-        check(bytes::Bytes::from(TEXT.to_owned()), |bytes| bytes);
-        check(bytes::BytesMut::from(TEXT), |bytes| bytes);
-    }
 }

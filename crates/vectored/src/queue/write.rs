@@ -43,11 +43,6 @@ impl SegmentQueue {
     /// Writes what one system call takes and returns the number of bytes, which is 0 only if the queue is empty.
     ///
     /// For an event loop: call it when the descriptor is ready, and go on with the next descriptor. `EINTR` is retried.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`write_to`](SegmentQueue::write_to). No byte was written then.
-    ///
     pub fn write_some(&mut self, fd: impl AsDescriptor) -> io::Result<usize> {
         let fd = fd.as_descriptor();
         let mut guard = SplitGuard::unasked(SegmentCursor::new(), || refuse_messages(fd));

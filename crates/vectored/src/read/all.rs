@@ -73,14 +73,6 @@ pub fn read_exact(
 /// cursor. The result and the errors count the bytes of this call only. If the cursor is at the end of the list, it
 /// returns `Ok(0)` without a system call.
 ///
-/// # Errors
-///
-/// The errors of [`read_exact`].
-///
-/// # Panics
-///
-/// If the cursor lies outside the list.
-///
 /// # Examples
 ///
 /// ```
@@ -118,11 +110,6 @@ pub fn resume_read(
 ///
 /// Like [`read_exact`], but the end of the file is no error: a result below the length of the list means
 /// that the file ended. (A single `readv(2)` may return fewer bytes at any time, so its result does not mean that.)
-///
-/// # Errors
-///
-/// The errors of [`read_exact`] except `UnexpectedEof`.
-///
 pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -175,11 +162,6 @@ pub fn read_exact_at(
 ///
 /// Like [`read_exact_at`], but the end of the file is no error. Returns the bytes read: 0 if the file ends at
 /// or before `offset`.
-///
-/// # Errors
-///
-/// The errors of [`read_exact_at`] except `UnexpectedEof`.
-///
 pub fn read_up_to_eof_at(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],

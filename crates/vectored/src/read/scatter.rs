@@ -87,10 +87,6 @@ impl Scatter {
     ///
     /// It keeps every promise of the function [`read_exact`](crate::read_exact). A list whose small segments
     /// exceed the staging buffer takes more calls.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_exact`](crate::read_exact). The `Scatter` can be used again.
     pub fn read_exact(
         &mut self,
         fd: impl AsDescriptor,
@@ -104,14 +100,6 @@ impl Scatter {
     /// Like the function [`resume_read`](crate::resume_read): after [`WouldBlock`](io::ErrorKind::WouldBlock), call it
     /// again with the same list and cursor. The `Scatter` may read other lists in the meantime, since it holds no
     /// bytes.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`resume_read`](crate::resume_read).
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside the list.
     pub fn resume_read(
         &mut self,
         fd: impl AsDescriptor,
@@ -122,10 +110,6 @@ impl Scatter {
     }
 
     /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_up_to_eof`](crate::read_up_to_eof).
     pub fn read_up_to_eof(
         &mut self,
         fd: impl AsDescriptor,
@@ -140,10 +124,6 @@ impl Scatter {
     }
 
     /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_exact_at`](crate::files::read_exact_at).
     pub fn read_exact_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -155,10 +135,6 @@ impl Scatter {
 
     /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends, and returns the
     /// bytes read.
-    ///
-    /// # Errors
-    ///
-    /// The errors of the function [`read_up_to_eof_at`](crate::files::read_up_to_eof_at).
     pub fn read_up_to_eof_at(
         &mut self,
         fd: impl AsDescriptor,
@@ -315,32 +291,6 @@ mod tests {
         assert_eq!((calls_of(&[0; 1024]), calls_of(&alternating)), (0, 1));
     }
 
-    // Windows has no file of zeros.
-    #[cfg(unix)]
-    #[test]
-    fn working_memory_is_kept_and_does_not_grow() {
-        let mut scatter = Scatter::default();
-        let sizes: Vec<usize> = (0..4000).map(|i| [10, 20, 5000, 30][i % 4]).collect();
-        let mut buffers: Vec<Vec<u8>> = sizes.iter().map(|&size| vec![1; size]).collect();
-        let mut segments: Vec<_> = buffers.iter_mut().map(|b| IoSliceMut::new(b)).collect();
-        let zero = std::fs::File::open("/dev/zero").unwrap();
-        let memory = |scatter: &Scatter| {
-            let Receiver {
-                staging, iovecs, ..
-            } = &scatter.receiver;
-            let iovecs = (iovecs.as_ptr(), iovecs.capacity());
-            (staging.as_ptr(), staging.len(), iovecs)
-        };
-        scatter.read_exact(&zero, &mut segments).unwrap();
-        let first = memory(&scatter);
-        assert!(first.2.1 > 0, "the list must need an array");
-        for _ in 0..10 {
-            scatter.read_exact(&zero, &mut segments).unwrap();
-            assert_eq!(memory(&scatter), first);
-        }
-        assert!(buffers.concat().iter().all(|&byte| byte == 0));
-    }
-
     #[test]
     fn the_threshold_is_that_of_the_current_list() {
         let mut scatter = Scatter::default();
@@ -348,12 +298,5 @@ mod tests {
             let threshold = scatter.model.copy_below_bytes(count);
             assert_eq!(scatter.policy(count).copy_below_bytes, threshold, "{count}");
         }
-    }
-
-    #[test]
-    fn its_debug_form_shows_no_bytes_of_a_caller() {
-        let text = format!("{:?}", Scatter::default());
-        assert!(text.starts_with("Scatter { model: CostModel"), "{text}");
-        assert!(!text.contains("staging:"), "{text}");
     }
 }

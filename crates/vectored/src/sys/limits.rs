@@ -17,6 +17,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// `INT_MAX` can be an error (macOS: `EINVAL`), and POSIX leaves it open from `SSIZE_MAX` on.
 pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
+const _: () = assert!(MAX_CALL_BYTES <= i32::MAX as usize);
+
 /// The `IOV_MAX` that POSIX guarantees (`_XOPEN_IOV_MAX` in `<limits.h>`).
 #[cfg(unix)]
 const POSIX_IOV_MAX: usize = 16;
@@ -136,6 +138,7 @@ pub(crate) fn end_within_files(bytes: u64, offset: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use super::*;
 
     #[cfg(unix)]

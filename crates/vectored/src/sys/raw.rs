@@ -12,10 +12,6 @@ use libc::iovec;
 
 /// An array of `iovec` as a list, whose segments may be of any length and at any address.
 ///
-/// # Errors
-///
-/// `EFAULT` if the array is null and not empty, `EINVAL` if it has more than `isize::MAX` bytes.
-///
 /// # Safety
 ///
 /// The `count` entries at `iov`, if any, are aligned, can be read for `'a`, and do not change. What is done with the list

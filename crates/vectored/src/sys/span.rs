@@ -91,10 +91,6 @@ pub(crate) fn spans<S: Deref<Target = [u8]>>(list: &[S]) -> &[Bytes<S>] {
 }
 
 /// The bytes of a segment from `from` up to `to`, as an entry.
-///
-/// # Panics
-///
-/// If they are not within the segment.
 #[inline(always)]
 pub(crate) fn part<'a>(segment: &IoSlice<'a>, from: usize, to: usize) -> IoSlice<'a> {
     let part = part_of(entry(segment), from, to);

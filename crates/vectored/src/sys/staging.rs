@@ -115,10 +115,6 @@ impl StagingBuffer {
     }
 
     /// Removes the first `bytes` bytes; the others move to the start.
-    ///
-    /// # Panics
-    ///
-    /// If it has fewer.
     pub(crate) fn remove_first(&mut self, bytes: usize) {
         let (filled, memory) = (self.filled, self.memory());
         memory.copy_within(bytes..filled, 0);
@@ -141,10 +137,6 @@ impl StagingBuffer {
     }
 
     /// Copies one segment after the content.
-    ///
-    /// # Panics
-    ///
-    /// If it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, segment: &(impl Span + ?Sized)) {
         let len = segment.byte_len();
@@ -277,10 +269,6 @@ impl<'a> StagingTail<'a> {
     }
 
     /// Copies one segment after the content.
-    ///
-    /// # Panics
-    ///
-    /// If it does not fit.
     #[inline]
     pub(crate) fn push(&mut self, segment: &(impl Span + ?Sized)) {
         let len = segment.byte_len();

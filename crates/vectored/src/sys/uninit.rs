@@ -22,10 +22,6 @@ impl<'b> Filling<'b> {
 
     /// Lets `read` fill up to `most` of the next bytes, and returns the number of bytes that it filled. `read` returns the
     /// part that it initialised, which begins where the slice that it got begins.
-    ///
-    /// # Panics
-    ///
-    /// If `read` returns anything else.
     pub(crate) fn fill(
         &mut self,
         most: usize,

@@ -62,10 +62,6 @@ impl Descriptor {
     pub(super) const NONE: Descriptor = Descriptor(Owner::None);
 
     /// The descriptor, and its kind as far as that is known.
-    ///
-    /// # Panics
-    ///
-    /// If there is none.
     pub(super) fn get(&self) -> (BorrowedFd<'_>, Option<Kind>) {
         match &self.0 {
             Owner::None => panic!("a transfer without a descriptor"),

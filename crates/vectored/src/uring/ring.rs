@@ -73,10 +73,6 @@ impl Ring {
 
 impl<B: Buffer> Ring<B> {
     /// A ring like [`new`](Ring::new), for reads into buffers of type `B`.
-    ///
-    /// # Errors
-    ///
-    /// See [`new`](Ring::new).
     pub fn with_buffers(depth: u32) -> Result<Ring<B>, SetupError> {
         let calls = Calls::new(depth).map_err(|error| SetupError::new(depth, error))?;
         Ok(Ring {
@@ -152,10 +148,6 @@ impl<B: Buffer> Ring<B> {
 
     /// Reads what one call gives, as soon as there are bytes: for streams whose next part has an unknown
     /// length. 0 bytes are the end of the file.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`submit_read`](Ring::submit_read).
     pub fn submit_read_some(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let mut new = self.new_transfer(fd.into(), None, token);
         new.end_early();
@@ -164,10 +156,6 @@ impl<B: Buffer> Ring<B> {
 
     /// Reads like [`submit_read`](Ring::submit_read), from byte `offset` of a file on. The position of the descriptor
     /// is neither used nor changed.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`submit_write_at`](Ring::submit_write_at).
     pub fn submit_read_at(
         &mut self,
         fd: impl Into<Descriptor>,
@@ -206,10 +194,6 @@ impl<B: Buffer> Ring<B> {
     }
 
     /// Returns a transfer that has ended, if the kernel has told so already. Makes no system call.
-    ///
-    /// # Errors
-    ///
-    /// In a forked child, always.
     pub fn take_ended(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let next = self.next_ended();
@@ -217,10 +201,6 @@ impl<B: Buffer> Ring<B> {
     }
 
     /// Returns a transfer that has ended; `None` if none has, or there is none. Makes at most one system call.
-    ///
-    /// # Errors
-    ///
-    /// See [`wait`](Ring::wait).
     pub fn try_wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let mut next = self.next_ended();
@@ -232,10 +212,6 @@ impl<B: Buffer> Ring<B> {
     }
 
     /// Passes new transfers to the kernel, up to the depth of the ring, and does not wait.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`wait`](Ring::wait).
     pub fn start(&mut self) -> io::Result<()> {
         self.calls.check_process()?;
         self.begin_waiting();
@@ -248,10 +224,6 @@ impl<B: Buffer> Ring<B> {
     /// A call that the kernel cannot cancel, as on a file, runs to its end. One that it does not find at the moment is
     /// cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the earliest
     /// after 20 ms.
-    ///
-    /// # Errors
-    ///
-    /// See [`wait`](Ring::wait). Some of the transfers may be cancelled then.
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
         self.calls.check_process()?;
         let mut count = 0;

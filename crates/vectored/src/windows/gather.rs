@@ -58,10 +58,6 @@ pub fn write_file_gather(
 /// ends, and returns the number of bytes.
 ///
 /// The conditions are the same as for [`write_file_gather`]. The end of the file is no error.
-///
-/// # Errors
-///
-/// The errors of [`write_file_gather`], without `WriteZero`.
 pub fn read_file_scatter(
     file: impl AsHandle,
     segments: &mut [IoSliceMut<'_>],

@@ -28,10 +28,6 @@ pub fn open_unbuffered(path: impl AsRef<Path>, options: &mut OpenOptions) -> io:
 }
 
 /// The conditions of a file on its lists.
-///
-/// # Errors
-///
-/// [`InvalidInput`](io::ErrorKind::InvalidInput) if the file was not opened as it must be.
 pub(super) fn rules_of(file: BorrowedHandle<'_>) -> io::Result<PageRules> {
     let mode = files::mode(file)?;
     let missing = match (mode.is_overlapped, mode.is_unbuffered) {

@@ -141,10 +141,6 @@ impl CompletionPort {
     ///
     /// Nothing was written, and the buffers are in the error: [`InvalidInput`](io::ErrorKind::InvalidInput) if the list does not meet the
     /// [conditions](crate::windows), has no bytes, or more than 16,384 pages; otherwise the error of `WriteFileGather`.
-    ///
-    /// # Panics
-    ///
-    /// If the file is one of another port.
     pub fn write(
         &mut self,
         file: PortFile,
@@ -155,14 +151,6 @@ impl CompletionPort {
     }
 
     /// Starts to read from `offset` of a file into all of `buffers`, in order.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`write`](CompletionPort::write).
-    ///
-    /// # Panics
-    ///
-    /// If the file is one of another port.
     pub fn read(
         &mut self,
         file: PortFile,
@@ -206,10 +194,6 @@ impl CompletionPort {
     }
 
     /// The file, for calls that need no port. The file has no position: give each call an offset.
-    ///
-    /// # Panics
-    ///
-    /// If the file is one of another port.
     #[must_use]
     pub fn file(&self, file: PortFile) -> &File {
         assert_eq!(file.port, self.number, "the file is one of another port");

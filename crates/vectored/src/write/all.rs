@@ -105,10 +105,6 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 ///
 /// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this
 /// call, not of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
-///
-/// # Panics
-///
-/// If the cursor lies outside of the list.
 pub fn resume_write(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],

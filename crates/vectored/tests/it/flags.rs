@@ -2,13 +2,13 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
 use rustix::fs::MemfdFlags;
 use vectored::files::{OnRefusal, WriteFlags, write_all_with};
 
-use crate::support::{TemporaryFile, list, mixed_sizes, payload, skip};
+use crate::support::{TemporaryFile, list, mixed_sizes, payload};
 
 const FLAGS: [WriteFlags; 4] = [
     WriteFlags::DSYNC,
@@ -33,29 +33,6 @@ fn has_pwritev2() -> bool {
     // glibc calls pwritev(2) if there are no flags.
     let append = rustix::io::ReadWriteFlags::APPEND;
     rustix::io::pwritev2(&null, &[std::io::IoSlice::new(b"x")], 0, append).is_ok()
-}
-
-/// The flags that only pwritev2 takes are refused in words.
-#[test]
-fn a_kernel_without_pwritev2_refuses_append_before_any_byte() {
-    if has_pwritev2() {
-        return skip(
-            "flags::a_kernel_without_pwritev2_refuses_append_before_any_byte",
-            "this kernel has pwritev2",
-        );
-    }
-    let file = File::from(rustix::fs::memfd_create("vectored-test", MemfdFlags::empty()).unwrap());
-    for on_refusal in [OnRefusal::Fallback, OnRefusal::Error] {
-        let data = payload(&[3, 4]);
-        let result = write_all_with(&file, &list(&data), None, WriteFlags::APPEND, on_refusal);
-        let error = result.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.transferred()),
-            (ErrorKind::Unsupported, 0)
-        );
-        assert!(error.to_string().contains("RWF_APPEND"), "{error}");
-    }
-    assert_eq!(file.metadata().unwrap().len(), 0);
 }
 
 #[test]
@@ -90,42 +67,5 @@ fn the_bytes_arrive_with_every_set_of_flags() {
             assert_eq!(file.stream_position().unwrap(), total, "{flags:?}");
             file.seek(SeekFrom::Start(0)).unwrap();
         }
-    }
-}
-
-#[test]
-fn nowait_on_a_full_blocking_pipe_would_block() {
-    const NAME: &str = "flags::nowait_on_a_full_blocking_pipe_would_block";
-    let (mut reader, writer) = std::io::pipe().unwrap();
-    let data = payload(&mixed_sizes(3000));
-    let error = OnRefusal::Error;
-    let result = write_all_with(&writer, &list(&data), None, WriteFlags::NOWAIT, error);
-    let error = result.unwrap_err();
-    if error.kind() == ErrorKind::Unsupported {
-        return skip(NAME, "this kernel refuses RWF_NOWAIT on a pipe");
-    }
-    assert_eq!(error.kind(), ErrorKind::WouldBlock);
-    drop(writer);
-    let mut read = Vec::new();
-    reader.read_to_end(&mut read).unwrap();
-    assert_eq!(error.transferred(), read.len() as u64);
-    assert!(read == data.concat()[..read.len()]);
-}
-
-#[test]
-fn an_error_of_the_file_is_no_refusal() {
-    let file = File::open("/dev/null").unwrap();
-    for flags in all_sets() {
-        let data = payload(&[3]);
-        let fallback = OnRefusal::Fallback;
-        let result = write_all_with(&file, &list(&data), None, flags, fallback);
-        let error = result.unwrap_err();
-        assert_eq!(
-            error.io_error().raw_os_error(),
-            Some(libc::EBADF),
-            "{flags:?}"
-        );
-        let past = write_all_with(&file, &list(&data), Some(u64::MAX), flags, fallback);
-        assert_eq!(past.unwrap_err().kind(), ErrorKind::InvalidInput);
     }
 }

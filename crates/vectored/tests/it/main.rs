@@ -7,8 +7,6 @@
 
 #[cfg(unix)]
 mod copy;
-#[cfg(unix)]
-mod descriptors;
 mod direct;
 #[cfg(target_os = "linux")]
 mod fallback;

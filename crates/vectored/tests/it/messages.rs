@@ -1,10 +1,11 @@
 //! Sockets that keep messages apart.
 
-use std::io::{ErrorKind, IoSlice, IoSliceMut};
+use std::fs::File;
+use std::io::{ErrorKind, IoSliceMut};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
-use vectored::{Scatter, SegmentCursor, read_exact, resume_write};
+use vectored::{Gather, Scatter, SegmentCursor, read_exact, resume_read, resume_write};
 
 use crate::support::{list, payload, writers};
 
@@ -52,17 +53,6 @@ fn a_list_is_one_message_or_is_refused_before_any_byte() {
     }
 }
 
-#[test]
-fn the_rest_of_a_list_is_no_message() {
-    let (sender, receiver) = pair(SocketType::DGRAM);
-    let segments = [IoSlice::new(b"abc"), IoSlice::new(b"de")];
-    let mut cursor = SegmentCursor::at(0, 1);
-    let error = resume_write(&sender, &segments, &mut cursor).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert_eq!(cursor, SegmentCursor::at(0, 1));
-    assert_eq!(receive(&receiver), None);
-}
-
 /// A list without bytes takes no message, and is not refused.
 #[test]
 fn a_list_without_bytes_reads_no_message() {
@@ -77,4 +67,25 @@ fn a_list_without_bytes_reads_no_message() {
     let error = read_exact(&receiver, &mut [IoSliceMut::new(&mut byte)]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(receive(&receiver).as_deref(), Some(&b"message"[..]));
+}
+
+/// No call is made, not even the check for message sockets, which would refuse a list after a part of it was sent.
+#[test]
+fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
+    let (datagrams, _peer) = pair(SocketType::DGRAM);
+    let unreadable = File::create("/dev/null").unwrap();
+    let data = payload(&[3, 4]);
+    let segments = list(&data);
+    for end in [SegmentCursor::at(2, 0), SegmentCursor::at(1, 4)] {
+        let mut cursor = end;
+        assert_eq!(resume_write(&datagrams, &segments, &mut cursor).unwrap(), 0);
+        let mut gather = Gather::default();
+        let written = gather.resume_write(&datagrams, &segments, &mut cursor);
+        assert_eq!(written.unwrap(), 0);
+        let (mut one, mut two) = ([0; 3], [0; 4]);
+        let mut places = [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)];
+        let read = resume_read(&unreadable, &mut places, &mut cursor);
+        assert_eq!(read.unwrap(), 0);
+        assert!(cursor.is_at_end(&segments));
+    }
 }

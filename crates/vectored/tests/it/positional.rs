@@ -38,24 +38,6 @@ fn the_bytes_are_at_the_offset_and_the_position_does_not_move() {
     }
 }
 
-/// "If a file is opened with O_APPEND, on Linux, pwrite() appends data to the end of the
-/// file, regardless of the value of offset" (pwrite(2), "BUGS"). The position of the descriptor does not move.
-#[test]
-#[cfg(target_os = "linux")]
-fn o_append_overrides_the_offset_and_no_position_moves() {
-    for write_at in WRITERS {
-        let path = TemporaryFile::new("append-at");
-        fs::write(&path.0, b"0123456789").unwrap();
-        let mut file = File::options().append(true).open(&path.0).unwrap();
-        file.seek(SeekFrom::Start(4)).unwrap();
-        let data = payload(&mixed_sizes(2500));
-        write_at(file.as_descriptor(), &list(&data), 2).unwrap();
-        assert_eq!(file.stream_position().unwrap(), 4);
-        let expected = [&b"0123456789"[..], &data.concat()].concat();
-        assert!(fs::read(&path.0).unwrap() == expected);
-    }
-}
-
 /// The largest offset of a file is `i64::MAX`, and a pipe has none.
 #[test]
 fn places_that_cannot_be_are_refused_before_any_byte() {

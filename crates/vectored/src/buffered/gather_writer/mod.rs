@@ -230,10 +230,6 @@ impl<W> GatherWriter<W> {
     ///
     /// It repeats [`write_vectored`](Write::write_vectored), as [`write_all`](Write::write_all) repeats `write`.
     ///
-    /// # Errors
-    ///
-    /// The errors of `write_all`, with the bytes of the list that were accepted before it.
-    ///
     /// # Examples
     ///
     /// ```

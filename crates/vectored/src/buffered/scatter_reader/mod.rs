@@ -173,14 +173,6 @@ impl<R: Read> ScatterReader<R> {
     ///
     /// Returns the bytes of this call. As with the function [`resume_read`](crate::resume_read), after
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) call it again with the same list and cursor.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`read_exact_vectored`](ScatterReader::read_exact_vectored), with the bytes of this call.
-    ///
-    /// # Panics
-    ///
-    /// If the cursor lies outside the list.
     pub fn resume_read(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -191,10 +183,6 @@ impl<R: Read> ScatterReader<R> {
 
     /// Reads into `segments` in order until they are full or the stream ends, and returns the bytes
     /// read.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`read_exact_vectored`](ScatterReader::read_exact_vectored) except `UnexpectedEof`.
     pub fn read_up_to_eof(
         &mut self,
         segments: &mut [IoSliceMut<'_>],

@@ -196,14 +196,3 @@ fn a_reader_that_reports_too_much_is_an_error() {
         assert_eq!(error.kind(), ErrorKind::InvalidData);
     }
 }
-
-#[test]
-fn its_debug_form_shows_no_bytes() {
-    let mut reader = ScatterReader::new(io::Cursor::new(vec![77; 5]));
-    reader.fill_buf().unwrap();
-    let (_, unread) = reader.into_parts();
-    assert_eq!(unread.into_inner(), [77; 5]);
-    let text = format!("{:?}", ScatterReader::with_capacity(4, ()));
-    let expected = "ScatterReader { inner: (), buffered_bytes: 0, capacity: 4 }";
-    assert_eq!(text, expected);
-}

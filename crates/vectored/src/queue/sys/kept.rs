@@ -120,10 +120,6 @@ impl Kept {
 
     /// Appends the copied bytes that are not before a segment, and a segment. The queue has `copied_bytes` in all. Returns
     /// false if the segment is empty, which is not kept.
-    ///
-    /// # Panics
-    ///
-    /// If the segments have more than `isize::MAX` bytes then.
     #[inline(always)]
     pub(in crate::queue) fn push(&mut self, copied_bytes: usize, segment: Segment) -> bool {
         let part = Part::of_bytes(&segment);
@@ -162,10 +158,6 @@ impl Kept {
     }
 
     /// Makes room for one more segment, with the copied bytes before it.
-    ///
-    /// # Errors
-    ///
-    /// If memory is refused.
     #[inline]
     pub(in crate::queue) fn try_reserve_one(&mut self) -> Result<(), TryReserveError> {
         if self.parts.capacity() - self.parts.len() < 2 {
@@ -289,10 +281,6 @@ impl Kept {
     }
 
     /// Drops the owners of the parts that were removed.
-    ///
-    /// # Panics
-    ///
-    /// If an owner panics. The others are dropped.
     pub(in crate::queue) fn drop_owners(&mut self) {
         // The numbers wrap, but no two of them are that far apart.
         let first = self.first_left();
@@ -307,10 +295,6 @@ impl Kept {
     }
 
     /// Removes all parts, and drops all owners.
-    ///
-    /// # Panics
-    ///
-    /// When [`drop_owners`](Kept::drop_owners) does.
     pub(in crate::queue) fn clear(&mut self) {
         self.parts.clear();
         (self.start, self.first_number, self.may_adjoin) = (0, 0, false);
@@ -329,12 +313,6 @@ impl Kept {
         if self.owners.capacity() > bytes / size_of::<Owned>() && self.owners.is_empty() {
             self.owners = VecDeque::new();
         }
-    }
-
-    pub(in crate::queue) fn shrink_to(&mut self, bytes: usize) {
-        self.forget_removed();
-        self.parts.shrink_to(bytes / size_of::<Part>());
-        self.owners.shrink_to(bytes / size_of::<Owned>());
     }
 
     /// The bytes of memory of each of the two lists.

@@ -253,10 +253,6 @@ unsafe fn copy_while(
 }
 
 /// Copies `from` to `to`, which is initialised then.
-///
-/// # Panics
-///
-/// If the lengths differ.
 #[inline(always)]
 pub(crate) fn copy_one(from: &(impl Span + ?Sized), to: &mut [MaybeUninit<u8>]) {
     let len = from.byte_len();

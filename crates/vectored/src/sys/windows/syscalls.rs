@@ -51,10 +51,6 @@ pub(crate) fn write_record(
 }
 
 /// Writes a list at an offset, as [`write_slices`] writes to a handle.
-///
-/// # Errors
-///
-/// `ERROR_SEEK_ON_DEVICE` on a pipe or socket.
 pub(crate) fn pwrite_slices(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],
@@ -80,10 +76,6 @@ pub(crate) fn read_slices(
 }
 
 /// Reads into a list at an offset.
-///
-/// # Errors
-///
-/// The errors of [`pwrite_slices`].
 pub(crate) fn read_slices_at(
     descriptor: BorrowedDescriptor<'_>,
     slices: &mut [IoSliceMut<'_>],

@@ -68,10 +68,6 @@ pub(super) trait Call: Send + 'static {
     ///
     /// At most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write. A list of a write that lies in
     /// memory already is returned instead.
-    ///
-    /// # Errors
-    ///
-    /// If nothing is to be done. Nothing is started then.
     fn begin<'a>(
         &'a mut self,
         sources: &mut Vec<IoSlice<'a>>,
@@ -221,10 +217,6 @@ impl<C: Call> Calls<C> {
 
     /// Refuses a forked child. Call it before all functions but `in_flight` and `depth`: the queues of the ring are not
     /// mapped there.
-    ///
-    /// # Errors
-    ///
-    /// If this process is a fork of the one that made the ring.
     #[inline]
     pub(super) fn check_process(&self) -> io::Result<()> {
         if self.process.is_here() { Ok(()) } else { Err(io::Error::other(FORKED)) }
@@ -249,14 +241,6 @@ impl<C: Call> Calls<C> {
     }
 
     /// Puts a call into the submission queue. [`enter`](Calls::enter) passes it to the kernel.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`Call::begin`], with the call.
-    ///
-    /// # Panics
-    ///
-    /// If there is no room. The call is leaked then, as it is if `begin` panics.
     pub(super) fn start(&mut self, call: Box<C>, token: u64) -> Result<(), (Box<C>, io::Error)> {
         self.note_thread();
         let index = *self.free.last().expect("there is a free slot");
@@ -499,10 +483,6 @@ impl<C: Call> Calls<C> {
     }
 
     /// Cancels all calls, waits until they have ended, and drops them.
-    ///
-    /// # Errors
-    ///
-    /// If the kernel refuses to wait.
     fn end_all(&mut self) -> io::Result<()> {
         while self.in_flight() > 0 {
             let entered = self.cancel(|_| true).and_then(|_| self.enter_once(false));

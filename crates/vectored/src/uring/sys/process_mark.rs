@@ -22,9 +22,6 @@ pub(super) struct ProcessMark(NonNull<AtomicU8>);
 unsafe impl Send for ProcessMark {}
 
 impl ProcessMark {
-    /// # Errors
-    ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) if the kernel cannot empty pages in a forked child.
     pub(super) fn new() -> io::Result<ProcessMark> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -80,10 +80,6 @@ impl<'s> Elements<'s> {
 
     /// Makes one call of `bytes` bytes from page `first` on, and waits for its end. A read returns 0 at the end of the
     /// file.
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer pages, or they are not to be read into.
     pub(crate) fn call(
         &self,
         file: BorrowedHandle<'_>,

@@ -1,15 +1,13 @@
 //! Systems without io_uring.
 
-use std::io::{PipeWriter, Read};
+use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use vectored::SegmentQueue;
 use vectored::uring::Ring;
 
-use super::whole::receive;
-use super::{counted, queue_of, ring};
-use crate::support::{emulator, payload, skip};
+use super::{counted, ring};
+use crate::support::{emulator, skip};
 use crate::sys::{refuse_call, with_refused_call};
 
 /// Whether the kernel cannot be made to refuse a call, which is reported.
@@ -58,48 +56,6 @@ fn a_ring_that_cannot_be_made_says_why_and_whether_plain_calls_are_left() {
             assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
             assert!(error.to_string().contains(words), "{error}");
         }
-    }
-}
-
-/// The example of the module's documentation.
-fn write_all_of(logs: [PipeWriter; 2], mut queues: [SegmentQueue; 2]) -> std::io::Result<()> {
-    match Ring::new(2) {
-        Ok(mut ring) => {
-            for ((token, log), queue) in (0..).zip(logs).zip(queues) {
-                ring.submit_write(log, queue, token);
-            }
-            while let Some(done) = ring.wait()? {
-                done.result?;
-            }
-        }
-        Err(error) if error.is_disabled() => {
-            for (log, queue) in logs.iter().zip(&mut queues) {
-                queue.write_to(log)?;
-            }
-        }
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
-}
-
-#[test]
-fn the_documented_fallback_moves_all_bytes() {
-    let data = [payload(&[3, 0, 20_000]), payload(&[5, 70_000])];
-    let move_all = || {
-        let [(first, to_first), (second, to_second)] = [(); 2].map(|()| std::io::pipe().unwrap());
-        let received = [receive(first.into(), 5000), receive(second.into(), 5000)];
-        let queues = [queue_of(&data[0]), queue_of(&data[1])];
-        write_all_of([to_first, to_second], queues).unwrap();
-        received.map(|thread| thread.join().unwrap())
-    };
-    let expected = [data[0].concat(), data[1].concat()];
-    assert!(move_all() == expected);
-    if cannot_refuse("uring::refusals::the_documented_fallback_moves_all_bytes, by each errno") {
-        return;
-    }
-    for errno in [libc::ENOSYS, libc::EPERM, libc::EACCES] {
-        let received = with_refused_call(libc::SYS_io_uring_setup, errno, move_all);
-        assert!(received == expected);
     }
 }
 
