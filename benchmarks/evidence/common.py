@@ -4,10 +4,48 @@ import argparse
 import json
 import math
 import os
+import shutil
 import statistics
 import subprocess
 import tempfile
 
+# A body of hyper in parts, for programs in Rust.
+PARTS = r"""
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use std::{mem, pin::Pin, task::{Context, Poll}, time::Instant};
+
+struct Parts { bytes: &'static [u8], part: usize, works: bool, yields: bool, has_yielded: bool }
+
+impl Body for Parts {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.bytes.is_empty() {
+            return Poll::Ready(None);
+        }
+        if self.yields && !mem::replace(&mut self.has_yielded, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.has_yielded = false;
+        let began = Instant::now();
+        while self.works && began.elapsed().as_micros() < 10 {}
+        let (part, rest) = self.bytes.split_at(self.part.min(self.bytes.len()));
+        self.bytes = rest;
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(part)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.part < self.bytes.len() { SizeHint::default() } else { SizeHint::with_exact(self.bytes.len() as u64) }
+    }
+}
+"""
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(HERE, "..", "target", "evidence")))
 
@@ -36,12 +74,14 @@ def in_words(ratio):
     return f"{ratio[0]:.2f}" if ratio[2] == math.inf else f"{ratio[0]:.2f} [{ratio[1]:.2f}, {ratio[2]:.2f}]"
 
 
-def options(documentation, cases, rounds, *flags):
+def options(documentation, cases, rounds, *flags, servers=None):
     parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", type=lambda word: word.split(","), default=cases.split())
     parser.add_argument("--rounds", type=int, default=rounds)
     parser.add_argument("--seconds", type=float, default=0.1, help="of a load")
     parser.add_argument("--json", metavar="FILE")
+    if servers:
+        parser.add_argument("--servers", type=lambda word: word.split(","), default=servers)
     for flag in flags:
         parser.add_argument(flag, action="store_true")
     return parser.parse_args()
@@ -55,6 +95,17 @@ def fetched(name, version):
         write(os.path.join(folder, "Cargo.toml"), f'[package]\nname = "fetch"\nedition = "2021"\n[dependencies]\n{name} = "={version}"\n')
         packages = json.loads(run("cargo", "metadata", "--quiet", "--format-version", "1", cwd=folder))["packages"]
     return next(os.path.dirname(one["manifest_path"]) for one in packages if one["name"] == name)
+
+
+def is_built(folder, stamp):
+    """Whether the folder was built from the same texts. If not, it is deleted."""
+    path = os.path.join(folder, "stamp")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            if file.read() == stamp:
+                return True
+    shutil.rmtree(folder, ignore_errors=True)
+    return False
 
 
 def replace(path, old, new):

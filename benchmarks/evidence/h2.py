@@ -11,10 +11,11 @@ A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts
 to h2 at once, `inline` does so in the task of the connection, instead of one for the request, and `yields` lets other tasks run
 between two parts; `owned` allocates each part when h2 has room for it. Transports: tcp, tls (rustls) and nagle (tcp without
 TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (tcp whose stream does not gather), veth (between two
-network namespaces) and shaped (veth at 1 Gbit/s, by tbf). --servers new,copy16 chooses what is compared:
+network namespaces), shaped (veth at 1 Gbit/s, by tbf), delay (veth, and each packet 1 ms later, by delay.py) and hyper (tcp, and the
+HTTP/2 server of hyper above h2). --servers new,copy16 chooses what is compared:
 
     new        with the patch; new4, new8, new32, new64: with so many frames instead of 16
-    single     with the patch, and one frame where the stream does not gather
+    bytes16, bytes32, bytes128, bytes256: with the patch, and so many KiB instead of 64
     threshold  h2 0.4.20 with CHAIN_THRESHOLD 4096 and a buffer of 64 KiB
     copy16     the same with the buffer of 16 KiB
 
@@ -24,6 +25,7 @@ It needs root, cargo, h2load (Debian's nghttp2-client), iproute2 and openssl. CA
 """
 
 import atexit
+import ctypes
 import json
 import math
 import os
@@ -37,7 +39,7 @@ import subprocess
 import sys
 import tempfile
 
-from common import HERE, TARGET, certificate, fetched, in_words, interval, replace, run, write
+from common import HERE, PARTS, TARGET, certificate, fetched, in_words, interval, is_built, replace, run, write
 
 PATCH = os.path.join(HERE, "h2-chained-frames.patch")
 VERSION = "0.4.20"
@@ -48,10 +50,8 @@ PLAIN = {
     "threshold": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;", "CAPACITY: usize = 16 *": "CAPACITY: usize = 64 *"},
     "copy16": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;"},
 }
-FRAMES, SLICES = "MAX_CHAINED_FRAMES: usize = 16", "MAX_SLICES: usize = 64"
-PATCHED = {"new": {}} | {f"new{n}": {FRAMES: f"MAX_CHAINED_FRAMES: usize = {n}", SLICES: f"MAX_SLICES: usize = {max(64, 3 * n)}"} for n in (4, 8, 32, 64)}
-ONE = "if self.chain_threshold == CHAIN_THRESHOLD { MAX_CHAINED_FRAMES } else { 1 }"
-PATCHED["single"] = {"self.chained.len() < MAX_CHAINED_FRAMES": f"self.chained.len() < {ONE}"}
+PATCHED = {"new": {}} | {f"new{n}": {"MAX_CHAINED_FRAMES: usize = 16": f"MAX_CHAINED_FRAMES: usize = {n}"} for n in (4, 8, 32, 64)}
+PATCHED |= {f"bytes{n}": {"MAX_CHAINED_BYTES: usize = 64 *": f"MAX_CHAINED_BYTES: usize = {n} *"} for n in (16, 32, 128, 256)}
 SHORT = """
 tcp:1x1:100/100:ready tcp:10x10:1024/1024:inline tcp:10x10:16384/16384:inline tcp:10x10:1024/1024:ready tcp:1x1:65536/65536:ready tcp:10x10:16384/16384:ready
 tcp:1x1:16384/1024:yields tcp:10x10:16384/1024:yields veth:10x10:16384/1024:yields
@@ -65,20 +65,25 @@ MANIFEST = """
 name = "evidence-SERVER"
 edition = "2021"
 [workspace]
+exclude = ["h2-SERVER"]
 [dependencies]
 bytes = "1"
-h2 = { path = "h2-SERVER" }
+h2 = "0.4"
 http = "1"
+http-body = "1"
+hyper = { version = "1", features = ["http2", "server"] }
+hyper-util = { version = "0.1", features = ["tokio"] }
 tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
 tokio-rustls = { version = "0.26", default-features = false, features = ["ring"] }
+[patch.crates-io]
+h2 = { path = "h2-SERVER" }
 [profile.release]
 debug = 0
 """
 # Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
-SERVER = r"""
-use bytes::Bytes;
+SERVER = PARTS + r"""
 use h2::{server::{handshake, SendResponse}, RecvStream};
-use std::{future::poll_fn, io, pin::Pin, sync::Arc, task::{Context, Poll}};
+use std::{convert::Infallible, future::poll_fn, io, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
@@ -130,6 +135,17 @@ async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin) {
     }
 }
 
+async fn serve_hyper(socket: TcpStream) {
+    let service = hyper::service::service_fn(|request: http::Request<hyper::body::Incoming>| {
+        let words: Vec<_> = request.uri().path().split('/').skip(1).collect();
+        let (bytes, part) = (&BYTES[..words[0].parse().unwrap()], words[1].parse().unwrap());
+        let body = Parts { bytes, part, works: false, yields: words[2] == "yields", has_yielded: false };
+        async move { Ok::<_, Infallible>(http::Response::new(body)) }
+    });
+    let builder = hyper::server::conn::http2::Builder::new(hyper_util::rt::TokioExecutor::new());
+    let _ = builder.serve_connection(hyper_util::rt::TokioIo::new(socket), service).await;
+}
+
 /// A stream that does not gather.
 struct Plain(TcpStream);
 
@@ -175,6 +191,7 @@ async fn run(words: Vec<String>) {
         match tls.clone() {
             Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap()).await })),
             None if words[2] == "plain" => drop(tokio::spawn(serve(Plain(socket)))),
+            None if words[2] == "hyper" => drop(tokio::spawn(serve_hyper(socket))),
             None => drop(tokio::spawn(serve(socket))),
         }
     }
@@ -187,9 +204,8 @@ def build(server, source):
     copy = os.path.join(folder, f"h2-{server}")  # cargo tells packages of one target folder apart by this name
     with open(PATCH, encoding="utf-8") as file:
         stamp = "".join([file.read(), MANIFEST, SERVER, repr((PLAIN | PATCHED)[server])])
-    if os.path.exists(os.path.join(folder, "stamp")) and open(os.path.join(folder, "stamp"), encoding="utf-8").read() == stamp:
+    if is_built(folder, stamp):
         return
-    shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(os.path.join(folder, "src"))
     shutil.copytree(source, copy)
     if server in PATCHED:
@@ -206,25 +222,50 @@ def build(server, source):
 
 
 class Network:
-    """Two namespaces that hold nothing but a veth pair, so that packets of other programs are not counted."""
+    """Two namespaces that hold nothing but a veth pair, so that packets of other programs are not counted. With `delay`, one between them."""
 
-    def __init__(self, shaped):
-        self.server, self.client = (f"evidence-{name}-{os.getpid()}-{int(shaped)}" for name in ("server", "client"))
+    def __init__(self, kind="veth"):
+        self.names = [f"evidence-{name}-{os.getpid()}-{kind}" for name in ("server", "client", "between")]
+        self.server, self.client, between = self.names
         atexit.register(self.end)
-        for name, other in [(self.server, "10.77.0.1/24"), (self.client, "10.77.0.2/24")]:
+        for name in self.names:
             run("ip", "netns", "add", name)
             run("ip", "-n", name, "link", "set", "lo", "up")
-            if name == self.client:
-                run("ip", "-n", self.server, "link", "add", "pair", "type", "veth", "peer", "name", "pair", "netns", name)
+        ends = [(self.server, "near", between), (self.client, "far", between)] if kind == "delay" else [(self.server, "pair", self.client)]
+        for name, other, where in ends:
+            run("ip", "-n", name, "link", "add", "pair", "type", "veth", "peer", "name", other, "netns", where)
+            run("ip", "-n", where, "link", "set", other, "up")
         for name, address in [(self.server, "10.77.0.1/24"), (self.client, "10.77.0.2/24")]:
             run("ip", "-n", name, "address", "add", address, "dev", "pair")
             run("ip", "-n", name, "link", "set", "pair", "up")
-            if shaped:
+            if kind == "shaped":
                 run("tc", "-n", name, "qdisc", "add", "dev", "pair", "root", "tbf", "rate", "1gbit", "burst", "128kb", "latency", "50ms")
+        if kind == "delay":
+            words = ["ip", "netns", "exec", between, sys.executable, os.path.join(HERE, "delay.py"), "1", "near", "far"]
+            relay = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+            atexit.register(relay.kill)
+            if relay.stdout.readline() != "ready\n":
+                raise SystemExit("delay.py has not started")
 
     def end(self):
-        for name in (self.server, self.client):
+        for name in self.names:
             subprocess.run(["ip", "netns", "delete", name], check=False)
+
+
+def networks(cases):
+    """One of each kind that the cases need."""
+    return {kind: Network(kind) for kind in ("veth", "shaped", "delay") if kind == "veth" or kind in {case["transport"] for case in cases}}
+
+
+def network(found, case):
+    return found.get(case["transport"], found["veth"])
+
+
+def enter(one):
+    """Brings this process and its children into the server's namespace."""
+    with open(f"/run/netns/{one.server}", encoding="utf-8") as file:
+        if ctypes.CDLL(None).setns(file.fileno(), 0x40000000):  # CLONE_NEWNET
+            raise SystemExit("setns failed")
 
 
 class Running:
@@ -233,7 +274,7 @@ class Running:
     FETCHES = ["nghttp"]
 
     def __init__(self, server, transport, network, files):
-        self.over_veth = transport in ("veth", "shaped")
+        self.over_veth = transport in ("veth", "shaped", "delay")
         self.network, self.tls = network, transport == "tls"
         self.host = "10.77.0.1" if self.over_veth else "127.0.0.1"
         words = ["ip", "netns", "exec", network.server, os.path.join(TARGET, f"evidence-{server}", "server"), f"{self.host}:0"]
@@ -289,7 +330,7 @@ class Running:
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|threads|plain):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned)", name)
+    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|delay|threads|plain|hyper):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned)", name)
     if not match or int(match[4]) > 65536:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "streams", "body", "part"], map(int, match.groups()[1:5])))
@@ -311,8 +352,7 @@ def against(result, which, figure):
     return interval([math.log(one[which][figure] / math.sqrt(one["old"][figure] * one["again"][figure])) for one in result["rounds"]])
 
 
-def measured(case, servers, rounds, seconds, networks, files, log):
-    network = networks[case["transport"] == "shaped"]
+def measured(case, servers, rounds, seconds, network, files, log):
     running = {server: Running(server, case["transport"], network, files) for server in servers}
     least = case["connections"] * case["streams"]
     rate = running["old"].load(case, max(200, 2 * least), log)["rate"]
@@ -424,11 +464,11 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         files = certificate(folder)
-        networks = [Network(False), Network(True)]
+        found = networks(cases)
         print(head(servers))
         results = []
         for case in cases:
-            results.append(measured(case, servers, rounds, seconds, networks, files, os.path.join(folder, "log")))
+            results.append(measured(case, servers, rounds, seconds, network(found, case), files, os.path.join(folder, "log")))
             print(row(results[-1]), flush=True)
             if saved:
                 write(saved, json.dumps(results))

@@ -9,7 +9,6 @@ reset   KiB of DATA that arrive for streams reset then
 memory  KiB a connection by which the server grows, for 1,000 connections that read nothing and ask for 64 KiB ten times
 """
 
-import ctypes
 import os
 import resource
 import socket
@@ -19,7 +18,7 @@ import sys
 import time
 
 from common import fetched
-from h2 import VERSION, Network, Running, build
+from h2 import VERSION, Network, Running, build, enter
 
 DATA, HEADERS, RESET, SETTINGS, PING, WINDOW = 0, 1, 3, 4, 6, 8
 
@@ -101,10 +100,8 @@ def main():
     source = fetched("h2", VERSION)
     for name in names:
         build(name, source)
-    network = Network(False)
-    with open(f"/run/netns/{network.server}", encoding="utf-8") as file:
-        if ctypes.CDLL(None).setns(file.fileno(), 0x40000000):  # CLONE_NEWNET: the clients are in the server's namespace
-            raise SystemExit("setns failed")
+    network = Network()
+    enter(network)
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))  # the server inherits it
     print(f"| | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
     for measure in (first, ping, reset, memory):

@@ -194,11 +194,11 @@ def main():
         raise SystemExit(__doc__)
     programs = {version: build(version, os.path.abspath(target)) for version in words or VERSIONS}
     for title, reads, how in [
-        ("Nobody reads the body; each frame is sent when the one before was received", False, "one_by_one"),
-        ("A task reads the body; the frames wait in the socket when the server gets to run", True, "burst"),
+        ("A request for each frame, which ends it; a task reads each body", True, "requests"),
         ("A task reads the body; each frame is sent when the one before was received", True, "one_by_one"),
         ("A request for each frame, which ends it; nobody reads the bodies", False, "requests"),
-        ("A request for each frame, which ends it; a task reads each body", True, "requests"),
+        ("Nobody reads the body; each frame is sent when the one before was received", False, "one_by_one"),
+        ("A task reads the body; the frames wait in the socket when the server gets to run", True, "burst"),
     ]:
         print(f"\n{title}:\n\n| h2 | {' | '.join(f'{size} B' for size in SIZES)} |\n|---|{'---:|' * len(SIZES)}")
         for version, program in programs.items():

@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """From which size should hyper's HTTP/1 queue a body instead of copying it? The tables of docs/measured/hyper-evidence.md.
 
-    benchmarks/evidence/hyper_http1.py [--rounds N] [--seconds S] [--cases tcp:1x1:4096/4096:ready,…] [--json FILE]
+    benchmarks/evidence/hyper_http1.py [--rounds N] [--seconds S] [--cases tcp:1x1:4096/4096:ready,…] [--servers auto4,cap16] [--json FILE]
     benchmarks/evidence/hyper_http1.py --first [--cases …]      when the first byte of a body arrives
     benchmarks/evidence/hyper_http1.py --build                                                      only builds
 
 A case is TRANSPORT:CONNECTIONSxPIPELINED:BODY/PART:WAY. A body of one part has a content-length, others are chunked. `ready` has each
 part at once, `yields` lets other tasks run before each part, `works` computes for 10 µs before each, and `cold` is `ready` with bytes that no cache has: each body lies behind
-the one before in 128 MiB. tcp, tls (rustls) and threads (a runtime of two threads) run over loopback, veth between two network namespaces. Servers:
+the one before in 128 MiB. tcp, tls (rustls) and threads (a runtime of two threads) run over loopback, veth between two network namespaces, and
+delay the same with each packet 1 ms later (delay.py). Servers:
 
     old       hyper 1.12.0: a queue of up to 16 bodies, where the stream gathers
     auto4     with hyper-auto.patch, as #2910 asks: bodies below FLATTEN_BELOW, 4 KiB, are copied
     auto16    with the patch and 16 KiB
     queue64   hyper 1.12.0 with MAX_BUF_LIST_BUFFERS 64 instead of 16, and MAX_WRITEV_BUFS 256 instead of 64
     flatten   hyper 1.12.0 with its public setting `writev(false)`: all is copied
+    auto4v    auto4 that sends all by writev, as 1.12.0 does
+    cap16, cap64    auto4 that flushes when 16 or 64 KiB are copied
 
 Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
 It needs root, cargo, curl, h2load (Debian's nghttp2-client), iproute2, strace and openssl. CARGO_TARGET_DIR is where it builds.
@@ -30,10 +33,12 @@ import tempfile
 import time
 
 import h2
-from common import HERE, TARGET, again, against, certificate, fetched, in_turns, middles, options, replace, run, table, write
+from common import HERE, PARTS, TARGET, again, against, certificate, fetched, in_turns, is_built, middles, options, replace, run, table, write
 
-SERVERS = ["old", "auto4", "auto16", "queue64", "flatten"]
-SHOWN = ["old", "auto4", "queue64", "flatten"]  # in the columns with slashes
+SERVERS = ["auto4", "auto16", "queue64", "flatten"]
+PATCH = os.path.join(HERE, "hyper-auto.patch")
+EMPTY = "if !self.write_buf.queue.has_remaining() {"
+FULL = "self.queue.bufs_cnt() < MAX_BUF_LIST_BUFFERS && self.remaining() < self.max_buf_size"
 SHORT = """
 tcp:1x1:65536/4096:yields tcp:1x1:128/128:ready tcp:10x1:1024/1024:ready tcp:10x1:4096/4096:ready tcp:10x1:8192/8192:ready
 tcp:10x1:16384/16384:ready tcp:10x1:32768/32768:ready tcp:10x1:65536/65536:ready tcp:1x1:65536/65536:ready tcp:10x1:1048576/1048576:ready
@@ -63,46 +68,13 @@ hyper = { path = "hyper-SERVER" }
 debug = 1
 """
 # Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
-SERVER = r"""
-use bytes::Bytes;
-use http_body::{Body, Frame, SizeHint};
-use std::{cell::Cell, convert::Infallible, mem, pin::Pin, sync::Arc, task::{Context, Poll}, time::Instant};
+SERVER = PARTS + r"""
+use std::{cell::Cell, convert::Infallible, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
 
 const PERIOD: usize = 251;
 const LEN: usize = 128 << 20;
-
-struct Parts { bytes: &'static [u8], part: usize, works: bool, yields: bool, has_yielded: bool }
-
-impl Body for Parts {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.bytes.is_empty() {
-            return Poll::Ready(None);
-        }
-        if self.yields && !mem::replace(&mut self.has_yielded, true) {
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        self.has_yielded = false;
-        let began = Instant::now();
-        while self.works && began.elapsed().as_micros() < 10 {}
-        let (part, rest) = self.bytes.split_at(self.part.min(self.bytes.len()));
-        self.bytes = rest;
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(part)))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        if self.part < self.bytes.len() { SizeHint::default() } else { SizeHint::with_exact(self.bytes.len() as u64) }
-    }
-}
 
 thread_local!(static SENT: Cell<usize> = const { Cell::new(0) });
 
@@ -175,14 +147,22 @@ print(*map(statistics.median, zip(*found)))
 
 def build(server, source):
     folder = os.path.join(TARGET, f"evidence-hyper-{server}")
-    shutil.rmtree(folder, ignore_errors=True)
+    with open(PATCH, encoding="utf-8") as file, open(__file__, encoding="utf-8") as own:
+        stamp = file.read() + own.read() + PARTS
+    if is_built(folder, stamp):
+        return
     os.makedirs(os.path.join(folder, "src"))
     copy = os.path.join(folder, f"hyper-{server}")  # cargo tells packages of one target folder apart by this name
     shutil.copytree(source, copy)
     path = os.path.join(copy, "src", "proto", "h1", "io.rs")
-    if server.startswith("auto"):
-        run("patch", "-p1", "-i", os.path.join(HERE, "hyper-auto.patch"), cwd=copy)
-        replace(path, "const FLATTEN_BELOW: usize = 4096;", f"const FLATTEN_BELOW: usize = {server[4:]} * 1024;")
+    if server.startswith(("auto", "cap")):
+        run("patch", "-p1", "-i", PATCH, cwd=copy)
+        if server == "auto16":
+            replace(path, "const FLATTEN_BELOW: usize = 4096;", "const FLATTEN_BELOW: usize = 16384;")
+        if server == "auto4v":
+            replace(path, EMPTY, "if let WriteStrategy::Flatten = self.write_buf.strategy {")
+        if server.startswith("cap"):
+            replace(path, FULL, f"self.headers.remaining() < {server[3:]} * 1024 && {FULL}")
     elif server == "queue64":
         replace(path, "const MAX_BUF_LIST_BUFFERS: usize = 16;", "const MAX_BUF_LIST_BUFFERS: usize = 64;")
         replace(path, "const MAX_WRITEV_BUFS: usize = 64;", "const MAX_WRITEV_BUFS: usize = 256;")
@@ -192,6 +172,7 @@ def build(server, source):
     shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but hyper
     run("cargo", "build", "--release", "--quiet", "--target-dir", TARGET, cwd=folder)
     shutil.copy(os.path.join(TARGET, "release", f"evidence-hyper-{server}"), os.path.join(folder, "server"))
+    write(os.path.join(folder, "stamp"), stamp)
 
 
 class Running(h2.Running):
@@ -220,75 +201,83 @@ class Running(h2.Running):
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|threads|veth):(\d+)x(\d+):(\d+)/(\d+):(ready|yields|works|cold)", name)
+    match = re.fullmatch(r"(tcp|tls|threads|veth|delay):(\d+)x(\d+):(\d+)/(\d+):(ready|yields|works|cold)", name)
     if not match or int(match[4]) > 1 << 20:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "pipelined", "body", "part"], map(int, match.groups()[1:5])))
     return {"name": name, "transport": match[1], "way": match[6], **numbers}
 
 
-def measured(case, rounds, seconds, network, files, log):
-    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in SERVERS}
+def measured(case, servers, rounds, seconds, network, files, log):
+    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in servers}
     least = case["connections"] * case["pipelined"]
     rate = running["old"].load(case, max(200, 2 * least), log)["rate"]
     requests = max(2 * least, round(rate * seconds))
     for one in running.values():  # a warm-up that is not counted
         one.check(case)
         one.load(case, requests, log)
-    calls, memory = zip(*(running[server].watched(case, log) for server in SHOWN))
-    found = [in_turns(SERVERS, number, lambda which: running[which].load(case, requests, log)) for number in range(rounds)]
+    calls, memory = zip(*(running[server].watched(case, log) for server in shown(servers)))
+    found = [in_turns(servers, number, lambda which: running[which].load(case, requests, log)) for number in range(rounds)]
     for one in running.values():
         one.process.kill()
         one.process.wait()
-    return {"case": case["name"], "requests": requests, "calls": calls, "memory_kib": memory, "rounds": found}
+    return {"case": case["name"], "servers": servers, "requests": requests, "calls": calls, "memory_kib": memory, "rounds": found}
 
 
-def measured_first(case, rounds, network, files):
+def shown(servers):
+    """Those in the columns with slashes."""
+    return [server for server in servers if server != "auto16"]
+
+
+def measured_first(case, servers, rounds, network, files):
     """Medians of 50 requests, one after the other: µs to the first byte of a body, and to its end."""
-    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in SERVERS}
+    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in servers}
     words = ["python3", "-c", FIRST, running["old"].host]
     path = f"/{case['body']}/{case['part']}/{case['way']}"
     load = lambda which: dict(zip(("first", "whole"), map(float, run(*running[which].namespace(), *words, str(running[which].port), path).split())))
-    found = [in_turns(SERVERS, number, load) for number in range(rounds + 1)]
+    found = [in_turns(servers, number, load) for number in range(rounds + 1)]
     for one in running.values():
         one.process.kill()
         one.process.wait()
-    return {"case": case["name"], "rounds": found[1:]}  # the first warms up
+    return {"case": case["name"], "servers": servers, "rounds": found[1:]}  # the first warms up
 
 
 def cells_first(result):
     for figure in ("first", "whole"):
-        found = {which: [one[which][figure] for one in result["rounds"]] for which in [*SERVERS, "again"]}
+        found = {which: [one[which][figure] for one in result["rounds"]] for which in [*result["servers"], "again"]}
         yield from (f"{statistics.median(one):.0f} ({min(one):.0f} to {max(one):.0f})" for one in found.values())
 
 
 def cells(result):
     rounds = result["rounds"]
+    servers = result["servers"]
     yield middles(rounds, "cpu_us", 1, ["old"])
-    yield from (against(rounds, which) for which in SERVERS[1:])
+    yield from (against(rounds, which) for which in servers[1:])
     yield again(rounds)
     yield " / ".join(f"{calls:.1f}" for calls in result["calls"])
-    yield from (middles(rounds, figure, digits, SHOWN) for figure, digits in [("segments", 1), ("p50_us", 0), ("p99_us", 0)])
+    yield from (middles(rounds, figure, digits, shown(servers)) for figure, digits in [("segments", 1), ("p50_us", 0), ("p99_us", 0)])
     yield " / ".join(map(str, result["memory_kib"]))
 
 
 def main():
-    args = options(__doc__, SHORT, 8, "--build", "--first")
+    args = options(__doc__, SHORT, 8, "--build", "--first", servers=SERVERS)
+    servers = ["old", *args.servers]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
     source = fetched("hyper", "1.12.0")
-    for server in SERVERS:
+    for server in servers:
         build(server, source)
     if args.build:
         return
     with tempfile.TemporaryDirectory() as folder:
-        files, network, log = certificate(folder), h2.Network(False), os.path.join(folder, "log")
+        files, log = certificate(folder), os.path.join(folder, "log")
+        networks = h2.networks(cases)
         if args.first:
-            columns = " | ".join(f"{which}{end}" for end in ("", ", end") for which in [*SERVERS, "again"])
-            table(columns, (measured_first(case, args.rounds, network, files) for case in cases), cells_first, args.json)
+            columns = " | ".join(f"{which}{end}" for end in ("", ", end") for which in [*servers, "again"])
+            table(columns, (measured_first(case, servers, args.rounds, h2.network(networks, case), files) for case in cases), cells_first, args.json)
             return
-        columns = f"CPU, µs: {' | '.join(SERVERS)} | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
-        table(columns, (measured(case, args.rounds, args.seconds, network, files, log) for case in cases), cells, args.json)
+        columns = f"CPU, µs: {' | '.join(servers)} | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
+        table(columns, (measured(case, servers, args.rounds, args.seconds, h2.network(networks, case), files, log) for case in cases), cells, args.json)
 
 
 if __name__ == "__main__":

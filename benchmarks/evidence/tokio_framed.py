@@ -3,10 +3,11 @@
 
     benchmarks/evidence/tokio_framed.py [--rounds N] [--seconds S] [--cases tcp:1:16x4096:ready,…] [--json FILE]
     benchmarks/evidence/tokio_framed.py --apart     one connection, the server on CPU 1 and the client on CPU 0
+    benchmarks/evidence/tokio_framed.py --idle      the memory of a connection that waits after an answer
     benchmarks/evidence/tokio_framed.py --lost      what write_all_vectored tells after an error, and after it was dropped
 
 A case is TRANSPORT:CONNECTIONS:FRAMESxBYTES:WAY. A client asks for this many frames of LengthDelimitedCodec, over loopback (tcp, tls by rustls,
-threads: tcp and a runtime of two threads) or between two network namespaces (veth). `ready` feeds all and flushes. `works` computes for
+threads: tcp and a runtime of two threads) or between two network namespaces (veth, and delay: each packet 1 ms later, by delay.py). `ready` feeds all and flushes. `works` computes for
 10 µs before each frame. Servers, on one thread:
 
     old       FramedWrite of tokio-util 0.7.20: it flushes from 8 KiB on
@@ -22,6 +23,8 @@ import os
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -264,7 +267,7 @@ def build():
 
 class Running(h2.Running):
     def __init__(self, program, server, transport, network, files, apart):
-        self.program, self.network, self.over_veth = program, network, transport == "veth"
+        self.program, self.network, self.over_veth = program, network, transport in ("veth", "delay")
         self.certificate = files[0] if transport == "tls" else "none"
         self.client_cpu = ["taskset", "-c", "0"] if apart else []
         self.host = "10.77.0.1" if self.over_veth else "127.0.0.1"
@@ -306,7 +309,7 @@ class Running(h2.Running):
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|threads|veth):(\d+):(\d+)x(\d+):(ready|works)", name)
+    match = re.fullmatch(r"(tcp|tls|threads|veth|delay):(\d+):(\d+)x(\d+):(ready|works)", name)
     if not match or int(match[4]) > 1 << 20:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "frames", "bytes"], map(int, match.groups()[1:4])))
@@ -323,6 +326,29 @@ def measured(program, case, rounds, seconds, network, files, apart):
         one.process.kill()
         one.process.wait()
     return {"case": case["name"], "requests": requests, "memory_kib": memory, "rounds": found}
+
+
+def idle(program, network):
+    """KiB by which a server grows for each of 500 connections that got 64 frames and wait."""
+    print("| | " + " | ".join(SERVERS) + " |\n|---|" + "---:|" * len(SERVERS))
+    for bytes_of in (0, 100, 1000, 4096):
+        grown = []
+        for server in SERVERS:
+            one = Running(program, server, "idle", network, [], False)
+            before = one.read("status", r"RssAnon:\s+(\d+)")
+            sockets = [socket.create_connection((one.host, one.port)) for _ in range(500)]
+            for client in sockets:
+                client.sendall(struct.pack(">III", 64, bytes_of, 0))
+                answer = client.makefile("rb", 0)
+                left = 64 * (bytes_of + 4)
+                while left:
+                    left -= len(answer.read(left))
+            grown.append((one.read("status", r"RssAnon:\s+(\d+)") - before) / 500)
+            one.process.kill()
+            one.process.wait()
+            for client in sockets:
+                client.close()
+        print(f"| after 64 frames of {bytes_of} B | {' | '.join(f'{kib:.1f}' for kib in grown)} |", flush=True)
 
 
 def cells(result):
@@ -343,17 +369,21 @@ LOST = """| way | the write is | error | bytes sent | bytes sent, by the slices 
 
 
 def main():
-    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart")
+    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart", "--idle")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
     program = build()
     if args.lost:
         print(LOST, run(program, "lost"), sep="\n", end="")
         return
-    network = h2.Network(False)
+    networks = h2.networks(cases)
+    if args.idle:
+        h2.enter(networks["veth"])
+        idle(program, networks["veth"])
+        return
     with tempfile.TemporaryDirectory() as folder:
         files = certificate(folder)
-        table(COLUMNS, (measured(program, case, args.rounds, args.seconds, network, files, args.apart) for case in cases), cells, args.json)
+        table(COLUMNS, (measured(program, case, args.rounds, args.seconds, h2.network(networks, case), files, args.apart) for case in cases), cells, args.json)
 
 
 if __name__ == "__main__":

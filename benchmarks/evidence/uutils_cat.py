@@ -2,6 +2,7 @@
 """From which size does splice pay in the cat of uutils? The tables of docs/measured/uutils-cat-evidence.md.
 
     benchmarks/evidence/uutils_cat.py [--rounds N] [--cases file-pipe:4096x200,…] [--json FILE]
+    benchmarks/evidence/uutils_cat.py --apart     the programs on CPU 1, the processes at the other ends of pipes on CPU 0
     benchmarks/evidence/uutils_cat.py --build                                     only builds
 
 A case is FROM-TO:BYTESxFILES. A file is named FILES times to one process, so that its start hardly counts; a pipe is one input. The
@@ -27,13 +28,14 @@ import sys
 import tempfile
 import time
 
-from common import HERE, TARGET, again, against, fetched, in_turns, middles, options, replace, run, table
+from common import HERE, TARGET, again, against, fetched, in_turns, is_built, middles, options, replace, run, table, write
 
 sys.path.append(os.path.join(HERE, ".."))
 from copy_peers import PIECE, child, drain, feed
 
 BUILT = ["old", "first16", "first64", "size16", "read"]
 PROGRAMS = [*BUILT, "GNU", "dd"]
+PATCH = os.path.join(HERE, "uutils-cat-first-bytes.patch")
 SPLICE = "if uucore::pipes::splice_unbounded_auto("
 SHORT = """
 file-pipe:268435456x1 file-pipe:16777216x1 file-pipe:1048576x20 file-pipe:262144x50 file-pipe:131072x100 file-pipe:65536x200 file-pipe:32768x200
@@ -46,11 +48,14 @@ file-file:1048576x20 file-file:65536x200 file-file:16384x200 file-file:4096x200
 
 def build(program, source):
     folder = os.path.join(TARGET, f"evidence-cat-{program}")
-    shutil.rmtree(folder, ignore_errors=True)
+    with open(PATCH, encoding="utf-8") as file, open(__file__, encoding="utf-8") as own:
+        stamp = file.read() + own.read()
+    if is_built(folder, stamp):
+        return
     shutil.copytree(source, folder)
     path = os.path.join(folder, "src", "cat.rs")
     if program.startswith("first"):
-        run("patch", "-p1", "-i", os.path.join(HERE, "uutils-cat-first-bytes.patch"), cwd=folder)
+        run("patch", "-p1", "-i", PATCH, cwd=folder)
         replace(path, "const FIRST_BYTES: usize = 16 * 1024;", f"const FIRST_BYTES: usize = {program[5:]} * 1024;")
     elif program == "read":
         replace(path, SPLICE, f"if false && {SPLICE[3:]}")
@@ -63,6 +68,7 @@ def build(program, source):
         file.write('\n[workspace]\n[profile.release]\nlto = "fat"\ncodegen-units = 1\npanic = "abort"\n')  # as in uutils
     run("cargo", "build", "--release", "--quiet", "--locked", "--bin", "cat", "--target-dir", TARGET, cwd=folder)
     shutil.copy(os.path.join(TARGET, "release", "cat"), os.path.join(folder, "program"))
+    write(os.path.join(folder, "stamp"), stamp)
 
 
 def one_run(words, case, source, target):
@@ -71,7 +77,7 @@ def one_run(words, case, source, target):
     helpers, opened, reader = [], [], None
     if case["from"] == "pipe":
         ours, theirs = os.pipe()
-        helpers.append(child(lambda: (os.close(ours), feed(theirs, total))))
+        helpers.append(child(lambda: (other(), os.close(ours), feed(theirs, total))))
         os.close(theirs)
         opened.append(ours)
     else:
@@ -84,7 +90,7 @@ def one_run(words, case, source, target):
         opened.append(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
     else:
         theirs, ours = os.pipe()
-        reader = child(lambda: ([os.close(fd) for fd in (ours, opened[0])], drain(theirs, total)))
+        reader = child(lambda: (other(), [os.close(fd) for fd in (ours, opened[0])], drain(theirs, total)))
         os.close(theirs)
         opened.append(ours)
     time.sleep(0.002)  # until the helpers wait
@@ -103,6 +109,12 @@ def one_run(words, case, source, target):
     if case["to"] == "file" and os.path.getsize(target) != total:
         raise SystemExit(f"{words[0]}, {case['name']}: {os.path.getsize(target)} bytes of {total}")
     return {"cpu_us": cpu * 1e6, "elapsed_us": elapsed * 1e6}
+
+
+def other():
+    """With --apart, a helper runs on the other CPU."""
+    if "--apart" in sys.argv:
+        os.sched_setaffinity(0, {0})
 
 
 def parsed(name):
@@ -137,13 +149,15 @@ def cells(result):
 
 
 def main():
-    args = options(__doc__, SHORT, 40, "--build")
+    args = options(__doc__, SHORT, 40, "--build", "--apart")
     cases = [parsed(name) for name in args.cases]
     source = fetched("uu_cat", "0.12.0")
     for program in BUILT:
         build(program, source)
     if args.build:
         return
+    if args.apart:
+        os.sched_setaffinity(0, {1})  # the programs inherit it
     commands = {program: [os.path.join(TARGET, f"evidence-cat-{program}", "program")] for program in BUILT}
     commands |= {"GNU": [shutil.which("cat")], "dd": [shutil.which("dd"), "bs=128K", "status=none"]}
     print(run("cat", "--version").splitlines()[0])
