@@ -134,7 +134,7 @@ struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __
 struct cpu {
 	u64 head, lost, told, forgot, from, unused[3];
 	u64 tail, unused2[7];
-	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 held_ns, unused3[2];
+	u64 id, tick; u32 generation, is_wanted, thread, process, samples, waited_us; u64 held_ns, last_ns, unused3;
 	struct run run;
 	u8 seen[1024], begun[256];
 };
@@ -308,6 +308,7 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 	u32 tgid = id >> 32, tid = id;
 	if (cpu->id != id) cpu->waited_us = 0;
 	cpu->id = id;
+	cpu->last_ns = 0;
 	cpu->generation = generation;
 	bool is = is_wanted(tgid);
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -477,13 +478,16 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	u64 a0 = FIRST(regs), a2 = ARGUMENT(regs, 2);
 	s64 result = ctx[1];
 	bool joins = (class == READ || (class == WRITE && result == (s64)a2)) && result > 0 && result < 65536 && a2 < 1ull << 32;
-	u64 tick = joins ? bpf_jiffies64() : 0;
+	u64 tick = bpf_jiffies64();
 	struct run *run = &cpu->run;
 	if (joins && run->calls && run->number == number && run->a0 == (int)a0 && (class == WRITE || run->asked == a2) && cpu->tick == tick) {
 		u32 n = run->calls;
 		if (n < RUN_CALLS && n < run->most) { run->results[n] = result; run->calls = n + 1; return 0; }
 	}
-	u64 now = bpf_ktime_get_ns();
+	/* A run that begins in the tick of the record before it has the time of that, since times of a run are certain to a tick. */
+	u64 now = joins && !run->calls && cpu->tick == tick && cpu->last_ns ? cpu->last_ns + 1 : bpf_ktime_get_ns();
+	cpu->last_ns = now;
+	cpu->tick = tick;
 	flush(cpu, now);
 	if (cpu->held_ns >= HELD_NS) {
 		struct record *held = begin(cpu, now, cpu->thread, cpu->process, WHAT(HELD, 0), 0, true);
@@ -514,7 +518,6 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	if (joins) {
 		run->end_ns = now; run->waited_us = waited_us; run->thread = cpu->thread; run->process = cpu->process;
 		run->number = number; run->what = WHAT(RUN, 1); run->a0 = a0; run->stack = stack; run->asked = a2; run->results[0] = result;
-		cpu->tick = tick;
 		__asm__ volatile("" ::: "memory"); /* User space reads an open run. */
 		*(volatile u16 *)&run->calls = 1;
 		return 0;

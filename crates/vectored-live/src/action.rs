@@ -1,7 +1,9 @@
 //! From a call to its [`Action`].
 
+use std::fmt::Write;
+
 use libc::{S_IFIFO, S_IFMT, S_IFREG};
-use vectored_strace::event::{Action, Descriptor, Direction, Form, Transfer};
+use vectored_strace::event::{Action, Descriptor, Direction, Transfer};
 use vectored_strace::x86_64::{action_of, error_name, open_flags, write_line};
 
 use crate::record::{Record, Slot};
@@ -14,8 +16,13 @@ pub(crate) struct Call<'a> {
     pub(crate) data: &'a [Slot],
     /// The paths.
     pub(crate) texts: &'a [Vec<u8>],
-    /// Lengths of segments.
-    pub(crate) segments: &'a [u64],
+}
+
+/// Memory for the call as strace shows it, and for the lengths of its segments.
+#[derive(Default)]
+pub(crate) struct Shown {
+    line: Vec<u8>,
+    segments: Vec<u64>,
 }
 
 pub(crate) fn fd(number: i64) -> Descriptor<'static> {
@@ -25,32 +32,53 @@ pub(crate) fn fd(number: i64) -> Descriptor<'static> {
     }
 }
 
-fn has(bits: u64, bit: i32) -> bool {
-    bits & bit as u32 as u64 != 0
-}
-
 impl<'a> Call<'a> {
-    /// The action of the call; `None` if another record has it. `line` is memory for the call as strace shows it.
-    pub(crate) fn action(&self, line: &'a mut Vec<u8>) -> Option<Action<'a>> {
+    /// The action of the call; `None` if another record has it.
+    pub(crate) fn action(&self, shown: &'a mut Shown) -> Option<Action<'a>> {
         let Record { result, a0, .. } = *self.record;
-        if matches!(
+        let is_told = matches!(
             self.name,
             "fork" | "vfork" | "clone" | "clone3" | "execve" | "execveat"
-        ) && result >= 0
-        {
+        );
+        if is_told && result >= 0 {
             return None;
         }
         // The ends of a connection are known before it is made.
         if self.name == "connect" && result == -i64::from(libc::EINPROGRESS) {
-            return Some(Action::Connect {
-                descriptor: fd(a0.into()),
-            });
+            let descriptor = fd(a0.into());
+            return Some(Action::Connect { descriptor });
         }
-        let transfer = self.transfer().map(Action::Transfer);
-        transfer.or_else(|| self.without_path()).or_else(|| {
+        let Shown { line, segments } = shown;
+        if let Some(direction) = self.direction() {
+            return Some(Action::Transfer(self.transfer(direction, segments)));
+        }
+        self.without_path().or_else(|| {
             self.write(line);
-            Some(action_of(line))
+            Some(action_of(line, segments))
         })
+    }
+
+    /// Of the calls with one buffer and no flags, which are most calls.
+    fn direction(&self) -> Option<Direction> {
+        match self.name {
+            "read" | "pread64" => Some(Direction::Read),
+            "write" | "pwrite64" => Some(Direction::Write),
+            _ => None,
+        }
+    }
+
+    fn transfer(&self, direction: Direction, segments: &'a mut Vec<u64>) -> Transfer<'a> {
+        let Record {
+            result, a0, a2, a3, ..
+        } = *self.record;
+        segments.clear();
+        segments.push(a2);
+        let mut transfer = Transfer::new(direction, fd(a0.into()), segments);
+        let is_at = self.name.starts_with('p') && a3 as i64 >= 0;
+        transfer.offset = is_at.then_some(a3);
+        let error = || error_name(result).as_bytes();
+        transfer.result = u64::try_from(result).map_err(|_| error());
+        transfer
     }
 
     /// A file that has no path, as strace shows it with -y.
@@ -99,6 +127,11 @@ impl<'a> Call<'a> {
             "openat2" => ("openat", [first, a1, a2, 0, 0, 0]),
             // The descriptor and the offset were recorded in place of the address and the length.
             "mmap" => ("mmap", [0, 0, a2, a3, first, a1]),
+            // The flags, the length, or whether there is an address, were recorded in place of the address of the list or buffer.
+            "preadv2" | "pwritev2" => (self.name, [first, 0, a2, a3, 0, a1]),
+            "splice" | "copy_file_range" | "sendto" | "recvfrom" => {
+                (self.name, [first, 0, a2, a3, a1, 0])
+            }
             // It returns with any registers.
             "rt_sigreturn" => ("rt_sigreturn", [u64::MAX; 6]),
             name => (name, [first, a1, a2, a3, 0, 0]),
@@ -116,7 +149,22 @@ impl<'a> Call<'a> {
         Some(match self.name {
             "mknod" if a1 as u32 & S_IFMT == S_IFIFO => "S_IFIFO|0".to_owned(),
             "mknodat" if a2 as u32 & S_IFMT == S_IFIFO => "S_IFIFO|0".to_owned(),
+            "readv" | "writev" | "preadv" | "pwritev" | "preadv2" | "pwritev2" | "vmsplice" => {
+                self.list(a2)?
+            }
+            // Its structure could not be read.
+            "sendmsg" | "recvmsg" if a1 == u64::MAX => return None,
+            "sendmsg" | "recvmsg" => {
+                let list = self.list(a1).unwrap_or_else(|| "0x1".to_owned());
+                let address = if a3 == 0 { "NULL" } else { "{}" };
+                format!("{{msg_name={address}, msg_iov={list}, msg_iovlen={a1}}}")
+            }
             _ if result < 0 => return None,
+            "sendmmsg" | "recvmmsg" => {
+                // Each slot has a `struct mmsghdr`, with its length at byte 56.
+                let lengths = self.data.iter().map(|message| message[7] & 0xffff_ffff);
+                listed(lengths, "msg_len=")
+            }
             "pipe" | "pipe2" => pair(a2),
             "socketpair" => pair(a3),
             "setsockopt" => format!("[{}]", a3 as u32),
@@ -148,333 +196,118 @@ impl<'a> Call<'a> {
         ))
     }
 
-    /// A call that moves bytes; `None` if it moves none.
-    fn transfer(&self) -> Option<Transfer<'a>> {
-        let Record {
-            result,
-            a0,
-            a1,
-            a2,
-            a3,
-            ..
-        } = *self.record;
-        let direction = match self.name {
-            "read" | "pread64" | "recvfrom" | "readv" | "preadv" | "preadv2" | "recvmsg"
-            | "recvmmsg" => Direction::Read,
-            "write" | "pwrite64" | "sendto" | "writev" | "pwritev" | "pwritev2" | "sendmsg"
-            | "sendmmsg" | "sendfile" | "splice" | "tee" | "copy_file_range" | "vmsplice" => {
-                Direction::Write
-            }
-            _ => return None,
-        };
-        let mut transfer = Transfer::new(direction, fd(a0.into()), self.segments);
-        transfer.result =
-            if result >= 0 { Ok(result as u64) } else { Err(error_name(result).as_bytes()) };
-        let (mut form, mut count, mut asked) = (Form::Opaque, 1, None);
-        let (mut message_flags, mut call_flags) = (0, 0);
-        let offset = |offset: u64| (offset as i64 >= 0).then_some(offset);
-        match self.name {
-            "read" | "write" => form = Form::Plain,
-            "pread64" | "pwrite64" => (form, transfer.offset) = (Form::Plain, offset(a3)),
-            "sendto" | "recvfrom" => {
-                (form, message_flags, transfer.addressed) = (Form::Plain, a3, a1 != 0);
-            }
-            "readv" | "writev" => (form, count) = (Form::List, a2),
-            "preadv" | "pwritev" => (form, count, transfer.offset) = (Form::List, a2, offset(a3)),
-            "preadv2" | "pwritev2" => {
-                (form, count, transfer.offset, call_flags) = (Form::List, a2, offset(a3), a1);
-            }
-            "sendmsg" | "recvmsg" if a1 == u64::MAX => (form, count) = (Form::List, 0),
-            "sendmsg" | "recvmsg" => {
-                (form, count, message_flags, transfer.addressed) = (Form::List, a1, a2, a3 != 0);
-            }
-            "sendmmsg" | "recvmmsg" => {
-                count = a2;
-                if result >= 0 {
-                    transfer.result = Ok(self.moved_by_messages(result as usize)?);
-                }
-            }
-            "vmsplice" => (count, asked) = (a2, self.whole_list(a2)),
-            "sendfile" => (asked, transfer.from) = (Some(a3), Some(fd(a1 as i64))),
-            "tee" => {
-                (asked, transfer.from, transfer.descriptor) =
-                    (Some(a2), Some(fd(a0.into())), fd(a1 as i64));
-            }
-            _ => {
-                (asked, transfer.from, transfer.descriptor) =
-                    (Some(a1), Some(fd(a0.into())), fd(a2 as i64));
-            }
-        }
-        match form {
-            Form::Plain => asked = Some(a2),
-            Form::List => asked = self.whole_list(count),
-            _ => transfer.segment_bytes = None,
-        }
-        if asked.is_none() {
-            transfer.segment_bytes = None;
-        }
-        transfer.form = form;
-        transfer.segment_count = count;
-        transfer.asked_bytes = asked;
-        transfer.more = has(message_flags, libc::MSG_MORE);
-        let usual = libc::MSG_MORE
-            | libc::MSG_NOSIGNAL
-            | libc::MSG_DONTWAIT
-            | libc::MSG_WAITALL
-            | libc::MSG_CMSG_CLOEXEC;
-        transfer.sync = has(call_flags, libc::RWF_DSYNC | libc::RWF_SYNC);
-        transfer.special = message_flags & !(usual as u64) & 0xffff_ffff != 0
-            || call_flags & !((libc::RWF_HIPRI | libc::RWF_NOWAIT) as u64) & 0xffff_ffff != 0;
-        Some(transfer)
-    }
-
-    /// The sum of the segments, if the list is whole.
-    fn whole_list(&self, count: u64) -> Option<u64> {
-        let mut segments = self.segments.iter();
-        let sum = segments.try_fold(0_u64, |sum, segment| sum.checked_add(*segment));
-        sum.filter(|_| self.segments.len() as u64 == count)
-    }
-
-    /// Bytes of so many messages: each slot has a `struct mmsghdr`, with its length at byte 56.
-    fn moved_by_messages(&self, messages: usize) -> Option<u64> {
-        let known = self.data.get(..messages)?;
-        Some(known.iter().map(|message| message[7] & 0xffff_ffff).sum())
+    /// A list of `struct iovec`; `None` if it was not read as a whole.
+    fn list(&self, count: u64) -> Option<String> {
+        let lengths = self
+            .data
+            .iter()
+            .flat_map(|slot| [slot[1], slot[3], slot[5], slot[7]]);
+        let count = usize::try_from(count).ok()?;
+        (self.data.len() * 4 >= count)
+            .then(|| listed(lengths.take(count), "iov_base=0x1, iov_len="))
     }
 }
 
-/// The lengths in an array of `struct iovec`.
-pub(crate) fn lengths(data: &[Slot], count: u64, into: &mut Vec<u64>) {
-    into.clear();
-    let words = data
-        .iter()
-        .flat_map(|slot| [slot[1], slot[3], slot[5], slot[7]]);
-    into.extend(words.take(usize::try_from(count).unwrap_or(usize::MAX)));
+/// A list of structures, of each a length.
+fn listed(lengths: impl Iterator<Item = u64>, name: &str) -> String {
+    let mut text = "[".to_owned();
+    for length in lengths {
+        let gap = if text.len() > 1 { ", " } else { "" };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{gap}{{{name}{length}}}");
+    }
+    text + "]"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Kind;
 
-    /// A call with these arguments and this result, and what its extension holds.
-    fn shown(
-        name: &'static str,
-        arguments: [u64; 4],
-        result: i64,
-        data: &[Slot],
-        texts: &[&str],
-    ) -> String {
-        let [a0, a1, a2, a3] = arguments;
-        let record = Record {
-            end_ns: 0,
-            waited_us: 0,
-            thread: 1,
-            process: 1,
-            number: 0,
-            kind: Kind::Call,
-            extension: 0,
-            result,
-            a0: a0 as i32,
-            stack: 0,
-            a1,
-            a2,
-            a3,
-            delayed_ns: 0,
+    /// Of each call its name, four arguments, its result, what its extension holds (words of a slot, paths) and a part of its action.
+    const CALLS: &str = "\
+openat -100 0 0 0 = -2 a: Ask(Ask { file: Path([97])
+writev 3 0 2 0 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6])
+writev 3 0 3 0 = 11: asked_bytes: None
+pwritev2 3 2 1 -1 = 5 [0,5,0,0,0,0,0,0]: offset: None, special: true, more: false, sync: true
+pwritev 3 0 1 7 = 5 [0,5,0,0,0,0,0,0]: offset: Some(7)
+pwrite64 3 0 9 40 = 9: offset: Some(40)
+write 3 0 9 40 = 9: offset: None
+sendto 3 0 9 0x8000 = 9: more: true, sync: false, addressed: false
+sendto 3 1 9 1 = 9: special: true, more: false, sync: false, addressed: true
+sendmsg 3 2 0 1 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6]), segment_count: 2, asked_bytes: Some(11), result: Ok(11), offset: None, \
+special: false, more: false, sync: false, addressed: true
+sendmsg 3 -1 0 0 = -14: form: List, segment_bytes: None, segment_count: 0
+sendmmsg 3 0 2 0 = 1 [0,0,0,0,0,0,0,4]: result: Ok(4)
+vmsplice 3 0 1 0 = 5 [0,5,0,0,0,0,0,0]: form: Opaque, segment_bytes: None, segment_count: 1, asked_bytes: Some(5)
+splice 3 100 4 0 = 9: Descriptor { number: 4, leads_to: None }, from: Some(Descriptor { number: 3
+splice 3 100 4 0 = 9: asked_bytes: Some(100)
+sendfile 3 4 0 100 = 9: Descriptor { number: 3, leads_to: None }, from: Some(Descriptor { number: 4
+tee 3 4 100 0 = 9: asked_bytes: Some(100)
+read 3 0 9 0 = -11: result: Err([69, 65, 71, 65, 73, 78])
+read 3 0 9 0 = -512: result: Err([69, 82, 69, 83, 84,
+fstat 3 0 0 0 = 0 [8,12,1,0x81a4,0,0,77,0]: size: Some(77)
+newfstatat -100 0 0 0 = 0 [8,12,1,0x11a4,0,0,77,0] f: Fifo(Path([102]))
+statx -100 0 0 0x100000008 = 0 [0,0,0,0x81a400000000,12,77,0,0] f: size: Some(77), failed: false, is_regular: true, inode: Some((2049, 12))
+openat2 -100 0 0x400 0 = 3 a: append: true
+mknodat -100 0 0x11a4 0 = 0 f: Fifo(Path([102]))
+setsockopt 3 6 1 0 = 0: on: false
+socketpair 1 1 0 0x600000005 = 0: number: 6
+io_uring_setup 8 2 0 0 = 5: Submit { unseen: true }
+inotify_add_watch 3 0 0x100 0 = 1 a: Other {
+fanotify_mark 3 1 2 -100 = 0 a: Watch { path: [97] }
+lseek 3 0 1 0 = -29: Fifo(Descriptor(
+lseek 3 0 1 0 = 50: only_asked: true
+mmap 3 0 3 1 = 0x10000000000: number: 3, leads_to: None }, writes_through: true
+fcntl 3 3 0 0 = -9: Query
+close_range 3 0xffffffff 0 0 = 0: last: 2147483647
+pipe2 0 0x80000 0x400000003 0 = 0: close_on_exec: true
+eventfd2 0 0x80000 0 0 = 4: number: 4, leads_to: Some([97, 110, 111, 110
+connect 3 0 16 0 = -115: Connect {
+connect 3 0 16 0 = -111: Other {
+symlinkat 0 -100 0 0 = 0 a b: kind: Symbolic
+waitid 0 12 0 0 = 0: Wait { child: 12 }
+unknown 3 0 0 0 = 0: Other { descriptor: Some(
+execve 0 0 0 0 = 0: None
+clone 0 0 0 0 = -11: Other {";
+
+    #[test]
+    fn arguments_and_results_become_what_a_line_of_strace_would() {
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => i64::from_str_radix(digits, 16).unwrap(),
+            None => text.parse().unwrap(),
         };
-        let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
-        let mut segments = vec![a2];
-        if name.contains('v') || name.contains("msg") {
-            lengths(
+        for row in CALLS.lines() {
+            let (call, expected) = row.split_once(": ").unwrap();
+            let mut words = call.split(' ');
+            let name = words.next().unwrap();
+            let [a0, a1, a2, a3, result] =
+                [(); 5].map(|()| number(words.by_ref().find(|word| *word != "=").unwrap()));
+            let (mut data, mut texts) = (Vec::new(), Vec::new());
+            for word in words {
+                match word.strip_prefix('[') {
+                    Some(list) => data.push(
+                        Slot::try_from(
+                            list.trim_end_matches(']')
+                                .split(',')
+                                .map(|word| number(word) as u64)
+                                .collect::<Vec<_>>(),
+                        )
+                        .unwrap(),
+                    ),
+                    None => texts.push(word.as_bytes().to_vec()),
+                }
+            }
+            let slot = [0, 1 << 32, 1, result, a0 as u32 as i64, a1, a2, a3];
+            let record = &Record::read(&slot.map(|word| word as u64)).unwrap();
+            let (data, texts) = (&data[..], &texts[..]);
+            let call = Call {
+                name,
+                record,
                 data,
-                if name.contains("msg") { a1 } else { a2 },
-                &mut segments,
-            );
+                texts,
+            };
+            let action = format!("{:?}", call.action(&mut Shown::default()));
+            assert!(action.contains(expected), "{row}: {action}");
         }
-        let call = Call {
-            name,
-            record: &record,
-            data,
-            texts: &texts,
-            segments: &segments,
-        };
-        format!("{:?}", call.action(&mut Vec::new()))
-    }
-
-    fn check(rows: &[(String, &str)]) {
-        for (call, expected) in rows {
-            assert!(call.contains(expected), "{expected}: {call}");
-        }
-    }
-
-    #[test]
-    fn arguments_of_transfers_become_what_a_line_of_strace_would() {
-        let cwd = libc::AT_FDCWD as u64;
-        // Two entries of `struct iovec`.
-        let list = [[0, 5, 0, 6, 0, 0, 0, 0]];
-        check(&[
-            (
-                shown("openat", [cwd, 0, 0, 0], -2, &[], &["a"]),
-                "Ask(Ask { file: Path([97])",
-            ),
-            (
-                shown("writev", [3, 0, 2, 0], 11, &list, &[]),
-                "segment_bytes: Some([5, 6])",
-            ),
-            (
-                shown("writev", [3, 0, 3, 0], 11, &list[..0], &[]),
-                "asked_bytes: None",
-            ),
-            (
-                shown("pwrite64", [3, 0, 9, 40], 9, &[], &[]),
-                "offset: Some(40)",
-            ),
-            (
-                shown("sendto", [3, 0, 9, libc::MSG_MORE as u64], 9, &[], &[]),
-                "more: true",
-            ),
-            (
-                shown("sendmsg", [3, 2, 0, 1], 11, &list, &[]),
-                "addressed: true",
-            ),
-            (
-                shown(
-                    "sendmmsg",
-                    [3, 0, 2, 0],
-                    1,
-                    &[[0, 0, 0, 0, 0, 0, 0, 4]],
-                    &[],
-                ),
-                "result: Ok(4)",
-            ),
-            (
-                shown("read", [3, 0, 9, 0], -11, &[], &[]),
-                "result: Err([69, 65, 71, 65, 73, 78])",
-            ),
-            (
-                shown("read", [3, 0, 9, 0], -512, &[], &[]),
-                "result: Err([69, 82, 69, 83, 84,",
-            ),
-        ]);
-    }
-
-    #[test]
-    fn arguments_of_other_calls_become_what_a_line_of_strace_would() {
-        let cwd = libc::AT_FDCWD as u64;
-        let mode = |kind: u32| u64::from(kind | 0o644);
-        let status = |kind| [[8, 12, 1, mode(kind), 0, 0, 77, 0]];
-        check(&[
-            (
-                shown("fstat", [3, 0, 0, 0], 0, &status(libc::S_IFREG), &[]),
-                "size: Some(77)",
-            ),
-            (
-                shown(
-                    "newfstatat",
-                    [cwd, 0, 0, 0],
-                    0,
-                    &status(libc::S_IFIFO),
-                    &["f"],
-                ),
-                "Fifo(Path([102]))",
-            ),
-            (
-                shown(
-                    "openat2",
-                    [cwd, 0, libc::O_APPEND as u64, 0],
-                    3,
-                    &[],
-                    &["a"],
-                ),
-                "append: true",
-            ),
-            (
-                shown(
-                    "statx",
-                    [cwd, 0, 0, 1 << 32 | 8],
-                    0,
-                    &[[0, 0, 0, mode(libc::S_IFREG) << 32, 12, 77, 0, 0]],
-                    &["f"],
-                ),
-                "size: Some(77), failed: false, is_regular: true, inode: Some((2049, 12))",
-            ),
-            (
-                shown("mknodat", [cwd, 0, mode(libc::S_IFIFO), 0], 0, &[], &["f"]),
-                "Fifo(Path([102]))",
-            ),
-            (shown("setsockopt", [3, 6, 1, 0], 0, &[], &[]), "on: false"),
-            (
-                shown("socketpair", [1, 1, 0, 6 << 32 | 5], 0, &[], &[]),
-                "number: 6",
-            ),
-            (
-                shown("io_uring_setup", [8, 2, 0, 0], 5, &[], &[]),
-                "Submit { unseen: true }",
-            ),
-            (
-                shown("inotify_add_watch", [3, 0, 0x100, 0], 1, &[], &["a"]),
-                "Other {",
-            ),
-            (
-                shown("fanotify_mark", [3, 1, 2, cwd], 0, &[], &["a"]),
-                "Watch { path: [97] }",
-            ),
-            (
-                shown("lseek", [3, 0, 1, 0], -29, &[], &[]),
-                "Fifo(Descriptor(",
-            ),
-            (
-                shown("mmap", [3, 0, 3, 1], 1 << 40, &[], &[]),
-                "number: 3, leads_to: None }, writes_through: true",
-            ),
-            (
-                shown("lseek", [3, 0, 1, 0], 50, &[], &[]),
-                "only_asked: true",
-            ),
-            (
-                shown("fcntl", [3, libc::F_GETFL as u64, 0, 0], -9, &[], &[]),
-                "Query",
-            ),
-            (
-                shown("close_range", [3, u64::from(u32::MAX), 0, 0], 0, &[], &[]),
-                "last: 2147483647",
-            ),
-            (
-                shown(
-                    "pipe2",
-                    [0, libc::O_CLOEXEC as u64, 4 << 32 | 3, 0],
-                    0,
-                    &[],
-                    &[],
-                ),
-                "close_on_exec: true",
-            ),
-            (
-                shown("eventfd2", [0, libc::O_CLOEXEC as u64, 0, 0], 4, &[], &[]),
-                "number: 4, leads_to: Some([97, 110, 111, 110",
-            ),
-        ]);
-    }
-
-    #[test]
-    fn results_of_other_calls_become_what_a_line_of_strace_would() {
-        let cwd = libc::AT_FDCWD as u64;
-        check(&[
-            (shown("connect", [3, 0, 16, 0], -115, &[], &[]), "Connect {"),
-            (shown("connect", [3, 0, 16, 0], -111, &[], &[]), "Other {"),
-            (
-                shown("symlinkat", [0, cwd, 0, 0], 0, &[], &["a", "b"]),
-                "kind: Symbolic",
-            ),
-            (
-                shown("waitid", [0, 12, 0, 0], 0, &[], &[]),
-                "Wait { child: 12 }",
-            ),
-            (
-                shown("unknown", [3, 0, 0, 0], 0, &[], &[]),
-                "Other { descriptor: Some(",
-            ),
-            (shown("execve", [0, 0, 0, 0], 0, &[], &[]), "None"),
-            (shown("clone", [0, 0, 0, 0], -11, &[], &[]), "Other {"),
-        ]);
     }
 }

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_strace::event::{Action, Direction, Event, Transfer};
 use vectored_strace::x86_64::name_of;
 
-use crate::action::{Call, fd, lengths};
+use crate::action::{Call, Shown, fd};
 use crate::calls::{Class, class_of};
 use crate::open_before;
 use crate::record::{Kind, Record, Run, Sample, Slot, texts};
@@ -40,8 +40,7 @@ pub(crate) struct Events {
     held: Option<u32>,
     /// Times of preemption that the next event of a thread is to tell, in ns.
     delays_ns: FxHashMap<u32, u64>,
-    segments: Vec<u64>,
-    line: Vec<u8>,
+    shown: Shown,
     classes: Vec<Class>,
     /// Calls that were recorded.
     pub(crate) calls: u64,
@@ -62,8 +61,7 @@ impl Events {
             ended: FxHashSet::default(),
             held,
             delays_ns: FxHashMap::default(),
-            segments: Vec::new(),
-            line: Vec::new(),
+            shown: Shown::default(),
             classes: (0..512).map(|number| class_of(name_of(number))).collect(),
             calls: 0,
             lost: 0,
@@ -213,12 +211,6 @@ impl Events {
             _ => 0,
         };
         let (data, text) = slots[1..].split_at(data_slots.min(slots.len() - 1));
-        self.segments.clear();
-        match class {
-            Class::List | Class::ListWithFlags => lengths(data, record.a2, &mut self.segments),
-            Class::Message => lengths(data, record.a1, &mut self.segments),
-            _ => self.segments.push(record.a2),
-        }
         let texts = texts(text);
         if class == Class::Map && record.result > 0 && record.a2 & PROT_EXEC as u64 != 0 {
             self.sites
@@ -238,9 +230,8 @@ impl Events {
             record,
             data,
             texts: &texts,
-            segments: &self.segments,
         };
-        if let Some(mut action) = call.action(&mut self.line) {
+        if let Some(mut action) = call.action(&mut self.shown) {
             if let Action::Connect { descriptor }
             | Action::Other {
                 descriptor: Some(descriptor),

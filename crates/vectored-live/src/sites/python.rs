@@ -26,66 +26,48 @@ const CODES_MAX: usize = 1 << 16;
 /// Where things are in a version of CPython, as offsets within its structures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Offsets {
-    interpreters: u64,
-    threads: u64,
-    next: u64,
-    native_id: u64,
-    /// 0 from 3.13 on.
-    cframe: u64,
-    current: u64,
-    previous: u64,
-    executable: u64,
-    instruction: u64,
-    owner: u64,
-    file: u64,
-    name: u64,
-    table: u64,
-    first_line: u64,
-    code: u64,
+    /// For the kernel: of the first interpreter, its first thread, the next thread, its number, its `cframe` (0 from 3.13 on), the
+    /// running frame, and the frame before.
+    kernel: [u64; 7],
+    /// Of a frame: its code, the instruction, and the owner.
+    frame: [u64; 3],
+    /// Of a code object: the file, the name, the table of lines, the first line, and the instructions.
+    code: [u64; 5],
     /// Bytes before the letters of a string: of ASCII, of others.
     text: [u64; 2],
 }
 
 /// Of 3.11 and 3.12, by their headers.
 const OF_3_11: Offsets = Offsets {
-    interpreters: 40,
-    threads: 16,
-    next: 8,
-    native_id: 160,
-    cframe: 56,
-    current: 8,
-    previous: 48,
-    executable: 32,
-    instruction: 56,
-    owner: 69,
-    file: 112,
-    name: 128,
-    table: 136,
-    first_line: 72,
-    code: 184,
+    kernel: [40, 16, 8, 160, 56, 8, 48],
+    frame: [32, 56, 69],
+    code: [112, 128, 136, 72, 184],
     text: [48, 72],
 };
 const OF_3_12: Offsets = Offsets {
-    threads: 72,
-    native_id: 144,
-    current: 0,
-    previous: 8,
-    executable: 0,
-    owner: 70,
-    first_line: 68,
-    code: 192,
+    kernel: [40, 72, 8, 144, 56, 0, 8],
+    frame: [0, 56, 70],
+    code: [112, 128, 136, 68, 192],
     text: [40, 56],
-    ..OF_3_11
 };
 
 impl Offsets {
     /// `struct python` of `bpf/live.bpf.c`, for a `_PyRuntime`.
     fn value(&self, runtime: u64) -> [u64; 4] {
+        let [
+            interpreters,
+            threads,
+            next,
+            number,
+            cframe,
+            current,
+            previous,
+        ] = self.kernel;
         [
-            runtime.wrapping_add(self.interpreters),
-            self.threads | self.native_id << 32,
-            self.next | self.cframe << 32,
-            self.current | self.previous << 32,
+            runtime.wrapping_add(interpreters),
+            threads | number << 32,
+            next | cframe << 32,
+            current | previous << 32,
         ]
     }
 
@@ -105,41 +87,20 @@ impl Offsets {
         let frames = &state[9..];
         let code = &frames[frame..];
         let offsets = Offsets {
-            interpreters: words[5],
-            threads: words[9],
-            next: state[2],
-            native_id: state[6],
-            cframe: 0,
-            current: state[4],
-            previous: frames[1],
-            executable: frames[2],
-            instruction: frames[3],
-            owner: frames[5],
-            file: code[1],
-            name: code[3],
-            table: code[4],
-            first_line: code[5],
-            code: code[9],
+            kernel: [
+                words[5], words[9], state[2], state[6], 0, state[4], frames[1],
+            ],
+            frame: [frames[2], frames[3], frames[5]],
+            code: [code[1], code[3], code[4], code[5], code[9]],
             text: OF_3_12.text,
         };
-        let is_in_frame = |offset: u64| offset <= 8 * (PYTHON_WORDS as u64 - 1);
-        let fits = [
-            offsets.previous,
-            offsets.executable,
-            offsets.instruction,
-            offsets.owner,
-        ]
-        .into_iter()
-        .all(is_in_frame);
-        let fits_code = [
-            offsets.file,
-            offsets.name,
-            offsets.table,
-            offsets.first_line,
-        ]
-        .into_iter()
-        .all(|offset| offset <= CODE_BYTES as u64 - 8);
-        (fits && fits_code).then_some(offsets)
+        let in_frame = 8 * (PYTHON_WORDS as u64 - 1);
+        let fits = offsets.kernel[6] <= in_frame
+            && offsets.frame.iter().all(|&offset| offset <= in_frame)
+            && offsets.code[..4]
+                .iter()
+                .all(|&offset| offset <= CODE_BYTES as u64 - 8);
+        fits.then_some(offsets)
     }
 }
 
@@ -319,12 +280,13 @@ impl Python {
         for frame in &sample.python {
             let bytes: Vec<u8> = frame.iter().flat_map(|word| word.to_le_bytes()).collect();
             // Frames of the interpreter itself, between calls of C and Python.
-            if bytes[interpreter.offsets.owner as usize] > 2 {
+            let [code, instruction, owner] = interpreter.offsets.frame;
+            if bytes[owner as usize] > 2 {
                 continue;
             }
             // The lowest bits are marks (3.14).
-            let code = word(&bytes, interpreter.offsets.executable) & !7;
-            let instruction = word(&bytes, interpreter.offsets.instruction);
+            let code = word(&bytes, code) & !7;
+            let instruction = word(&bytes, instruction);
             let (site, is_own) =
                 self.line(process, &interpreter, memory.as_ref(), code, instruction)?;
             if is_own {
@@ -350,13 +312,8 @@ impl Python {
         } = *interpreter;
         let mut bytes = [0; CODE_BYTES];
         if memory.is_some_and(|memory| memory.read_exact_at(&mut bytes, code).is_ok()) {
-            let fields = [
-                offsets.file,
-                offsets.name,
-                offsets.table,
-                offsets.first_line,
-            ]
-            .map(|at| word(&bytes, at));
+            let [file, name, table_at, first_line, _] = offsets.code;
+            let fields = [file, name, table_at, first_line].map(|at| word(&bytes, at));
             let is_code = is_alive(word(&bytes, 0))
                 && code_type.is_none_or(|code_type| word(&bytes, 8) == code_type);
             if !is_code {
@@ -382,7 +339,7 @@ impl Python {
         }
         // If the process has ended, what was read of it before.
         let known = self.codes.get(&(process, code))?;
-        let unit = instruction.checked_sub(code + offsets.code)? / 2;
+        let unit = instruction.checked_sub(code + offsets.code[4])? / 2;
         let line = line(&known.table, i64::from(known.fields[3] as i32), unit)?;
         Some((
             format!("{} at {}:{line}", known.name, known.file),

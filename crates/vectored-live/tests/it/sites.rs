@@ -62,38 +62,26 @@ fn sites_of(mut command: Command) -> Sites {
     sites
 }
 
-/// What a program has for its sites.
-#[derive(Clone, Copy, PartialEq)]
-enum Has {
-    Lines,
-    Functions,
-    Addresses,
-    Nothing,
-}
-
-/// The share of the sites that were named in %. Each name has to be right.
-fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: Has) -> usize {
+/// The share of the sites that were named in %. Each name has to be right: it is a line, a function, an address, or there is none.
+fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: &str) -> usize {
     let mut named = 0;
     for (bytes, lines) in lines {
-        let function = format!("site_{}", bytes - 100);
+        let number = bytes - 100;
         let names: Vec<&String> = sites[bytes].keys().flatten().collect();
         for name in &names {
-            let is_its = name.contains(&function) || name.contains(&format!("_{}", bytes - 100));
+            let is_its = name.contains(&format!("_{number}"));
+            let place = name.split(" (").next().unwrap_or_default();
+            let is_line = |line: &usize| place.ends_with(&format!(" at {path}:{line}"));
             let is_right = match has {
-                Has::Lines => {
-                    let place = name.split(" (").next().unwrap_or_default();
-                    is_its
-                        && lines
-                            .iter()
-                            .any(|line| place.ends_with(&format!(" at {path}:{line}")))
-                }
-                Has::Functions => is_its && !name.contains(" at "),
-                Has::Addresses => name.contains("+0x"),
-                Has::Nothing => false,
+                "lines" => is_its && lines.iter().any(is_line),
+                "functions" => is_its && !name.contains(" at "),
+                "addresses" => name.contains("+0x"),
+                _ => false,
             };
+            let place = format!("{path}:{lines:?}");
             assert!(
                 is_right,
-                "{bytes} bytes are written at {path}:{lines:?}, not at {name:?}"
+                "{bytes} bytes are written at {place}, not at {name:?}"
             );
         }
         named += usize::from(!names.is_empty());
@@ -101,22 +89,22 @@ fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: Has)
     named * 100 / lines.len()
 }
 
-/// Builds the program in each way, and returns the shares of named sites.
-fn shares(language: &Language, file: &str, compiler: &str, ways: &[(&str, Has)]) -> Vec<usize> {
+/// Builds the program in each way: what its sites have, the least share of named ones in %, and options.
+fn check_ways(language: &Language, file: &str, compiler: &str, ways: &str) {
+    if !is_able() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let (text, lines) = source(language);
     let path = folder.path().join(file);
     fs::write(&path, text).unwrap();
-    let mut shares = Vec::new();
-    for (number, (options, has)) in ways.iter().enumerate() {
-        let program = folder.path().join(format!("program{number}"));
-        let built = Command::new(compiler)
-            .args(options.split(' '))
-            .arg("-o")
-            .arg(&program)
-            .arg(&path)
-            .output()
-            .unwrap();
+    for way in ways.lines() {
+        let mut words = way.split(' ');
+        let (has, least) = (words.next().unwrap(), words.next().unwrap());
+        let program = folder.path().join("program");
+        let mut built = Command::new(compiler);
+        built.args(words).arg("-o").arg(&program).arg(&path);
+        let built = built.output().unwrap();
         assert!(
             built.status.success(),
             "{}",
@@ -124,70 +112,51 @@ fn shares(language: &Language, file: &str, compiler: &str, ways: &[(&str, Has)])
         );
         let mut command = Command::new(&program);
         command.arg(folder.path().join("output"));
-        let sites = sites_of(command);
-        shares.push(check(&sites, &lines, path.to_str().unwrap(), *has));
+        let share = check(&sites_of(command), &lines, path.to_str().unwrap(), has);
+        println!("{compiler} {way}: {share} % of the sites have a name");
+        assert!(share >= least.parse().unwrap(), "{way}: {share} %");
     }
-    println!("{compiler}: {shares:?} % of the sites have a name");
-    shares
 }
 
 #[test]
 fn lines_of_c_are_right_or_unknown() {
-    if !is_able() {
-        return;
-    }
-    let ways = &[
-        ("-O0 -g", Has::Lines),
-        ("-O2 -g", Has::Lines),
-        ("-O2 -g -fno-omit-frame-pointer", Has::Lines),
-        ("-O2 -g -no-pie", Has::Lines),
-        ("-O2 -g -fno-plt", Has::Lines),
-        ("-O2 -g -static", Has::Lines),
-        ("-O2 -g -fno-asynchronous-unwind-tables", Has::Lines),
-        ("-O2", Has::Functions),
-        ("-O2 -static", Has::Functions),
-        ("-O2 -s", Has::Addresses),
-        ("-O2 -static -s", Has::Nothing),
-    ];
-    let shares = shares(&C, "planted.c", "gcc", ways);
-    assert!(
-        shares[0] == 100 && shares[1..6].iter().all(|&share| share >= 75),
-        "{shares:?}"
-    );
+    let ways = "\
+lines 100 -O0 -g
+lines 75 -O2 -g
+lines 75 -O2 -g -fno-omit-frame-pointer
+lines 75 -O2 -g -no-pie
+lines 75 -O2 -g -fno-plt
+lines 75 -O2 -g -static
+lines 0 -O2 -g -fno-asynchronous-unwind-tables
+functions 0 -O2
+functions 0 -O2 -static
+addresses 0 -O2 -s
+nothing 0 -O2 -static -s";
+    check_ways(&C, "planted.c", "gcc", ways);
 }
 
 #[test]
 fn lines_of_cpp_are_right_or_unknown() {
-    if !is_able() {
-        return;
-    }
-    let ways = &[
-        ("-O0 -g", Has::Lines),
-        ("-O2 -g", Has::Lines),
-        ("-O2 -g -static", Has::Lines),
-        ("-O2", Has::Functions),
-        ("-O2 -s", Has::Addresses),
-        ("-O2 -s -static-libstdc++", Has::Nothing),
-    ];
-    let shares = shares(&CPP, "planted.cc", "g++", ways);
-    assert!(shares[..3].iter().all(|&share| share >= 90), "{shares:?}");
+    let ways = "\
+lines 90 -O0 -g
+lines 90 -O2 -g
+lines 90 -O2 -g -static
+functions 0 -O2
+addresses 0 -O2 -s
+nothing 0 -O2 -s -static-libstdc++";
+    check_ways(&CPP, "planted.cc", "g++", ways);
 }
 
 #[test]
 fn lines_of_rust_are_right_or_unknown() {
-    if !is_able() {
-        return;
-    }
-    let ways = &[
-        ("-A warnings -g", Has::Lines),
-        ("-A warnings -O -g", Has::Lines),
-        ("-A warnings -O -g -Cforce-frame-pointers=yes", Has::Lines),
-        ("-A warnings -O -g -Csymbol-mangling-version=v0", Has::Lines),
-        ("-A warnings -O", Has::Functions),
-        ("-A warnings -O -Cstrip=symbols", Has::Nothing),
-    ];
-    let shares = shares(&RUST, "planted.rs", "rustc", ways);
-    assert!(shares[..4].iter().all(|&share| share >= 75), "{shares:?}");
+    let ways = "\
+lines 75 -Awarnings -g
+lines 75 -Awarnings -O -g
+lines 75 -Awarnings -O -g -Cforce-frame-pointers=yes
+lines 75 -Awarnings -O -g -Csymbol-mangling-version=v0
+functions 0 -Awarnings -O
+nothing 0 -Awarnings -O -Cstrip=symbols";
+    check_ways(&RUST, "planted.rs", "rustc", ways);
 }
 
 /// The interpreters of CPython 3.11 and later that are here: of the path and of pyenv.
@@ -234,7 +203,7 @@ fn lines_of_python_are_right() {
         let mut command = Command::new(&python);
         command.arg(&path).arg(folder.path().join("output"));
         let sites = sites_of(command);
-        let share = check(&sites, &lines, path.to_str().unwrap(), Has::Lines);
+        let share = check(&sites, &lines, path.to_str().unwrap(), "lines");
         println!("{}: {share} % of the sites have a name", python.display());
         assert_eq!(share, 100, "{sites:?}");
     }

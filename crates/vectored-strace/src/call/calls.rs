@@ -44,7 +44,7 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
 }
 
 /// Reads a call that moves no bytes.
-pub(crate) fn without_bytes(body: Body<'_>) -> ReadCall<'_> {
+fn without_bytes(body: Body<'_>) -> ReadCall<'_> {
     let action = match body.call {
         Syscall::Other => Ok(None),
         _ if !body.shows_path() => return without_path(body),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::call::body::Body;
 use crate::call::call_result::Tail;
-use crate::call::calls::without_bytes;
+use crate::call::calls::call;
 use crate::call::descriptors;
 use crate::call::names::CallName;
 use crate::event::{Action, OpenFlags};
@@ -60,11 +60,11 @@ pub fn write_line(
     line.extend_from_slice(&of_result(result));
 }
 
-/// The action of a call that moves no bytes, by its line.
-pub fn action_of(line: &[u8]) -> Action<'_> {
+/// The action of a call, by its line. The lengths of its segments are stored in `segments`.
+pub fn action_of<'a>(line: &'a [u8], segments: &'a mut Vec<u64>) -> Action<'a> {
     let parts = CallName::read(line).zip(Tail::read(line));
     parts.map_or(Action::Other { descriptor: None }, |(name, tail)| {
-        without_bytes(Body::new(line, name, tail)).action
+        call(Body::new(line, name, tail), segments).action
     })
 }
 
