@@ -154,8 +154,6 @@ struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __
 struct python { u64 heads; u32 threads, native_id, next, cframe, current, previous; };
 /* By the process, as user space numbers it. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4096); __type(key, u32); __type(value, struct python); } pythons SEC(".maps");
-/* Programs of CPython, by their inode; `heads` counts from the first code. */
-struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 256); __type(key, u64); __type(value, struct python); } interpreters SEC(".maps");
 
 INLINE struct cpu *this_cpu(void)
 {
@@ -568,13 +566,7 @@ SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 	struct file *file = PEEK(program, file);
 	struct inode *inode = PEEK(file, f_inode);
 	r->a1 = PEEK(memory, start_code); r->a2 = PEEK(inode, i_ino);
-	u64 number = r->a2;
-	struct python *known = bpf_map_lookup_elem(&interpreters, &number);
-	if (known) {
-		struct python own = *known;
-		own.heads += r->a1;
-		bpf_map_update_elem(&pythons, &process, &own, BPF_ANY);
-	} else bpf_map_delete_elem(&pythons, &process);
+	bpf_map_delete_elem(&pythons, &process);
 	u32 used = text(cpu->head + 1, program->filename, false);
 	r->what = WHAT(EXEC, used);
 	publish(cpu, 1 + used);

@@ -298,7 +298,7 @@ clone 0 0 0 0 = -11: Other {";
                 }
             }
             let slot = [0, 1 << 32, 1, result, a0 as u32 as i64, a1, a2, a3];
-            let record = &Record::read(&slot.map(|word| word as u64)).unwrap();
+            let record = &Record::read(&slot.map(|word| word as u64));
             let (data, texts) = (&data[..], &texts[..]);
             let call = Call {
                 name,

@@ -30,8 +30,8 @@ pub(crate) const SAMPLE_WORDS: usize = STACK + STACK_BYTES_MAX / 8;
 const STACK: usize = 10 + PYTHON_FRAMES * PYTHON_WORDS;
 pub(crate) const SAMPLES: usize = 256;
 
-/// Time after which a record of the same moment is in its ring: a tick, by which a run may begin early, is at most 10 ms.
-const SLACK_NS: u64 = 12_000_000;
+/// Time after which a record of the same moment is in its ring.
+const SLACK_NS: u64 = 2_000_000;
 
 /// Time after which a run that is still open is sent by a switch on its CPU.
 const STALE_NS: u64 = 20_000_000;
@@ -70,72 +70,64 @@ pub(crate) struct Rings {
 /// The thread, which ends when it is told to stop.
 pub(crate) struct Drain {
     pub(crate) passes: Receiver<Pass>,
-    queued: Arc<AtomicUsize>,
-    stop: Arc<AtomicBool>,
-    again: Arc<AtomicBool>,
+    told: Arc<Told>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is told.
+#[derive(Default)]
+struct Told {
+    queued: AtomicUsize,
+    stop: AtomicBool,
+    again: AtomicBool,
 }
 
 impl Drain {
     pub(crate) fn start(rings: Rings) -> std::io::Result<Drain> {
         let (sender, passes) = channel();
-        let (queued, stop, again) = (
-            Arc::new(AtomicUsize::new(0)),
-            Arc::new(AtomicBool::new(false)),
-            Arc::new(AtomicBool::new(false)),
-        );
-        let (own_queued, own_stop, own_again) =
-            (Arc::clone(&queued), Arc::clone(&stop), Arc::clone(&again));
-        let thread = Builder::new()
-            .spawn(move || drain(&rings, &sender, &own_queued, &own_stop, &own_again))?;
+        let told = Arc::new(Told::default());
+        let own = Arc::clone(&told);
+        let thread = Some(Builder::new().spawn(move || drain(&rings, &sender, &own))?);
         Ok(Drain {
             passes,
-            queued,
-            stop,
-            again,
-            thread: Some(thread),
+            told,
+            thread,
         })
     }
 
     /// Notes that a pass was analysed.
     pub(crate) fn done(&self, pass_bytes: usize) {
-        self.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
+        self.told.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
     }
 
     /// Makes the programs take samples of all calls again, since they know now where frames are.
     pub(crate) fn sample_again(&self) {
-        self.again.store(true, Ordering::Relaxed);
+        self.told.again.store(true, Ordering::Relaxed);
     }
 
     /// Takes what is left. To be called when the programs are detached.
     pub(crate) fn stop(&mut self) {
-        self.stop.store(true, Ordering::Release);
+        self.told.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.join().expect("the thread cannot panic");
         }
     }
 }
 
-fn drain(
-    rings: &Rings,
-    sender: &Sender<Pass>,
-    queued: &AtomicUsize,
-    stop: &AtomicBool,
-    again: &AtomicBool,
-) {
+fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
     let everywhere = sched_getaffinity(None);
     let mut began = Instant::now();
     loop {
-        let is_last = stop.load(Ordering::Acquire);
-        if again.swap(false, Ordering::Relaxed) {
+        let is_last = told.stop.load(Ordering::Acquire);
+        if told.again.swap(false, Ordering::Relaxed) {
             rings.forget_seen();
         }
-        if is_last || queued.load(Ordering::Relaxed) < QUEUED_MAX {
+        if is_last || told.queued.load(Ordering::Relaxed) < QUEUED_MAX {
             let pass = rings.pass(is_last);
             if pass.batches.iter().any(|batch| batch.has_begin) {
                 began = Instant::now();
             }
-            queued.fetch_add(pass.bytes, Ordering::Relaxed);
+            told.queued.fetch_add(pass.bytes, Ordering::Relaxed);
             if sender.send(pass).is_err() {
                 return;
             }
@@ -237,9 +229,7 @@ impl Rings {
         while tail != head {
             let slot = self.slot(cpu, tail);
             if batch.slots.len() == next {
-                let Some(record) = Record::read(&slot) else {
-                    break;
-                };
+                let record = Record::read(&slot);
                 next += 1 + record.extension;
                 batch.has_begin |= record.kind == Kind::Execute;
                 if record.stack != 0

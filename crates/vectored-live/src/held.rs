@@ -1,9 +1,6 @@
 //! A command that waits until it is watched.
 
-use std::ffi::OsStr;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::thread::{Builder, JoinHandle};
 
@@ -14,8 +11,6 @@ use crate::sys;
 #[derive(Debug)]
 pub struct Held {
     number: u32,
-    /// Programs that it may run.
-    pub(crate) paths: Vec<String>,
     go: PipeWriter,
     starts: JoinHandle<io::Result<Child>>,
 }
@@ -27,20 +22,11 @@ impl Held {
     ///
     /// [`Refusal::NotStarted`].
     pub fn start(mut command: Command) -> Result<Held, Refusal> {
-        let paths = [command.get_program(), OsStr::new("python3")]
-            .into_iter()
-            .flat_map(in_path)
-            .collect();
         let start = || -> io::Result<Held> {
             let (mut numbers, go) = sys::hold(&mut command)?;
             let starts = Builder::new().spawn(move || command.spawn())?;
             let number = read_number(&mut numbers)?;
-            Ok(Held {
-                number,
-                paths,
-                go,
-                starts,
-            })
+            Ok(Held { number, go, starts })
         };
         start().map_err(Refusal::NotStarted)
     }
@@ -63,21 +49,6 @@ impl Held {
             .expect("the start of a process cannot panic");
         child.map_err(Refusal::NotStarted)
     }
-}
-
-/// Where a program may be: its path, or its name in each folder of PATH.
-fn in_path(program: &OsStr) -> Vec<String> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let is_path = program.as_bytes().contains(&b'/');
-    let folders = if is_path {
-        vec![PathBuf::new()]
-    } else {
-        std::env::split_paths(&folders).collect()
-    };
-    folders
-        .iter()
-        .filter_map(|folder| folder.join(program).into_os_string().into_string().ok())
-        .collect()
 }
 
 fn read_number(numbers: &mut PipeReader) -> io::Result<u32> {

@@ -137,12 +137,7 @@ impl Watch {
         let mut by_namespace = table(take("starts")?)?;
         let rings = rings(&mut take, cpus, slots_log2)?;
         let pythons = HashMap::try_from(take("pythons")?).map_err(|error| of_loader(&error))?;
-        let interpreters =
-            HashMap::try_from(take("interpreters")?).map_err(|error| of_loader(&error))?;
-        let mut sites = Sites::new(pythons, interpreters);
-        if let Target::Command(held) = target {
-            held.paths.iter().for_each(|path| sites.expect(path));
-        }
+        let sites = Sites::new(pythons);
         let mut want = |process: u32| {
             let map = if namespace == 0 { &mut wanted } else { &mut by_namespace };
             map.insert(process, 1, 0).map_err(|error| of_loader(&error))

@@ -18,7 +18,7 @@ use crate::sites::python::Python;
 use crate::sites::symbols::Symbols;
 use crate::sites::unwind::frames;
 
-pub(crate) use crate::sites::python::{Interpreters, Pythons};
+pub(crate) use crate::sites::python::Pythons;
 
 /// Stacks that are remembered. More are forgotten at once.
 const STACKS_MAX: usize = 1 << 16;
@@ -36,9 +36,9 @@ pub(crate) struct Sites {
 }
 
 impl Sites {
-    pub(crate) fn new(pythons: Pythons, interpreters: Interpreters) -> Sites {
+    pub(crate) fn new(pythons: Pythons) -> Sites {
         Sites {
-            python: Python::new(pythons, interpreters),
+            python: Python::new(pythons),
             modules: Modules::default(),
             programs: FxHashMap::default(),
             symbols: Symbols::new(),
@@ -53,13 +53,6 @@ impl Sites {
         self.python.note(process, &program);
         self.programs.insert(process, program);
         self.read(process);
-    }
-
-    /// A program may begin soon: what is in its file is read now.
-    pub(crate) fn expect(&mut self, path: &str) {
-        if let Some(module) = self.modules.at_path(path, None) {
-            self.python.expect(&module);
-        }
     }
 
     /// A process made another one, which has the same memory.

@@ -136,11 +136,6 @@ impl Module {
         Some((segments, owner))
     }
 
-    /// The number of the file, and the address of its first code.
-    pub(crate) fn number_and_code(&self) -> Option<(u64, u64)> {
-        Some((self.file.metadata().ok()?.ino(), self.segments.first()?.1))
-    }
-
     /// A path of the file itself.
     pub(crate) fn own_path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())

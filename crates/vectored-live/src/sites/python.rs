@@ -14,8 +14,6 @@ use crate::sites::modules::{Module, Owner, Program};
 
 /// Where CPython keeps the running frame: `struct python` of `bpf/live.bpf.c`, by process.
 pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
-/// The values of [`Pythons`] for a program, by the inode of its file.
-pub(crate) type Interpreters = HashMap<MapData, u64, [u64; 4]>;
 
 /// Bytes of a code object that are looked at.
 const CODE_BYTES: usize = 256;
@@ -159,7 +157,6 @@ struct Code {
 /// What is known of processes that run CPython.
 pub(crate) struct Python {
     map: Pythons,
-    programs: Interpreters,
     /// By the place of the module in memory, where it stays.
     layouts: FxHashMap<usize, Option<Layout>>,
     interpreters: FxHashMap<u32, Interpreter>,
@@ -168,10 +165,9 @@ pub(crate) struct Python {
 }
 
 impl Python {
-    pub(crate) fn new(map: Pythons, programs: Interpreters) -> Python {
+    pub(crate) fn new(map: Pythons) -> Python {
         Python {
             map,
-            programs,
             layouts: FxHashMap::default(),
             interpreters: FxHashMap::default(),
             codes: FxHashMap::default(),
@@ -206,27 +202,8 @@ impl Python {
                     value,
                 },
             );
-            self.expect(module);
             self.has_news = true;
             return;
-        }
-    }
-
-    /// Tells the kernel where the frames of processes are that will run this program, from their first call on.
-    pub(crate) fn expect(&mut self, module: &Rc<Module>) {
-        if let (
-            Some(Layout {
-                offsets: Some(offsets),
-                runtime,
-                ..
-            }),
-            Some((number, code)),
-        ) = (self.layout(module), module.number_and_code())
-        {
-            // Without room, they are known a moment after their begin.
-            let _ = self
-                .programs
-                .insert(number, offsets.value(runtime.wrapping_sub(code)), 0);
         }
     }
 
