@@ -4,13 +4,12 @@
 //! [`NotShown`](crate::counts::SkipReason::NotShown).
 
 mod arguments;
-mod bpftrace;
 pub mod numbers;
-mod perf_script;
 mod perf_trace;
+mod raw;
 mod rewriter;
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use rewriter::Rewriter;
 
@@ -54,8 +53,11 @@ type ReadLine = fn(&[u8]) -> Option<Option<Record<'_>>>;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub struct Rewritten<R> {
-    input: BufReader<Begun<R>>,
+    /// The first bytes, when they were read, and the rest.
+    input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     is_begun: bool,
+    /// The error after the first bytes.
+    failed: Option<io::Error>,
     rewriter: Option<Rewriter>,
     line: Vec<u8>,
     output: Cursor<Vec<u8>>,
@@ -64,14 +66,11 @@ pub struct Rewritten<R> {
 impl<R: Read> Rewritten<R> {
     /// The lines of `input`.
     pub fn new(input: R) -> Self {
-        let begun = Begun {
-            first_bytes: Cursor::default(),
-            failed: None,
-            input,
-        };
+        let input = Cursor::default().chain(input);
         Self {
-            input: BufReader::with_capacity(64 << 10, begun),
+            input: BufReader::with_capacity(64 << 10, input),
             is_begun: false,
+            failed: None,
             rewriter: None,
             line: Vec::new(),
             output: Cursor::default(),
@@ -79,24 +78,18 @@ impl<R: Read> Rewritten<R> {
     }
 
     pub(crate) fn inner(&self) -> &R {
-        &self.input.get_ref().input
+        self.input.get_ref().get_ref().1
     }
 
     /// Looks for the format.
     fn begin(&mut self) {
-        let begun = self.input.get_mut();
-        let mut first_bytes = Vec::new();
-        let read = begun
-            .input
-            .by_ref()
-            .take(FORMAT_BYTES)
-            .read_to_end(&mut first_bytes);
-        begun.failed = read.err();
-        let formats: [ReadLine; 3] = [perf_trace::read, perf_script::read, bpftrace::read];
+        let (first_bytes, input) = self.input.get_mut().get_mut();
+        let first_bytes = first_bytes.get_mut();
+        self.failed = input.take(FORMAT_BYTES).read_to_end(first_bytes).err();
+        let formats: [ReadLine; 3] = [perf_trace::read, raw::perf_script, raw::bpftrace];
         let lines = || first_bytes.split(|byte| *byte == b'\n').take(FORMAT_LINES);
         let is_of = |read: &ReadLine| lines().any(|line| matches!(read(line), Some(Some(_))));
         self.rewriter = formats.into_iter().find(is_of).map(Rewriter::new);
-        begun.first_bytes = Cursor::new(first_bytes);
         self.is_begun = true;
     }
 }
@@ -107,7 +100,9 @@ impl<R: Read> Read for Rewritten<R> {
             self.begin();
         }
         let Some(rewriter) = &mut self.rewriter else {
-            return self.input.read(buffer);
+            let bytes = self.input.read(buffer)?;
+            let failed = self.failed.take_if(|_| bytes == 0 && !buffer.is_empty());
+            return failed.map_or(Ok(bytes), Err);
         };
         loop {
             let bytes = self.output.read(buffer)?;
@@ -124,7 +119,7 @@ impl<R: Read> Read for Rewritten<R> {
                 == 0
                 && self.line.is_empty()
             {
-                return Ok(0);
+                return self.failed.take().map_or(Ok(0), Err);
             }
             let output = self.output.get_mut();
             output.clear();
@@ -137,26 +132,6 @@ impl<R: Read> Read for Rewritten<R> {
             }
             self.line.clear();
             self.output.set_position(0);
-        }
-    }
-}
-
-/// An input whose first bytes were read.
-struct Begun<R> {
-    first_bytes: Cursor<Vec<u8>>,
-    /// The error after them.
-    failed: Option<io::Error>,
-    input: R,
-}
-
-impl<R: Read> Read for Begun<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.first_bytes.read(buffer)? {
-            0 => match self.failed.take() {
-                Some(error) => Err(error),
-                None => self.input.read(buffer),
-            },
-            bytes => Ok(bytes),
         }
     }
 }
@@ -214,35 +189,4 @@ fn seconds(text: &[u8]) -> Option<u64> {
     let (ns, fraction_digits) = crate::text::numbers::fraction_ns(fraction).ok()?;
     (fraction_digits == fraction.len()).then_some(())?;
     whole.checked_mul(1_000_000_000)?.checked_add(ns)
-}
-
-/// The begin or the end of a call as a number, for formats of `raw_syscalls`.
-fn raw<'a>(
-    (program, thread, at_ns): (&'a [u8], u32, u64),
-    number: u16,
-    arguments: Option<[u64; 6]>,
-    result: Option<i64>,
-) -> Option<Record<'a>> {
-    let name = numbers::name_of(number).as_bytes();
-    let arguments = arguments.map(|values| {
-        let mut shown = Vec::new();
-        arguments::of_numbers(&mut shown, name, &values, &[], b"");
-        shown
-    });
-    let result = match (name, result) {
-        // It returns with the registers of what the signal interrupted.
-        (b"rt_sigreturn", Some(_)) => return None,
-        (b"rt_sigreturn", None) => Some(b"0".to_vec()),
-        (b"exit" | b"exit_group", None) => Some(b"?".to_vec()),
-        (_, result) => result.map(arguments::of_result),
-    };
-    Some(Record {
-        program,
-        thread: Some(thread),
-        at_ns: Some(at_ns),
-        name,
-        arguments,
-        result,
-        took_ns: None,
-    })
 }
