@@ -116,7 +116,7 @@ pub fn run(
     let held = Held::start(command).map_err(refused)?;
     let number = held.number();
     giving_way(move || {
-        let watch = match Watch::start(&Target::Command(&held), follow) {
+        let watch = match Watch::start(&Target::Command(number), follow) {
             Err(refusal) if refusal.is_of_machine() => return Ok(Err(refusal)),
             watch => watch.map_err(refused)?,
         };

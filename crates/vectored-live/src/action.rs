@@ -35,17 +35,17 @@ pub(crate) fn fd(number: i64) -> Descriptor<'static> {
 impl<'a> Call<'a> {
     /// The action of the call; `None` if another record has it.
     pub(crate) fn action(&self, shown: &'a mut Shown) -> Option<Action<'a>> {
-        let Record { result, a0, .. } = *self.record;
+        let r = self.record;
         let is_told = matches!(
             self.name,
             "fork" | "vfork" | "clone" | "clone3" | "execve" | "execveat"
         );
-        if is_told && result >= 0 {
+        if is_told && r.result >= 0 {
             return None;
         }
         // The ends of a connection are known before it is made.
-        if self.name == "connect" && result == -i64::from(libc::EINPROGRESS) {
-            let descriptor = fd(a0.into());
+        if self.name == "connect" && r.result == -i64::from(libc::EINPROGRESS) {
+            let descriptor = fd(r.a0.into());
             return Some(Action::Connect { descriptor });
         }
         let Shown { line, segments } = shown;
@@ -68,36 +68,32 @@ impl<'a> Call<'a> {
     }
 
     fn transfer(&self, direction: Direction, segments: &'a mut Vec<u64>) -> Transfer<'a> {
-        let Record {
-            result, a0, a2, a3, ..
-        } = *self.record;
+        let r = self.record;
         segments.clear();
-        segments.push(a2);
-        let mut transfer = Transfer::new(direction, fd(a0.into()), segments);
-        let is_at = self.name.starts_with('p') && a3 as i64 >= 0;
-        transfer.offset = is_at.then_some(a3);
-        let error = || error_name(result).as_bytes();
-        transfer.result = u64::try_from(result).map_err(|_| error());
+        segments.push(r.a2);
+        let mut transfer = Transfer::new(direction, fd(r.a0.into()), segments);
+        let is_at = self.name.starts_with('p') && r.a3 as i64 >= 0;
+        transfer.offset = is_at.then_some(r.a3);
+        let error = || error_name(r.result).as_bytes();
+        transfer.result = u64::try_from(r.result).map_err(|_| error());
         transfer
     }
 
     /// A file that has no path, as strace shows it with -y.
     fn without_path(&self) -> Option<Action<'a>> {
-        let Record {
-            result, a0, a1, a3, ..
-        } = *self.record;
+        let r = self.record;
         let (kind, flags) = match self.name {
             "eventfd" => ("anon_inode:[eventfd]", 0),
-            "eventfd2" => ("anon_inode:[eventfd]", a1),
-            "timerfd_create" => ("anon_inode:[timerfd]", a1),
-            "signalfd" | "signalfd4" if a0 == -1 => ("anon_inode:[signalfd]", a3),
+            "eventfd2" => ("anon_inode:[eventfd]", r.a1),
+            "timerfd_create" => ("anon_inode:[timerfd]", r.a1),
+            "signalfd" | "signalfd4" if r.a0 == -1 => ("anon_inode:[signalfd]", r.a3),
             "epoll_create" => ("anon_inode:[eventpoll]", 0),
-            "epoll_create1" => ("anon_inode:[eventpoll]", a0 as u64),
+            "epoll_create1" => ("anon_inode:[eventpoll]", r.a0 as u64),
             "inotify_init" => ("anon_inode:inotify", 0),
-            "inotify_init1" => ("anon_inode:inotify", a0 as u64),
+            "inotify_init1" => ("anon_inode:inotify", r.a0 as u64),
             _ => return None,
         };
-        let number = i32::try_from(result).ok().filter(|&number| number >= 0)?;
+        let number = i32::try_from(r.result).ok().filter(|&number| number >= 0)?;
         let descriptor = Descriptor {
             number,
             leads_to: Some(kind.as_bytes()),
@@ -113,63 +109,57 @@ impl<'a> Call<'a> {
 
     /// Writes the call as a line of strace.
     fn write(&self, line: &mut Vec<u8>) {
-        let Record {
-            result,
-            a0,
-            a1,
-            a2,
-            a3,
-            ..
-        } = *self.record;
-        let first = a0 as u64;
+        let r = self.record;
+        let first = r.a0 as u64;
         let (name, numbers) = match self.name {
             // The flags of its structure were recorded in its place.
-            "openat2" => ("openat", [first, a1, a2, 0, 0, 0]),
+            "openat2" => ("openat", [first, r.a1, r.a2, 0, 0, 0]),
             // The descriptor and the offset were recorded in place of the address and the length.
-            "mmap" => ("mmap", [0, 0, a2, a3, first, a1]),
+            "mmap" => ("mmap", [0, 0, r.a2, r.a3, first, r.a1]),
             // The flags, the length, or whether there is an address, were recorded in place of the address of the list or buffer.
-            "preadv2" | "pwritev2" => (self.name, [first, 0, a2, a3, 0, a1]),
+            "preadv2" | "pwritev2" => (self.name, [first, 0, r.a2, r.a3, 0, r.a1]),
             "splice" | "copy_file_range" | "sendto" | "recvfrom" => {
-                (self.name, [first, 0, a2, a3, a1, 0])
+                (self.name, [first, 0, r.a2, r.a3, r.a1, 0])
             }
             // It returns with any registers.
             "rt_sigreturn" => ("rt_sigreturn", [u64::MAX; 6]),
-            name => (name, [first, a1, a2, a3, 0, 0]),
+            name => (name, [first, r.a1, r.a2, r.a3, 0, 0]),
         };
         let structure = self.structure().unwrap_or_default();
-        write_line(line, name, &numbers, self.texts, &structure, result);
+        write_line(line, name, &numbers, self.texts, &structure, r.result);
     }
 
     /// The structure that a call has in memory.
     fn structure(&self) -> Option<String> {
-        let Record {
-            result, a1, a2, a3, ..
-        } = *self.record;
+        let r = self.record;
         let pair = |both: u64| format!("[{}, {}]", both as i32, (both >> 32) as i32);
         Some(match self.name {
-            "mknod" if a1 as u32 & S_IFMT == S_IFIFO => "S_IFIFO|0".to_owned(),
-            "mknodat" if a2 as u32 & S_IFMT == S_IFIFO => "S_IFIFO|0".to_owned(),
+            "mknod" if r.a1 as u32 & S_IFMT == S_IFIFO => "S_IFIFO|0".to_owned(),
+            "mknodat" if r.a2 as u32 & S_IFMT == S_IFIFO => "S_IFIFO|0".to_owned(),
             "readv" | "writev" | "preadv" | "pwritev" | "preadv2" | "pwritev2" | "vmsplice" => {
-                self.list(a2)?
+                self.list(r.a2)?
             }
             // Its structure could not be read.
-            "sendmsg" | "recvmsg" if a1 == u64::MAX => return None,
+            "sendmsg" | "recvmsg" if r.a1 == u64::MAX => return None,
             "sendmsg" | "recvmsg" => {
-                let list = self.list(a1).unwrap_or_else(|| "0x1".to_owned());
-                let address = if a3 == 0 { "NULL" } else { "{}" };
-                format!("{{msg_name={address}, msg_iov={list}, msg_iovlen={a1}}}")
+                let list = self.list(r.a1).unwrap_or_else(|| "0x1".to_owned());
+                let address = if r.a3 == 0 { "NULL" } else { "{}" };
+                format!(
+                    "{{msg_name={address}, msg_iov={list}, msg_iovlen={}}}",
+                    r.a1
+                )
             }
-            _ if result < 0 => return None,
+            _ if r.result < 0 => return None,
             "sendmmsg" | "recvmmsg" => {
                 // Each slot has a `struct mmsghdr`, with its length at byte 56.
                 let lengths = self.data.iter().map(|message| message[7] & 0xffff_ffff);
                 listed(lengths, "msg_len=")
             }
-            "pipe" | "pipe2" => pair(a2),
-            "socketpair" => pair(a3),
-            "setsockopt" => format!("[{}]", a3 as u32),
-            "waitid" if a1 != 0 => format!("{{si_pid={}}}", a1 as u32),
-            "io_uring_setup" => format!("{{flags={a1:#x}}}"),
+            "pipe" | "pipe2" => pair(r.a2),
+            "socketpair" => pair(r.a3),
+            "setsockopt" => format!("[{}]", r.a3 as u32),
+            "waitid" if r.a1 != 0 => format!("{{si_pid={}}}", r.a1 as u32),
+            "io_uring_setup" => format!("{{flags={:#x}}}", r.a1),
             "fstat" | "stat" | "lstat" | "newfstatat" | "statx" => self.status()?,
             _ => return None,
         })

@@ -47,6 +47,17 @@ classes! {
     SocketResult "accept accept4"
 }
 
+impl Class {
+    /// Whether its extension has no paths.
+    pub(crate) fn has_list(self) -> bool {
+        use Class::*;
+        matches!(
+            self,
+            List | ListWithFlags | Message | Messages | Socket0 | SocketResult
+        )
+    }
+}
+
 /// Calls that change descriptors, names or processes: the rings keep room for them. So do those whose names are unknown.
 const CHANGES: &str = "open openat openat2 creat close close_range pipe pipe2 socket socketpair accept accept4 connect dup dup2 dup3 fcntl \
     ioctl chdir fchdir mmap setsockopt link linkat symlink symlinkat rename renameat renameat2 mknod mknodat inotify_add_watch \

@@ -322,46 +322,42 @@ mod tests {
             slots_log2: LOG2,
         };
         // The second CPU: two records from slot 6 on, the second of three slots, which wrap.
-        let at = |slot: usize, word: usize| ((1 << LOG2) + slot % 8) * 8 + word;
+        let write = |words: &[(usize, usize, u64)]| {
+            for &(slot, word, value) in words {
+                slots.write(((1 << LOG2) + slot % 8) * 8 + word, value);
+            }
+        };
+        let first_words = |pass: &Pass| -> Vec<u64> {
+            let slots = pass.batches.iter().flat_map(|batch| &batch.slots);
+            slots.map(|slot| slot[0]).collect()
+        };
         let (head, tail) = (CPU_WORDS + HEAD, CPU_WORDS + TAIL);
-        for (slot, word, value) in [
+        write(&[
             (6, 0, 100),
             (6, 4, 9 << 32),
             (7, 0, 200),
             (7, 2, 2 << 48),
             (0, 0, 11),
             (1, 0, 22),
-        ] {
-            slots.write(at(slot, word), value);
-        }
+        ]);
         kernel.write(tail, 14);
         kernel.write(head, 18);
         let sample = (SAMPLES + 8) * SAMPLE_WORDS;
         stacks.write(sample, 9);
         stacks.write(sample + 1, 0x1234);
         let pass = rings.pass(false);
-        let [batch] = &pass.batches[..] else {
-            panic!("one CPU has records")
-        };
-        let words: Vec<u64> = batch.slots.iter().map(|slot| slot[0]).collect();
-        assert_eq!((batch.cpu, &words[..]), (1, &[100, 200, 11, 22][..]));
-        assert_eq!((batch.samples[0].0, batch.samples[0].1.ip), (9, 0x1234));
+        assert_eq!(first_words(&pass), [100, 200, 11, 22]);
+        let batch = &pass.batches[0];
+        let sample = &batch.samples[0];
+        assert_eq!((batch.cpu, sample.0, sample.1.ip), (1, 9, 0x1234));
         assert_eq!(kernel.read(tail), 18);
         assert!(pass.before_ns < u64::MAX);
         assert!(rings.pass(false).batches.is_empty());
         // All was read: the programs go on at the begin of the ring, whose first slot is new.
         kernel.write(CPU_WORDS + FROM, 24);
-        slots.write(at(0, 0), 300);
+        write(&[(0, 0, 300)]);
         kernel.write(head, 25);
-        let pass = rings.pass(false);
-        assert_eq!(
-            pass.batches[0]
-                .slots
-                .iter()
-                .map(|slot| slot[0])
-                .collect::<Vec<_>>(),
-            [300]
-        );
+        assert_eq!(first_words(&rings.pass(false)), [300]);
         assert_eq!(kernel.read(tail), 25);
         // A run that is open holds back what ended after its begin.
         let now = now_ns();

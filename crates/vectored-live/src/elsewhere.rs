@@ -1,24 +1,45 @@
 //! What this crate is on other systems: it refuses. The page of Linux documents what is here.
 #![allow(missing_docs, clippy::missing_errors_doc)]
 
+use std::process::{Child, Command};
+
 use vectored_strace::event::Event;
 
 use crate::refusal::Refusal;
 use crate::seen::{Seen, Target};
 
+type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
+
 #[derive(Debug)]
 pub enum Watch {}
 
 impl Watch {
-    pub fn start(_: &Target<'_>, _: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Refusal> {
+    pub fn start(_: &Target<'_>, _: Follow<'_>) -> Result<Watch, Refusal> {
         Err(Refusal::Elsewhere)
     }
 
-    pub fn next(&mut self, _: &mut dyn FnMut(&Event<'_>)) -> Seen {
+    pub fn next(&mut self, _: Follow<'_>) -> Seen {
         match *self {}
     }
 
-    pub fn finish(self, _: &mut dyn FnMut(&Event<'_>)) -> Seen {
+    pub fn finish(self, _: Follow<'_>) -> Seen {
+        match self {}
+    }
+}
+
+#[derive(Debug)]
+pub enum Held {}
+
+impl Held {
+    pub fn start(_: Command) -> Result<Held, Refusal> {
+        Err(Refusal::Elsewhere)
+    }
+
+    pub fn number(&self) -> u32 {
+        match *self {}
+    }
+
+    pub fn go(self) -> Result<Child, Refusal> {
         match self {}
     }
 }

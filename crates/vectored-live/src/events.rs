@@ -202,12 +202,7 @@ impl Events {
         let class = self.classes[usize::from(record.number) % self.classes.len()];
         let data_slots = match class {
             Class::Stat | Class::StatOfPath | Class::StatAt | Class::Statx => 1,
-            Class::List
-            | Class::ListWithFlags
-            | Class::Message
-            | Class::Messages
-            | Class::Socket0
-            | Class::SocketResult => slots.len() - 1,
+            class if class.has_list() => slots.len() - 1,
             _ => 0,
         };
         let (data, text) = slots[1..].split_at(data_slots.min(slots.len() - 1));
@@ -290,22 +285,16 @@ impl Events {
         let caller = record.a0 as u32;
         if caller != record.thread && caller != 0 {
             // Another thread than the first called it, and has its number from now on. All others have ended.
-            let action = Action::Fork {
+            let child = Action::Fork {
                 child: record.thread,
                 same_process: true,
                 shares_descriptors: true,
             };
-            let mut one = Event::new(b"", action);
-            one.thread = caller;
-            follow(&one);
-            one = Event::new(
-                b"exited",
-                Action::Exit {
-                    process_ended: false,
-                },
-            );
-            one.thread = caller;
-            follow(&one);
+            for (name, action) in [(&b""[..], child), (b"exited", exit_of(false))] {
+                let mut one = Event::new(name, action);
+                one.thread = caller;
+                follow(&one);
+            }
         }
         follow(&event(b"execve", Action::Execute { program }, record));
     }
@@ -316,45 +305,23 @@ impl Events {
         let is_last = record.a1 != 0;
         let is_group = record.a2 & GROUP_EXIT != 0 || is_last && record.thread == record.process;
         if record.a0 & 0x7f != 0 {
-            follow(&event(
-                b"killed",
-                Action::Exit {
-                    process_ended: true,
-                },
-                record,
-            ));
+            follow(&event(b"killed", exit_of(true), record));
         } else {
-            if !is_group {
+            if !is_group || self.ended.insert(record.process) {
+                let name = if is_group { &b"exit_group"[..] } else { b"exit" };
                 self.calls += 1;
-                follow(&event(
-                    b"exit",
-                    Action::Exit {
-                        process_ended: false,
-                    },
-                    record,
-                ));
-            } else if self.ended.insert(record.process) {
-                self.calls += 1;
-                follow(&event(
-                    b"exit_group",
-                    Action::Exit {
-                        process_ended: true,
-                    },
-                    record,
-                ));
+                follow(&event(name, exit_of(is_group), record));
             }
-            follow(&event(
-                b"exited",
-                Action::Exit {
-                    process_ended: false,
-                },
-                record,
-            ));
+            follow(&event(b"exited", exit_of(false), record));
         }
         if is_last {
             self.forget(record.process);
         }
     }
+}
+
+fn exit_of(process_ended: bool) -> Action<'static> {
+    Action::Exit { process_ended }
 }
 
 /// An event with the thread and the times of a record.

@@ -33,10 +33,9 @@ mod here {
 )))]
 #[path = "."]
 mod here {
-    #[path = "held_elsewhere.rs"]
-    pub(crate) mod held;
-    #[path = "elsewhere.rs"]
-    pub(crate) mod watch;
+    pub(crate) mod elsewhere;
+    pub(crate) use elsewhere as held;
+    pub(crate) use elsewhere as watch;
 }
 
 #[allow(clippy::wildcard_imports)] // Each module is `crate::NAME`, as if it stood here.

@@ -138,11 +138,7 @@ mod tests {
     fn a_sample_that_was_overwritten_is_that_of_no_call() {
         let sample = Sample {
             ip: 7,
-            sp: 0,
-            bp: 0,
-            kept: [0; 5],
-            python: Vec::new(),
-            stack: Vec::new(),
+            ..Sample::default()
         };
         let mut one = batch(0, &[(1, 0, 4), (2, 0, 5), (3, 0, 0)]);
         one.samples.push_back((5, sample));

@@ -123,7 +123,7 @@ pub(crate) const PYTHON_FRAMES: usize = 12;
 pub(crate) const PYTHON_WORDS: usize = 10;
 
 /// The top of the stack of a thread, and the registers that unwinding needs, at the end of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// The registers `rip`, `rsp` and `rbp`.
     pub(crate) ip: u64,
@@ -161,58 +161,4 @@ pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
         all.push(escaped(&text));
     }
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Slots that hold these bytes.
-    fn slots(bytes: &[u8]) -> Vec<Slot> {
-        let words = bytes.chunks(8).map(|word| {
-            let mut whole = [0; 8];
-            whole[..word.len()].copy_from_slice(word);
-            u64::from_le_bytes(whole)
-        });
-        let mut words: Vec<u64> = words.collect();
-        words.resize(words.len().next_multiple_of(8), 0);
-        words
-            .chunks(8)
-            .map(|slot| slot.try_into().unwrap())
-            .collect()
-    }
-
-    #[test]
-    fn a_path_of_several_slots_is_joined_and_escaped() {
-        let long = format!("/tmp/{}", "x".repeat(100));
-        let mut bytes = long.as_bytes()[..63].to_vec();
-        bytes.push(0);
-        bytes.extend_from_slice(&long.as_bytes()[63..]);
-        bytes.resize(128, 0);
-        bytes.extend_from_slice(b"a\n\"\xc3\x011\0");
-        let texts = texts(&slots(&bytes));
-        assert_eq!(texts, [long.into_bytes(), b"a\\n\\\"\\303\\0011".to_vec()]);
-    }
-
-    #[test]
-    fn the_results_of_a_run_span_both_slots() {
-        let mut bytes = vec![0; 128];
-        bytes[22..24].copy_from_slice(&(5_u16 << 12 | 1).to_le_bytes());
-        bytes[24..28].copy_from_slice(&900_u32.to_le_bytes());
-        bytes[28..32].copy_from_slice(&3_i32.to_le_bytes());
-        bytes[32..36].copy_from_slice(&17_u32.to_le_bytes());
-        bytes[36..38].copy_from_slice(&39_u16.to_le_bytes());
-        bytes[40..44].copy_from_slice(&4096_u32.to_le_bytes());
-        for n in 0..40_u16 {
-            let at = 44 + 2 * usize::from(n);
-            bytes[at..at + 2].copy_from_slice(&(1000 + n).to_le_bytes());
-        }
-        let slots = slots(&bytes);
-        let record = Record::read(&slots[0]);
-        assert_eq!((record.kind, record.extension), (Kind::Run, 1));
-        assert_eq!((record.a0, record.stack), (3, 17));
-        let run = Run::read(&slots[0], &slots[1]);
-        assert_eq!((run.span_ns, run.asked), (900, 4096));
-        assert_eq!(run.results(), (1000..1039).collect::<Vec<u16>>());
-    }
 }

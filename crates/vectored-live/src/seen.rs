@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::Held;
-
 /// What is watched, with all that it starts.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -13,8 +11,8 @@ pub enum Target<'a> {
     Processes(&'a [u32]),
     /// All processes of a cgroup of version 2 and of those below it.
     Cgroup(&'a Path),
-    /// A command that waits.
-    Command(&'a Held),
+    /// A command that waits: the process of a [`Held`](crate::Held).
+    Command(u32),
 }
 
 /// What a watch has seen so far.

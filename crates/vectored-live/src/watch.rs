@@ -55,6 +55,9 @@ const STACK_EVERY: u32 = 128;
 /// The inode of the namespace in which the kernel's numbers of processes are those that are seen (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
+/// A [`Refusal`], or an error of the loader, which means one.
+type Failed = Box<dyn Error>;
+
 /// Programs that are attached to the kernel; they are detached when it is dropped, or when this process ends.
 pub struct Watch {
     /// `None` when they are detached.
@@ -76,10 +79,10 @@ pub struct Watch {
 
 /// The rings that the programs write, as memory of this process.
 fn rings(
-    take: &mut impl FnMut(&str) -> Result<Map, Refusal>,
+    take: &mut impl FnMut(&str) -> Result<Map, Failed>,
     cpus: usize,
     slots_log2: u32,
-) -> Result<Rings, Refusal> {
+) -> Result<Rings, Failed> {
     Ok(Rings {
         ring: share(&take("ring")?, (cpus * 8) << slots_log2, false)?,
         cpus: share(&take("cpus")?, cpus * CPU_WORDS, true)?,
@@ -87,13 +90,6 @@ fn rings(
         count: cpus,
         slots_log2,
     })
-}
-
-fn attach(programs: &mut Ebpf) -> Result<(), Box<dyn Error>> {
-    for (name, _) in PROGRAMS {
-        program(programs, name)?.attach()?;
-    }
-    Ok(())
 }
 
 impl Watch {
@@ -106,10 +102,17 @@ impl Watch {
         target: &Target<'_>,
         follow: &mut dyn FnMut(&Event<'_>),
     ) -> Result<Watch, Refusal> {
+        Watch::attach(target, follow).map_err(|error| match error.downcast::<Refusal>() {
+            Ok(refusal) => *refusal,
+            Err(error) => of_loader(&*error),
+        })
+    }
+
+    fn attach(target: &Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Failed> {
         let (roots, cgroup) = match target {
             Target::Processes(numbers) => (numbers.to_vec(), None),
             Target::Cgroup(path) => (Vec::new(), Some(*path)),
-            Target::Command(held) => (vec![held.number()], None),
+            Target::Command(held) => (vec![*held], None),
         };
         let starts = roots
             .iter()
@@ -128,25 +131,22 @@ impl Watch {
         let mut take = |name: &str| {
             programs
                 .take_map(name)
-                .ok_or_else(|| Refusal::Other(format!("the programs have no map {name}")))
+                .ok_or_else(|| Failed::from(format!("the programs have no map {name}")))
         };
-        let table = |map: Map| {
-            HashMap::<MapData, u32, u32>::try_from(map).map_err(|error| of_loader(&error))
-        };
-        let mut wanted = table(take("wanted")?)?;
-        let mut by_namespace = table(take("starts")?)?;
+        let mut wanted = HashMap::<_, u32, u32>::try_from(take("wanted")?)?;
+        let mut by_namespace = HashMap::try_from(take("starts")?)?;
         let rings = rings(&mut take, cpus, slots_log2)?;
-        let pythons = HashMap::try_from(take("pythons")?).map_err(|error| of_loader(&error))?;
-        let sites = Sites::new(pythons);
+        let sites = Sites::new(HashMap::try_from(take("pythons")?)?);
         let mut want = |process: u32| {
             let map = if namespace == 0 { &mut wanted } else { &mut by_namespace };
-            map.insert(process, 1, 0).map_err(|error| of_loader(&error))
+            map.insert(process, 1, 0)
         };
         roots.iter().try_for_each(|&root| want(root))?;
-        attach(&mut programs).map_err(|error| of_loader(&*error))?;
+        for (name, _) in PROGRAMS {
+            program(&mut programs, name)?.attach()?;
+        }
         let began_ns = now_ns();
-        let drain = Drain::start(rings)
-            .map_err(|error| Refusal::Other(format!("cannot start a thread: {error}")))?;
+        let drain = Drain::start(rings)?;
         let held = matches!(target, Target::Command(_)).then(|| roots[0]);
         let mut events = Events::new(sites, held);
         // Their children so far are looked up now; later forks are recorded.
@@ -295,14 +295,12 @@ fn load(
     slots_log2: u32,
     cgroup: u64,
     namespace: u32,
-) -> Result<Ebpf, Refusal> {
+) -> Result<Ebpf, Failed> {
     let mut classes = [0_u8; CALLS];
     for (number, class) in (0..).zip(&mut classes) {
         *class = class_in_kernel(name_of(number));
     }
-    let entries = |each: usize| {
-        u32::try_from(cpus * each).map_err(|_| Refusal::Other(format!("{cpus} CPUs are too many")))
-    };
+    let entries = |each: usize| u32::try_from(cpus * each);
     let mut programs = EbpfLoader::new()
         .btf(Some(btf))
         .override_global("slots_log2", &slots_log2, true)
@@ -313,39 +311,26 @@ fn load(
         .map_max_entries("ring", entries(1 << slots_log2)?)
         .map_max_entries("cpus", entries(1)?)
         .map_max_entries("samples", entries(SAMPLES)?)
-        .load(&OBJECT.0)
-        .map_err(|error| of_loader(&error))?;
+        .load(&OBJECT.0)?;
     for (name, tracepoint) in PROGRAMS {
-        let load = |programs| -> Result<(), Box<dyn Error>> {
-            Ok(program(programs, name)?.load(tracepoint, btf)?)
-        };
-        load(&mut programs).map_err(|error| of_loader(&*error))?;
+        program(&mut programs, name)?.load(tracepoint, btf)?;
     }
     Ok(programs)
 }
 
-fn program<'a>(
-    programs: &'a mut Ebpf,
-    name: &str,
-) -> Result<&'a mut BtfTracePoint, Box<dyn Error>> {
+fn program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut BtfTracePoint, Failed> {
     let program = programs.program_mut(name).ok_or("a program is missing")?;
     Ok(program.try_into()?)
 }
 
 /// Maps the values of an array into this process.
-fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Refusal> {
+fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
     let Map::Array(data) = map else {
-        return Err(Refusal::Other(
-            "a map of the programs is no array".to_owned(),
-        ));
+        return Err("a map of the programs is no array".into());
     };
     let shared = Shared::map(data.fd().as_fd(), words, is_written);
-    shared.map_err(|error| {
-        Refusal::Other(format!(
-            "cannot map {} MiB of the kernel: {error}",
-            words >> 17
-        ))
-    })
+    let mib = words >> 17;
+    Ok(shared.map_err(|error| format!("cannot map {mib} MiB of the kernel: {error}"))?)
 }
 
 /// A process, so that its number cannot lead to another one.

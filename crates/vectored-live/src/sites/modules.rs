@@ -4,13 +4,13 @@ use std::cell::OnceCell;
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::rc::Rc;
 
 use object::elf::{
     DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_DYNAMIC, PT_INTERP, PT_LOAD, ProgramHeader64,
-    R_X86_64_RELATIVE, SHN_UNDEF, SHT_DYNSYM, Sym64,
+    R_X86_64_RELATIVE, SHN_UNDEF, SHT_DYNSYM, SectionHeader64, Sym64,
 };
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable, Sym};
 use object::{LittleEndian, ReadCache};
@@ -18,11 +18,83 @@ use rustc_hash::FxHashMap;
 
 use crate::sites::table::Table;
 
-type Header = FileHeader64<LittleEndian>;
-/// Parts of a file, and their addresses.
-type Segments = Vec<(Range<u64>, u64)>;
-
 type Data<'d> = &'d ReadCache<&'d File>;
+type Header = FileHeader64<LittleEndian>;
+
+/// A file of a program or of a library.
+struct Elf<'d> {
+    header: &'d Header,
+    sections: SectionTable<'d, Header, Data<'d>>,
+    data: Data<'d>,
+}
+
+/// The order of bytes.
+const ENDIAN: LittleEndian = LittleEndian;
+
+impl<'d> Elf<'d> {
+    fn segments(&self) -> &'d [ProgramHeader64<LittleEndian>] {
+        let segments = self.header.program_headers(ENDIAN, self.data);
+        segments.unwrap_or_default()
+    }
+
+    fn section(&self, name: &[u8]) -> Option<&'d SectionHeader64<LittleEndian>> {
+        Some(self.sections.section_by_name(ENDIAN, name)?.1)
+    }
+
+    fn bytes(&self, section: &[u8]) -> Option<&'d [u8]> {
+        self.section(section)?.data(ENDIAN, self.data).ok()
+    }
+
+    /// Whether the C library is in the file.
+    fn is_static(&self) -> bool {
+        let needs = |segment: &ProgramHeader64<LittleEndian>| {
+            let entries = segment.dynamic(ENDIAN, self.data).ok().flatten();
+            let is_other = |tag| [DT_NEEDED, DT_SONAME].contains(&tag);
+            entries
+                .unwrap_or_default()
+                .iter()
+                .any(|entry| is_other(entry.tag(ENDIAN)))
+        };
+        !self
+            .segments()
+            .iter()
+            .any(|segment| match segment.p_type(ENDIAN) {
+                PT_INTERP => true,
+                PT_DYNAMIC => needs(segment),
+                _ => false,
+            })
+    }
+
+    fn owner(&self, path: &str) -> Owner {
+        let has = |name| self.section(name).is_some();
+        let texts = self.bytes(b".rodata").unwrap_or_default();
+        let holds = |text| memchr::memmem::find(texts, text).is_some();
+        // Lines of Go are not read.
+        let is_go = has(b".gopclntab") || has(b".go.buildinfo");
+        if is_go || is_of_runtime(path.as_bytes()) {
+            Owner::Runtime
+        } else if self.is_static() {
+            Owner::Static
+        } else if !has(b".symtab") && (holds(b"/rustc/") || holds(b"St9exception")) {
+            Owner::Hidden
+        } else {
+            Owner::Other
+        }
+    }
+}
+
+fn with_elf<T>(file: &File, f: impl for<'d> FnOnce(&Elf<'d>) -> Option<T>) -> Option<T> {
+    let cache = ReadCache::new(file);
+    let header = Header::parse(&cache).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.sections(endian, &cache).ok()?;
+    let data = &cache;
+    f(&Elf {
+        header,
+        sections,
+        data,
+    })
+}
 
 /// Files that are kept open. Frames in others are unknown.
 const FILES_MAX: usize = 400;
@@ -47,7 +119,7 @@ pub(crate) struct Module {
     /// It is read, not its path: another file may be there by now.
     file: File,
     /// Executable segments: where they are in the file, and their address.
-    segments: Segments,
+    segments: Vec<(Range<u64>, u64)>,
     /// Jumps to functions of other modules.
     jumps: Vec<Range<u64>>,
     table: OnceCell<Option<Table>>,
@@ -64,76 +136,31 @@ pub(crate) enum Slot {
 
 impl Module {
     fn read(path: &str, file: File) -> Option<Module> {
-        let mut module = Module {
-            path: path.to_owned(),
-            owner: Owner::Other,
-            file,
-            segments: Vec::new(),
-            jumps: Vec::new(),
-            table: OnceCell::new(),
-        };
-        (module.segments, module.owner) = module.segments()?;
-        (module.jumps, module.owner) = module.with_sections(|endian, data, sections| {
-            let has = |name: &[u8]| sections.section_by_name(endian, name).is_some();
-            let holds = |text: &[u8]| {
-                let read_only = sections
-                    .section_by_name(endian, b".rodata")
-                    .and_then(|(_, section)| section.data(endian, data).ok());
-                read_only.is_some_and(|bytes| memchr::memmem::find(bytes, text).is_some())
-            };
-            let mut jumps = Vec::new();
-            for section in sections.iter() {
-                if sections
-                    .section_name(endian, section)
-                    .is_ok_and(|name| name.starts_with(b".plt"))
-                {
-                    let from = section.sh_addr(endian);
-                    jumps.push(from..from.checked_add(section.sh_size(endian))?);
+        let (mut segments, mut jumps) = (Vec::new(), Vec::new());
+        let owner = with_elf(&file, |elf| {
+            for segment in elf.segments() {
+                if segment.p_type(ENDIAN) == PT_LOAD && segment.p_flags(ENDIAN) & PF_X != 0 {
+                    let (at, bytes) = segment.file_range(ENDIAN);
+                    segments.push((at..at.checked_add(bytes)?, segment.p_vaddr(ENDIAN)));
                 }
             }
-            // Lines of Go are not read.
-            let is_go = has(b".gopclntab") || has(b".go.buildinfo");
-            let is_hidden = |owner| {
-                owner == Owner::Other
-                    && !has(b".symtab")
-                    && (holds(b"/rustc/") || holds(b"St9exception"))
-            };
-            let owner = match module.owner {
-                _ if is_go || is_of_runtime(path.as_bytes()) => Owner::Runtime,
-                owner if is_hidden(owner) => Owner::Hidden,
-                owner => owner,
-            };
-            Some((jumps, owner))
+            for section in elf.sections.iter() {
+                let name = elf.sections.section_name(ENDIAN, section);
+                if name.is_ok_and(|name| name.starts_with(b".plt")) {
+                    let from = section.sh_addr(ENDIAN);
+                    jumps.push(from..from.checked_add(section.sh_size(ENDIAN))?);
+                }
+            }
+            Some(elf.owner(path))
         })?;
-        Some(module)
-    }
-
-    /// The executable segments, and whether the C library is in the file.
-    fn segments(&self) -> Option<(Segments, Owner)> {
-        let data = ReadCache::new(&self.file);
-        let header = Header::parse(&data).ok()?;
-        let endian = header.endian().ok()?;
-        let (mut segments, mut owner) = (Vec::new(), Owner::Static);
-        for segment in header.program_headers(endian, &data).ok()? {
-            let (at, bytes) = segment.file_range(endian);
-            match segment.p_type(endian) {
-                PT_LOAD if segment.p_flags(endian) & PF_X != 0 => {
-                    segments.push((at..at.checked_add(bytes)?, segment.p_vaddr(endian)));
-                }
-                PT_INTERP => owner = Owner::Other,
-                PT_DYNAMIC => {
-                    let entries = segment.dynamic(endian, &data).ok()??;
-                    if entries
-                        .iter()
-                        .any(|entry| [DT_NEEDED, DT_SONAME].contains(&entry.tag(endian)))
-                    {
-                        owner = Owner::Other;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Some((segments, owner))
+        Some(Module {
+            path: path.to_owned(),
+            owner,
+            file,
+            segments,
+            jumps,
+            table: OnceCell::new(),
+        })
     }
 
     /// A path of the file itself.
@@ -155,129 +182,79 @@ impl Module {
     /// How its frames are left.
     pub(crate) fn table(&self) -> Option<&Table> {
         let read = || {
-            self.with_sections(|endian, data, sections| {
-                let (_, section) = sections.section_by_name(endian, b".eh_frame")?;
-                let bytes = section.data(endian, data).ok()?;
-                Some(Table::read(section.sh_addr(endian), bytes.to_vec()))
+            with_elf(&self.file, |elf| {
+                let address = elf.section(b".eh_frame")?.sh_addr(ENDIAN);
+                Some(Table::read(address, elf.bytes(b".eh_frame")?.to_vec()))
             })
         };
         self.table.get_or_init(read).as_ref()
     }
 
-    fn with_sections<T>(
-        &self,
-        f: impl for<'d> FnOnce(LittleEndian, Data<'d>, &SectionTable<'d, Header, Data<'d>>) -> Option<T>,
-    ) -> Option<T> {
-        let cache = ReadCache::new(&self.file);
-        let header = Header::parse(&cache).ok()?;
-        let endian = header.endian().ok()?;
-        let sections = header.sections(endian, &cache).ok()?;
-        f(endian, &cache, &sections)
-    }
-
     /// What the loader writes into a slot.
     pub(crate) fn slot(&self, address: u64) -> Option<Slot> {
-        self.with_sections(|endian, data, sections| {
-            let symbols = sections.symbols(endian, data, SHT_DYNSYM).ok()?;
-            for section in sections.iter() {
-                let Ok(Some((relocations, _))) = section.rela(endian, data) else {
-                    continue;
-                };
-                let Some(one) = relocations
-                    .iter()
-                    .find(|one| one.r_offset(endian) == address)
-                else {
-                    continue;
-                };
-                if one.r_type(endian, false) == R_X86_64_RELATIVE {
-                    return u64::try_from(one.r_addend(endian)).ok().map(Slot::At);
-                }
-                let symbol = symbols.symbol(one.symbol(endian, false)?).ok()?;
-                return Some(Slot::Named(
-                    symbol.name(endian, symbols.strings()).ok()?.to_vec(),
-                ));
+        with_elf(&self.file, |elf| {
+            let (sections, data) = (&elf.sections, elf.data);
+            let symbols = sections.symbols(ENDIAN, data, SHT_DYNSYM).ok()?;
+            let all = sections
+                .iter()
+                .filter_map(|section| section.rela(ENDIAN, data).ok()?);
+            let mut relocations = all.flat_map(|(relocations, _)| relocations);
+            let one = relocations.find(|one| one.r_offset(ENDIAN) == address)?;
+            if one.r_type(ENDIAN, false) == R_X86_64_RELATIVE {
+                return u64::try_from(one.r_addend(ENDIAN)).ok().map(Slot::At);
             }
-            None
+            let symbol = symbols.symbol(one.symbol(ENDIAN, false)?).ok()?;
+            let name = symbol.name(ENDIAN, symbols.strings()).ok()?;
+            Some(Slot::Named(name.to_vec()))
         })
     }
 
     /// The address of a function, or of a variable, that it gives to others.
     pub(crate) fn function(&self, name: &[u8]) -> Option<u64> {
-        self.with_sections(|endian, data, sections| {
-            let section = sections
-                .iter()
-                .find(|section| section.sh_type(endian) == SHT_DYNSYM)?;
-            let symbols: &[Sym64<LittleEndian>] = section.data_as_array(endian, data).ok()?;
-            let strings = sections
-                .section(section.link(endian))
-                .ok()?
-                .data(endian, data)
-                .ok()?;
-            let has_name = |symbol: &Sym64<LittleEndian>| {
-                let own = strings.get(symbol.st_name(endian) as usize..);
-                own.and_then(|own| own.strip_prefix(name))
-                    .is_some_and(|rest| rest.first() == Some(&0))
-            };
+        with_elf(&self.file, |elf| {
+            let is_dynamic = |section: &&SectionHeader64<_>| section.sh_type(ENDIAN) == SHT_DYNSYM;
+            let section = elf.sections.iter().find(is_dynamic)?;
+            let symbols: &[Sym64<LittleEndian>] = section.data_as_array(ENDIAN, elf.data).ok()?;
+            let strings = elf.sections.section(section.link(ENDIAN)).ok()?;
+            let strings = strings.data(ENDIAN, elf.data).ok()?;
             let is_it = |symbol: &&Sym64<LittleEndian>| {
-                symbol.st_shndx(endian) != SHN_UNDEF && has_name(symbol)
+                let own = strings.get(symbol.st_name(ENDIAN) as usize..);
+                let rest = own.and_then(|own| own.strip_prefix(name));
+                symbol.st_shndx(ENDIAN) != SHN_UNDEF
+                    && rest.is_some_and(|rest| rest.first() == Some(&0))
             };
-            symbols
-                .iter()
-                .find(is_it)
-                .map(|symbol| symbol.st_value(endian))
+            Some(symbols.iter().find(is_it)?.st_value(ENDIAN))
         })
     }
 
     /// The address of a symbol or of a section, in a file that may be stripped.
     pub(crate) fn place(&self, symbol: &[u8], section: &[u8]) -> Option<u64> {
-        self.function(symbol).or_else(|| {
-            self.with_sections(|endian, _, sections| {
-                Some(sections.section_by_name(endian, section)?.1.sh_addr(endian))
-            })
-        })
+        let address = |elf: &Elf<'_>| Some(elf.section(section)?.sh_addr(ENDIAN));
+        self.function(symbol)
+            .or_else(|| with_elf(&self.file, address))
     }
 
     /// Bytes of its code and data.
     pub(crate) fn data(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
-        let data = ReadCache::new(&self.file);
-        let header = Header::parse(&data).ok()?;
-        let endian = header.endian().ok()?;
-        let segments = header.program_headers(endian, &data).ok()?;
-        let has = |segment: &&ProgramHeader64<LittleEndian>| {
-            let from = segment.p_vaddr(endian);
-            segment.p_type(endian) == PT_LOAD
-                && (from..from.saturating_add(segment.p_filesz(endian))).contains(&address)
-        };
-        let segment = segments.iter().find(has)?;
-        self.file
-            .read_exact_at(
-                bytes,
-                segment.p_offset(endian) + (address - segment.p_vaddr(endian)),
-            )
-            .ok()
+        with_elf(&self.file, |elf| {
+            let size = bytes.len() as u64;
+            let mut parts = elf
+                .segments()
+                .iter()
+                .filter_map(|segment| segment.data_range(ENDIAN, elf.data, address, size).ok()?);
+            bytes.copy_from_slice(parts.next()?);
+            Some(())
+        })
     }
 }
 
 /// Whether a file is a library that makes calls for others.
 fn is_of_runtime(path: &[u8]) -> bool {
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    let known: [&[u8]; 14] = [
-        b"libc.so",
-        b"libc-2",
-        b"libc.musl",
-        b"ld-",
-        b"libpthread",
-        b"libdl",
-        b"librt.",
-        b"libstdc++.so",
-        b"libc++",
-        b"libgcc_s",
-        b"libstd-",
-        b"libasan.",
-        b"libtsan.",
-        b"libubsan.",
-    ];
-    known.iter().any(|known| name.starts_with(known))
+    const KNOWN: &str = "libc.so libc-2 libc.musl ld- libpthread libdl librt. libstdc++.so libc++ libgcc_s libstd- libasan. libtsan. libubsan.";
+    KNOWN
+        .split(' ')
+        .any(|known| name.starts_with(known.as_bytes()))
 }
 
 impl Module {

@@ -226,61 +226,43 @@ pub(crate) fn is_of_c(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    const NAMES: &str = "\
+main main
+site.constprop.0.isra.0 site
+_ZN5inner6site_0EiRSt14basic_ofstreamIcSt11char_traitsIcEE inner::site_0
+_Z9generic_2IlET_i generic_2
+_ZL7site_18iRSt14basic_ofstreamIcSt11char_traitsIcEE site_18
+_ZN12_GLOBAL__N_13putEi (anonymous namespace)::put
+_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc std::operator<<
+_ZNSo5writeEPKcl std::ostream::write
+_ZNSt13basic_filebufIcSt11char_traitsIcEE8overflowEi std::basic_filebuf::overflow
+_ZNK4EachclEi Each::operator()
+_ZN4EachC2ENS_5OuterIiLi5ELb1EEE Each::Each
+_ZZN4Each3runEvENKUlvE_clEv Each::run::{lambda}::operator()
+_ZN1AIXadL_ZN1B1fEvEEE3putEA10_c A::put
+_Znwm operator new
+_ZN1AB5cxx11C1Ev A::A
+_ZN7program4main17h0123456789abcdefE program::main
+_RNvCs15kBYyAo9fc_7program4main program::main
+_ZNS_ _ZNS_";
+
     #[test]
     fn names_are_without_types() {
-        for (symbol, name) in [
-            ("main", "main"),
-            ("site.constprop.0.isra.0", "site"),
-            (
-                "_ZN5inner6site_0EiRSt14basic_ofstreamIcSt11char_traitsIcEE",
-                "inner::site_0",
-            ),
-            ("_Z9generic_2IlET_i", "generic_2"),
-            (
-                "_ZL7site_18iRSt14basic_ofstreamIcSt11char_traitsIcEE",
-                "site_18",
-            ),
-            ("_ZN12_GLOBAL__N_13putEi", "(anonymous namespace)::put"),
-            (
-                "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc",
-                "std::operator<<",
-            ),
-            ("_ZNSo5writeEPKcl", "std::ostream::write"),
-            (
-                "_ZNSt13basic_filebufIcSt11char_traitsIcEE8overflowEi",
-                "std::basic_filebuf::overflow",
-            ),
-            ("_ZNK4EachclEi", "Each::operator()"),
-            ("_ZN4EachC2ENS_5OuterIiLi5ELb1EEE", "Each::Each"),
-            (
-                "_ZZN4Each3runEvENKUlvE_clEv",
-                "Each::run::{lambda}::operator()",
-            ),
-            ("_ZN1AIXadL_ZN1B1fEvEEE3putEA10_c", "A::put"),
-            ("_Znwm", "operator new"),
-            ("_ZN1AB5cxx11C1Ev", "A::A"),
-            ("_ZN7program4main17h0123456789abcdefE", "program::main"),
-            ("_RNvCs15kBYyAo9fc_7program4main", "program::main"),
-            ("_ZNS_", "_ZNS_"),
-        ] {
+        for row in NAMES.lines() {
+            let (symbol, name) = row.split_once(' ').unwrap();
             assert_eq!(readable(symbol), name, "{symbol}");
         }
     }
 
     #[test]
     fn functions_of_libraries_are_known() {
-        assert!(is_of_language(
-            "<alloc::vec::Vec<u8> as std::io::Write>::write",
-            ""
-        ));
-        assert!(is_of_language(
-            "write_all<program::Out>",
-            "/rustc/0123/library/std/src/io/mod.rs"
-        ));
-        assert!(!is_of_language(
-            "<program::Out as std::io::Write>::write",
-            "/home/me/own.rs"
-        ));
+        for (name, path, expected) in [
+            ("<alloc::vec::Vec<u8> as std::io::Write>::write", "", true),
+            ("write_all<program::Out>", "/rustc/0123/io/mod.rs", true),
+            ("<program::Out as std::io::Write>::write", "/own.rs", false),
+        ] {
+            assert_eq!(is_of_language(name, path), expected, "{name}");
+        }
         assert!(is_of_c("_IO_new_file_write") && is_of_c("fwrite") && !is_of_c("site"));
     }
 }

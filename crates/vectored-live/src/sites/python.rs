@@ -102,7 +102,7 @@ impl Offsets {
     }
 }
 
-/// The interpreter in a file. Addresses are the file's.
+/// The interpreter in a file, or in a process: addresses are of the one or of the other.
 #[derive(Clone, Copy)]
 struct Layout {
     /// `None` if the version is unknown.
@@ -135,16 +135,6 @@ impl Layout {
     }
 }
 
-/// The interpreter of a process.
-#[derive(Clone)]
-struct Interpreter {
-    offsets: Offsets,
-    /// `PyCode_Type`, in memory.
-    code_type: Option<u64>,
-    /// What the kernel is told.
-    value: [u64; 4],
-}
-
 /// A code object.
 struct Code {
     /// Its fields, to see whether another object is there by now.
@@ -159,7 +149,7 @@ pub(crate) struct Python {
     map: Pythons,
     /// By the place of the module in memory, where it stays.
     layouts: FxHashMap<usize, Option<Layout>>,
-    interpreters: FxHashMap<u32, Interpreter>,
+    interpreters: FxHashMap<u32, Layout>,
     codes: FxHashMap<(u32, u64), Code>,
     pub(crate) has_news: bool,
 }
@@ -184,39 +174,32 @@ impl Python {
             .modules()
             .filter(|(module, _)| module.owner != Owner::Runtime)
         {
-            let Some(Layout {
-                offsets: Some(offsets),
-                runtime,
-                code_type,
-            }) = self.layout(module)
-            else {
+            let Some(mut layout) = self.layout(module).filter(|one| one.offsets.is_some()) else {
                 continue;
             };
-            let value = offsets.value(base.wrapping_add(runtime));
-            let code_type = code_type.map(|code_type| base.wrapping_add(code_type));
-            self.insert(
-                process,
-                Interpreter {
-                    offsets,
-                    code_type,
-                    value,
-                },
-            );
+            layout.runtime = layout.runtime.wrapping_add(base);
+            layout.code_type = layout.code_type.map(|at| at.wrapping_add(base));
+            self.insert(process, layout);
             self.has_news = true;
             return;
         }
     }
 
-    fn insert(&mut self, process: u32, interpreter: Interpreter) {
+    fn insert(&mut self, process: u32, layout: Layout) {
         // With too many processes the map is full: then the lines of others are unknown.
-        if self.map.insert(process, interpreter.value, 0).is_ok() {
-            self.interpreters.insert(process, interpreter);
+        if let Some(offsets) = layout.offsets
+            && self
+                .map
+                .insert(process, offsets.value(layout.runtime), 0)
+                .is_ok()
+        {
+            self.interpreters.insert(process, layout);
         }
     }
 
     /// A process made another one, which has the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
-        if let Some(interpreter) = self.interpreters.get(&process).cloned() {
+        if let Some(interpreter) = self.interpreters.get(&process).copied() {
             self.insert(child, interpreter);
         }
     }
@@ -251,21 +234,20 @@ impl Python {
 
     /// The innermost function outside the standard library; if the whole stack is in it, the innermost.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<String> {
-        let interpreter = self.interpreters.get(&process)?.clone();
+        let layout = *self.interpreters.get(&process)?;
+        let [code_at, instruction_at, owner] = layout.offsets?.frame;
         let memory = File::open(format!("/proc/{process}/mem")).ok();
         let mut innermost = None;
         for frame in &sample.python {
             let bytes: Vec<u8> = frame.iter().flat_map(|word| word.to_le_bytes()).collect();
             // Frames of the interpreter itself, between calls of C and Python.
-            let [code, instruction, owner] = interpreter.offsets.frame;
             if bytes[owner as usize] > 2 {
                 continue;
             }
             // The lowest bits are marks (3.14).
-            let code = word(&bytes, code) & !7;
-            let instruction = word(&bytes, instruction);
-            let (site, is_own) =
-                self.line(process, &interpreter, memory.as_ref(), code, instruction)?;
+            let code = word(&bytes, code_at) & !7;
+            let instruction = word(&bytes, instruction_at);
+            let (site, is_own) = self.line(process, layout, memory.as_ref(), code, instruction)?;
             if is_own {
                 return Some(site);
             }
@@ -279,20 +261,18 @@ impl Python {
     fn line(
         &mut self,
         process: u32,
-        interpreter: &Interpreter,
+        layout: Layout,
         memory: Option<&File>,
         code: u64,
         instruction: u64,
     ) -> Option<(String, bool)> {
-        let Interpreter {
-            offsets, code_type, ..
-        } = *interpreter;
+        let offsets = layout.offsets?;
         let mut bytes = [0; CODE_BYTES];
         if memory.is_some_and(|memory| memory.read_exact_at(&mut bytes, code).is_ok()) {
             let [file, name, table_at, first_line, _] = offsets.code;
             let fields = [file, name, table_at, first_line].map(|at| word(&bytes, at));
             let is_code = is_alive(word(&bytes, 0))
-                && code_type.is_none_or(|code_type| word(&bytes, 8) == code_type);
+                && layout.code_type.is_none_or(|at| word(&bytes, 8) == at);
             if !is_code {
                 return None;
             }

@@ -73,7 +73,8 @@ pub const PYTHON: Language = Language {
         "def site_{i}():\n    return [\n        os.write(fd, b'x' * n) # here\n        for n in ({n},)]\n",
         "def site_{i}():\n    try:\n        raise ValueError\n    except ValueError:\n        os.write(fd, b'x' * {n}) # here\n",
     ],
-    begin: "def work():\n    for _ in range(2000):\n",
+    // The kernel is told where its frames are when its begin was read.
+    begin: "import time\ntime.sleep(0.3)\ndef work():\n    for _ in range(2000):\n",
     calls: &["site_{i}()"],
     end: "work()\none = threading.Thread(target=work)\none.start()\none.join()\n",
 };

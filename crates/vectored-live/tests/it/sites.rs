@@ -53,7 +53,7 @@ fn sites_of(mut command: Command) -> Sites {
     };
     command.stdin(std::process::Stdio::null());
     let held = Held::start(command).unwrap();
-    let mut watch = Watch::start(&Target::Command(&held), &mut follow).unwrap();
+    let mut watch = Watch::start(&Target::Command(held.number()), &mut follow).unwrap();
     let mut child = held.go().unwrap();
     while !watch.next(&mut follow).is_over {}
     let seen = watch.finish(&mut follow);

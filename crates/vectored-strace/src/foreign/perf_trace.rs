@@ -115,25 +115,18 @@ mod tests {
 
     #[test]
     fn threads_have_any_name() {
-        for (text, program, thread, call) in [
-            ("cat/12 write(fd: 1)", "cat", Some(12), "write(fd: 1)"),
-            ("kworker/u8:1/7 close()", "kworker/u8:1", Some(7), "close()"),
-            (
-                "(sd-pam)/7  ... [continued]: read())",
-                "(sd-pam)",
-                Some(7),
-                " ... [continued]: read())",
-            ),
-            (
-                "12 write(fd: 1</a/3 b>)",
-                "",
-                Some(12),
-                "write(fd: 1</a/3 b>)",
-            ),
-            ("write(fd: 1</a/3 b>)", "", None, "write(fd: 1</a/3 b>)"),
+        for row in [
+            "cat/12 write(fd: 1) => cat 12 write(fd: 1)",
+            "kworker/u8:1/7 close() => kworker/u8:1 7 close()",
+            "(sd-pam)/7  ... [continued]: read()) => (sd-pam) 7  ... [continued]: read())",
+            "12 write(fd: 1</a/3 b>) =>  12 write(fd: 1</a/3 b>)",
+            "write(fd: 1</a/3 b>) =>  - write(fd: 1</a/3 b>)",
         ] {
-            let expected = (program.as_bytes(), thread, call.as_bytes());
-            assert_eq!(thread_of(text.as_bytes()), expected, "{text}");
+            let (text, expected) = row.split_once(" => ").unwrap();
+            let (program, thread, call) = thread_of(text.as_bytes());
+            let [program, call] = [program, call].map(|text| str::from_utf8(text).unwrap());
+            let thread = thread.map_or("-".to_owned(), |thread| thread.to_string());
+            assert_eq!(format!("{program} {thread} {call}"), expected);
         }
     }
 }
