@@ -25,7 +25,7 @@ const NOT_INHERITED: &str = "CARGO_ENCODED_RUSTFLAGS CC CFLAGS CLICOLOR CLICOLOR
     GZIP JAVA_TOOL_OPTIONS LANGUAGE LDFLAGS LINES MAKEFLAGS NODE_OPTIONS NO_COLOR POSIXLY_CORRECT PYTHONPATH PYTHONUNBUFFERED \
     RUSTDOCFLAGS RUSTFLAGS TAR_OPTIONS";
 
-/// Examples that need a peer or the name of a file. Tests of their packages include and run them.
+/// Examples that need a peer or the name of a file.
 const WITH_A_PEER: [&str; 3] = ["copy_progress", "echo_frames", "tcp_message"];
 
 /// Runs every step, or one of them; fails when one failed.

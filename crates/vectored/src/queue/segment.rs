@@ -1,6 +1,5 @@
 //! A buffer that a queue owns.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,8 +11,8 @@ use crate::sys::owned_bytes::OwnedBytes;
 
 /// A buffer that a [`SegmentQueue`](crate::SegmentQueue) owns until its bytes are written.
 ///
-/// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Box<str>`, `Arc<str>`, `&'static [u8]`,
-/// `&'static str`, `Cow<'static, [u8]>`, `Cow<'static, str>`, and with feature `bytes` of `Bytes` and `BytesMut`, without
+/// Made by `From` of `Vec<u8>`, `Box<[u8]>`, `Arc<[u8]>`, `String`, `Arc<str>`, `&'static [u8]`,
+/// `&'static str`, and with feature `bytes` of `Bytes` and `BytesMut`, without
 /// copying and without an allocation (a `BytesMut` with spare capacity allocates the header of a `Bytes`).
 /// [`from_owner`](Segment::from_owner) takes any other owner. The owner is dropped with the segment. A `Bytes` that is a part
 /// of a larger allocation keeps all of it in memory until then.
@@ -152,13 +151,6 @@ impl From<String> for Segment {
     }
 }
 
-impl From<Box<str>> for Segment {
-    #[inline]
-    fn from(text: Box<str>) -> Segment {
-        Segment::from(text.into_string())
-    }
-}
-
 impl From<Arc<[u8]>> for Segment {
     #[inline]
     fn from(bytes: Arc<[u8]>) -> Segment {
@@ -191,26 +183,6 @@ impl From<&'static str> for Segment {
     #[inline]
     fn from(text: &'static str) -> Segment {
         Segment::from(text.as_bytes())
-    }
-}
-
-impl From<Cow<'static, [u8]>> for Segment {
-    #[inline]
-    fn from(bytes: Cow<'static, [u8]>) -> Segment {
-        match bytes {
-            Cow::Borrowed(bytes) => Segment::from(bytes),
-            Cow::Owned(bytes) => Segment::from(bytes),
-        }
-    }
-}
-
-impl From<Cow<'static, str>> for Segment {
-    #[inline]
-    fn from(text: Cow<'static, str>) -> Segment {
-        match text {
-            Cow::Borrowed(text) => Segment::from(text),
-            Cow::Owned(text) => Segment::from(text),
-        }
     }
 }
 

@@ -533,3 +533,15 @@ fn more_bytes_than_can_be_counted_are_a_panic_and_not_fewer() {
     queue.push(vec![1; 5_000]);
     queue.push(vec![1; 5_000]);
 }
+
+#[test]
+fn an_owner_becomes_a_segment_where_its_bytes_are() {
+    let (owned, shared, text) = (vec![1; 9], Arc::<[u8]>::from([2; 9]), "static");
+    for (start, segment) in [
+        (owned.as_ptr(), Segment::from(owned)),
+        (shared.as_ptr(), Segment::from(shared)),
+        (text.as_ptr(), Segment::from(text)),
+    ] {
+        assert_eq!(segment.as_ptr(), start);
+    }
+}

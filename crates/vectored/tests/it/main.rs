@@ -10,8 +10,6 @@ mod copy;
 mod direct;
 #[cfg(target_os = "linux")]
 mod fallback;
-#[cfg(unix)]
-mod flags;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(unix)]

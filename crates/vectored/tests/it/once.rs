@@ -4,7 +4,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::os::unix::net::{UnixDatagram, UnixStream};
 
-use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use vectored::write_once;
 
 use crate::support::{TemporaryFile, list, payload, set_nonblocking};
@@ -70,21 +69,6 @@ fn a_record_longer_than_pipe_buf_is_refused_on_a_pipe_and_on_nothing_else() {
 }
 
 #[test]
-fn a_short_call_is_an_error_with_its_count_and_no_second_call() {
-    let (stream, mut peer) = UnixStream::pair().unwrap();
-    stream.set_nonblocking(true).unwrap();
-    peer.set_nonblocking(true).unwrap();
-    let data = payload(&[4_000_000, 4_000_000]);
-    let error = write_once(&stream, &list(&data)).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::WriteZero);
-    let mut read = Vec::new();
-    peer.read_to_end(&mut read).unwrap_err();
-    assert!(!read.is_empty());
-    assert_eq!(error.transferred(), read.len() as u64);
-    assert!(error.to_string().contains("of 8000000 bytes"), "{error}");
-}
-
-#[test]
 fn a_list_is_one_message() {
     let (sender, receiver) = UnixDatagram::pair().unwrap();
     let data = payload(&[3, 0, 1000, 5]);
@@ -100,17 +84,4 @@ fn a_list_is_one_message() {
         receiver.recv(&mut message).unwrap_err().kind(),
         ErrorKind::WouldBlock
     );
-}
-
-#[test]
-fn a_message_that_a_socket_cannot_send_whole_is_an_error_before_any_byte() {
-    let flags = SocketFlags::empty();
-    for kind in [SocketType::DGRAM, SocketType::SEQPACKET] {
-        let (sender, _receiver) =
-            rustix::net::socketpair(AddressFamily::UNIX, kind, flags, None).unwrap();
-        let data = payload(&[8_000_000; 2]);
-        let error = write_once(&sender, &list(&data)).unwrap_err();
-        assert_eq!(error.io_error().raw_os_error(), Some(libc::EMSGSIZE));
-        assert_eq!(error.transferred(), 0);
-    }
 }

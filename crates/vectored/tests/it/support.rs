@@ -8,8 +8,6 @@ use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-#[cfg(unix)]
-use rustix::fs::OFlags;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::buffered::VectoredWrite;
 use vectored::files::write_all_at;
@@ -161,11 +159,5 @@ impl Drop for TemporaryFile {
 
 #[cfg(unix)]
 pub fn set_nonblocking(fd: impl AsFd) {
-    add_flag(fd, OFlags::NONBLOCK);
-}
-
-#[cfg(unix)]
-pub fn add_flag(fd: impl AsFd, flag: OFlags) {
-    let flags = rustix::fs::fcntl_getfl(&fd).unwrap();
-    rustix::fs::fcntl_setfl(&fd, flags | flag).unwrap();
+    rustix::io::ioctl_fionbio(fd, true).unwrap();
 }

@@ -6,20 +6,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use vectored::files::{read_exact_at, write_all_at};
 use vectored::{AsDescriptor, TransferError, write_once};
 
-use crate::support::{TemporaryFile, file_writers, list, mixed_sizes, payload, writers};
-
-#[test]
-fn a_file_opened_for_appending_is_appended_to_whatever_the_offset_is() {
-    for (name, mut write_all) in file_writers() {
-        let path = TemporaryFile::new("append");
-        fs::write(&path.0, b"before").unwrap();
-        let file = File::options().append(true).open(&path.0).unwrap();
-        let data = payload(&mixed_sizes(300));
-        write_all(file.as_descriptor(), &list(&data)).unwrap();
-        let expected = [&b"before"[..], &data.concat()].concat();
-        assert!(fs::read(&path.0).unwrap() == expected, "{name}");
-    }
-}
+use crate::support::{TemporaryFile, file_writers, list, payload, writers};
 
 #[test]
 fn offsets_have_64_bits() {
@@ -81,30 +68,4 @@ fn a_handle_that_is_only_readable_is_an_error_before_any_byte() {
         assert_eq!(error.transferred(), 0, "{name}");
     }
     assert_eq!(fs::read(&path.0).unwrap(), b"before");
-}
-
-/// Lists of any type that has a handle.
-#[test]
-fn owners_references_and_pointers_of_handles_are_taken() {
-    use std::os::windows::io::{AsHandle, OwnedHandle};
-    use std::rc::Rc;
-    use std::sync::Arc;
-    use vectored::write_all;
-
-    let path = TemporaryFile::new("owners");
-    let file = File::create(&path.0).unwrap();
-    let segments = [IoSlice::new(b"ab")];
-    let owned: OwnedHandle = file.try_clone().unwrap().into();
-    let boxed: Box<dyn AsDescriptor> = Box::new(file.try_clone().unwrap());
-    let written = [
-        write_all(&file, &segments),
-        write_all(file.as_handle(), &segments),
-        write_all(&owned, &segments),
-        write_all(boxed, &segments),
-        write_all(Arc::new(file.try_clone().unwrap()), &segments),
-        write_all(Rc::new(&file), &segments),
-        write_all(file.as_descriptor(), &segments),
-    ];
-    assert!(written.into_iter().all(|result| result.unwrap() == 2));
-    assert_eq!(fs::read(&path.0).unwrap(), b"ababababababab");
 }

@@ -1,13 +1,12 @@
 //! Sockets, whose calls take lists.
 
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 
 use vectored::files::write_all_at;
 use vectored::{
-    AsDescriptor, Gather, GatherWriter, SegmentCursor, read_exact, resume_write, write_all,
-    write_once,
+    AsDescriptor, Gather, SegmentCursor, read_exact, resume_write, write_all, write_once,
 };
 
 use crate::support::{list, payload, writers};
@@ -68,21 +67,6 @@ fn a_full_socket_would_block_and_the_cursor_resumes() {
     }
     drop(writer);
     assert!(reading.join().unwrap().unwrap() == expected);
-}
-
-#[test]
-fn a_buffered_writer_gathers() {
-    let (writer, mut reader) = tcp_pair();
-    let mut buffered = GatherWriter::new(&writer);
-    buffered.write_all(b"head ").unwrap();
-    buffered.write_all(&[b'x'; 100_000]).unwrap();
-    buffered.flush().unwrap();
-    drop(buffered);
-    drop(writer);
-    let mut all = Vec::new();
-    reader.read_to_end(&mut all).unwrap();
-    assert_eq!(all.len(), 100_005);
-    assert!(all.starts_with(b"head xxx"));
 }
 
 #[test]

@@ -1,12 +1,11 @@
 //! Inner writers that panic: nothing is written twice.
 
-use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proptest::prelude::*;
 
 use super::{Model, Shared, Step, any_steps, any_writer, make};
-use crate::GatherWriter;
 use crate::testing::{Answer, any_script};
 
 proptest! {
@@ -51,15 +50,4 @@ fn parts_after_a_panic_are_what_was_not_reported_as_written() {
         assert_eq!(staged, b"staged");
         assert_eq!(inner.taken(), b"sta");
     }
-}
-
-#[test]
-fn it_is_as_safe_to_unwind_past_as_a_buf_writer() {
-    fn is_safe<T: UnwindSafe + RefUnwindSafe>() {}
-    is_safe::<io::BufWriter<std::fs::File>>();
-    is_safe::<GatherWriter<std::fs::File>>();
-    is_safe::<GatherWriter<std::net::TcpStream>>();
-    is_safe::<GatherWriter<Vec<u8>>>();
-    fn is_send_and_sync<T: Send + Sync>() {}
-    is_send_and_sync::<GatherWriter<std::fs::File>>();
 }
