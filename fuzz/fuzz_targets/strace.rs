@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use libfuzzer_sys::fuzz_target;
-use vectored_advise::advisor::{About, Analysis, Options, advise};
+use vectored_advise::advisor::{Analysis, Options, advise};
 use vectored_advise::model::Advisory;
 use vectored_advise::report::{TOP, document};
 use vectored_machine::model::{DescriptorKind, Operation, Price};
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
     let prices = targets.map(|target| {
         [Operation::Write, Operation::Read].map(|operation| price(target, operation))
     });
-    let advisory = advise(analysis.finish(), prices.as_flattened(), About::default());
+    let advisory = advise(analysis.finish(), prices.as_flattened(), Advisory::default());
     parse::<Advisory>(&json(&advisory)).expect("advice is saved and read back");
     let text = terminal(&document(&advisory, TOP), &TerminalOptions::default());
     let is_control = |c: &char| c.is_control() && *c != '\n';

@@ -12,7 +12,7 @@ pub const ADVISORY_SCHEMA: &str = "vectored-advice/1";
 ///
 /// All of it follows from the counts of its findings and from its prices. So several advisories can be
 /// merged: counts are added, and priced again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Advisory {
     /// [`ADVISORY_SCHEMA`].
     pub schema: String,

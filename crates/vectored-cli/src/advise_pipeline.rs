@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    About, Analysis, Options, RunFiles, Seen as SeenFile, Tallies, advise, interprets_others,
-    merge, operation_of, runtime_of_executable, unescaped,
+    Analysis, Options, RunFiles, Seen as SeenFile, Tallies, advise, interprets_others, merge,
+    operation_of, runtime_of_executable, unescaped,
 };
 use vectored_advise::model::{Advisory, Runtime, Skipped, Watched};
 use vectored_live::Seen;
@@ -349,7 +349,7 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
         }
     }
     let (host, prices) = prices(costs, &wanted, counted, notes);
-    let about = About {
+    let about = Advisory {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: facts.started_at,
         host,
@@ -359,6 +359,7 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
         skipped: observed.skipped,
         is_command: facts.is_command,
         watch: observed.watch,
+        ..Advisory::default()
     };
     advise(observed.tallies, &prices, about)
 }

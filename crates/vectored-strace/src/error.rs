@@ -20,8 +20,7 @@ pub struct LogError {
     /// The file; `-` is standard input.
     pub path: PathBuf,
     /// The cause: [`InvalidData`](io::ErrorKind::InvalidData) if another program wrote the file or its
-    /// compression is broken, [`Unsupported`](io::ErrorKind::Unsupported) if the program that decompresses it is not
-    /// installed, else the error of opening or reading it.
+    /// compression is broken, else the error of opening or reading it.
     pub error: io::Error,
 }
 

@@ -84,7 +84,6 @@
 //! - Up to 65,536 calls, and up to 64 MiB of their text, may be unfinished at once.
 //! - Thread numbers go to 2²² (the kernel's `PID_MAX_LIMIT`), other numbers to 2⁶⁴ − 1.
 //! - [`Action::Name`](event::Action::Name) is reported for up to 65,536 threads.
-//! - [`read_logs`] reads up to four batches ahead, each of 192 KiB of text and the line after it, at most 1024 lines.
 //! - All parts of a log are open at once; `ulimit -n` limits their number.
 //!
 //! # Structure

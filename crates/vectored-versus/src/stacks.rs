@@ -12,7 +12,6 @@ use crate::model::CallStack;
 /// Functions of a stack that are kept: those next to the call.
 const KEPT_FRAMES: usize = 6;
 
-/// Stacks that are kept.
 const KEPT_STACKS: usize = 20;
 
 /// Functions of the C library that start a program, in one that has the library in its own file.

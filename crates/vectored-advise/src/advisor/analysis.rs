@@ -32,7 +32,7 @@ impl Analysis {
     pub fn new(options: Options) -> Analysis {
         Analysis {
             options,
-            classes: ClassCache::new(),
+            classes: ClassCache::default(),
             tracker: Tracker::new(options),
             tallies: Tallies::default(),
         }

@@ -23,7 +23,7 @@ pub mod wording;
 
 pub use crate::advisor::analysis::Analysis;
 pub use crate::advisor::descriptors::runtime::runtime_of_executable;
-pub use crate::advisor::findings::advise::{About, UNPRICED, advise};
+pub use crate::advisor::findings::advise::{UNPRICED, advise};
 pub use crate::advisor::findings::merge::merge;
 pub use crate::advisor::findings::named_files::{RunFiles, WrittenFile, unescaped};
 pub use crate::advisor::findings::price::{Saving, operation_of, price};

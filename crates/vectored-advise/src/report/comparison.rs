@@ -165,7 +165,6 @@ fn place(key: &FindingKey, is_counted: bool) -> Place {
     (key.kind, is_counted, program, key.target, file, site)
 }
 
-/// The findings with their places.
 fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
     let counts = |tally: &Tally, pattern: &str, saving_s| FindingCounts {
         calls: tally.calls,

@@ -1,98 +1,182 @@
 //! An advisory as a document.
 
-use vectored_report::{Block, Choices, Document, Sentence, Tone, visible};
+use vectored_report::{Block, Document, Item, Sentence, Tone, visible, words};
 
-use crate::model::Advisory;
-use crate::report::rows::Item;
-use crate::report::selection::{Selection, selection};
+use crate::model::{Advisory, DescriptorUse, Finding, Uncounted};
+use crate::report::answer::answer;
+use crate::report::figures::{seconds, shortened};
+use crate::report::notes::notes;
+use crate::report::rows::{SHOWN_CHARACTERS, item, listed, used};
 
 const LEAD: &str = "\
 Each system call has a cost. This page counts the calls of a program that could be merged into one, by gathering several \
 buffers or by using a larger buffer, without changing its behaviour otherwise, and estimates the time saved on this \
 machine.";
 
+/// Sources that are named; the JSON has all.
+const NAMED_SOURCES: usize = 4;
+
+const SHOWN_USES: usize = 8;
+
+/// Fewest calls of a file or descriptor that is shown; it also has at least 1 % of all calls.
+const MIN_CALLS: u64 = 100;
+
+/// Findings below this share of all savings and waits are summed up.
+const MIN_PART: f64 = 0.01;
+
 /// The answer; its body has up to `top` findings, what is not counted, the files with the most calls, notes.
 pub fn document(advisory: &Advisory, top: usize) -> Document {
-    let selected = selection(advisory, top);
-    let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
     let failed = advisory.failed.as_ref().map(|end| {
-        let text = format!(
-            "The command failed: {}. The figures are of what it did before.",
-            visible(end)
-        );
-        toned(Tone::Strong, &text)
+        let end = visible(end);
+        format!("The command failed: {end}. The figures are of what it did before.")
     });
-    let mut answer: Vec<Block> = failed.into_iter().collect();
-    answer.push(toned(Tone::Strong, &selected.answer));
-    let mut body = vec![toned(Tone::Quiet, &selected.extent)];
-    body.extend(blocks(&selected));
+    let answers = failed.into_iter().chain([answer(advisory)]);
+    let mut body = vec![toned(Tone::Quiet, extent(advisory))];
+    body.extend(findings(advisory, top));
+    body.extend(not_counted(advisory, top));
+    body.extend(most_used(advisory));
+    body.extend(
+        notes(advisory)
+            .into_iter()
+            .map(|note| Block::Note(note.into())),
+    );
+    let sources = advisory.sources.join(", ");
     Document {
-        title: format!(
-            "Where would gathering help? {}",
-            advisory.sources.join(", ")
-        )
-        .into(),
+        title: format!("Where would gathering help? {sources}").into(),
         lead: LEAD.into(),
-        answer,
+        answer: answers.map(|text| toned(Tone::Strong, text)).collect(),
         body,
         ..Document::default()
     }
 }
 
-/// The findings, what is listed, and the rest.
-fn blocks(selected: &Selection) -> Vec<Block> {
-    let toned = |tone, text: &str| Block::Sentence(Sentence::toned(tone, text));
-    let more = |text: &Option<String>| text.as_deref().map(|text| toned(Tone::Plain, text));
-    let items = selected.items.iter();
-    let mut blocks: Vec<Block> = items.map(|item| Block::Item(finding(item))).collect();
-    blocks.extend(more(&selected.more));
-    blocks.extend(listed(selected));
-    let uses = selected.uses.iter().map(|one| {
-        let text = format!("{}; {}", one.location, one.counted);
-        Block::Sentence(Sentence::of(one.calls.as_str(), text))
-    });
-    blocks.extend(headed("Files and descriptors with the most calls", uses));
-    blocks.extend(more(&selected.more_uses));
-    blocks.extend(selected.notes.iter().map(|note| Block::Note(note.into())));
-    blocks
+fn toned(tone: Tone, text: impl Into<String>) -> Block {
+    Block::Sentence(Sentence::toned(tone, text.into()))
 }
 
-/// What is not counted, one sentence each.
-fn listed(selected: &Selection) -> Vec<Block> {
-    let listed = selected.listed.iter().map(|one| {
-        let text = format!("{}; {}", one.reason, one.location);
-        Block::Sentence(Sentence::of(one.pattern.as_str(), text))
-    });
-    let title = "Not counted, each for its reason";
-    let more = selected.more_listed.as_deref();
-    let more = more.map(|text| Block::Sentence(Sentence::toned(Tone::Plain, text)));
-    headed(title, listed).chain(more).collect()
+/// The findings that matter, the largest saving first. The others are summed up; if none matters, the first is shown.
+fn findings(advisory: &Advisory, top: usize) -> Vec<Block> {
+    let least_s = (advisory.saving_s + advisory.stalled_s) * MIN_PART;
+    let matters = |one: &&Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
+    let mattering = advisory.findings.iter().filter(matters).count();
+    let shown = mattering.max(1).min(top).min(advisory.findings.len());
+    let (shown, rest) = advisory.findings.split_at(shown);
+    let mut items: Vec<Item> = Vec::new();
+    for finding in shown {
+        items.push(item(advisory, finding, &items));
+    }
+    let saved = rest
+        .iter()
+        .map(|one| one.saving_s)
+        .filter(|saving_s| *saving_s > 0.0);
+    let more = match saved.clone().count() {
+        0 => None,
+        count => Some(format!(
+            "{} would save {}{}.",
+            words::count(count, "more finding"),
+            seconds(saved.fold(0.0, |sum, one| sum + one)),
+            if count == 1 { "" } else { " in total" },
+        )),
+    };
+    let more = more.map(|text| toned(Tone::Plain, text));
+    items.into_iter().map(Block::Item).chain(more).collect()
+}
+
+/// Findings that are not counted, one sentence each.
+fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
+    let shown = listed_that_matter(advisory).take(top.div_ceil(2));
+    let shown: Vec<Block> = shown.map(|one| Block::Sentence(listed(one))).collect();
+    let more = match (advisory.uncounted.len() - shown.len(), shown.len()) {
+        (0, _) => None,
+        (more, 0) => {
+            let count = words::count(more, "small finding");
+            Some(format!("Not counted: {count}, see the JSON."))
+        }
+        (more, _) => Some(format!(
+            "{}: see the JSON.",
+            words::count(more, "smaller one")
+        )),
+    };
+    let more = more.map(|text| toned(Tone::Plain, text));
+    headed("Not counted, each for its reason", shown)
+        .chain(more)
+        .collect()
+}
+
+/// Files and descriptors with enough calls to matter.
+fn most_used(advisory: &Advisory) -> Vec<Block> {
+    let least = MIN_CALLS.max(advisory.transfers / 100);
+    let uses = advisory.descriptors.iter();
+    let notable = uses
+        .filter(|one: &&DescriptorUse| one.calls >= least)
+        .take(SHOWN_USES);
+    let shown: Vec<Block> = notable
+        .map(|one| Block::Sentence(used(advisory, one)))
+        .collect();
+    let more = match (advisory.descriptors.len() - shown.len(), shown.len()) {
+        (0, _) | (_, 0) => None,
+        (1, _) => Some("The JSON has 1 more descriptor.".to_owned()),
+        (more, _) => Some(format!("The JSON has {more} more descriptors.")),
+    };
+    let more = more.map(|text| toned(Tone::Plain, text));
+    headed("Files and descriptors with the most calls", shown)
+        .chain(more)
+        .collect()
 }
 
 /// Entries below a title; nothing without entries.
-fn headed(title: &str, entries: impl Iterator<Item = Block>) -> impl Iterator<Item = Block> {
-    let mut entries = entries.peekable();
-    let heading = entries
-        .peek()
-        .map(|_| Block::Sentence(Sentence::toned(Tone::Strong, title)));
+fn headed(title: &str, entries: Vec<Block>) -> impl Iterator<Item = Block> {
+    let heading = (!entries.is_empty()).then(|| toned(Tone::Strong, title));
     heading.into_iter().chain(entries)
 }
 
-/// `saves 812 ms [700, 910]; nothing between the calls`.
-fn finding(item: &Item) -> vectored_report::Item {
-    let site = item.site.as_ref().map(|site| format!("called from {site}"));
-    let lines = [item.location.clone()]
-        .into_iter()
-        .chain(site)
-        .chain([item.action.clone()]);
-    vectored_report::Item {
-        title: item.pattern.as_str().into(),
-        headline: format!("saves {} {}; {}", item.saving, item.interval, item.grade).into(),
-        part: Some(item.part),
-        lines: lines.map(Into::into).collect(),
-        choices: item.remedy.as_ref().map(|(language, texts)| Choices {
-            label: language.clone().into(),
-            texts: texts.iter().map(|text| (*text).into()).collect(),
-        }),
+/// Listed findings of at least 1 % of the largest saving; where no saving is known, of at least 1 % of the most calls.
+fn listed_that_matter(advisory: &Advisory) -> impl Iterator<Item = &Uncounted> {
+    let listed = || advisory.uncounted.iter();
+    let most_s = listed().filter_map(|one| one.at_most_s);
+    let most_s = most_s.fold(advisory.saving_s.max(advisory.stalled_s), f64::max);
+    let counted = advisory.findings.iter().map(|one| &one.tally);
+    let most_calls = counted.chain(listed().map(|one| &one.tally));
+    let most_calls = most_calls.map(|tally| tally.calls).max().unwrap_or(0);
+    listed().filter(move |one| match one.at_most_s.filter(|most| *most > 0.0) {
+        Some(saving_s) => saving_s >= most_s * MIN_PART,
+        None => one.tally.calls >= most_calls / 100,
+    })
+}
+
+fn extent(advisory: &Advisory) -> String {
+    let named = advisory.sources.iter().take(NAMED_SOURCES);
+    let mut sources: Vec<String> = named
+        .map(|name| shortened(name, SHOWN_CHARACTERS))
+        .collect();
+    let rest = advisory.sources.len().saturating_sub(NAMED_SOURCES);
+    if rest > 0 {
+        sources.push(format!("{rest} more"));
     }
+    let begin = if sources.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", sources.join(", "))
+    };
+    let end = if advisory.complete { "" } else { " The log was not read to its end." };
+    let calls = |number, one| {
+        let ending = if number == 1 { "" } else { "s" };
+        format!("{} {one}{ending}", words::grouped(number))
+    };
+    format!(
+        "{begin}{}, {}{}, of which {} move {}.{end}",
+        match advisory.processes {
+            1 => "1 process".to_owned(),
+            processes => format!("{} processes", words::grouped(processes)),
+        },
+        calls(advisory.calls, "system call"),
+        // A command is traced without the calls that cannot matter.
+        if advisory.is_command || advisory.watch.is_some() {
+            " without getpid and the like"
+        } else {
+            " in the log"
+        },
+        words::grouped(advisory.transfers),
+        words::memory(advisory.bytes)
+    )
 }

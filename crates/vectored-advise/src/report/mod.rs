@@ -9,7 +9,6 @@ mod figures;
 mod notes;
 mod rows;
 mod saved;
-mod selection;
 
 pub use crate::report::answer::{answer, is_worth_an_edit};
 pub use crate::report::comparison::{

@@ -91,7 +91,6 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     notes
 }
 
-/// Calls that were lost.
 fn lost(watch: Watched) -> Option<String> {
     (watch.lost > 0).then(|| {
         format!(

@@ -4,7 +4,7 @@
 //! Markdown and HTML escape what means something to them.
 
 use vectored_machine::model::{DescriptorKind, Operation};
-use vectored_report::{visible, words};
+use vectored_report::{Choices, Item, Sentence, visible, words};
 
 use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
@@ -23,9 +23,8 @@ pub(super) const SHOWN_CHARACTERS: usize = 60;
 const SHOWN_SITE: usize = 100;
 
 /// Characters of a pattern that are shown: a loaded file may have a long pattern.
-pub(super) const SHOWN_PATTERN: usize = 160;
+const SHOWN_PATTERN: usize = 160;
 
-/// Characters of a sentence that are shown.
 pub(super) const SHOWN_SENTENCE: usize = 300;
 
 /// Characters of an action that are shown: it names each call before which a buffer is written.
@@ -34,76 +33,57 @@ const SHOWN_ACTION: usize = 1500;
 /// Call sites of a finding that are shown.
 const NAMED_SITES: usize = 4;
 
-/// A finding in words.
-pub struct Item {
-    /// `812 ms`, `at most 812 ms`.
-    pub saving: String,
-    /// `[700, 910]`.
-    pub interval: String,
-    /// `10,233 × write 8 B`.
-    pub pattern: String,
-    /// Program, process, descriptor, path.
-    pub location: String,
-    /// The call site.
-    pub site: Option<String>,
-    /// What is known of the calls between the calls of the finding.
-    pub grade: String,
-    /// The action.
-    pub action: String,
-    /// The language of its runtime, and alternative remedies; `None` if an item before has the same.
-    pub remedy: Option<(String, Vec<&'static str>)>,
-    /// Its share of all savings, from 0 to 1.
-    pub part: f64,
-}
-
-/// A finding that is not counted, in words.
-pub struct Listed {
-    /// The pattern.
-    pub pattern: String,
-    /// Program, process, descriptor, path, call sites.
-    pub location: String,
-    /// The reason.
-    pub reason: String,
-}
-
-/// The calls on a file or descriptor, in words.
-pub struct Used {
-    /// `5000 writes, 50 KiB`.
-    pub calls: String,
-    /// Program, file, descriptor.
-    pub location: String,
-    /// How many of the calls could be merged, and why the others could not.
-    pub counted: String,
-}
-
-pub(super) fn item(advisory: &Advisory, finding: &Finding) -> Item {
+/// A finding, after those `before` it: a remedy that one of them has is referred to. Its headline is
+/// `saves 812 ms [700, 910]; no other call between them`.
+pub(super) fn item(advisory: &Advisory, finding: &Finding, before: &[Item]) -> Item {
+    let Finding { key, tally, .. } = finding;
     let (saving, interval) = span(
         finding.saving_s,
         finding.saving_low_s,
         finding.saving_high_s,
     );
-    let kind = finding.key.kind;
     let all_s = advisory.saving_s + advisory.stalled_s;
     let part = if all_s > 0.0 { (finding.saving_s / all_s).clamp(0.0, 1.0) } else { 0.0 };
-    let is_paced = finding.key.grade == Grade::ReadsAhead;
-    let at_most = if is_paced && finding.tally.merged_calls_most == 0 { "at most " } else { "" };
+    let is_paced = key.grade == Grade::ReadsAhead;
+    let at_most = if is_paced && tally.merged_calls_most == 0 { "at most " } else { "" };
+    let grade = match key.grade {
+        _ if key.kind.is_stall() => stalled(tally),
+        grade => between(grade, key.kind).to_owned(),
+    };
+    let (language, texts) = match option_of(key, tally) {
+        Some(option) => ("Option".to_owned(), vec![option]),
+        None => remedies(key, tally),
+    };
+    let choices = Choices {
+        label: language.into(),
+        texts: texts.into_iter().map(Into::into).collect(),
+    };
+    let same = before
+        .iter()
+        .position(|one| one.choices.as_ref() == Some(&choices));
+    let how = same.map(|same| format!(" How: as in finding {}.", same + 1));
+    let action = shortened(&finding.action, SHOWN_ACTION) + &how.unwrap_or_default();
+    let site = sites(key, tally).map(|site| format!("called from {site}"));
+    let lines = [location(key, tally)]
+        .into_iter()
+        .chain(site)
+        .chain([action]);
     Item {
-        saving: at_most.to_owned() + &saving,
-        interval,
-        pattern: shortened(&finding.pattern, SHOWN_PATTERN),
-        location: location(&finding.key, &finding.tally),
-        site: sites(&finding.key, &finding.tally),
-        grade: match finding.key.grade {
-            _ if kind.is_stall() => stalled(&finding.tally),
-            grade => between(grade, kind).to_owned(),
-        },
-        action: shortened(&finding.action, SHOWN_ACTION),
-        remedy: Some(match option_of(&finding.key, &finding.tally) {
-            Some(option) => ("Option".to_owned(), vec![option]),
-            None => remedies(&finding.key, &finding.tally),
-        }),
-        part,
+        title: shortened(&finding.pattern, SHOWN_PATTERN).into(),
+        headline: format!("saves {at_most}{saving} {interval}; {grade}").into(),
+        part: Some(part),
+        lines: lines.map(Into::into).collect(),
+        choices: same.is_none().then_some(choices),
     }
+}
+
+/// A finding that is not counted.
+pub(super) fn listed(one: &Uncounted) -> Sentence {
+    let location = location(&one.key, &one.tally);
+    let sites = sites(&one.key, &one.tally);
+    let sites = sites.map_or(String::new(), |sites| format!(", called from {sites}"));
+    let text = format!("{}; {location}{sites}", listed_reason(one));
+    Sentence::of(shortened(&one.pattern, SHOWN_PATTERN), text)
 }
 
 /// What an end waits for.
@@ -142,7 +122,7 @@ fn between(grade: Grade, kind: FindingKind) -> &'static str {
 }
 
 /// Why a finding is not counted, and what it would save at most.
-pub(super) fn listed_reason(one: &Uncounted) -> String {
+fn listed_reason(one: &Uncounted) -> String {
     let runtime = runtime_of(&one.key, &one.tally);
     let mut reason = shortened(brief(&one.reason), SHOWN_SENTENCE);
     if one.reason.starts_with(REOPENED) {
@@ -188,7 +168,8 @@ fn brief(reason: &str) -> &str {
         .unwrap_or(reason)
 }
 
-pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Used {
+/// The calls on a file or descriptor.
+pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Sentence {
     let verb = match (one.operation, one.calls) {
         (Operation::Read, 1) => "read",
         (Operation::Read, _) => "reads",
@@ -236,19 +217,16 @@ pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Used {
             format!("{}{why}", parts.join(", "))
         }
     };
-    Used {
-        calls: format!(
-            "{} {verb}, {}",
-            words::grouped(one.calls),
-            words::memory(one.bytes)
-        ),
-        location: format!("{program}, descriptor {}, {file}{openings}", one.descriptor),
-        counted,
-    }
+    let (calls, bytes) = (words::grouped(one.calls), words::memory(one.bytes));
+    let text = format!(
+        "{program}, descriptor {}, {file}{openings}; {counted}",
+        one.descriptor
+    );
+    Sentence::of(format!("{calls} {verb}, {bytes}"), text)
 }
 
 /// `python3 (process 1234), descriptor 3, file /tmp/log`.
-pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
+fn location(key: &FindingKey, tally: &Tally) -> String {
     let program = match key.program.as_str() {
         "" => "a program".to_owned(),
         name => shortened(name, SHOWN_CHARACTERS),
@@ -293,15 +271,6 @@ pub(super) fn location(key: &FindingKey, tally: &Tally) -> String {
         "{program}{processes}, descriptor {}{comma} {path}{others}",
         tally.descriptor
     )
-}
-
-/// Where a finding that is not counted is, with its call sites.
-pub(super) fn listed_location(one: &Uncounted) -> String {
-    let location = location(&one.key, &one.tally);
-    match sites(&one.key, &one.tally) {
-        Some(sites) => format!("{location}, called from {sites}"),
-        None => location,
-    }
 }
 
 /// Call sites, the most calls first.

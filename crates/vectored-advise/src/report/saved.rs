@@ -17,7 +17,6 @@ impl SavedResult for Advisory {
         [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
-    /// One for each finding, counted or not.
     fn rows(&self) -> Value {
         let counted = self
             .findings

@@ -7,7 +7,7 @@ use vectored_advise::model::{
     ADVISORY_SCHEMA, Advisory, DescriptorUse, FileCalls, Finding, FindingKey, FindingKind, Grade,
     Runtime, SiteCalls, Skipped, StallTally, Step, Tally, Uncounted, Watched,
 };
-use vectored_advise::report::{TOP, answer, document};
+use vectored_advise::report::{TOP, document};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_report::{TerminalOptions, csv_of, json, parse, terminal};
 
@@ -247,10 +247,6 @@ pub(crate) fn table(advisory: &Advisory, top: usize) -> String {
     terminal(&document(advisory, top), &options)
 }
 
-fn markdown(advisory: &Advisory) -> String {
-    vectored_report::markdown(&document(advisory, TOP))
-}
-
 #[test]
 fn the_table_of_a_fixed_advisory() {
     let text = table(&fixed(), TOP);
@@ -259,25 +255,6 @@ fn the_table_of_a_fixed_advisory() {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-}
-
-#[test]
-fn a_watch_has_true_times_and_says_what_was_lost() {
-    let mut watched = fixed();
-    watched.watch = Some(Watched {
-        wall_s: 20.0,
-        cpu_s: 8.0,
-        lost: 12_345,
-    });
-    let text = markdown(&watched);
-    assert!(!text.contains("slows each call") && !text.contains("inflates the times"));
-    assert!(
-        text.contains("12,345 calls were lost, since they came faster than they were read."),
-        "{text}"
-    );
-    let share = 100.0 * watched.saving_s / 20.0;
-    let told = format!("The saving is {share:.1} % of the 20.0 s of the watch, and ");
-    assert!(text.contains(&told), "{text}");
 }
 
 #[test]
@@ -292,307 +269,230 @@ fn the_page_of_a_fixed_advisory() {
     insta::assert_snapshot!(&page[page.find("<body>").unwrap()..]);
 }
 
+/// A change of the fixed advisory, by its name.
+type Case = (&'static str, fn(&mut Advisory));
+
+/// The lines that each change of the fixed advisory brings into its table.
 #[test]
-fn where_there_is_nothing_to_gain_it_says_so() {
-    let begins = |advisory: &Advisory, begin: &str| {
-        let answer = answer(advisory);
-        assert!(answer.starts_with(begin), "{answer}");
+fn what_is_said() {
+    let cases: [&[Case]; 4] = [&ANSWERS, &SUMS, &LISTED, &OTHERS];
+    let before = table(&fixed(), TOP);
+    let mut said = String::new();
+    for (name, change) in cases.concat() {
+        let mut changed = fixed();
+        change(&mut changed);
+        let after = table(&changed, TOP);
+        let new = after
+            .lines()
+            .filter(|line| before.lines().all(|known| known != *line));
+        let new: Vec<&str> = new.collect();
+        said += &format!("## {name}\n{}\n", new.join("\n"));
+    }
+    insta::assert_snapshot!(said);
+}
+
+fn none(advisory: &mut Advisory) {
+    advisory.findings.clear();
+    advisory.saving_s = 0.0;
+    (advisory.saving_low_s, advisory.saving_high_s) = (0.0, 0.0);
+}
+
+const ANSWERS: [Case; 15] = [
+    ("nothing to gain", |a| *a = nothing()),
+    ("nothing but listed calls", none),
+    ("nothing but listed calls that matter little", |a| {
+        none(a);
+        a.uncounted[0].at_most_s = Some(30e-6);
+    }),
+    ("nothing but listed calls that matter", |a| {
+        none(a);
+        a.uncounted[0].at_most_s = Some(3.8);
+    }),
+    ("no transfer", |a| {
+        *a = nothing();
+        a.transfers = 0;
+    }),
+    ("no transfer, and lines that could not be read", |a| {
+        none(a);
+        (a.transfers, a.uncounted) = (0, Vec::new());
+    }),
+    ("doubtful", |a| a.saving_low_s = -0.1),
+    ("little", |a| {
+        a.saving_s = 99e-6;
+        a.uncounted.clear();
+    }),
+    ("little, and listed calls that matter", |a| {
+        a.saving_s = 99e-6;
+        a.uncounted[0].at_most_s = Some(9.0);
+    }),
+    ("listed calls that matter more", |a| {
+        a.uncounted[0].at_most_s = Some(3.8)
+    }),
+    ("writes alone", |a| a.findings.truncate(1)),
+    ("reads alone", |a| drop(a.findings.drain(..2))),
+    ("calls that are copied are no fewer", |a| {
+        a.findings.truncate(1);
+        a.findings[0].tally.merged_calls = a.findings[0].tally.calls;
+    }),
+    ("a finding that costs", |a| {
+        (a.findings[2].saving_s, a.findings[2].saving_low_s) = (-0.09, -0.1);
+    }),
+    ("all findings cost", |a| {
+        a.findings.iter_mut().for_each(|one| one.saving_s = -1.0);
+        a.uncounted.clear();
+    }),
+];
+
+const SUMS: [Case; 9] = [
+    ("a finding that hardly matters", |a| {
+        a.findings[2].saving_s = 0.000_09
+    }),
+    ("nothing but a finding that hardly matters", |a| {
+        a.findings[2].saving_s = 0.000_09;
+        a.findings.drain(..2);
+    }),
+    ("14 ms are more than 1 % of 1.29 s", |a| {
+        a.findings[2].saving_s = 0.014
+    }),
+    (
+        "and less than 1 % of 3.29 s, where answers waited 2 s",
+        |a| {
+            (a.findings[2].saving_s, a.stalled_s) = (0.014, 2.0);
+        },
+    ),
+    ("listed calls that hardly matter", |a| {
+        a.uncounted[0].at_most_s = Some(0.001)
+    }),
+    ("30 times 2 ms", |a| more_listed(a, Some(0.002), 5000, 30)),
+    ("30 times 0.2 s", |a| more_listed(a, Some(0.2), 5000, 30)),
+    // Nothing is known of these but their number: 1.2 M others are counted.
+    ("26 times few calls", |a| more_listed(a, None, 5000, 26)),
+    ("26 times many calls", |a| more_listed(a, None, 50_000, 26)),
+];
+
+fn more_listed(advisory: &mut Advisory, most_s: Option<f64>, calls: u64, others: usize) {
+    let mut other = advisory.uncounted[0].clone();
+    (other.at_most_s, other.tally.calls) = (most_s, calls);
+    advisory.uncounted[0].at_most_s = Some(1.0);
+    advisory.uncounted.extend(vec![other; others]);
+}
+
+/// The first listed finding, for this reason, in a program of this runtime.
+fn listed<'a>(
+    advisory: &'a mut Advisory,
+    runtime: Runtime,
+    reason: &str,
+) -> &'a mut Uncounted {
+    let one = &mut advisory.uncounted[0];
+    one.at_most_s = Some(3.8);
+    one.reason = reason.to_owned();
+    one.tally.runtime = Some(runtime);
+    one
+}
+
+const LACK: &str = "the log has few kinds of calls: -e hides waits: trace again without -e";
+
+const LISTED: [Case; 6] = [
+    // The runtime of Go moves a goroutine from thread to thread.
+    ("several writers in Go", |a| {
+        let one = listed(
+            a,
+            Runtime::Go,
+            "several threads or processes write to it: …",
+        );
+        one.tally.ends = vec![("close".to_owned(), 9), ("fsync".to_owned(), 25)];
+    }),
+    ("several readers in Go", |a| {
+        let reason = "several threads or processes read the stream, or may";
+        listed(a, Runtime::Go, reason).key.kind = FindingKind::SmallReads;
+    }),
+    ("reopened in bash", |a| {
+        let reason = "the file is closed and opened again between them";
+        listed(a, Runtime::Shell, reason).key.kind = FindingKind::AdjacentWrites;
+    }),
+    ("reopened in dash", |a| {
+        let reason = "the file is closed and opened again between them";
+        listed(a, Runtime::Shell, reason).key.program = "dash".to_owned();
+    }),
+    ("a lack of the log of a command", |a| {
+        listed(a, Runtime::C, LACK);
+    }),
+    ("a lack of the log is said once", |a| {
+        listed(a, Runtime::C, LACK);
+        a.uncounted = vec![a.uncounted[0].clone(); 3];
+        a.descriptors[0].reason = Some(LACK.to_owned());
+        a.is_command = false;
+    }),
+];
+
+const OTHERS: [Case; 9] = [
+    ("a watch", |a| {
+        a.watch = Some(Watched {
+            wall_s: 20.0,
+            cpu_s: 8.0,
+            lost: 12_345,
+        });
+    }),
+    ("a remedy is told once", |a| {
+        a.findings[1] = a.findings[0].clone()
+    }),
+    ("a command that failed", |a| {
+        a.failed = Some("exit status 2".to_owned())
+    }),
+    ("stalls", |a| stall(a, FindingKind::Stall, 2.26, true)),
+    ("stalls of the peer", |a| {
+        stall(a, FindingKind::PeerStall, 2.26, true)
+    }),
+    ("stalls of both", |a| {
+        stall(a, FindingKind::Stall, 2.0, true);
+        stall(a, FindingKind::PeerStall, 0.26, true);
+    }),
+    ("short stalls", |a| stall(a, FindingKind::Stall, 0.1, true)),
+    ("possible stalls", |a| {
+        stall(a, FindingKind::Stall, 2.26, false)
+    }),
+    ("short possible stalls", |a| {
+        stall(a, FindingKind::PeerStall, 0.1, false)
+    }),
+];
+
+/// Adds a stall, counted or listed, which waited for so long in all.
+fn stall(advisory: &mut Advisory, kind: FindingKind, waited_s: f64, is_counted: bool) {
+    let waited_ns = (waited_s * 1e9) as u64;
+    let stall = StallTally {
+        stalls: 47,
+        waited_ns,
+        lost_ns: waited_ns,
+        serves: false,
     };
-    let mut none = nothing();
-    begins(&none, "Nothing to gain: none of 1,260,333 calls");
-    insta::assert_snapshot!(table(&none, TOP));
-    none.uncounted = fixed().uncounted;
-    begins(&none, "No certain saving, but the 5000 calls");
-    none.uncounted
-        .iter_mut()
-        .for_each(|one| one.at_most_s = Some(30e-6));
-    begins(&none, "No certain saving: of 1,260,333 calls");
-    none.transfers = 0;
-    begins(&none, "Nothing to gain: the log has no call");
-    let mut doubtful = fixed();
-    doubtful.saving_low_s = -0.1;
-    begins(
-        &doubtful,
-        "No certain saving: merging calls would save 1.29 s [-0.10, ",
-    );
-    let mut little = fixed();
-    little.saving_s = 99e-6;
-    little.uncounted.clear();
-    begins(
-        &little,
-        "Little to gain: merging calls would save 99.0 µs [",
-    );
-    little.uncounted = fixed().uncounted;
-    little.uncounted[0].at_most_s = Some(9.0);
-    begins(
-        &little,
-        "Little to gain for certain (99.0 µs), but the 5000 calls that are listed and not counted would save at most 9.00 s.",
-    );
-    begins(&fixed(), "Merging calls would save 1.29 s [1.03, 1.61]: ");
-    let mut writes = fixed();
-    writes.findings.truncate(1);
-    begins(&writes, "Gathering would save ");
-    let mut reads = fixed();
-    reads.findings.drain(..2);
-    begins(&reads, "Reading more at once would save ");
+    let peers = "TCP:[127.0.0.1:5->127.0.0.1:80]";
+    let tally = Tally {
+        stall: Some(stall),
+        ..tally(100, 50, &[(12, 12), (300, 300)], peers)
+    };
+    let key = key(kind, "python3", DescriptorKind::Tcp, &["sendto", "sendto"]);
+    if is_counted {
+        advisory.findings.push(finding(key, tally, waited_s));
+        advisory.stalls += 47;
+        advisory.stalled_s += waited_s;
+    } else {
+        advisory.uncounted.push(Uncounted {
+            pattern: pattern(&key, &tally),
+            reason: "TCP_NODELAY may be set".to_owned(),
+            at_most_s: Some(waited_s),
+            key,
+            tally,
+        });
+    }
 }
 
 #[test]
-fn what_is_not_shown_is_summed_up() {
+fn of_many_findings_some_are_shown() {
     let text = table(&fixed(), 1);
     assert!(
         text.contains("2 more findings would save 478 ms in total."),
         "{text}"
     );
-}
-
-#[test]
-fn what_hardly_matters_is_summed_up() {
-    let mut some = fixed();
-    some.findings[2].saving_s = 0.000_09;
-    let text = table(&some, TOP);
-    assert!(
-        text.contains("\n1 more finding would save 90.0 µs."),
-        "{text}"
-    );
-    some.findings.drain(..2);
-    assert!(table(&some, TOP).contains("saves 90.0 µs"));
-    // 14 ms are more than 1 % of 1.29 s, and less than 1 % of 3.29 s, where answers waited 2 s.
-    let mut waiting = fixed();
-    waiting.findings[2].saving_s = 0.014;
-    assert!(!table(&waiting, TOP).contains("more finding"));
-    waiting.stalled_s = 2.0;
-    assert!(table(&waiting, TOP).contains("\n1 more finding would save 14.0 ms."));
-}
-
-#[test]
-fn listed_calls_that_hardly_matter_are_summed_up() {
-    let mut advisory = fixed();
-    let only = advisory.uncounted[0].clone();
-    // Of all savings.
-    advisory.uncounted[0].at_most_s = Some(0.001);
-    assert!(table(&advisory, TOP).contains("\nNot counted: 1 small finding, see the JSON."));
-    for (most_s, calls, others, more) in [
-        (Some(0.002), 5000, 30, 30),
-        (Some(0.2), 5000, 30, 26),
-        // Nothing is known of these but their number: 1.2 M others are counted.
-        (None, 5000, 26, 26),
-        (None, 50_000, 26, 22),
-    ] {
-        let mut other = only.clone();
-        (other.at_most_s, other.tally.calls) = (most_s, calls);
-        advisory.uncounted = vec![only.clone()];
-        advisory.uncounted[0].at_most_s = Some(1.0);
-        advisory.uncounted.extend(vec![other; others]);
-        let text = table(&advisory, TOP);
-        let said = format!("\n{more} smaller ones: see the JSON.");
-        assert!(text.contains(&said), "{most_s:?} {calls} {text}");
-        assert_eq!(
-            text.matches("poll between them").count(),
-            2 + others - more,
-            "{text}"
-        );
-    }
-}
-
-#[test]
-fn a_remedy_is_told_once_and_referred_to() {
-    let mut advisory = fixed();
-    advisory.findings.truncate(2);
-    assert!(!table(&advisory, TOP).contains("How: "));
-    advisory.findings[1] = advisory.findings[0].clone();
-    let text = table(&advisory, TOP);
-    assert_eq!(text.matches("How: as in finding 1.").count(), 1, "{text}");
-}
-
-#[test]
-fn what_the_log_lacks_is_said_once() {
-    let mut advisory = fixed();
-    let lack = "the log has few kinds of calls: -e hides waits: trace again without -e";
-    advisory.uncounted[0].reason = lack.to_owned();
-    advisory.uncounted[0].at_most_s = Some(1.0);
-    advisory.uncounted = vec![advisory.uncounted[0].clone(); 3];
-    advisory.descriptors[0].reason = Some(lack.to_owned());
-    assert!(advisory.is_command && !table(&advisory, TOP).contains("To trace again"));
-    advisory.is_command = false;
-    let text = table(&advisory, TOP);
-    let times = |words: &str| text.matches(words).count();
-    assert_eq!(
-        (
-            times("few kinds"),
-            times("-e hides"),
-            times("To trace again")
-        ),
-        (1 + 3 + 1, 1, 1),
-        "{text}"
-    );
-}
-
-#[test]
-fn what_would_cost_is_no_part_of_the_answer() {
-    let mut advisory = fixed();
-    advisory.findings[2].saving_s = -0.09;
-    advisory.findings[2].saving_low_s = -0.1;
-    let text = table(&advisory, TOP);
-    // All calls of the others, and none of its 300.
-    assert!(text.contains("instead of 1,255,033."), "{text}");
-    assert!(!text.contains("more finding"), "{text}");
-    for finding in &mut advisory.findings {
-        finding.saving_s = -1.0;
-    }
-    advisory.uncounted.clear();
-    let text = table(&advisory, TOP);
-    assert!(
-        text.contains("\n\nNothing to gain: of 1,260,333 calls"),
-        "{text}"
-    );
-}
-
-#[test]
-fn what_is_listed_and_matters_more_is_in_the_answer() {
-    let mut advisory = fixed();
-    let listed = "the 5000 calls that are listed and not counted would save at most 3.80 s.";
-    assert!(!answer(&advisory).contains("at most"));
-    advisory.uncounted[0].at_most_s = Some(3.8);
-    let text = answer(&advisory);
-    assert!(text.ends_with(&format!(" Besides, {listed}")), "{text}");
-    advisory.findings.clear();
-    (
-        advisory.saving_s,
-        advisory.saving_low_s,
-        advisory.saving_high_s,
-    ) = (0.0, 0.0, 0.0);
-    let text = answer(&advisory);
-    assert_eq!(text, format!("No certain saving, but {listed}"));
-    // The runtime of Go moves a goroutine from thread to thread.
-    advisory.uncounted[0].reason = "several threads or processes write to it: …".to_owned();
-    advisory.uncounted[0].tally.runtime = Some(Runtime::Go);
-    advisory.uncounted[0].tally.ends = vec![("close".to_owned(), 9), ("fsync".to_owned(), 25)];
-    let text = markdown(&advisory);
-    let flushed = "before it waits, before fsync (25 times), each close of the descriptor (9 times), and on every way out, saves at most 3.80 s";
-    assert!(text.contains(flushed), "{text}");
-    advisory.uncounted[0].key.kind = FindingKind::SmallReads;
-    advisory.uncounted[0].reason =
-        "several threads or processes read the stream, or may".to_owned();
-    let text = markdown(&advisory);
-    let reads = "if no other process and one goroutine reads it, bufio.NewReaderSize(file, 65536) saves at most";
-    assert!(text.contains(reads), "{text}");
-    advisory.uncounted[0].key.kind = FindingKind::AdjacentWrites;
-    advisory.uncounted[0].reason = "the file is closed and opened again between them".to_owned();
-    advisory.uncounted[0].tally.runtime = Some(Runtime::Shell);
-    let text = markdown(&advisory);
-    let remedy = r"between them (bash: \`exec {log}>>file\` once, and \`>&$log\`, not \`>> file\`; another name than log for another file; or \`exec 7>>file\` once";
-    assert!(text.contains(remedy), "{text}");
-    let first = "; open it where the program first opens it: earlier, that would create the file)";
-    assert!(text.contains(first), "{text}");
-    advisory.uncounted[0].key.program = "dash".to_owned();
-    assert!(!markdown(&advisory).contains("bash"));
-    // A call that could not be read may move bytes.
-    (advisory.transfers, advisory.uncounted) = (0, Vec::new());
-    let unread =
-        "Nothing is known: 12 lines of the log could not be read, and no other call moves bytes.";
-    assert_eq!(answer(&advisory), unread);
-    advisory.skipped.clear();
-    assert_eq!(
-        answer(&advisory),
-        "Nothing to gain: the log has no call that moves bytes."
-    );
-}
-
-/// A finding of a stall, which waited for so long in all.
-fn stall(kind: FindingKind, waited_s: f64) -> (FindingKey, Tally) {
-    let stall = StallTally {
-        stalls: 47,
-        waited_ns: (waited_s * 1e9) as u64,
-        lost_ns: (waited_s * 1e9) as u64,
-        serves: false,
-    };
-    let tally = Tally {
-        stall: Some(stall),
-        ..tally(
-            100,
-            50,
-            &[(12, 12), (300, 300)],
-            "TCP:[127.0.0.1:5->127.0.0.1:80]",
-        )
-    };
-    (
-        key(kind, "python3", DescriptorKind::Tcp, &["sendto", "sendto"]),
-        tally,
-    )
-}
-
-#[test]
-fn the_first_sentence_is_the_largest_saving_of_any_kind() {
-    let with = |kind, stalled_s: f64, is_counted: bool| {
-        let (mut all, (key, tally)) = (fixed(), stall(kind, stalled_s));
-        if is_counted {
-            all.findings.push(finding(key, tally, stalled_s));
-            (all.stalls, all.stalled_s) = (47, stalled_s);
-        } else {
-            let pattern = pattern(&key, &tally);
-            let (reason, at_most_s) = ("TCP_NODELAY may be set".to_owned(), Some(stalled_s));
-            all.uncounted.push(Uncounted {
-                key,
-                reason,
-                tally,
-                pattern,
-                at_most_s,
-            });
-        }
-        answer(&all)
-    };
-    let own = "One write for each message over TCP, or TCP_NODELAY, would save 2.26 s: \
-               47 answers waited for a delayed acknowledgement, since the message before each was written in parts.";
-    assert_eq!(with(FindingKind::Stall, 2.26, true), own);
-    let of_peer = "One write for each answer by the end of TCP that sends it, or TCP_NODELAY there, would save 2.26 s: ";
-    assert!(with(FindingKind::PeerStall, 2.26, true).starts_with(of_peer));
-    let mut both = fixed();
-    for (kind, stalled_s) in [(FindingKind::Stall, 2.0), (FindingKind::PeerStall, 0.26)] {
-        let (key, tally) = stall(kind, stalled_s);
-        both.findings.push(finding(key, tally, stalled_s));
-    }
-    (both.stalls, both.stalled_s) = (94, 2.26);
-    let of_both = "One write for each message over TCP, at both ends, or TCP_NODELAY there, would save 2.26 s: \
-                   94 answers waited for a delayed acknowledgement, since each came in parts, or the message \
-                   before it was written in parts.";
-    assert_eq!(answer(&both), of_both);
-    // A smaller one is not said in the same breath.
-    for kind in [FindingKind::Stall, FindingKind::PeerStall] {
-        assert_eq!(with(kind, 0.1, true), answer(&fixed()));
-        assert_eq!(with(kind, 0.1, false), answer(&fixed()));
-    }
-    let besides = " Besides, 47 answers over TCP may have waited for a delayed acknowledgement, 2.26 s at most.";
-    let text = with(FindingKind::Stall, 2.26, false);
-    assert!(
-        text.starts_with("Merging calls would save 1.29 s") && text.ends_with(besides),
-        "{text}"
-    );
-}
-
-#[test]
-fn a_command_that_failed_is_said_to_have() {
-    let failed = Advisory {
-        failed: Some("exit status 2".to_owned()),
-        ..fixed()
-    };
-    let text =
-        "\n\nThe command failed: exit status 2. The figures are of what it did before.\nMerging";
-    assert!(
-        table(&failed, TOP).contains(text),
-        "{}",
-        table(&failed, TOP)
-    );
-    assert!(!table(&fixed(), TOP).contains("failed"));
-}
-
-#[test]
-fn calls_that_are_copied_are_no_fewer() {
-    let mut advisory = fixed();
-    advisory.findings.truncate(1);
-    advisory.findings[0].tally.merged_calls = advisory.findings[0].tally.calls;
-    let text = answer(&advisory);
-    assert!(text.ends_with("1.29 s [1.03, 1.61]."), "{text}");
 }
 
 #[test]
@@ -646,7 +546,7 @@ proptest! {
         if let Ok(found) = parse::<Advisory>(&changed(&json(&fixed()), &changes)) {
             vectored_report::html(&[document(&found, TOP), document(&found, TOP)]);
             table(&found, TOP);
-            markdown(&found);
+            vectored_report::markdown(&document(&found, TOP));
             csv_of(&[&found, &found]);
         }
     }

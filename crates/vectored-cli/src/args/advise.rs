@@ -67,7 +67,7 @@ pub enum Source {
 /// Options of `vectored advise`.
 #[derive(Args, Debug)]
 pub struct AdviseArgs {
-    /// Logs written by strace, also with -ff, also compressed; - is standard input
+    /// Logs written by strace, also with -ff, also compressed by gzip; - is standard input
     #[arg(value_name = "LOG")]
     pub trace: Vec<PathBuf>,
 

@@ -222,6 +222,7 @@ mod tests {
         let unix = "UNIX-STREAM:[1->2, \"/run/x\"]";
         check(&format!("6<{unix}>]"), 6, Some(unix), "]");
         check("3</tmp/a>b>, 1", 3, Some("/tmp/a>b"), ", 1");
+        check("3</tmp/x> [user_tmp_t], 1", 3, Some("/tmp/x"), ", 1");
     }
 
     #[test]

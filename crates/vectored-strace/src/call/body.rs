@@ -9,9 +9,7 @@ use crate::event::Descriptor;
 /// The text of a call from after its opening bracket to the end of its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
-    /// The call.
     pub(crate) call: Syscall,
-    /// The text, without the duration.
     pub(crate) text: &'a [u8],
     /// Position of the equals sign of the last ` = ` in the text.
     pub(crate) equals: usize,

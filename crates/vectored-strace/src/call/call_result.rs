@@ -11,10 +11,8 @@ const MAX_DURATION_BYTES: usize = 24;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome<'a> {
-    /// A number.
     Value(u64),
     /// The name of an error, or `?` if the call never returned.
     Error(&'a [u8]),

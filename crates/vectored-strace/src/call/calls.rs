@@ -43,7 +43,6 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
     }
 }
 
-/// Reads a call that moves no bytes.
 fn without_bytes(body: Body<'_>) -> ReadCall<'_> {
     let action = match body.call {
         Syscall::Other => Ok(None),
@@ -84,7 +83,6 @@ fn without_path(body: Body<'_>) -> ReadCall<'_> {
     }
 }
 
-/// A call that could not be read.
 fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
     ReadCall {
         action: Action::Unread {
@@ -123,8 +121,8 @@ fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReaso
         Syscall::Close => descriptors::close(arguments),
         Syscall::CloseRange => descriptors::close_range(arguments),
         Syscall::Seek if is_refused_seek(body) => fifo(Syscall::Status, arguments),
-        Syscall::Seek => descriptors::seek(arguments),
-        Syscall::Seek32 => descriptors::seek_32(arguments),
+        Syscall::Seek => descriptors::seek(arguments, false),
+        Syscall::Seek32 => descriptors::seek(arguments, true),
         Syscall::Sync => Ok(Some(Action::Sync(Some(arguments.descriptor()?)))),
         Syscall::SyncAll => Ok(Some(Action::Sync(None))),
         Syscall::Map if is_success(body.result()) => descriptors::map(arguments),
@@ -262,15 +260,7 @@ fn make_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Actio
     Some(if is_success(body.result()) {
         Action::MakeFolder(made)
     } else {
-        Action::Ask(Ask {
-            file: Named::Path(made.path),
-            folder: made.folder,
-            sees_size: false,
-            size: None,
-            failed: true,
-            is_regular: false,
-            inode: None,
-        })
+        descriptors::failed(made.path, made.folder)
     })
 }
 

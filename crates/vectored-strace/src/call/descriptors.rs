@@ -27,16 +27,21 @@ pub(crate) fn open<'a>(mut arguments: Arguments<'a>, from_folder: bool) -> Found
         },
         // An address instead of a string.
         None if !is_shown => return Ok(None),
-        None => Action::Ask(Ask {
-            file: Named::Path(path),
-            folder,
-            sees_size: false,
-            size: None,
-            failed: true,
-            is_regular: false,
-            inode: None,
-        }),
+        None => failed(path, folder),
     }))
+}
+
+/// A call that failed, which asked for a name.
+pub(crate) fn failed<'a>(path: &'a [u8], folder: Option<Descriptor<'a>>) -> Action<'a> {
+    Action::Ask(Ask {
+        file: Named::Path(path),
+        folder,
+        sees_size: false,
+        size: None,
+        failed: true,
+        is_regular: false,
+        inode: None,
+    })
 }
 
 /// Reads the descriptor of a folder: `AT_FDCWD</home>`, `3</tmp>`; `None` if it is no number.
@@ -264,12 +269,21 @@ pub(crate) fn map<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     }))
 }
 
-/// `lseek(3, 0, SEEK_CUR) = 100`.
-pub(crate) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
+/// `lseek(3, 0, SEEK_CUR) = 100`, and `_llseek(3, 0, [100], SEEK_CUR) = 0` of 32-bit programs.
+pub(crate) fn seek<'a>(mut arguments: Arguments<'a>, is_32: bool) -> Found<'a> {
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let by = arguments.any()?;
     arguments.comma()?;
+    let mut position = 0;
+    if is_32 {
+        if !arguments.eat(b"[") {
+            return Ok(None);
+        }
+        position = arguments.number()?;
+        arguments.expect(b"]")?;
+        arguments.comma()?;
+    }
     let whence = arguments.any()?;
     arguments.close()?;
     if !is_success(arguments.rest()) {
@@ -277,29 +291,7 @@ pub(crate) fn seek<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
     }
     Ok(Some(Action::Seek {
         descriptor,
-        position: arguments.number()?,
-        only_asked: by == b"0" && is_relative(whence),
-        relative: is_relative(whence),
-        asks_size: asks_size(whence),
-    }))
-}
-
-/// `_llseek(3, 0, [100], SEEK_CUR) = 0`, of 32-bit programs.
-pub(crate) fn seek_32<'a>(mut arguments: Arguments<'a>) -> Found<'a> {
-    let descriptor = arguments.descriptor()?;
-    arguments.comma()?;
-    let by = arguments.any()?;
-    arguments.comma()?;
-    if !arguments.eat(b"[") {
-        return Ok(None);
-    }
-    let position = arguments.number()?;
-    arguments.expect(b"]")?;
-    arguments.comma()?;
-    let whence = arguments.any()?;
-    Ok(succeeded(arguments)?.then_some(Action::Seek {
-        descriptor,
-        position,
+        position: if is_32 { position } else { arguments.number()? },
         only_asked: by == b"0" && is_relative(whence),
         relative: is_relative(whence),
         asks_size: asks_size(whence),

@@ -85,10 +85,8 @@ impl Syscall {
     }
 }
 
-/// The name of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallName {
-    /// The call.
     pub(crate) call: Syscall,
     /// Length of its name in the text.
     pub(crate) bytes: usize,

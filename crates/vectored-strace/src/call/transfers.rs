@@ -27,19 +27,12 @@ pub(crate) fn transfer<'a>(
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
     let mut transfer = Transfer {
-        direction,
-        descriptor,
-        from: None,
         form: Form::Opaque,
         segment_bytes: None,
         segment_count: 1,
         asked_bytes: None,
         result,
-        offset: None,
-        special: false,
-        more: false,
-        sync: false,
-        addressed: false,
+        ..Transfer::new(direction, descriptor, &[])
     };
     match shape {
         ArgumentShape::Plain { positional } => plain(&mut transfer, positional, body, segments)?,
@@ -232,7 +225,6 @@ fn mapped(
     Ok(())
 }
 
-/// Sets the only segment of a transfer.
 fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
     transfer.form = Form::Plain;
     transfer.asked_bytes = Some(asked);
@@ -242,7 +234,6 @@ fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
 /// How much of a list of segments is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed {
-    /// All of it.
     Whole,
     /// Its first segments; `...]` follows.
     Cut,

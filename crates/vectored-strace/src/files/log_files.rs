@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::counts::Counts;
 use crate::error::LogError;
-use crate::files::LogReader;
 use crate::files::input::Input;
-use crate::files::pipeline::Sender;
+use crate::files::{Item, OnItem};
 use crate::foreign::Rewritten;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::{ReadOptions, Reader};
@@ -18,27 +17,22 @@ use crate::reader::{ReadOptions, Reader};
 /// Initial buffers of all parts of a log together, in bytes.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Reads each log until nobody follows. Returns the counts of all that was read, but of its arguments.
-pub(super) fn read_all<'a>(
-    paths: &'a [PathBuf],
-    sender: &mut Sender<'a>,
-) -> Result<Counts, LogError> {
+/// Reads each log, until a break. Returns the counts of all that was read.
+pub(super) fn read_all(paths: &[PathBuf], on_item: &mut OnItem) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
-        let (counts, flow) = read_log(&log, sender)?;
+        let (counts, flow) = read_log(&log, on_item)?;
         all.add(&counts);
-        if flow.is_break() || sender.end(&counts).is_break() {
+        if flow.is_break() || on_item(Item::End(&counts)).is_break() {
             break;
         }
     }
     Ok(all)
 }
 
-/// A file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Part<'a> {
     path: &'a Path,
-    /// The thread in its name.
     thread: Option<u32>,
 }
 
@@ -67,12 +61,10 @@ fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
     logs.into_iter().map(|(_, parts)| parts).collect()
 }
 
-/// Splits `PREFIX.12`, `PREFIX.12.gz` or `PREFIX.12.xz` into `PREFIX` and 12.
+/// Splits `PREFIX.12` or `PREFIX.12.gz` into `PREFIX` and 12.
 fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
     let name = path.as_os_str().as_encoded_bytes();
-    let packed = [b".gz".as_slice(), b".xz", b".zst", b".bz2"];
-    let bare = packed.iter().find_map(|suffix| name.strip_suffix(*suffix));
-    let name = bare.unwrap_or(name);
+    let name = name.strip_suffix(b".gz").unwrap_or(name);
     let dot = memchr::memrchr(b'.', name)?;
     let digits = &name[dot + 1..];
     if !digits.iter().all(u8::is_ascii_digit) {
@@ -82,13 +74,11 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
     Some((&name[..dot], thread))
 }
 
-/// A part and its reader.
-type Open<'a> = (&'a Path, LogReader);
+type Open<'a> = (&'a Path, Reader<Rewritten<Input>>);
 
-/// Reads a log of one or more parts.
-fn read_log<'a>(
-    parts: &[Part<'a>],
-    sender: &mut Sender<'a>,
+fn read_log(
+    parts: &[Part<'_>],
+    on_item: &mut OnItem,
 ) -> Result<(Counts, ControlFlow<()>), LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
     let mut open_parts = Vec::new();
@@ -103,11 +93,11 @@ fn read_log<'a>(
             Reader::with_options(Rewritten::new(input), options),
         ));
     }
-    let mut flow = sender.begin();
+    let mut flow = on_item(Item::Begin);
     if flow.is_continue() {
         flow = match &mut open_parts[..] {
-            [only] => read_to_end(only, sender)?,
-            parts => read_parts(parts, sender)?,
+            [only] => read_to_end(only, on_item)?,
+            parts => read_parts(parts, on_item)?,
         };
     }
     let mut counts = Counts::default();
@@ -121,10 +111,7 @@ fn read_log<'a>(
 }
 
 /// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
-fn read_parts<'a>(
-    parts: &mut [Open<'a>],
-    sender: &mut Sender<'a>,
-) -> Result<ControlFlow<()>, LogError> {
+fn read_parts(parts: &mut [Open<'_>], on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
     // The next event of each part.
     let mut next_events = BinaryHeap::new();
     let mut have_times = true;
@@ -138,7 +125,7 @@ fn read_parts<'a>(
     if !have_times {
         for part in parts {
             part.1.forget_times();
-            if sender.line(part.0, &part.1).is_break() || read_to_end(part, sender)?.is_break() {
+            if deliver(part, on_item).is_break() || read_to_end(part, on_item)?.is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }
@@ -148,7 +135,7 @@ fn read_parts<'a>(
         let until_ns = next_events.peek().map(|Reverse((began_ns, _))| *began_ns);
         let part = &mut parts[index];
         loop {
-            if sender.line(part.0, &part.1).is_break() {
+            if deliver(part, on_item).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
             if !advance(part)? {
@@ -164,17 +151,21 @@ fn read_parts<'a>(
     Ok(ControlFlow::Continue(()))
 }
 
-/// Reads the rest of a part.
-fn read_to_end<'a>(
-    part: &mut Open<'a>,
-    sender: &mut Sender<'a>,
-) -> Result<ControlFlow<()>, LogError> {
+fn read_to_end(part: &mut Open<'_>, on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
     while advance(part)? {
-        if sender.line(part.0, &part.1).is_break() {
+        if deliver(part, on_item).is_break() {
             return Ok(ControlFlow::Break(()));
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Passes on the event that a part reached.
+fn deliver((_, reader): &mut Open, on_item: &mut OnItem) -> ControlFlow<()> {
+    match reader.event() {
+        Some(event) => on_item(Item::Event(event)),
+        None => ControlFlow::Continue(()),
+    }
 }
 
 fn advance((path, reader): &mut Open) -> Result<bool, LogError> {
@@ -250,7 +241,7 @@ mod tests {
     #[test]
     fn files_of_one_prefix_are_one_log() {
         let paths = [
-            "a.100", "-", "b.7", "a.99.xz", "a.log", "a.98.gz", "b", "x.1y",
+            "a.100", "-", "b.7", "a.99.gz", "a.log", "a.98.gz", "b", "x.1y",
         ]
         .map(PathBuf::from);
         let found: Vec<Vec<(&str, Option<u32>)>> = logs(&paths)
@@ -265,7 +256,7 @@ mod tests {
         let expected = [
             vec![
                 ("a.98.gz", Some(98)),
-                ("a.99.xz", Some(99)),
+                ("a.99.gz", Some(99)),
                 ("a.100", Some(100)),
             ],
             alone("-"),

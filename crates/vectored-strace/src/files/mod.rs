@@ -1,23 +1,14 @@
 //! Logs in files.
 
 use std::ops::ControlFlow;
-use std::panic::resume_unwind;
 use std::path::PathBuf;
-use std::thread::{self, Builder};
 
 use crate::counts::Counts;
 use crate::error::LogError;
 use crate::event::Event;
-use crate::files::input::Input;
-use crate::foreign::Rewritten;
-use crate::reader::Reader;
 
 mod input;
 mod log_files;
-mod pipeline;
-
-/// A reader of a file.
-type LogReader = Reader<Rewritten<Input>>;
 
 /// An item of a log.
 #[derive(Debug)]
@@ -36,16 +27,16 @@ pub enum Item<'a> {
 ///
 /// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the
 /// parts of one log, of the threads 12 and 34: their events are ordered by the time at which calls began or, without
-/// absolute times, file by file. Files compressed by gzip are decompressed here, those by xz, zstd and bzip2 by these
-/// programs. Logs of `perf trace`, `perf script` and bpftrace are read as [`Rewritten`].
+/// absolute times, file by file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script` and bpftrace
+/// are read as [`Rewritten`](crate::Rewritten).
 ///
-/// Another thread reads ahead of `on_item`, which stops it by returning [`ControlFlow::Break`].
+/// `on_item` stops it by returning [`ControlFlow::Break`].
 ///
 /// Returns the counts of all logs together, as far as they were read.
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, cannot be decompressed, or has a table alone (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error:
+/// The first file that cannot be opened or read, is compressed otherwise, or has a table alone (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error:
 /// see [`Counts::truncated`].
 ///
 /// # Examples
@@ -72,29 +63,8 @@ pub fn read_logs(
     paths: &[PathBuf],
     mut on_item: impl FnMut(Item<'_>) -> ControlFlow<()>,
 ) -> Result<Counts, LogError> {
-    read_all(paths, &mut on_item)
+    log_files::read_all(paths, &mut on_item)
 }
 
 /// Receives items; a break ends reading.
 type OnItem<'s> = dyn FnMut(Item<'_>) -> ControlFlow<()> + 's;
-
-fn read_all(paths: &[PathBuf], on_item: &mut OnItem) -> Result<Counts, LogError> {
-    thread::scope(|scope| {
-        let (mut sender, received) = pipeline::new();
-        let read = move || {
-            let counts = log_files::read_all(paths, &mut sender);
-            // The lines before an error are followed; if nobody follows, there is nothing left to stop.
-            let _ = sender.flush();
-            counts
-        };
-        let thread = Builder::new().spawn_scoped(scope, read);
-        let thread = thread.map_err(|error| LogError {
-            path: paths.first().cloned().unwrap_or_default(),
-            error,
-        })?;
-        let of_arguments = pipeline::follow(received, on_item);
-        let mut counts = thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        counts.add(&of_arguments);
-        Ok(counts)
-    })
-}

@@ -20,7 +20,6 @@ pub(crate) enum Timestamp {
 pub(crate) struct Clock {
     /// Days that passed (`OfDay`), or the sum of relative times, in ns.
     base_ns: u64,
-    /// The last absolute time.
     last_ns: u64,
     /// The time of the last line that had one.
     pub(crate) now_ns: Option<u64>,

@@ -14,10 +14,9 @@ const THREAD_DIGITS: usize = 5;
 /// Width to which strace pads the seconds of `-r`. It does not pad the seconds of `-ttt`.
 const RELATIVE_DIGITS: usize = 6;
 
-/// The kernel's `PID_MAX_LIMIT`: greater numbers are no threads. It also bounds the memory for the set of threads.
-pub(crate) const MAX_THREAD: u32 = 1 << 22;
+/// The kernel's `PID_MAX_LIMIT`: greater numbers are no threads. It also bounds the memory for sets of threads.
+const MAX_THREAD: u32 = 1 << 22;
 
-/// The prefix of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefix {
     /// The thread, if the line names one.
@@ -25,11 +24,8 @@ pub(crate) struct Prefix {
     /// Whether the thread is written as `[pid 12]`, as strace does on its standard error, and only there while it
     /// follows several threads.
     pub(crate) bracketed: bool,
-    /// The time.
     pub(crate) stamp: Option<Timestamp>,
-    /// Resolution of the time, in ns.
     pub(crate) clock_ns: u64,
-    /// Position of the call.
     pub(crate) end: usize,
     /// Position of the time, including its padding.
     time_start: usize,
@@ -38,7 +34,6 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Reads the prefix of a line.
     pub(crate) fn read(line: &[u8]) -> Result<Self, SkipReason> {
         let mut prefix = Self::default();
         if let Some(rest) = line.strip_prefix(b"[pid ") {
@@ -247,6 +242,21 @@ mod tests {
         let stamp = Some(Timestamp::OfDay(12 * 3600 * SECOND_NS));
         check(line, Some(12), stamp, SECOND_NS, "brk(NULL) = 0");
         check("[????????????????] +++ x", None, None, 0, "+++ x");
+        let stamp = Some(Timestamp::OfEpoch(1_795_313_141 * SECOND_NS));
+        check(
+            "7 [unconfined_t] 1795313141 f(",
+            Some(7),
+            stamp,
+            SECOND_NS,
+            "f(",
+        );
+        check(
+            "[pid 7] [u:r:t:s0] 1795313141 f(",
+            Some(7),
+            stamp,
+            SECOND_NS,
+            "f(",
+        );
     }
 
     #[test]

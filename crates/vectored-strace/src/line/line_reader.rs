@@ -10,7 +10,6 @@ pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 /// Longest line, in bytes: 1,024 segments of some KiB each, escaped.
 const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// The result of looking for the next line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NextLine {
     /// A line: its first position in the buffer, and the position of its line feed.
@@ -19,18 +18,15 @@ pub(crate) enum NextLine {
     TooLong,
     /// Bytes without a line feed at the end of the input.
     Truncated,
-    /// The end of the input.
     End,
 }
 
-/// The lines of an input.
 pub(crate) struct LineReader<R> {
     input: R,
     /// `start..filled` has the bytes of lines not yet returned.
     buffer: Vec<u8>,
     start: usize,
     filled: usize,
-    /// Whether the input has ended.
     ended: bool,
     /// Lines returned so far.
     pub(crate) count: u64,
@@ -71,7 +67,6 @@ impl<R: Read> LineReader<R> {
         &self.input
     }
 
-    /// The bytes of a line.
     #[inline]
     pub(crate) fn text(&self, start: usize, end: usize) -> &[u8] {
         &self.buffer[start..end]

@@ -107,9 +107,7 @@ impl<R: Read> Reader<R> {
         };
         self.in_joined = true;
         self.has_site = false;
-        let announced = call.announced;
-        self.unfinished.reuse(call);
-        !announced
+        !call.announced
     }
 
     /// The beginning of a call, interrupted by a message of strace: `clone(flags=SIGCHLDstrace: Process 12 attached`. The
@@ -189,8 +187,7 @@ impl<R: Read> Reader<R> {
         self.joined.extend_from_slice(rest);
         self.line.began_ns = call.began_ns;
         self.line.clock_ns = call.clock_ns;
-        let (name, announced) = (call.name, call.announced);
-        self.unfinished.reuse(call);
+        let name = call.name;
         let tail = tail(&self.joined, name).ok_or(SkipReason::NotALine)?;
         if let Some(child) = calls::child(Body::new(&self.joined, name, tail)) {
             self.threads.created(child);
@@ -198,7 +195,7 @@ impl<R: Read> Reader<R> {
         self.counts.durations |= tail.took_ns.is_some();
         self.set_parsed(LineKind::Call(name, tail));
         self.in_joined = true;
-        Ok(!announced)
+        Ok(!call.announced)
     }
 
     /// A signal: `--- SIGCHLD {si_signo=SIGCHLD, …} ---`, `--- stopped by SIGSTOP ---`.
@@ -252,7 +249,6 @@ fn tail(call: &[u8], name: CallName) -> Option<Tail> {
     Tail::read(call).filter(|tail| tail.equals > name.bytes + 1)
 }
 
-/// Length of the first word.
 fn first_word(text: &[u8]) -> usize {
     text.iter().take_while(|byte| **byte != b' ').count()
 }

@@ -23,7 +23,7 @@ use crate::line::stack;
 use crate::reader::parsed_line::{LineKind, ParsedLine, read_event};
 use crate::reader::pending_calls::UnfinishedCalls;
 use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
-use crate::reader::threads::{Hints, ThreadTracker};
+use crate::reader::threads::ThreadTracker;
 use crate::text::hex;
 
 /// Most threads whose names (`-Y`) are reported.
@@ -97,7 +97,6 @@ impl Default for ReadOptions {
     }
 }
 
-/// A line after its prefix.
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     /// Positions of the beginning and end of its text in the buffer.
@@ -210,7 +209,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// The event that [`advance`](Self::advance) reached; `None` before the first one and after the end.
-    fn event(&mut self) -> Option<Event<'_>> {
+    pub(crate) fn event(&mut self) -> Option<Event<'_>> {
         let text = if self.in_joined {
             &self.joined
         } else {
@@ -224,18 +223,6 @@ impl<R: Read> Reader<R> {
             &mut self.segments,
             &mut self.counts,
         )
-    }
-
-    /// The line that [`advance`](Self::advance) reached, with its text and call site.
-    #[inline]
-    pub(crate) fn parsed(&self) -> (&ParsedLine, &[u8], Option<&[u8]>) {
-        let text = if self.in_joined {
-            &self.joined
-        } else {
-            self.lines.text(self.line.start, self.line.end)
-        };
-        let site = self.has_site.then_some(&*self.site);
-        (&self.parsed, text, site)
     }
 
     /// Whether the line that [`advance`](Self::advance) reached has a time, or none because it could not be read. Times
@@ -307,10 +294,9 @@ impl<R: Read> Reader<R> {
             }
             None => (None, 0),
         };
-        let thread = self.threads.thread_of(&prefix, |first| Hints {
-            resumes: text[prefix.end..].starts_with(b"<... "),
-            first_is_busy: self.unfinished.has(first),
-        });
+        let resumes = text[prefix.end..].starts_with(b"<... ");
+        let is_busy = |thread| self.unfinished.has(thread);
+        let thread = self.threads.thread_of(&prefix, resumes, is_busy);
         let without_return = end - usize::from(text.ends_with(b"\r"));
         self.line = Line {
             start: start + prefix.end,

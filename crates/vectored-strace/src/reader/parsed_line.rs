@@ -13,40 +13,29 @@ use crate::event::{Action, Event};
 /// A line that was split into its parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ParsedLine {
-    /// Its number in the file, from 1.
     pub(crate) number: u64,
-    /// Its thread.
     pub(crate) thread: u32,
-    /// When the call began, in ns.
     pub(crate) began_ns: Option<u64>,
-    /// Resolution of that time, in ns.
     pub(crate) clock_ns: u64,
-    /// The kind of event.
     pub(crate) kind: LineKind,
 }
 
-/// The kind of event in a line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum LineKind {
-    /// No event.
     #[default]
     Nothing,
-    /// A call.
     Call(CallName, Tail),
     /// A line that could not be read.
     Unread,
     /// The name of a thread (`-Y`), which is the whole text.
     Named,
-    /// A signal.
     Signal {
         /// Length of its name, at the beginning of the text.
         name_bytes: usize,
     },
-    /// The end of a thread.
     Exit {
         /// Length of the word at the beginning of the text: `exited`, `killed`.
         name_bytes: usize,
-        /// Whether its process ended.
         process_ended: bool,
     },
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::call::names::CallName;
-use crate::reader::threads::ThreadSet;
 
 /// Most calls that may be unfinished at once, one of each thread.
 const MAX_UNFINISHED: usize = 1 << 16;
@@ -11,34 +10,25 @@ const MAX_UNFINISHED: usize = 1 << 16;
 /// Most bytes of their texts together.
 const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 
-/// A call that began.
 #[derive(Debug)]
 pub(crate) struct UnfinishedCall {
     /// The text from its name to where the line breaks off.
     pub(crate) text: Vec<u8>,
-    /// When it began, in ns.
     pub(crate) began_ns: Option<u64>,
-    /// Resolution of that time, in ns.
     pub(crate) clock_ns: u64,
     /// Number of the line where it began.
     pub(crate) line: u64,
-    /// Its name.
     pub(crate) name: CallName,
     /// Whether its [`Action::Fork`](crate::event::Action::Fork) was reported already, since its child had a line.
     pub(crate) announced: bool,
 }
 
-/// The unfinished calls of all threads.
 #[derive(Debug, Default)]
 pub(crate) struct UnfinishedCalls {
     by_thread: BTreeMap<u32, UnfinishedCall>,
-    /// Their threads.
-    threads: ThreadSet,
     bytes: usize,
     /// Threads within a call that creates a thread, which had no line yet.
     forking: Vec<u32>,
-    /// Memory for texts, reused to avoid an allocation for each call.
-    spare: Vec<Vec<u8>>,
 }
 
 impl UnfinishedCalls {
@@ -48,45 +38,30 @@ impl UnfinishedCalls {
         {
             return false;
         }
-        let mut kept = self.spare.pop().unwrap_or_default();
-        kept.clear();
-        kept.extend_from_slice(text);
         self.bytes += text.len();
         if call.name.call.makes_threads() {
             self.forking.push(thread);
         }
-        self.threads.insert(thread);
+        let text = text.to_vec();
         self.by_thread
-            .insert(thread, UnfinishedCall { text: kept, ..call });
+            .insert(thread, UnfinishedCall { text, ..call });
         true
     }
 
     /// Removes and returns the call of `thread`.
     pub(crate) fn take(&mut self, thread: u32) -> Option<UnfinishedCall> {
-        if !self.threads.has(thread) {
-            return None;
-        }
         let call = self.by_thread.remove(&thread)?;
-        self.threads.remove(thread);
         self.bytes -= call.text.len();
         self.forking.retain(|forking| *forking != thread);
         Some(call)
     }
 
-    /// Takes back the memory of a removed call, unless it is large.
-    pub(crate) fn reuse(&mut self, call: UnfinishedCall) {
-        if call.text.capacity() <= 4096 && self.spare.len() < 256 {
-            self.spare.push(call.text);
-        }
-    }
-
     /// Whether a call of `thread` is unfinished.
     #[inline]
     pub(crate) fn has(&self, thread: u32) -> bool {
-        self.threads.has(thread)
+        self.by_thread.contains_key(&thread)
     }
 
-    /// The call of `thread`.
     pub(crate) fn get(&self, thread: u32) -> Option<&UnfinishedCall> {
         self.by_thread.get(&thread)
     }
@@ -113,7 +88,6 @@ impl UnfinishedCalls {
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
         if let Some(call) = self.take(from) {
             self.bytes += call.text.len();
-            self.threads.insert(to);
             self.by_thread.insert(to, call);
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::line::line_prefix::{MAX_THREAD, Prefix};
+use crate::line::line_prefix::Prefix;
 
 /// The threads of a log.
 ///
@@ -11,7 +11,7 @@ use crate::line::line_prefix::{MAX_THREAD, Prefix};
 #[derive(Debug)]
 pub(crate) struct ThreadTracker {
     /// Threads that have had a line, or that a call returned.
-    known: ThreadSet,
+    known: HashSet<u32>,
     /// The thread of the previous line, which needs no second look-up.
     last: Option<u32>,
     /// The thread of lines that name none.
@@ -24,20 +24,11 @@ pub(crate) struct ThreadTracker {
     start: u32,
 }
 
-/// Evidence for whether a line with `[pid 12]` belongs to the first thread.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hints {
-    /// Whether the line resumes a call.
-    pub(crate) resumes: bool,
-    /// Whether a call of the first thread is unfinished.
-    pub(crate) first_is_busy: bool,
-}
-
 impl ThreadTracker {
     /// Lines that name no thread belong to `lone`.
     pub(crate) fn new(lone: u32) -> Self {
         Self {
-            known: ThreadSet::default(),
+            known: HashSet::new(),
             last: None,
             lone,
             alive: HashSet::from([lone]),
@@ -46,12 +37,17 @@ impl ThreadTracker {
         }
     }
 
-    /// The thread of a line with this prefix.
-    pub(crate) fn thread_of(&mut self, prefix: &Prefix, hints: impl FnOnce(u32) -> Hints) -> u32 {
+    /// The thread of a line, which resumes a call or not. `is_busy` is whether a call of a thread is unfinished.
+    pub(crate) fn thread_of(
+        &mut self,
+        prefix: &Prefix,
+        resumes: bool,
+        is_busy: impl Fn(u32) -> bool,
+    ) -> u32 {
         match prefix.thread {
             None => self.lone,
             Some(thread) if !prefix.bracketed => thread,
-            Some(thread) => self.bracketed(thread, hints),
+            Some(thread) => self.bracketed(thread, resumes, is_busy),
         }
     }
 
@@ -70,14 +66,13 @@ impl ThreadTracker {
         self.alive.insert(thread);
     }
 
-    /// Records that strace attached to this thread.
     pub(crate) fn attached(&mut self, thread: u32) {
         self.alive.insert(thread);
     }
 
     /// Records the end of this thread. If one thread is left, strace stops naming it.
     pub(crate) fn ended(&mut self, thread: u32) {
-        self.known.remove(thread);
+        self.known.remove(&thread);
         self.last = None;
         self.alive.remove(&thread);
         if let (1, Some(left)) = (self.alive.len(), self.alive.iter().next()) {
@@ -90,60 +85,20 @@ impl ThreadTracker {
         if self.first == Some(thread) { self.start } else { thread }
     }
 
-    fn bracketed(&mut self, thread: u32, hints: impl FnOnce(u32) -> Hints) -> u32 {
+    fn bracketed(&mut self, thread: u32, resumes: bool, is_busy: impl Fn(u32) -> bool) -> u32 {
         if self.first == Some(thread) {
             return self.start;
         }
         if self.alive.contains(&thread) {
             return thread;
         }
-        if self.first.is_none() && self.alive.contains(&self.start) && self.start == 0 {
-            let hints = hints(self.start);
-            // A thread in a call resumes it; a thread that begins a call is in none.
-            if hints.resumes == hints.first_is_busy {
-                self.first = Some(thread);
-                return self.start;
-            }
+        // A thread in a call resumes it; a thread that begins a call is in none.
+        let may_be_first = self.first.is_none() && self.alive.contains(&self.start);
+        if may_be_first && self.start == 0 && resumes == is_busy(self.start) {
+            self.first = Some(thread);
+            return self.start;
         }
         self.alive.insert(thread);
         thread
     }
-}
-
-/// A set of threads, one bit for each: at most 512 KiB, for `MAX_THREAD`.
-#[derive(Debug, Default)]
-pub(crate) struct ThreadSet {
-    words: Vec<u64>,
-}
-
-impl ThreadSet {
-    /// Adds a thread; returns whether it is new.
-    pub(crate) fn insert(&mut self, thread: u32) -> bool {
-        let (word, bit) = place(thread);
-        if self.words.len() <= word {
-            self.words.resize(word + 1, 0);
-        }
-        let is_new = self.words[word] & bit == 0;
-        self.words[word] |= bit;
-        is_new
-    }
-
-    #[inline]
-    pub(crate) fn has(&self, thread: u32) -> bool {
-        let (word, bit) = place(thread);
-        self.words.get(word).is_some_and(|word| word & bit != 0)
-    }
-
-    pub(crate) fn remove(&mut self, thread: u32) {
-        let (word, bit) = place(thread);
-        if let Some(word) = self.words.get_mut(word) {
-            *word &= !bit;
-        }
-    }
-}
-
-/// The index of a thread's word, and its bit.
-fn place(thread: u32) -> (usize, u64) {
-    let thread = thread.min(MAX_THREAD);
-    (thread as usize / 64, 1 << (thread % 64))
 }

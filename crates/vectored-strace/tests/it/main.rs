@@ -1,8 +1,7 @@
-//! Events of logs: real logs against golden files, rendered ones against the calls that they were rendered from, and any
+//! Events of logs: real logs against golden files, and any
 //! bytes against themselves.
 
 mod any_bytes;
-mod rendered;
 mod text;
 
 use std::fs;

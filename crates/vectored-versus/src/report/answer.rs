@@ -11,10 +11,8 @@ use crate::model::{
 /// Rounds in which a command failed and that are named.
 const SHOWN_ROUNDS: usize = 5;
 
-/// Calls that grew and are named.
 const SHOWN_CALLS: usize = 4;
 
-/// Stacks that are named.
 const SHOWN_STACKS: usize = 3;
 
 /// The largest difference of times that are called equal, as a share.
@@ -294,7 +292,6 @@ pub fn stacks_in_words(of: &Comparison) -> Option<String> {
     (!shown.is_empty()).then(|| format!("more calls of {name}: {}", enumerated(&shown)))
 }
 
-/// Limits in the answer.
 pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<Item = Block> {
     let said = limits_in_words(all, base).into_iter();
     said.map(|(ruling, text)| ruling.sentence(text))

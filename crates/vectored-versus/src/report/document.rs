@@ -25,7 +25,6 @@ const SHOWN_KINDS: usize = 10;
 /// Digits of a SHA-256 sum; the JSON has all.
 const SHOWN_DIGITS: usize = 12;
 
-/// Files that a sentence names.
 const SHOWN_FILES: usize = 3;
 
 /// A figure: its name, its words, and how a value is written.
@@ -261,7 +260,6 @@ fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
     }
 }
 
-/// All calls, and all files.
 fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
     let all = kinds(&versus.old, &of.side, false);
     let calls = (!all.rows.is_empty()).then(|| Section {

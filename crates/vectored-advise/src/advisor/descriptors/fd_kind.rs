@@ -4,15 +4,13 @@ use vectored_machine::model::DescriptorKind;
 use vectored_strace::event::SocketKind;
 
 /// The kind of file behind a descriptor, as far as the rules for runs differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FdKind {
-    /// A regular file.
     File,
     /// A pipe or FIFO that is not in packet mode.
     Pipe,
     /// A local stream socket.
     Unix,
-    /// A TCP socket.
     Tcp,
     /// A socket of unknown kind.
     Socket,
@@ -22,6 +20,7 @@ pub(crate) enum FdKind {
     Nothing,
     /// Never counted: a terminal, eventfd, `/proc`, a folder, …
     Other,
+    #[default]
     Unknown,
 }
 
@@ -86,7 +85,6 @@ pub(crate) fn kind_of_text(text: &[u8]) -> FdKind {
     }
 }
 
-/// The kind by the path that was opened.
 pub(crate) fn kind_of_path(path: &[u8]) -> FdKind {
     let below = |folder: &[u8]| path.starts_with(folder);
     if below(b"/dev/shm/") {

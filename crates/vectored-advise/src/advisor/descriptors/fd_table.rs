@@ -3,7 +3,6 @@
 use crate::advisor::descriptors::keys::DescriptorId;
 use std::collections::BTreeMap;
 
-/// A descriptor table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FdTable {
     pub(super) processes: u32,
@@ -16,7 +15,6 @@ pub(super) struct FdTable {
 pub(super) enum Slot {
     /// Not seen yet: it may have been open before the log began.
     Unseen,
-    /// Closed.
     Closed,
     /// It leads to an open file description.
     Open {
@@ -29,7 +27,6 @@ pub(super) enum Slot {
 const NEAR: usize = 64;
 
 impl FdTable {
-    /// An empty table of one process.
     pub(super) fn of_one_process() -> FdTable {
         FdTable {
             processes: 1,

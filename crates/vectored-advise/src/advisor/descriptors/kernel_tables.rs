@@ -14,21 +14,17 @@ use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
 
-/// A process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Process {
     generation: u32,
     /// Process ID: the ID of its first thread.
     pub(crate) number: u32,
     /// Number of the program's name.
     pub(crate) program: u32,
-    /// Runtime of the program.
     pub(crate) runtime: Option<Runtime>,
     /// Whether it has opened the library of a database.
     pub(crate) has_database: bool,
-    /// Patterns in which this process is counted.
     pub(crate) counted: Bits,
-    /// Whether a signal killed it.
     pub(crate) killed: bool,
     /// Its working folder; empty if unknown.
     pub(crate) folder: Vec<u8>,
@@ -51,25 +47,19 @@ pub(crate) struct Process {
 /// An open file description to which a process has closed its last descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
-    /// Its key.
     pub(crate) open_file: DescriptorId,
-    /// The process that closed it.
     pub(crate) process: ProcessId,
     /// Whether no process has a descriptor of it any more.
     pub(crate) is_closed: bool,
 }
 
 /// Threads, processes, descriptor tables and open file descriptions of a log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct KernelTables {
     pub(super) threads: Arena<ThreadId, Thread>,
     pub(super) by_number: FxHashMap<u32, ThreadId>,
-    /// Recently used threads: number and key, by the last bits of the number.
-    pub(super) recent: [(u32, ThreadId); RECENT],
-    /// Processes that have not ended.
     pub(crate) processes: Slab<Process>,
     pub(super) fd_tables: Arena<TableId, FdTable>,
-    /// Open file descriptions.
     pub(crate) open_files: Arena<DescriptorId, OpenFile>,
     /// Open file descriptions that a process dropped since the tracker last looked.
     pub(crate) dropped: Vec<DroppedFile>,
@@ -96,31 +86,7 @@ const WORK_AN_EVENT: u64 = 16;
 /// Generations of a process that are looked through for a common ancestor.
 pub(super) const ANCESTORS_MAX: usize = 256;
 
-/// Entries of the cache in front of `by_number`.
-pub(super) const RECENT: usize = 64;
-
-/// An empty entry of that cache.
-pub(super) const NO_THREAD: (u32, ThreadId) = (0, ThreadId::NONE);
-
 impl KernelTables {
-    pub(crate) fn new() -> KernelTables {
-        KernelTables {
-            threads: Arena::new(),
-            by_number: FxHashMap::default(),
-            recent: [NO_THREAD; RECENT],
-            processes: Slab::new(),
-            fd_tables: Arena::new(),
-            open_files: Arena::new(),
-            dropped: Vec::new(),
-            process_count: 0,
-            work: 0,
-            generation: 0,
-            thread_count: 0,
-            ended_threads: 0,
-            ended: None,
-        }
-    }
-
     /// Whether there is more than a bounded memory and time allow, after so many events.
     #[inline]
     pub(crate) fn is_full(&self, events: u64) -> bool {
@@ -130,33 +96,22 @@ impl KernelTables {
             || self.work > WORK_MIN + events * WORK_AN_EVENT
     }
 
-    /// Forgets all but the counts.
     pub(crate) fn forget(&mut self) {
         *self = KernelTables {
             process_count: self.process_count,
             generation: self.generation,
             thread_count: self.thread_count,
-            ..KernelTables::new()
+            ..KernelTables::default()
         };
     }
 
     /// The key of a thread, which is created if it is new.
     #[inline]
     pub(crate) fn thread(&mut self, number: u32) -> ThreadId {
-        let recent = self.recent[number as usize % RECENT];
-        if recent.0 == number && recent.1 != NO_THREAD.1 {
-            return recent.1;
-        }
-        self.look_up(number)
-    }
-
-    fn look_up(&mut self, number: u32) -> ThreadId {
-        let key = match self.by_number.get(&number) {
+        match self.by_number.get(&number) {
             Some(&key) => key,
             None => self.found(number),
-        };
-        self.recent[number as usize % RECENT] = (number, key);
-        key
+        }
     }
 
     /// Creates a thread, and its process, whose creation has not shown.
@@ -180,19 +135,10 @@ impl KernelTables {
             generation,
             number,
             program,
-            runtime: None,
-            has_database: false,
-            counted: Bits::default(),
-            killed: false,
-            folder: Vec::new(),
-            parent: None,
-            born: 0,
-            forked: 0,
             table,
-            threads: 0,
             is_found,
             is_counted: true,
-            has_executed: false,
+            ..Process::default()
         });
         ProcessId { key, generation }
     }
@@ -213,9 +159,8 @@ impl KernelTables {
         self.threads.get(thread)
     }
 
-    /// A thread by its key.
-    pub(crate) fn at(&mut self, thread: ThreadId) -> Option<&mut Thread> {
-        self.threads.get_mut(thread)
+    pub(crate) fn at(&mut self, thread: ThreadId) -> &mut Thread {
+        &mut self.threads[thread]
     }
 
     /// A thread and an open file description by their keys.
@@ -224,11 +169,8 @@ impl KernelTables {
         &mut self,
         thread: ThreadId,
         open_file: DescriptorId,
-    ) -> Option<(&mut Thread, &mut OpenFile)> {
-        Some((
-            self.threads.get_mut(thread)?,
-            self.open_files.get_mut(open_file)?,
-        ))
+    ) -> (&mut Thread, &mut OpenFile) {
+        (&mut self.threads[thread], &mut self.open_files[open_file])
     }
 
     /// A process by its ID; `None` if it has ended.
@@ -251,20 +193,33 @@ impl KernelTables {
         }
     }
 
-    /// The key of a known thread with this ID, and its process.
     pub(crate) fn thread_of_number(&self, number: u32) -> Option<(ThreadId, ProcessId)> {
         let key = *self.by_number.get(&number)?;
         Some((key, self.threads.get(key)?.process))
     }
 
+    /// The table of a process; [`TableId::NONE`] if it has ended.
+    fn table_of(&self, process: ProcessId) -> TableId {
+        self.process(process)
+            .map_or(TableId::NONE, |known| known.table)
+    }
+
     /// The key of the open file description that a descriptor leads to.
     #[inline]
     pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<DescriptorId> {
-        let table = self.process(process)?.table;
-        match self.fd_tables.get(table)?.get(number) {
+        match self.fd_tables[self.table_of(process)].get(number) {
             Slot::Open { open_file, .. } => Some(open_file),
             Slot::Unseen | Slot::Closed => None,
         }
+    }
+
+    fn set(&mut self, process: ProcessId, number: i32, open_file: DescriptorId, close: bool) {
+        let table = self.table_of(process);
+        let slot = Slot::Open {
+            open_file,
+            close_on_exec: close,
+        };
+        self.fd_tables[table].set(number, slot);
     }
 
     /// Opens a descriptor; if the number was open, it is closed first.
@@ -274,82 +229,52 @@ impl KernelTables {
         number: i32,
         open_file: OpenFile,
         close_on_exec: bool,
-    ) -> Option<DescriptorId> {
+    ) -> DescriptorId {
         self.close(process, number);
-        let table = self.process(process)?.table;
         let open_file = self.open_files.insert(OpenFile {
             descriptors: 1,
             fd_tables: 1,
             ..open_file
         });
-        let slot = Slot::Open {
-            open_file,
-            close_on_exec,
-        };
-        self.fd_tables.get_mut(table)?.set(number, slot);
-        Some(open_file)
+        self.set(process, number, open_file, close_on_exec);
+        open_file
     }
 
-    /// `dup` and `dup2`; `None` if `from` is not open.
+    /// `dup` and `dup2`; nothing if `from` is not open.
     pub(crate) fn duplicate(
         &mut self,
         process: ProcessId,
         from: i32,
         to: i32,
         close_on_exec: bool,
-    ) -> Option<()> {
-        let open_file = self.open_file_of(process, from)?;
-        if from == to {
-            return Some(());
+    ) {
+        if let Some(open_file) = self.open_file_of(process, from)
+            && from != to
+        {
+            self.open_files[open_file].descriptors += 1;
+            self.close(process, to);
+            self.set(process, to, open_file, close_on_exec);
         }
-        self.open_files.get_mut(open_file)?.descriptors += 1;
-        self.close(process, to);
-        let table = self.process(process)?.table;
-        let slot = Slot::Open {
-            open_file,
-            close_on_exec,
-        };
-        self.fd_tables.get_mut(table)?.set(to, slot);
-        Some(())
     }
 
     /// Sets or clears `FD_CLOEXEC`.
     pub(crate) fn set_close_on_exec(&mut self, process: ProcessId, number: i32, up: bool) {
-        let Some(open_file) = self.open_file_of(process, number) else {
-            return;
-        };
-        let table = self.process(process).map(|process| process.table);
-        if let Some(table) = table.and_then(|table| self.fd_tables.get_mut(table)) {
-            let slot = Slot::Open {
-                open_file,
-                close_on_exec: up,
-            };
-            table.set(number, slot);
+        if let Some(open_file) = self.open_file_of(process, number) {
+            self.set(process, number, open_file, up);
         }
     }
 
-    /// Closes a descriptor.
     pub(crate) fn close(&mut self, process: ProcessId, number: i32) {
-        let Some(table_place) = self.process(process).map(|process| process.table) else {
-            return;
-        };
-        let Some(table) = self.fd_tables.get_mut(table_place) else {
-            return;
-        };
-        if let Slot::Open { open_file, .. } = table.get(number) {
-            table.set(number, Slot::Closed);
-            self.leave(open_file, Some(table_place), process);
-        } else {
-            table.set(number, Slot::Closed);
+        let table = self.table_of(process);
+        let before = self.fd_tables[table].get(number);
+        self.fd_tables[table].set(number, Slot::Closed);
+        if let Slot::Open { open_file, .. } = before {
+            self.leave(open_file, Some(table), process);
         }
     }
 
-    /// Closes a range of descriptors.
     pub(crate) fn close_range(&mut self, process: ProcessId, first: i32, last: i32) {
-        let table = self.process(process).map(|process| process.table);
-        let Some(table) = table.and_then(|table| self.fd_tables.get(table)) else {
-            return;
-        };
+        let table = &self.fd_tables[self.table_of(process)];
         let open = table.open().map(|open| open.0);
         let closed: Vec<i32> = open.filter(|open| (first..=last).contains(open)).collect();
         self.work += table.len();
@@ -366,22 +291,11 @@ impl KernelTables {
         table: Option<TableId>,
         process: ProcessId,
     ) {
-        let others = |table| {
-            self.fd_tables
-                .get(table)
-                .is_some_and(|table| table.leads_to(open_file))
-        };
-        let is_duplicated = self
-            .open_files
-            .get(open_file)
-            .is_some_and(|known| known.descriptors > 1);
-        let leads_there = is_duplicated && table.is_some_and(others);
-        if is_duplicated && let Some(table) = table.and_then(|table| self.fd_tables.get(table)) {
-            self.work += table.len();
-        }
-        let Some(known) = self.open_files.get_mut(open_file) else {
-            return;
-        };
+        let known = &mut self.open_files[open_file];
+        let table = table.filter(|_| known.descriptors > 1);
+        let table = table.map(|table| &self.fd_tables[table]);
+        self.work += table.map_or(0, FdTable::len);
+        let leads_there = table.is_some_and(|table| table.leads_to(open_file));
         known.descriptors = known.descriptors.saturating_sub(1);
         if !leads_there {
             known.fd_tables = known.fd_tables.saturating_sub(1);
@@ -394,40 +308,25 @@ impl KernelTables {
     }
 
     /// Gives a process another descriptor of an open file description that exists.
-    pub(crate) fn share(
-        &mut self,
-        process: ProcessId,
-        number: i32,
-        open_file: DescriptorId,
-    ) -> Option<DescriptorId> {
+    pub(crate) fn share(&mut self, process: ProcessId, number: i32, open_file: DescriptorId) {
         self.close(process, number);
-        let table = self.process(process)?.table;
-        let known = self.open_files.get_mut(open_file)?;
+        let known = &mut self.open_files[open_file];
         known.descriptors += 1;
         known.fd_tables += 1;
-        let slot = Slot::Open {
-            open_file,
-            close_on_exec: false,
-        };
-        self.fd_tables.get_mut(table)?.set(number, slot);
-        Some(open_file)
+        self.set(process, number, open_file, false);
     }
 
     /// Copies a table for one process; after `execve` without the descriptors that are closed then.
-    pub(super) fn copied(&mut self, table: TableId, executed: bool) -> Option<TableId> {
-        let mut copy = self.fd_tables.get(table)?.clone();
+    pub(super) fn copied(&mut self, table: TableId, executed: bool) -> TableId {
+        let mut copy = self.fd_tables[table].clone();
         copy.processes = 1;
         self.work += copy.len();
-        let gone: Vec<i32> = copy
-            .open()
-            .filter(|open| executed && open.2)
-            .map(|open| open.0)
-            .collect();
-        for number in gone {
+        let gone = copy.open().filter(|open| executed && open.2);
+        for number in gone.map(|open| open.0).collect::<Vec<i32>>() {
             copy.set(number, Slot::Closed);
         }
         self.count_copy(&copy);
-        Some(self.fd_tables.insert(copy))
+        self.fd_tables.insert(copy)
     }
 
     pub(super) fn count_copy(&mut self, copy: &FdTable) {
@@ -436,12 +335,11 @@ impl KernelTables {
             copy.open().map(|open| (open.1, !open.2)).collect();
         sort::sort(&mut open_files);
         for (index, &(open_file, stays)) in open_files.iter().enumerate() {
-            if let Some(known) = self.open_files.get_mut(open_file) {
-                known.descriptors += 1;
-                known.fd_tables += u32::from(index == 0 || open_files[index - 1].0 != open_file);
-                if stays && known.reader != Serial::NONE && known.kind.has_peer() {
-                    known.shared_reads.get_or_insert(Barrier::OtherReaders);
-                }
+            let known = &mut self.open_files[open_file];
+            known.descriptors += 1;
+            known.fd_tables += u32::from(index == 0 || open_files[index - 1].0 != open_file);
+            if stays && known.reader != Serial::NONE && known.kind.has_peer() {
+                known.shared_reads.get_or_insert(Barrier::OtherReaders);
             }
         }
     }
@@ -459,12 +357,9 @@ impl KernelTables {
 
     /// Keys of a process's open file descriptions, one for each descriptor.
     pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<DescriptorId> {
-        let table = self.process(process).map(|process| process.table);
-        let table = table.and_then(|table| self.fd_tables.get(table));
-        self.work += table.map_or(0, FdTable::len);
-        table.map_or(Vec::new(), |table| {
-            table.open().map(|open| open.1).collect()
-        })
+        let table = &self.fd_tables[self.table_of(process)];
+        self.work += table.len();
+        table.open().map(|open| open.1).collect()
     }
 
     /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.
@@ -472,12 +367,9 @@ impl KernelTables {
         &mut self,
         process: ProcessId,
     ) -> Vec<(DescriptorId, bool)> {
-        let table = self.process(process).map(|process| process.table);
-        let table = table.and_then(|table| self.fd_tables.get(table));
-        self.work += table.map_or(0, FdTable::len);
-        let mut open_files: Vec<(DescriptorId, bool)> = table.map_or(Vec::new(), |table| {
-            table.open().map(|open| (open.1, !open.2)).collect()
-        });
+        let table = &self.fd_tables[self.table_of(process)];
+        self.work += table.len();
+        let mut open_files: Vec<_> = table.open().map(|open| (open.1, !open.2)).collect();
         // Of several descriptors of one open file description, those that stay come first.
         sort::sort_by_key(&mut open_files, |&(open_file, is_kept)| {
             (open_file, !is_kept)
@@ -490,25 +382,4 @@ impl KernelTables {
 pub(crate) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
     let process = processes.get_mut(id.key)?;
     (process.generation == id.generation).then_some(process)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn threads_whose_numbers_end_alike_are_told_apart() {
-        let mut fd_tables = KernelTables::new();
-        let alike = 7 + RECENT as u32;
-        let (one, other) = (fd_tables.thread(7), fd_tables.thread(alike));
-        assert_ne!(one, other);
-        assert_eq!((fd_tables.thread(7), fd_tables.thread(alike)), (one, other));
-        let serial = |fd_tables: &mut KernelTables, number| {
-            let key = fd_tables.thread(number);
-            fd_tables.at(key).map(|thread| thread.serial)
-        };
-        let before = serial(&mut fd_tables, 7);
-        fd_tables.end_thread(7, false, true);
-        assert_ne!(serial(&mut fd_tables, 7), before);
-    }
 }

@@ -5,9 +5,15 @@ use std::ops::{Index, IndexMut};
 
 use slab::Slab;
 
-/// Values by keys of one type.
+/// Values by keys of one type. A key of what is gone, which only a wrong log has, leads to an empty value.
 #[derive(Debug)]
-pub(crate) struct Arena<K, T>(Slab<T>, PhantomData<K>);
+pub(crate) struct Arena<K, T> {
+    known: Slab<T>,
+    nothing: T,
+    /// What is written to nothing.
+    lost: T,
+    keys: PhantomData<K>,
+}
 
 /// The place of a value in an [`Arena`].
 pub(crate) trait Key: Copy {
@@ -15,43 +21,52 @@ pub(crate) trait Key: Copy {
     fn place(self) -> usize;
 }
 
-impl<K: Key, T> Arena<K, T> {
-    pub(crate) fn new() -> Self {
-        Arena(Slab::new(), PhantomData)
+impl<K, T: Default> Default for Arena<K, T> {
+    fn default() -> Self {
+        Arena {
+            known: Slab::new(),
+            nothing: T::default(),
+            lost: T::default(),
+            keys: PhantomData,
+        }
     }
+}
 
+impl<K: Key, T> Arena<K, T> {
     pub(crate) fn insert(&mut self, value: T) -> K {
-        K::new(self.0.insert(value))
+        K::new(self.known.insert(value))
     }
 
     #[inline]
     pub(crate) fn get(&self, key: K) -> Option<&T> {
-        self.0.get(key.place())
+        self.known.get(key.place())
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, key: K) -> Option<&mut T> {
-        self.0.get_mut(key.place())
+        self.known.get_mut(key.place())
     }
 
     pub(crate) fn try_remove(&mut self, key: K) -> Option<T> {
-        self.0.try_remove(key.place())
+        self.known.try_remove(key.place())
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.known.len()
     }
 
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.known.clear();
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &T)> {
-        self.0.iter().map(|(place, value)| (K::new(place), value))
+        self.known
+            .iter()
+            .map(|(place, value)| (K::new(place), value))
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (K, &mut T)> {
-        self.0
+        self.known
             .iter_mut()
             .map(|(place, value)| (K::new(place), value))
     }
@@ -60,14 +75,22 @@ impl<K: Key, T> Arena<K, T> {
 impl<K: Key, T> Index<K> for Arena<K, T> {
     type Output = T;
 
+    #[inline]
     fn index(&self, key: K) -> &T {
-        &self.0[key.place()]
+        self.known.get(key.place()).unwrap_or(&self.nothing)
     }
 }
 
-impl<K: Key, T> IndexMut<K> for Arena<K, T> {
+impl<K: Key, T: Default> IndexMut<K> for Arena<K, T> {
+    #[inline]
     fn index_mut(&mut self, key: K) -> &mut T {
-        &mut self.0[key.place()]
+        match self.known.get_mut(key.place()) {
+            Some(known) => known,
+            None => {
+                self.lost = T::default();
+                &mut self.lost
+            }
+        }
     }
 }
 
@@ -93,7 +116,6 @@ macro_rules! keys {
 keys! {
     /// An open file description.
     DescriptorId from 0
-    /// A thread.
     ThreadId from 0
     /// A table of descriptors, which processes may share.
     TableId from 0
@@ -106,14 +128,14 @@ impl DescriptorId {
     pub(crate) const NONE: DescriptorId = DescriptorId(usize::MAX);
 }
 
+impl TableId {
+    /// The table of a process that has ended.
+    pub(crate) const NONE: TableId = TableId(usize::MAX);
+}
+
 impl GroupId {
     /// The group of what is not known.
     pub(crate) const NONE: GroupId = GroupId(0);
-}
-
-impl ThreadId {
-    /// No thread of the log.
-    pub(crate) const NONE: ThreadId = ThreadId(usize::MAX);
 }
 
 /// A thread for the whole log, by the order of its first event. 0 is no thread.
@@ -121,7 +143,6 @@ impl ThreadId {
 pub(crate) struct Serial(pub(super) u64);
 
 impl Serial {
-    /// No thread.
     pub(crate) const NONE: Serial = Serial(0);
 
     /// Stands for the reader of an open file description, if an earlier program of the process read from it.

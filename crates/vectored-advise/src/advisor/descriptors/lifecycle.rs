@@ -1,9 +1,7 @@
 //! `fork`, `execve` and the ends of processes and threads, in any order of the log's lines.
 
 use crate::advisor::descriptors::fd_table::{FdTable, Slot};
-use crate::advisor::descriptors::kernel_tables::{
-    ANCESTORS_MAX, KernelTables, NO_THREAD, Process, RECENT,
-};
+use crate::advisor::descriptors::kernel_tables::{ANCESTORS_MAX, KernelTables, Process};
 use crate::advisor::descriptors::keys::{ProcessId, ThreadId};
 use crate::advisor::descriptors::thread::Thread;
 use crate::model::Runtime;
@@ -35,7 +33,6 @@ impl KernelTables {
                 }
             }
         }
-        self.recent = [NO_THREAD; RECENT];
         if !same_process {
             self.note_birth(event, parent, child, found.is_some());
         }
@@ -100,10 +97,10 @@ impl KernelTables {
             ..
         } = *self.process(parent)?;
         let key = if shares {
-            self.fd_tables.get_mut(table)?.processes += 1;
+            self.fd_tables[table].processes += 1;
             table
         } else {
-            self.copied(table, false)?
+            self.copied(table, false)
         };
         let folder = self.process(parent)?.folder.clone();
         let child = self.new_process(child, key, program, false);
@@ -126,11 +123,9 @@ impl KernelTables {
             .is_some_and(|process| process.is_counted);
         self.end_process(found);
         self.process_count -= u64::from(is_counted);
-        if let Some(thread) = self.threads.get_mut(thread) {
-            thread.process = parent;
-            // `end_process` counted it as ended.
-            self.ended_threads = self.ended_threads.saturating_sub(1);
-        }
+        self.threads[thread].process = parent;
+        // `end_process` counted it as ended.
+        self.ended_threads = self.ended_threads.saturating_sub(1);
         if let Some(process) = self.process_mut(parent) {
             process.threads += 1;
         }
@@ -171,12 +166,8 @@ impl KernelTables {
         if table == own || shares {
             return;
         }
-        let Some(from) = self.fd_tables.get(table).cloned() else {
-            return;
-        };
-        let Some(into) = self.fd_tables.get_mut(own) else {
-            return;
-        };
+        let from = self.fd_tables[table].clone();
+        let into = &mut self.fd_tables[own];
         let mut taken = FdTable::default();
         self.work += from.len();
         for (number, open_file, close_on_exec) in from.open() {
@@ -193,30 +184,27 @@ impl KernelTables {
     }
 
     /// `execve`: the program changes and `FD_CLOEXEC` descriptors close.
-    pub(crate) fn execute(
-        &mut self,
-        process: ProcessId,
-        program: u32,
-        runtime: Option<Runtime>,
-    ) -> Option<()> {
-        let known = self.process_mut(process)?;
+    pub(crate) fn execute(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
+        let Some(known) = self.process_mut(process) else {
+            return;
+        };
         known.program = program;
         known.runtime = runtime;
         known.has_database = false;
         known.has_executed = true;
         let table = known.table;
-        if self.fd_tables.get(table)?.processes > 1 {
-            let own = self.copied(table, true)?;
-            self.fd_tables.get_mut(table)?.processes -= 1;
-            self.process_mut(process)?.table = own;
-            return Some(());
+        if self.fd_tables[table].processes > 1 {
+            let own = self.copied(table, true);
+            self.fd_tables[table].processes -= 1;
+            if let Some(known) = self.process_mut(process) {
+                known.table = own;
+            }
+            return;
         }
-        let open = self.fd_tables.get(table)?.open();
-        let gone: Vec<i32> = open.filter(|open| open.2).map(|open| open.0).collect();
-        for number in gone {
+        let gone = self.fd_tables[table].open().filter(|open| open.2);
+        for number in gone.map(|open| open.0).collect::<Vec<i32>>() {
             self.close(process, number);
         }
-        Some(())
     }
 
     /// Notes that a signal kills the process of a thread.
@@ -231,7 +219,6 @@ impl KernelTables {
     /// Ends a thread, and its process if that was the last one or `process_ended` says so. Unless it is `last`, a line with
     /// its own end may follow.
     pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool, last: bool) {
-        self.recent = [NO_THREAD; RECENT];
         let Some(&key) = self.by_number.get(&number) else {
             return;
         };
@@ -273,19 +260,19 @@ impl KernelTables {
             .processes
             .try_remove(id.key)
             .map(|process| (id, process));
-        let is_over = self.fd_tables.get_mut(table).is_some_and(|table| {
-            table.processes = table.processes.saturating_sub(1);
-            table.processes == 0
-        });
-        if is_over {
+        let processes = &mut self.fd_tables[table].processes;
+        *processes = processes.saturating_sub(1);
+        if *processes == 0 {
             self.fd_tables.try_remove(table);
             let mut open_files = open_files;
             open_files.sort_unstable();
             for (index, &open_file) in open_files.iter().enumerate() {
                 let more = open_files.get(index + 1) == Some(&open_file);
-                match self.open_files.get_mut(open_file) {
-                    Some(known) if more => known.descriptors = known.descriptors.saturating_sub(1),
-                    _ => self.leave(open_file, None, id),
+                if more {
+                    let descriptors = &mut self.open_files[open_file].descriptors;
+                    *descriptors = descriptors.saturating_sub(1);
+                } else {
+                    self.leave(open_file, None, id);
                 }
             }
         }

@@ -12,7 +12,6 @@ const NAMES_MAX: usize = 1 << 16;
 pub(crate) struct NameSet(HashSet<u64>);
 
 impl NameSet {
-    /// Adds a name.
     pub(crate) fn insert(&mut self, name: &[u8]) {
         if self.0.len() < NAMES_MAX {
             self.0.insert(hash(name));
@@ -29,9 +28,9 @@ impl NameSet {
     }
 }
 
-fn hash(name: &[u8]) -> u64 {
+pub(crate) fn hash(of: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
+    of.hash(&mut hasher);
     hasher.finish()
 }
 

@@ -10,9 +10,8 @@ use crate::advisor::stalls::exchange::Exchange;
 use vectored_strace::event::OpenFlags;
 
 /// State of an open file description, and its transfers that are not counted yet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct OpenFile {
-    /// The kind of file.
     pub(crate) kind: FdKind,
     /// Flags of `open`: `O_APPEND`, `O_SYNC` and the like.
     pub(crate) flags: OpenFlags,
@@ -66,7 +65,6 @@ pub(crate) struct OpenFile {
     pub(crate) is_corked: bool,
     /// Writes to a TCP socket since the last answer.
     pub(crate) exchange: Exchange,
-    /// Number of its first descriptor.
     pub(crate) first_number: i32,
     /// Number of the descriptor of the last transfer, or of the first descriptor.
     pub(crate) number: i32,
@@ -78,7 +76,6 @@ pub(crate) struct OpenFile {
     pub(crate) first_name: Vec<u8>,
     /// Key of the group of open file descriptions of the same file; 0 for none.
     pub(crate) group: GroupId,
-    /// Patterns in which it is counted.
     pub(crate) counted: Bits,
     /// Runs of writes, then of reads.
     pub(crate) runs: [DirectionRuns; 2],
@@ -102,53 +99,17 @@ impl OpenFile {
             kind,
             flags,
             opened_flags: flags,
-            since: 0,
-            is_inherited: false,
-            descriptors: 0,
-            fd_tables: 0,
-            position: None,
-            sought: 0,
-            sought_by: Serial::NONE,
-            sought_size: false,
-            reader: Serial::NONE,
-            shared_reads: None,
-            offset_user: Serial::NONE,
-            has_shared_offset: false,
-            held: HeldFindings::default(),
-            has_other_writers: false,
-            may_be_fifo: false,
-            offset_is_used: false,
-            was_sought: false,
-            is_placed: false,
-            read_from: None,
-            was_locked: false,
-            is_of_library: false,
-            is_corked: false,
-            exchange: Exchange::default(),
             first_number: number,
             number,
-            text: Vec::new(),
-            path: Vec::new(),
-            first_name: Vec::new(),
-            group: GroupId::NONE,
-            counted: Bits::default(),
-            runs: [DirectionRuns::default(), DirectionRuns::default()],
-            was_counted: [false; 2],
-            use_number: None,
-            renamed_use: Vec::new(),
-            reopened: 0,
-            pending: [Pending::default(), Pending::default()],
+            ..OpenFile::default()
         }
     }
-}
 
-impl OpenFile {
     /// Text that the log shows, or its path.
     pub(crate) fn name(&self) -> &[u8] {
         if self.text.is_empty() { &self.path } else { &self.text }
     }
 
-    /// The name that it was opened with.
     pub(crate) fn opened_name(&self) -> &[u8] {
         if self.first_name.is_empty() { self.name() } else { &self.first_name }
     }

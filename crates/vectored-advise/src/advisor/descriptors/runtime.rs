@@ -47,7 +47,6 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     })
 }
 
-/// A segment of an ELF file.
 struct Segment {
     kind: usize,
     offset: usize,
@@ -98,7 +97,6 @@ fn needed_libraries<'a>(file: &'a [u8], segments: &[Segment]) -> Option<Vec<&'a 
     )
 }
 
-/// A number of `bytes` bytes.
 fn number(file: &[u8], at: usize, bytes: usize) -> Option<usize> {
     let field = file.get(at..at + bytes)?;
     Some(

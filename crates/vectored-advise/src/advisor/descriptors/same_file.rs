@@ -1,11 +1,10 @@
 //! Files, pipes and sockets, and what was done to each through any of its open file descriptions.
 
 use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::keys::{Arena, DescriptorId, GroupId, ProcessId, Serial};
 use crate::advisor::descriptors::latest::Latest;
-use crate::advisor::descriptors::name_set::NameSet;
+use crate::advisor::descriptors::name_set::{NameSet, hash};
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
 use crate::languages::last_part;
@@ -17,11 +16,10 @@ const LINKS_MAX: usize = 1 << 16;
 /// Most threads that may write one after the other. A file with more of them has several writers.
 const WRITERS_MAX: usize = 8;
 
-/// Device and inode of a file.
 pub(crate) type Inode = (u64, u64);
 
 /// Files and streams by their names in the log.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct FileGroups {
     by_name: HashMap<Vec<u8>, GroupId>,
     /// Files by device and inode, as far as they are known.
@@ -45,32 +43,30 @@ pub(crate) struct FileGroups {
 
 /// The open file descriptions of one file, or of one end of a stream.
 #[derive(Debug, Default)]
-struct Group {
+pub(crate) struct Group {
     /// Empty if unknown.
     name: Vec<u8>,
     inode: Option<Inode>,
-    /// The folder that it is in.
     folder: Option<Inode>,
     /// Open file descriptions of it that are still open.
-    members: u32,
+    pub(crate) members: u32,
     /// An open file description from before the log began.
-    inherited: Option<DescriptorId>,
-    is_watched: bool,
+    pub(crate) inherited: Option<DescriptorId>,
+    pub(crate) is_watched: bool,
     is_mapped: bool,
     is_mapped_to_write: bool,
-    was_locked: bool,
+    pub(crate) was_locked: bool,
     /// Where it ends at least.
-    end: u64,
+    pub(crate) end: u64,
     /// The open file description that the stream was first read through.
     reader: Option<DescriptorId>,
     written: Latest<DescriptorId>,
     read: Latest<DescriptorId>,
     /// The latest reads and looks at the size, by thread; `read` has them by open file description.
-    looked_at: Latest<Serial>,
+    pub(crate) looked_at: Latest<Serial>,
     /// The latest writes and possible changes, by thread; `written` has them by open file description.
     changed: Latest<Serial>,
-    /// The latest syncs, by thread.
-    synced: Latest<Serial>,
+    pub(crate) synced: Latest<Serial>,
     /// Threads that wrote. Each was created after the last write of the thread before it.
     writers: Vec<Writer>,
     /// The group of the other end, if it has one of its own.
@@ -78,47 +74,46 @@ struct Group {
     /// The process that first read what is written to it.
     drain: Option<ProcessId>,
     /// Processes that have it open and make transfers that the log may not have, by io_uring or AIO.
-    submitted: Latest<u32>,
+    pub(crate) submitted: Latest<u32>,
     /// Why no write to it is counted.
-    listed: Option<Barrier>,
+    pub(crate) listed: Option<Barrier>,
     /// Findings of writes. They are counted unless the rest of the log gives a reason not to.
-    held: HeldFindings,
+    pub(crate) held: HeldFindings,
 }
 
-/// A thread that wrote.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
-    /// Serial number of the thread.
     pub(crate) thread: Serial,
     pub(crate) process: ProcessId,
     /// The ID of the process in the log.
     pub(crate) number: u32,
-    /// Event of its last write.
     pub(crate) last: u64,
 }
 
-impl FileGroups {
-    pub(crate) fn new() -> FileGroups {
-        FileGroups {
-            by_name: HashMap::new(),
-            by_inode: FxHashMap::default(),
-            by_last_part: FxHashMap::default(),
-            groups: Arena::new(),
-            links: FxHashMap::default(),
-            watched: NameSet::default(),
-            watched_inodes: FxHashSet::default(),
-            watches_all: false,
-            mapped: NameSet::default(),
-            mapped_to_write: NameSet::default(),
-        }
+impl Group {
+    /// Whether another thread wrote to it.
+    pub(crate) fn is_written_by_others(&self, thread: Serial) -> bool {
+        self.listed == Some(Barrier::SeveralWriters)
+            || self.writers.iter().any(|writer| writer.thread != thread)
     }
+}
 
+impl FileGroups {
     /// Forgets all open file descriptions.
     pub(crate) fn forget(&mut self) {
         self.by_name.clear();
         self.by_inode.clear();
         self.by_last_part.clear();
         self.groups.clear();
+    }
+
+    /// A file or stream by its key.
+    pub(crate) fn at(&mut self, key: GroupId) -> &mut Group {
+        &mut self.groups[key]
+    }
+
+    pub(crate) fn get(&self, key: GroupId) -> &Group {
+        &self.groups[key]
     }
 
     /// Adds an open file description to the group of its name, and returns the key of the group. `shown` is the whole path
@@ -148,9 +143,7 @@ impl FileGroups {
                 key
             }
         };
-        if let Some(group) = self.groups.get_mut(key) {
-            group.members += 1;
-        }
+        self.groups[key].members += 1;
         key
     }
 
@@ -182,45 +175,13 @@ impl FileGroups {
         }
     }
 
-    /// Adds an open file description to a group.
-    pub(crate) fn enter(&mut self, key: GroupId) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.members += 1;
-        }
-    }
-
-    /// Notes a sync of a file.
-    pub(crate) fn note_sync(&mut self, key: GroupId, event: u64, thread: Serial) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.synced.note(event, thread);
-        }
-    }
-
     /// Notes that a file has bytes up to an offset. Returns where it was known to end.
     #[inline]
     pub(crate) fn reach(&mut self, key: GroupId, end: u64) -> u64 {
-        let group = self.groups.get_mut(key);
-        group.map_or(0, |group| {
-            let before = group.end;
-            group.end = before.max(end);
-            before
-        })
-    }
-
-    /// Notes that a file was cut: where it ends is not known.
-    pub(crate) fn cut(&mut self, key: GroupId) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.end = 0;
-        }
-    }
-
-    /// Whether another thread wrote to a file.
-    pub(crate) fn is_written_by_others(&self, key: GroupId, thread: Serial) -> bool {
-        let group = self.groups.get(key);
-        group.is_some_and(|group| {
-            group.listed == Some(Barrier::SeveralWriters)
-                || group.writers.iter().any(|writer| writer.thread != thread)
-        })
+        let group = &mut self.groups[key];
+        let before = group.end;
+        group.end = before.max(end);
+        before
     }
 
     /// Notes that a file has two names, by the last parts of its paths.
@@ -268,9 +229,7 @@ impl FileGroups {
         if let Some(inode) = group.inode {
             self.by_inode.remove(&inode);
         }
-        if let Some(peer) = self.groups.get_mut(group.peer) {
-            peer.peer = GroupId::NONE;
-        }
+        self.groups[group.peer].peer = GroupId::NONE;
         let last = self.root(&group.name);
         if let Some(alike) = self.by_last_part.get_mut(&last) {
             alike.remove(&key);
@@ -287,9 +246,7 @@ impl FileGroups {
         if from == to || from == GroupId::NONE || to == GroupId::NONE {
             return;
         }
-        let Some(old) = self.groups.get_mut(from) else {
-            return;
-        };
+        let old = &mut self.groups[from];
         let (writers, listed) = (old.writers.clone(), old.listed);
         let (reader, drain, end) = (old.reader, old.drain, old.end);
         let peer = std::mem::take(&mut old.peer);
@@ -297,9 +254,7 @@ impl FileGroups {
         if peer != GroupId::NONE {
             self.pair(peer, to);
         }
-        let Some(new) = self.groups.get_mut(to) else {
-            return;
-        };
+        let new = &mut self.groups[to];
         let first_of = |writers: &[Writer]| writers.first().map(|writer| writer.thread);
         let differ = !new.writers.is_empty() && first_of(&new.writers) != first_of(&writers);
         if differ && !writers.is_empty() {
@@ -327,7 +282,6 @@ impl FileGroups {
         (first != open_file).then_some(first)
     }
 
-    /// Takes all held findings.
     pub(crate) fn take_all_held(&mut self) -> Vec<HeldFindings> {
         let groups = self.groups.iter_mut();
         groups
@@ -341,11 +295,6 @@ impl FileGroups {
         group.listed.is_none().then_some(&mut group.held)
     }
 
-    /// Why no write to it is counted.
-    pub(crate) fn listed(&self, key: GroupId) -> Option<Barrier> {
-        self.groups.get(key)?.listed
-    }
-
     /// Lists all writes from now on, and returns the held findings.
     pub(crate) fn list(&mut self, key: GroupId, reason: Barrier) -> Option<HeldFindings> {
         let group = self.groups.get_mut(key)?;
@@ -356,11 +305,8 @@ impl FileGroups {
     /// Notes that what is written to the one comes out of the other.
     pub(crate) fn pair(&mut self, one: GroupId, other: GroupId) {
         if one != other && one != GroupId::NONE && other != GroupId::NONE {
-            for (key, peer) in [(one, other), (other, one)] {
-                if let Some(group) = self.groups.get_mut(key) {
-                    group.peer = peer;
-                }
-            }
+            self.groups[one].peer = other;
+            self.groups[other].peer = one;
         }
     }
 
@@ -386,13 +332,6 @@ impl FileGroups {
             .then_some(written)
     }
 
-    /// Notes that a process makes transfers that the log may not have, and has the file open.
-    pub(crate) fn submit(&mut self, key: GroupId, process: ProcessId) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.submitted.note(1, process.generation);
-        }
-    }
-
     /// Notes that each write to a file, or to the files of a folder, is an event for a watcher. An empty path stands for all
     /// files.
     pub(crate) fn watch(&mut self, path: &[u8], inode: Option<Inode>) {
@@ -400,13 +339,6 @@ impl FileGroups {
         match last_part(path.strip_suffix(b"/").unwrap_or(path)) {
             b"" | b"." | b".." => self.watches_all = true,
             name => self.watched.insert(name),
-        }
-    }
-
-    /// Notes that each write to a file that is open is an event for a watcher.
-    pub(crate) fn watch_group(&mut self, key: GroupId) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.is_watched = true;
         }
     }
 
@@ -479,30 +411,6 @@ impl FileGroups {
         Some(std::mem::take(&mut group.held))
     }
 
-    /// The open file description of the file from before the log began.
-    pub(crate) fn inherited(&self, key: GroupId) -> Option<DescriptorId> {
-        self.groups.get(key)?.inherited
-    }
-
-    /// Sets [`FileGroups::inherited`].
-    pub(crate) fn set_inherited(&mut self, key: GroupId, open_file: DescriptorId) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.inherited = Some(open_file);
-        }
-    }
-
-    /// Notes a lock. A process loses its locks on a file with any descriptor of it that it closes.
-    pub(crate) fn lock(&mut self, key: GroupId) {
-        if let Some(group) = self.groups.get_mut(key) {
-            group.was_locked = true;
-        }
-    }
-
-    /// Whether the file was locked.
-    pub(crate) fn was_locked(&self, key: GroupId) -> bool {
-        self.groups.get(key).is_some_and(|group| group.was_locked)
-    }
-
     /// Notes a read, or a look at the size, or a write, or a possible change, by a process through the open file description
     /// `by`.
     #[inline]
@@ -554,12 +462,6 @@ impl FileGroups {
             group.is_mapped_to_write = true;
             self.mapped_to_write.insert(&group.name);
         }
-    }
-
-    /// Whether another thread looked at a file since an event.
-    pub(crate) fn is_seen(&self, key: GroupId, event: u64, thread: Serial) -> bool {
-        let group = self.groups.get(key);
-        group.is_some_and(|group| group.looked_at.by_others(thread) > event)
     }
 
     /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file since
@@ -614,10 +516,4 @@ impl FileGroups {
         let is_by_inode = inodes.any(|inode| self.watched_inodes.contains(inode));
         self.watches_all || self.watched.has(name) || is_in_watched || is_by_inode
     }
-}
-
-fn hash(name: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
-    hasher.finish()
 }

@@ -6,7 +6,6 @@ use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::runs::barriers::Barrier;
 
-/// Barriers of a thread that are kept.
 const BARRIERS_MAX: usize = 32;
 
 /// A barrier that a thread set, once or several times without another one in between.
@@ -21,18 +20,15 @@ struct OwnBarrier {
 }
 
 /// A thread, and its last events that matter to runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Thread {
-    /// Its process.
     pub(crate) process: ProcessId,
     pub(super) number: u32,
     /// 1-based index in order of first appearance.
     pub(crate) serial: Serial,
-    /// Its last event.
     pub(crate) last: u64,
     /// Time that strace added to its calls so far, at least, and that it was preempted, in ns.
     pub(crate) delayed_ns: u64,
-    /// The last event that waited, and its barrier.
     pub(crate) last_wait: (u64, Barrier),
     /// The last event after which another process may rely on earlier writes, and its barrier.
     pub(crate) last_exposure: (u64, Barrier),
@@ -44,7 +40,6 @@ pub(crate) struct Thread {
     asked: [u64; 4],
     /// The last event of `poll` or the like, and the number of descriptors that were ready.
     pub(crate) polled: (u64, u64),
-    /// The time of all its polls, in ns.
     pub(crate) polled_ns: u64,
     /// When the last answer over TCP came, in ns.
     pub(crate) answered_ns: u64,
@@ -70,27 +65,10 @@ impl Thread {
             process,
             number,
             serial,
-            last: 0,
-            delayed_ns: 0,
-            last_wait: (0, Barrier::UnknownCall),
-            last_exposure: (0, Barrier::UnknownCall),
-            barriers: VecDeque::new(),
-            began_ns: 0,
-            asked: [0; 4],
-            polled: (0, 0),
-            polled_ns: 0,
-            answered_ns: 0,
-            slept: 0,
-            last_stat: 0,
-            filed_out: Latest::default(),
-            placed_out: Latest::default(),
-            streamed_out: Latest::default(),
-            streamed_in: Latest::default(),
-            polled_in: Latest::default(),
+            ..Thread::default()
         }
     }
 
-    /// Notes an event that waited.
     pub(crate) fn wait(&mut self, event: u64, reason: Barrier) {
         self.last_wait = (event, reason);
         self.note(event, reason, (DescriptorId::NONE, true));

@@ -1,6 +1,6 @@
 //! From tallies to an advisory: priced, in words, the largest saving first.
 
-use vectored_machine::model::{Host, Price};
+use vectored_machine::model::Price;
 use vectored_report::sort;
 
 use crate::advisor::findings::price::{Saving, price};
@@ -10,32 +10,8 @@ use crate::advisor::findings::uses::{most_used, relist};
 use crate::advisor::wording::remedies::{lack, part_bytes, starts};
 use crate::advisor::wording::sentences::{action, is_of_varying_reads, pattern, waits_unseen};
 use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Skipped, StallTally, Tally,
-    Uncounted, Watched,
+    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, StallTally, Tally, Uncounted,
 };
-
-/// The parts of an advisory besides the findings.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct About {
-    /// See [`Advisory::version`].
-    pub version: String,
-    /// See [`Advisory::started_at`].
-    pub started_at: String,
-    /// See [`Advisory::host`].
-    pub host: Host,
-    /// See [`Advisory::sources`].
-    pub sources: Vec<String>,
-    /// See [`Advisory::complete`].
-    pub complete: bool,
-    /// See [`Advisory::failed`].
-    pub failed: Option<String>,
-    /// See [`Advisory::skipped`].
-    pub skipped: Vec<Skipped>,
-    /// See [`Advisory::is_command`].
-    pub is_command: bool,
-    /// See [`Advisory::watch`].
-    pub watch: Option<Watched>,
-}
 
 /// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
@@ -89,8 +65,9 @@ fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option
     Some(reason.to_owned())
 }
 
-/// Prices the findings of tallies. A finding without a price, or whose language lacks the remedy, is listed.
-pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory {
+/// Prices the findings of tallies. A finding without a price, or whose language lacks the remedy, is listed. The advisory has the
+/// source, the machine and what was skipped as in `about`.
+pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Advisory {
     fold_files(&mut tallies);
     let counted = std::mem::take(&mut tallies.findings);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
@@ -149,19 +126,10 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
     let (descriptors, more) = most_used(tallies.uses);
     Advisory {
         schema: ADVISORY_SCHEMA.to_owned(),
-        version: about.version,
-        started_at: about.started_at,
-        host: about.host,
-        sources: about.sources,
-        is_command: about.is_command,
-        watch: about.watch,
-        complete: about.complete,
-        failed: about.failed,
         calls: tallies.calls,
         transfers: tallies.transfers,
         bytes: tallies.bytes,
         processes: tallies.processes,
-        skipped: about.skipped,
         prices: prices.to_vec(),
         stalls: stalls(&findings).fold(0, |sum, (_, stall)| sum.saturating_add(stall.stalls)),
         stalled_s: stalls(&findings).fold(0.0, |sum, (finding, _)| sum + finding.saving_s),
@@ -172,10 +140,10 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: About) -> Advisory 
         uncounted,
         descriptors,
         more_descriptors: more.saturating_add(tallies.more_uses),
+        ..about
     }
 }
 
-/// The findings of stalls.
 fn stalls(findings: &[Finding]) -> impl Iterator<Item = (&Finding, StallTally)> {
     let stalls = findings
         .iter()

@@ -38,7 +38,6 @@ pub(crate) struct Buffer {
 }
 
 impl Buffers {
-    /// The number of a buffer.
     pub(crate) fn number(&mut self, program: u32, is_read: bool, open_file: &OpenFile) -> u32 {
         let name = open_file.opened_name().to_vec();
         let mut key = (program, is_read, name, open_file.opened_flags);
@@ -53,7 +52,6 @@ impl Buffers {
         number
     }
 
-    /// A buffer by its number.
     pub(crate) fn at(&mut self, number: u32) -> &mut Buffer {
         &mut self.known[number as usize]
     }

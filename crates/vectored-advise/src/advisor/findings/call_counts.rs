@@ -6,7 +6,6 @@ use vectored_strace::event::{Form, Transfer};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallCounts {
     pub(crate) calls: u64,
-    /// Bytes that they moved.
     pub(crate) bytes: u64,
     /// Calls that failed or moved nothing.
     pub(crate) empty: u64,

@@ -19,7 +19,6 @@ pub(crate) struct TransferMode {
     pub(crate) is_datagram: bool,
 }
 
-/// A run that is a finding.
 pub(crate) struct Found<'a> {
     pub(crate) kind: FindingKind,
     pub(crate) grade: Grade,

@@ -2,6 +2,7 @@
 
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tally::join;
+use crate::advisor::runs::run::add_counts;
 use crate::model::{FileCalls, Tally};
 
 /// The tally of a pattern, with call sites by number and files by path.
@@ -20,7 +21,7 @@ const FILES_READ: usize = 64;
 impl Counts {
     pub(crate) fn join(&mut self, other: Counts) {
         join(&mut self.tally, &other.tally);
-        add_sites(&mut self.sites, &other.sites);
+        add_counts(&mut self.sites, &other.sites);
         for (path, file) in other.files {
             self.join_file(&path, file);
         }
@@ -58,18 +59,6 @@ impl Counts {
             self.files.push((path.to_vec(), new));
         } else {
             self.tally.more_files += 1;
-        }
-    }
-}
-
-fn add_sites(known: &mut Vec<(u32, u64, u64)>, new: &[(u32, u64, u64)]) {
-    for &(site, calls, bytes) in new {
-        match known.iter_mut().find(|known| known.0 == site) {
-            Some(known) => {
-                known.1 += calls;
-                known.2 += bytes;
-            }
-            None => known.push((site, calls, bytes)),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vectored_machine::model::Price;
 
-use crate::advisor::findings::advise::{About, advise, is_priced_out};
+use crate::advisor::findings::advise::{advise, is_priced_out};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use, relist};
@@ -14,10 +14,10 @@ use crate::model::{Advisory, Skipped, Watched};
 /// the prices of the first.
 pub fn merge(advisories: &[Advisory]) -> Advisory {
     let mut tallies = Tallies::default();
-    let mut about = About {
+    let mut about = Advisory {
         complete: true,
         is_command: !advisories.is_empty(),
-        ..About::default()
+        ..Advisory::default()
     };
     if let Some(first) = advisories.first() {
         about.version.clone_from(&first.version);
@@ -78,7 +78,6 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     }
 }
 
-/// Adds lines by reason.
 fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
     let sum = known.entry(new.reason.clone()).or_insert_with(|| Skipped {
         lines: 0,

@@ -10,7 +10,6 @@ use crate::advisor::findings::uses::UsesByName;
 /// Names of each kind that are kept.
 const NAMES_MAX: usize = 4096;
 
-/// Names of one file that are kept.
 const NAMES_OF_A_FILE_MAX: usize = 16;
 
 /// Files that a log shows by calls without a transfer.

@@ -28,17 +28,13 @@ const PATTERNS_MAX: usize = 4096;
 pub(crate) struct RunOwner<'a> {
     /// Number of the program's name.
     pub(crate) program: u32,
-    /// Runtime of the program.
     pub(crate) runtime: Option<Runtime>,
-    /// Process ID.
     pub(crate) process: u32,
-    /// Whether a signal killed it.
     pub(crate) killed: bool,
     /// Whether it was forked, and runs the program of its parent.
     pub(crate) forked: bool,
     /// Whether others may write to the file or pipe.
     pub(crate) others_write: bool,
-    /// Kind of file behind the descriptor.
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
@@ -61,7 +57,6 @@ struct Key {
     pattern: Pattern,
 }
 
-/// Patterns of one log.
 #[derive(Debug, Default)]
 pub(crate) struct PatternCounts {
     places: FxHashMap<Key, u32>,
@@ -73,7 +68,6 @@ pub(crate) struct PatternCounts {
     files: NameTable,
 }
 
-/// The counts of a pattern.
 #[derive(Debug, Default)]
 struct Entry {
     counts: Counts,
@@ -89,22 +83,18 @@ pub(crate) struct Counted {
 }
 
 impl PatternCounts {
-    /// The number of a program's name.
     pub(crate) fn program(&mut self, name: &[u8]) -> u32 {
         self.programs.number(name)
     }
 
-    /// The name of a program by its number.
     pub(crate) fn program_name(&self, number: u32) -> String {
         self.programs.name(number).unwrap_or_default()
     }
 
-    /// The names of call sites.
     pub(crate) fn sites(&self) -> &NameTable {
         &self.sites
     }
 
-    /// The number of a call site.
     pub(crate) fn site(&mut self, site: Option<&[u8]>) -> u32 {
         site.map_or(0, |site| self.sites.number(site))
     }

@@ -5,11 +5,11 @@ use vectored_strace::event::Transfer;
 
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::{Found, TransferMode, classify};
-use crate::advisor::findings::row::{Row, add_sites, has_site};
-use crate::advisor::findings::tally::{add_in_turn, add_sizes, join_ranges};
+use crate::advisor::findings::row::{Row, has_site};
+use crate::advisor::findings::tally::{add_in_turn, join_ranges};
 use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::advisor::runs::pattern::Pattern;
-use crate::advisor::runs::run::Run;
+use crate::advisor::runs::run::{Run, add_counts};
 use crate::advisor::runs::run_builder::RunKind;
 use crate::model::Tally;
 
@@ -28,7 +28,6 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Adds a run that ended.
     pub(crate) fn add(&mut self, run: &mut Run, run_kind: RunKind, mode: TransferMode) {
         let merged_calls = run.finish();
         let run = &*run;
@@ -49,8 +48,8 @@ impl Pending {
             tally.segments += moved.segments;
             tally.list_calls += moved.list_calls;
             tally.long_list_calls += moved.long_list_calls;
-            add_sizes(&mut tally.sizes, &moved.sizes.0);
-            add_sizes(&mut tally.list_sizes, &moved.list_sizes.0);
+            add_counts(&mut tally.sizes, &moved.sizes.0);
+            add_counts(&mut tally.list_sizes, &moved.list_sizes.0);
         }
         let steps = row.pattern.steps();
         let ranges = run.ranges(&row.pattern, found.start);
@@ -64,7 +63,7 @@ impl Pending {
                 *start += 1;
             }
         }
-        add_sites(&mut row.sites, &run.sites);
+        add_counts(&mut row.sites, &run.sites);
     }
 
     fn row(&mut self, found: &Found<'_>, run: &Run, mode: TransferMode) -> &mut Row {
@@ -178,7 +177,7 @@ mod tests {
         };
         let mut pending = Pending::default();
         for descriptor in 3..1003 {
-            let mut run = Run::new();
+            let mut run = Run::default();
             let call = RunCall {
                 descriptor,
                 bytes: 8,

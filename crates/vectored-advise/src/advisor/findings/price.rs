@@ -295,7 +295,6 @@ mod tests {
         }
     }
 
-    /// In whole ns.
     fn saved(kind: FindingKind, tally: &Tally, price: Price) -> [f64; 3] {
         let saving = super::price(&key(kind), tally, &[price]).unwrap();
         [saving.s, saving.low_s, saving.high_s].map(|s| (s * 1e9).round())

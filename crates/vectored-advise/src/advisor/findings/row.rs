@@ -3,6 +3,7 @@
 use crate::advisor::findings::tally::{add_ends, join};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::Pattern;
+use crate::advisor::runs::run::add_counts;
 use crate::advisor::wording::remedy_kind::{Verdict, kinds_of, verdict};
 use crate::model::{FindingKind, Grade, Tally};
 
@@ -93,7 +94,7 @@ impl Row {
     }
 
     pub(crate) fn take_in(&mut self, mut part: Row, place: Alignment) {
-        add_sites(&mut self.sites, &part.sites);
+        add_counts(&mut self.sites, &part.sites);
         let ranges = std::mem::take(&mut part.tally.step_bytes);
         let starts = std::mem::take(&mut part.tally.starts);
         let own = &mut self.tally.step_bytes;
@@ -175,16 +176,4 @@ fn overall(tally: &Tally) -> (u64, u64) {
 
 pub(crate) fn has_site(sites: &[(u32, u64, u64)], site: u32) -> bool {
     sites.binary_search_by_key(&site, |known| known.0).is_ok()
-}
-
-pub(crate) fn add_sites(known: &mut Vec<(u32, u64, u64)>, new: &[(u32, u64, u64)]) {
-    for &(site, calls, bytes) in new {
-        match known.binary_search_by_key(&site, |known| known.0) {
-            Ok(place) => {
-                known[place].1 += calls;
-                known[place].2 += bytes;
-            }
-            Err(place) => known.insert(place, (site, calls, bytes)),
-        }
-    }
 }

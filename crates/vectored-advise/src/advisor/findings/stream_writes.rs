@@ -7,7 +7,6 @@ use crate::model::FileCalls;
 /// Streams of a log that are counted; later ones are unknown.
 const STREAMS_MAX: usize = 1 << 15;
 
-/// The writes of a log by the text of the stream.
 #[derive(Debug, Default)]
 pub(crate) struct StreamWrites(FxHashMap<Vec<u8>, u64>);
 

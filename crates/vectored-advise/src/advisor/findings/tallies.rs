@@ -41,7 +41,6 @@ impl Tallies {
         RunFiles::of(&self.uses, &self.files)
     }
 
-    /// Adds the tallies of another log.
     pub(crate) fn add(&mut self, other: Tallies) {
         for (key, tally) in other.findings {
             join(self.findings.entry(key).or_default(), &tally);
@@ -171,7 +170,6 @@ fn fold_unknown_sites<K: Clone + Ord>(
     }
 }
 
-/// The parts of a name between numbers.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let parts = name.split(|c: char| c.is_ascii_digit() || c == '.');
     parts.filter(|part| !part.is_empty())

@@ -2,6 +2,7 @@
 
 use vectored_report::sort;
 
+use crate::advisor::runs::run::add_counts;
 use crate::advisor::runs::run_builder::IN_TURN_MAX;
 use crate::model::{FileCalls, StallTally, Tally};
 
@@ -38,8 +39,8 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     known.gathered_calls = known.gathered_calls.saturating_add(new.gathered_calls);
     known.list_calls = known.list_calls.saturating_add(new.list_calls);
     known.long_list_calls = known.long_list_calls.saturating_add(new.long_list_calls);
-    add_sizes(&mut known.sizes, &new.sizes);
-    add_sizes(&mut known.list_sizes, &new.list_sizes);
+    add_counts(&mut known.sizes, &new.sizes);
+    add_counts(&mut known.list_sizes, &new.list_sizes);
     join_ranges(&mut known.step_bytes, new.step_bytes.iter().copied());
     for (step, &runs) in new.starts.iter().enumerate() {
         match known.starts.get_mut(step) {
@@ -84,7 +85,6 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     bound(known);
 }
 
-/// Adds files.
 fn join_files(known: &mut Tally, new: &Tally) {
     known.more_files = known.more_files.saturating_add(new.more_files);
     for file in &new.files {
@@ -132,24 +132,10 @@ pub(crate) fn add_in_turn(known: &mut Vec<String>, path: &str) {
     }
 }
 
-/// Adds runs that ended before a call.
 pub(crate) fn add_ends(known: &mut Vec<(String, u64)>, call: &str, runs: u64) {
     match known.binary_search_by(|end| end.0.as_str().cmp(call)) {
         Ok(place) => known[place].1 = known[place].1.saturating_add(runs),
         Err(place) => known.insert(place, (call.to_owned(), runs)),
-    }
-}
-
-/// Adds sizes, by class.
-pub(crate) fn add_sizes(known: &mut Vec<(u8, u64, u64)>, new: &[(u8, u64, u64)]) {
-    for &(class, segments, bytes) in new {
-        match known.binary_search_by_key(&class, |size| size.0) {
-            Ok(place) => {
-                known[place].1 = known[place].1.saturating_add(segments);
-                known[place].2 = known[place].2.saturating_add(bytes);
-            }
-            Err(place) => known.insert(place, (class, segments, bytes)),
-        }
     }
 }
 

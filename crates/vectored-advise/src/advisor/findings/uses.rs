@@ -7,6 +7,7 @@ use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::sort;
 
 use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::rests_on_order;
 use crate::advisor::findings::held::HeldFindings;
@@ -50,28 +51,9 @@ struct Entry {
     ordered: u64,
 }
 
-/// The calls of one direction through one open file description.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OpenFileUse<'a> {
-    pub(crate) program: u32,
-    pub(crate) kind: FdKind,
-    pub(crate) is_folder: bool,
-    /// The text that the log shows, or the path.
-    pub(crate) name: &'a [u8],
-    pub(crate) descriptor: i32,
-    /// The descriptor that tells standard streams apart: the same for all calls of an open file
-    /// description.
-    pub(crate) first_descriptor: i32,
-    pub(crate) is_read: bool,
-    /// Openings that were not counted before.
-    pub(crate) openings: u64,
-    pub(crate) calls: CallCounts,
-}
-
 /// The uses of all logs, by program, kind, direction, path and standard stream.
 pub(crate) type UsesByName = BTreeMap<(String, String, bool, Option<String>, i32), DescriptorUse>;
 
-/// Adds a use to the uses of the same name.
 pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
     let standard = standard_of(new.descriptor, new.path.as_ref());
     let is_read = new.operation == Operation::Read;
@@ -182,7 +164,6 @@ fn standard_of(descriptor: i32, path: Option<&String>) -> i32 {
     }
 }
 
-/// Uses that an advisory lists.
 const USES_KEPT: usize = 64;
 
 /// Returns the uses with the most calls, and the number of the others.
@@ -195,22 +176,34 @@ pub(crate) fn most_used(uses: UsesByName) -> (Vec<DescriptorUse>, u64) {
 }
 
 impl DescriptorUses {
-    /// Adds the calls of one direction, and returns the key of their use; `rows` are the mergeable ones.
-    pub(crate) fn add(&mut self, used: &OpenFileUse<'_>, rows: &[Row]) -> u32 {
+    /// Adds the calls of one direction through an open file description, and returns the key of their use; `rows` are the
+    /// mergeable ones.
+    pub(crate) fn add(
+        &mut self,
+        open_file: &mut OpenFile,
+        is_read: bool,
+        program: u32,
+        calls: &CallCounts,
+        rows: &[Row],
+    ) -> u32 {
+        let was_counted = std::mem::replace(&mut open_file.was_counted[usize::from(is_read)], true);
+        let reopened = if is_read { 0 } else { std::mem::take(&mut open_file.reopened) };
+        let number = *open_file.use_number.get_or_insert(open_file.number);
+        let (kind, shown) = (open_file.kind, open_file.use_name());
         // Without strace's `<char 1:3>`.
-        let name = match used.name.first() {
-            Some(b'/') => used.name.split(|&byte| byte == b'<').next(),
+        let name = match shown.first() {
+            Some(b'/') => shown.split(|&byte| byte == b'<').next(),
             _ => None,
         };
-        let name = name.unwrap_or(used.name);
-        let is_named = used.kind == FdKind::File || used.name.first() == Some(&b'/');
+        let is_named = kind == FdKind::File || shown.first() == Some(&b'/');
+        let is_folder = open_file.flags.directory || open_file.flags.path_only;
         let key = Key {
-            program: used.program,
-            kind: kind_in_words(used.kind, used.is_folder, used.name),
-            is_read: used.is_read,
-            path: if is_named { self.paths.number(name) } else { 0 },
-            standard: match used.first_descriptor {
-                0..=2 if !is_named => used.first_descriptor,
+            program,
+            kind: kind_in_words(kind, is_folder, shown),
+            is_read,
+            path: if is_named { self.paths.number(name.unwrap_or(shown)) } else { 0 },
+            standard: match number {
+                0..=2 if !is_named => number,
                 _ => -1,
             },
         };
@@ -230,12 +223,12 @@ impl DescriptorUses {
             self.entries.push((key, Entry::default()));
         }
         let entry = &mut self.entries[place as usize].1;
-        if entry.calls.calls == 0 || used.descriptor < entry.descriptor {
-            entry.descriptor = used.descriptor;
+        if entry.calls.calls == 0 || open_file.number < entry.descriptor {
+            entry.descriptor = open_file.number;
         }
-        entry.kind = Some(used.kind);
-        entry.openings += used.openings;
-        entry.calls.join(&used.calls);
+        entry.kind = Some(kind);
+        entry.openings += u64::from(!was_counted) + reopened;
+        entry.calls.join(calls);
         for row in rows {
             let transfers = row.transfers();
             match row.reason {
@@ -399,6 +392,7 @@ fn why_never(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vectored_strace::event::OpenFlags;
 
     #[test]
     fn the_reason_of_the_largest_part_stays_in_any_order() {
@@ -436,22 +430,13 @@ mod tests {
         let mut uses = DescriptorUses::default();
         for program in 1..=40 {
             for file in 0..1000 {
-                let name = format!("/{file}");
-                let used = OpenFileUse {
-                    program,
-                    kind: FdKind::File,
-                    is_folder: false,
-                    name: name.as_bytes(),
-                    descriptor: 3,
-                    first_descriptor: 3,
-                    is_read: false,
-                    openings: 1,
-                    calls: CallCounts {
-                        calls: 1,
-                        ..CallCounts::default()
-                    },
+                let mut open_file = OpenFile::new(FdKind::File, OpenFlags::default(), 3);
+                open_file.text = format!("/{file}").into_bytes();
+                let calls = CallCounts {
+                    calls: 1,
+                    ..CallCounts::default()
                 };
-                uses.add(&used, &[]);
+                uses.add(&mut open_file, false, program, &calls, &[]);
             }
         }
         assert_eq!(uses.entries.len(), ENTRIES_MAX + 1);

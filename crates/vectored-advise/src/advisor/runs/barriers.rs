@@ -70,7 +70,7 @@ impl std::fmt::Debug for Call {
 }
 
 /// A reason why merging two calls changes the program's behaviour, or may do so. [`Barrier::words`] says what each is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Barrier {
     Poll(Call),
     Sleep,
@@ -134,6 +134,7 @@ pub(crate) enum Barrier {
     /// `ioctl`, `setsockopt`, `ftruncate`: their effect is not tracked.
     Control(Call),
     Connect(Call),
+    #[default]
     UnknownCall,
     Unread,
     Gap,
@@ -224,7 +225,6 @@ impl Barrier {
         )
     }
 
-    /// The call of a barrier of several calls.
     fn call(&mut self) -> Option<&mut Call> {
         match self {
             Barrier::Names(call)
@@ -293,7 +293,6 @@ impl Barrier {
         }
     }
 
-    /// The defect of the log, and the remedy.
     fn lack_of_the_log(self) -> &'static str {
         match self {
             Barrier::UnknownTarget => {

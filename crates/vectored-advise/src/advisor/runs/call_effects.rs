@@ -4,6 +4,7 @@
 //! another process rely on the first write, and no call between two reads may wait for another process.
 
 use crate::advisor::runs::barriers::{Barrier, Call};
+use rustc_hash::FxHashMap;
 
 /// The effect of a call on the runs around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(crate) struct CallClass {
 
 /// Evidence that a log was not filtered: the set of kinds of calls that it holds, and whether it is whole. strace filters by
 /// names and by its classes (`-e trace=%process`), and a log of one class lacks the waits of the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FilterEvidence(u16);
 
 impl FilterEvidence {
@@ -87,7 +88,6 @@ impl std::ops::BitOrAssign for FilterEvidence {
     }
 }
 
-/// The class of a call.
 pub(crate) fn classify(name: &[u8]) -> CallClass {
     let (effect, evidence) = effect_of(name);
     CallClass { effect, evidence }
@@ -194,42 +194,23 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
     }
 }
 
-/// Classes of calls, cached by name: a log has few names, each of them often.
-#[derive(Debug)]
-pub(crate) struct ClassCache {
-    slots: Vec<([u8; NAME_BYTES], CallClass)>,
-}
+/// Classes of calls by name: a log has few names, each of them often.
+#[derive(Debug, Default)]
+pub(crate) struct ClassCache(FxHashMap<Vec<u8>, CallClass>);
 
-/// Longer names are not cached.
-const NAME_BYTES: usize = 24;
-
-const SLOTS: usize = 256;
+/// Names whose class is kept.
+const NAMES_MAX: usize = 512;
 
 impl ClassCache {
-    pub(crate) fn new() -> ClassCache {
-        ClassCache {
-            slots: vec![([0; NAME_BYTES], classify(b"")); SLOTS],
-        }
-    }
-
-    /// The result of [`classify`].
     pub(crate) fn classify(&mut self, name: &[u8]) -> CallClass {
-        let (Some(&first), Some(&last)) = (name.first(), name.last()) else {
-            return classify(name);
-        };
-        if name.len() >= NAME_BYTES || name.contains(&0) {
-            return classify(name);
+        if let Some(&known) = self.0.get(name) {
+            return known;
         }
-        let middle = name[name.len() / 2];
-        let place = usize::from(first) + 7 * usize::from(last) + 31 * usize::from(middle);
-        let slot = &mut self.slots[(place + 11 * name.len()) % SLOTS];
-        // Names are padded with zeros.
-        if slot.0[..name.len()] != *name || slot.0[name.len()] != 0 {
-            slot.0 = [0; NAME_BYTES];
-            slot.0[..name.len()].copy_from_slice(name);
-            slot.1 = classify(name);
+        let class = classify(name);
+        if self.0.len() < NAMES_MAX {
+            self.0.insert(name.to_vec(), class);
         }
-        slot.1
+        class
     }
 }
 

@@ -3,13 +3,11 @@
 /// A step of a pattern: which call, and the class of its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PatternStep {
-    /// Index in [`CALLS`].
     pub(crate) call: u8,
     /// Number of binary digits of its bytes, or [`ANY_SIZE`].
     pub(crate) size_class: u8,
 }
 
-/// The size class of a step that stands for any size.
 pub(crate) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
 
 /// Calls that move bytes, and two that come with them. The last stands for all others.
@@ -19,13 +17,10 @@ const CALLS: [&str; 21] = [
     "recvmsg", "recvmmsg", "other",
 ];
 
-/// Index of `lseek`.
 pub(crate) const LSEEK: u8 = 0;
 
-/// Index of `fsync`.
 pub(crate) const FSYNC: u8 = 1;
 
-/// Index of a call in [`CALLS`].
 #[inline]
 pub(crate) fn call_number(name: &[u8]) -> u8 {
     match name {
@@ -43,7 +38,6 @@ pub(crate) fn moves_bytes(name: &[u8]) -> bool {
     usize::from(call_number(name)) < CALLS.len() - 1
 }
 
-/// Name of a call by its index.
 pub(crate) fn call_name(number: u8) -> &'static str {
     CALLS[usize::from(number)]
 }
@@ -88,7 +82,6 @@ impl Pattern {
         pattern
     }
 
-    /// Its steps.
     pub(crate) fn steps(&self) -> &[PatternStep] {
         &self.steps[..usize::from(self.count)]
     }
@@ -105,7 +98,6 @@ impl Pattern {
         }
     }
 
-    /// Whether it has a step of any size.
     pub(crate) fn is_of_any_size(&self) -> bool {
         self.steps().iter().any(|step| step.size_class == ANY_SIZE)
     }
@@ -158,7 +150,7 @@ impl Pattern {
 }
 
 /// Finds the pattern of a run, in memory that does not grow with the run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PatternFinder {
     first: [PatternStep; WINDOW],
     first_bytes: [u64; WINDOW],
@@ -171,9 +163,10 @@ pub(crate) struct PatternFinder {
     distinct: DistinctSteps,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Periodicity {
     /// Not known yet: fewer steps than the window holds.
+    #[default]
     Open,
     /// A period of `period` steps; `missed` if the last step differed.
     Periodic { period: usize, missed: bool },
@@ -182,18 +175,6 @@ enum Periodicity {
 }
 
 impl PatternFinder {
-    pub(crate) fn new() -> PatternFinder {
-        PatternFinder {
-            first: [PatternStep::default(); WINDOW],
-            first_bytes: [0; WINDOW],
-            ranges: [NO_BYTES; PERIOD_MAX],
-            count: 0,
-            phase: 0,
-            periodicity: Periodicity::Open,
-            distinct: DistinctSteps::new(),
-        }
-    }
-
     pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.periodicity = Periodicity::Open;
@@ -271,7 +252,6 @@ impl PatternFinder {
     }
 }
 
-/// The range of no transfer.
 const NO_BYTES: (u64, u64) = (u64::MAX, 0);
 
 fn ranges(bytes: &[u64], period: usize) -> [(u64, u64); PERIOD_MAX] {
@@ -311,20 +291,13 @@ fn periodicity(steps: &[PatternStep]) -> Periodicity {
 const DISTINCT_MAX: usize = 16;
 
 /// Distinct steps and the range of their bytes; by call alone once there are too many.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct DistinctSteps {
     seen: Vec<(PatternStep, u64, u64)>,
     by_call: bool,
 }
 
 impl DistinctSteps {
-    fn new() -> DistinctSteps {
-        DistinctSteps {
-            seen: Vec::with_capacity(DISTINCT_MAX),
-            by_call: false,
-        }
-    }
-
     fn clear(&mut self) {
         self.seen.clear();
         self.by_call = false;

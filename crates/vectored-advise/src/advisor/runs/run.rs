@@ -37,17 +37,12 @@ const SITES_MAX: usize = 16;
 pub(crate) struct RunCall {
     /// The call and its size class.
     pub(crate) step: PatternStep,
-    /// Descriptor.
     pub(crate) descriptor: i32,
-    /// Bytes that it moved.
     pub(crate) bytes: u64,
-    /// Segments that are not empty.
     pub(crate) segments: u64,
     /// Whether the call took a list of segments.
     pub(crate) is_list: bool,
-    /// When it began, in ns.
     pub(crate) began_ns: u64,
-    /// When it ended, in ns.
     pub(crate) ended_ns: u64,
     /// Segments by size; empty for a single segment, which has all the bytes.
     pub(crate) sizes: Sizes,
@@ -57,26 +52,30 @@ pub(crate) struct RunCall {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) Vec<(u8, u64, u64)>);
 
-impl Sizes {
-    /// Adds segments of a class.
-    #[inline]
-    pub(crate) fn add(&mut self, class: u8, segments: u64, bytes: u64) {
-        match self.0.iter().position(|size| size.0 >= class) {
-            Some(place) if self.0[place].0 == class => {
-                self.0[place].1 += segments;
-                self.0[place].2 += bytes;
+/// Adds to pairs of counts by key, ascending.
+#[inline]
+pub(crate) fn add_counts<K: Copy + Ord>(known: &mut Vec<(K, u64, u64)>, new: &[(K, u64, u64)]) {
+    for &(key, number, bytes) in new {
+        match known.binary_search_by_key(&key, |one| one.0) {
+            Ok(place) => {
+                known[place].1 = known[place].1.saturating_add(number);
+                known[place].2 = known[place].2.saturating_add(bytes);
             }
-            Some(place) => self.0.insert(place, (class, segments, bytes)),
-            None => self.0.push((class, segments, bytes)),
+            Err(place) => known.insert(place, (key, number, bytes)),
         }
     }
+}
 
-    /// Adds one segment.
+impl Sizes {
+    #[inline]
+    pub(crate) fn add(&mut self, class: u8, segments: u64, bytes: u64) {
+        add_counts(&mut self.0, &[(class, segments, bytes)]);
+    }
+
     pub(crate) fn add_segment(&mut self, bytes: u64) {
         self.add(size_class(bytes), 1, bytes);
     }
 
-    /// Adds the segments of a transfer.
     #[inline]
     fn add_all(&mut self, call: &RunCall) {
         if call.segments == 1 {
@@ -91,11 +90,8 @@ impl Sizes {
 /// Segments of the calls that remain after merging.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MovedSegments {
-    /// Segments.
     pub(crate) segments: u64,
-    /// Segments by size.
     pub(crate) sizes: Sizes,
-    /// Calls that took a list already.
     pub(crate) list_calls: u64,
     /// Calls that took a list of more than 8 segments.
     pub(crate) long_list_calls: u64,
@@ -124,8 +120,7 @@ impl MovedSegments {
     }
 }
 
-/// Limits of a merged call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MergeLimits {
     /// A run is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
@@ -140,11 +135,9 @@ pub(crate) struct MergeLimits {
 }
 
 /// A run, or a chain of calls that is not counted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
-    /// Calls in it.
     pub(crate) calls: u64,
-    /// Bytes that they moved.
     pub(crate) bytes: u64,
     /// Merged calls that replace several calls.
     pub(crate) gathered_calls: u64,
@@ -160,10 +153,8 @@ pub(crate) struct Run {
     pub(crate) has_between: bool,
     /// Paths of other files that were written between them, the first ones met.
     pub(crate) order_between: Vec<Vec<u8>>,
-    /// The begins of its calls.
     #[cfg(test)]
     pub(crate) members: Vec<u64>,
-    /// Descriptor of the first call.
     pub(crate) descriptor: i32,
     /// Call sites: number of the site, calls, bytes.
     pub(crate) sites: Vec<(u32, u64, u64)>,
@@ -171,24 +162,20 @@ pub(crate) struct Run {
     streak: (u32, u64),
     /// Whether the first call has as many segments as a call can take.
     is_full: bool,
-    /// Complete merged calls.
     closed_calls: u64,
     merged: MergedCall,
     finder: PatternFinder,
 }
 
-/// The merged call that is being filled.
 #[derive(Clone, Debug, Default)]
 struct MergedCall {
     calls: u64,
-    /// Segments of its list.
     segments: u64,
     /// Whether its last segment is copied.
     ends_copied: bool,
     bytes: u64,
     /// End of its first call, in ns.
     since_ns: u64,
-    /// Its first call, as long as it is the only one.
     first: RunCall,
 }
 
@@ -200,29 +187,6 @@ impl MergedCall {
 }
 
 impl Run {
-    pub(crate) fn new() -> Run {
-        Run {
-            calls: 0,
-            bytes: 0,
-            gathered_calls: 0,
-            gathered: MovedSegments::default(),
-            alone: MovedSegments::default(),
-            late_ns: 0,
-            seeks: 0,
-            has_between: false,
-            order_between: Vec::new(),
-            #[cfg(test)]
-            members: Vec::new(),
-            descriptor: 0,
-            sites: Vec::new(),
-            streak: (0, 0),
-            is_full: false,
-            closed_calls: 0,
-            merged: MergedCall::default(),
-            finder: PatternFinder::new(),
-        }
-    }
-
     /// Empties the run but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.calls = 0;
@@ -243,7 +207,6 @@ impl Run {
         self.finder.clear();
     }
 
-    /// Adds the next call.
     pub(crate) fn push(&mut self, call: &RunCall, site: u32, limits: MergeLimits) {
         if self.calls == 0 {
             self.descriptor = call.descriptor;
@@ -334,7 +297,6 @@ impl Run {
         self.closed_calls
     }
 
-    /// The pattern of the run.
     pub(crate) fn pattern(&self) -> Pattern {
         self.finder.pattern()
     }

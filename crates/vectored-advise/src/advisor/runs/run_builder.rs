@@ -27,7 +27,6 @@ pub(crate) enum Link {
     Broken,
 }
 
-/// The links of a run or chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunKind {
     /// A run: all links are sound.
@@ -41,7 +40,6 @@ pub(crate) enum RunKind {
 /// Files written in turn with another that are named.
 pub(crate) const IN_TURN_MAX: usize = 3;
 
-/// Receives each run and chain that ended.
 pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 
 /// The thread that made a transfer, and its process at that time.
@@ -49,11 +47,8 @@ pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 pub(crate) struct CallingThread {
     /// Serial number of the thread; 0 for none.
     pub(crate) thread: Serial,
-    /// Its key.
     pub(crate) key: ThreadId,
-    /// Its process.
     pub(crate) process: ProcessId,
-    /// Process ID.
     pub(crate) process_number: u32,
     /// Number of the program's name.
     pub(crate) program: u32,
@@ -62,11 +57,9 @@ pub(crate) struct CallingThread {
 /// The runs of one direction, and the state of the last transfer.
 #[derive(Debug, Default)]
 pub(crate) struct DirectionRuns {
-    /// The thread that made the last transfer.
     pub(crate) last_caller: CallingThread,
     /// Event of the last transfer; 0 if the next one starts a new run.
     pub(crate) last: u64,
-    /// End of the last transfer, in ns.
     pub(crate) ended_ns: u64,
     /// Whether the last transfer gave an offset.
     pub(crate) is_positional: bool,
@@ -119,7 +112,7 @@ impl DirectionRuns {
             Link::Joined { has_between } => {
                 if self.calls == 1 {
                     self.end_chain(on_end);
-                    let run = self.run.get_or_insert_with(|| Box::new(Run::new()));
+                    let run = self.run.get_or_insert_with(|| Box::new(Run::default()));
                     run.push(&self.first, self.first_site, limits);
                 }
                 // The run was made with the second call.
@@ -198,7 +191,6 @@ impl DirectionRuns {
         }
     }
 
-    /// Ends the current run and chain.
     pub(crate) fn end(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         self.last = 0;
         self.barrier = None;
@@ -261,7 +253,7 @@ impl DirectionRuns {
             max_delay_ns: None,
             ..limits
         };
-        let chain = self.chain.get_or_insert_with(|| Box::new(Run::new()));
+        let chain = self.chain.get_or_insert_with(|| Box::new(Run::default()));
         if let Some((before, has_between)) = self.before {
             chain.seeks += u64::from(before == RunKind::Sought);
             chain.has_between |= has_between;
@@ -272,7 +264,7 @@ impl DirectionRuns {
     /// Ends a call that is in no run and no chain: its list may be a finding.
     fn alone(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         if self.first.is_list {
-            let run = self.run.get_or_insert_with(|| Box::new(Run::new()));
+            let run = self.run.get_or_insert_with(|| Box::new(Run::default()));
             run.push(&self.first, self.first_site, limits);
             self.end_run(on_end);
         }

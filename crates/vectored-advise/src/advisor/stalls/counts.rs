@@ -8,7 +8,7 @@ use vectored_machine::model::DescriptorKind;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{PatternStep, call_name};
-use crate::advisor::stalls::exchange::{Answered, Part, QUICK_NS, Received, Wait};
+use crate::advisor::stalls::exchange::{Answered, Message, Part, QUICK_NS, Wait};
 use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
 
 /// Shapes of a log that are counted separately; later ones are not counted.
@@ -105,7 +105,6 @@ impl Times {
     }
 }
 
-/// Waits, by a delay.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waits {
     unclear: u64,
@@ -165,7 +164,6 @@ struct Counts {
     serves: bool,
 }
 
-/// The exchanges of a log.
 #[derive(Debug, Default)]
 pub(crate) struct StallCounts {
     shapes: FxHashMap<Shape, Counts>,
@@ -179,7 +177,6 @@ pub(crate) struct StallCounts {
 struct Peers {
     /// The shortest first exchange of a connection, in ns.
     first_ns: Option<u64>,
-    /// Exchanges of a single write.
     single: Times,
 }
 
@@ -192,7 +189,6 @@ struct Judged {
 }
 
 impl StallCounts {
-    /// Adds an exchange that was answered.
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
         // A shorter one comes from a busy machine, or is in the answers that do not stall.
         let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
@@ -234,15 +230,15 @@ impl StallCounts {
     }
 
     /// Adds a message that was read to its end.
-    pub(crate) fn add_received(&mut self, received: &Received, owner: &Owner<'_>) {
-        let waited_ns = received.wait.whole_ns();
+    pub(crate) fn add_received(&mut self, message: &Message, owner: &Owner<'_>) {
+        let waited_ns = message.longest.whole_ns();
         let kind = FindingKind::PeerStall;
-        if received.is_first {
+        if !message.is_later {
             let peers = self.peers.entry((kind, owner.program)).or_default();
             peers.first_ns = least(peers.first_ns, Some(waited_ns));
         }
         // One that came at once says nothing of the others; several waits are those for a slow peer.
-        if received.reads < 2 || received.long_waits > 1 {
+        if message.reads < 2 || message.long_waits > 1 {
             return;
         }
         let any_size = |part: Part| PatternStep {
@@ -253,16 +249,16 @@ impl StallCounts {
             kind,
             program: owner.program,
             site: 0,
-            first: any_size(received.first),
-            last: any_size(received.rest),
+            first: any_size(message.first),
+            last: any_size(message.rest),
             is_longer: false,
         };
         let Some(counts) = self.counts(shape) else {
             return;
         };
-        let parts = [received.first, received.rest];
-        counts.note(parts, (received.reads, received.bytes), owner);
-        let Wait { alone_ns, .. } = received.wait;
+        let parts = [message.first, message.rest];
+        counts.note(parts, (message.reads, message.bytes), owner);
+        let Wait { alone_ns, .. } = message.longest;
         counts.times.note(waited_ns, alone_ns);
     }
 

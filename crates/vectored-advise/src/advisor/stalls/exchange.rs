@@ -45,23 +45,22 @@ pub(crate) struct Exchange {
 
 /// What was read since the last write.
 #[derive(Clone, Copy, Debug, Default)]
-struct Message {
+pub(crate) struct Message {
     /// Whether it is not the first of the socket.
-    is_later: bool,
-    reads: u64,
-    bytes: u64,
-    first: Part,
-    /// The part with the longest wait.
-    rest: Part,
-    longest: Wait,
-    long_waits: u64,
-    /// The end of the first read.
+    pub(crate) is_later: bool,
+    pub(crate) reads: u64,
+    pub(crate) bytes: u64,
+    pub(crate) first: Part,
+    pub(crate) rest: Part,
+    /// The longest wait between two parts.
+    pub(crate) longest: Wait,
+    /// Number of waits of 20 ms or more between its parts: a delayed acknowledgement makes one.
+    pub(crate) long_waits: u64,
     first_ns: u64,
     /// Sum of the waits after that.
     rest_ns: u64,
 }
 
-/// A write or a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
     pub(crate) step: PatternStep,
@@ -104,7 +103,6 @@ impl Wait {
     }
 }
 
-/// An exchange that was answered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
     pub(crate) writes: u64,
@@ -123,21 +121,6 @@ pub(crate) struct Answered {
     pub(crate) may_stall: bool,
 }
 
-/// A message that was read to its end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Received {
-    pub(crate) reads: u64,
-    pub(crate) bytes: u64,
-    pub(crate) first: Part,
-    pub(crate) rest: Part,
-    /// Whether it was the first of the socket.
-    pub(crate) is_first: bool,
-    /// The longest wait between two parts.
-    pub(crate) wait: Wait,
-    /// Number of waits of 20 ms or more between its parts: a delayed acknowledgement makes one.
-    pub(crate) long_waits: u64,
-}
-
 impl Exchange {
     /// Calls are missing: begins anew.
     pub(crate) fn lose(&mut self) {
@@ -148,7 +131,7 @@ impl Exchange {
     }
 
     /// Notes a write. Returns the message that it answers.
-    pub(crate) fn write(&mut self, new: Moved) -> Option<Received> {
+    pub(crate) fn write(&mut self, new: Moved) -> Option<Message> {
         let is_acknowledged = new.began_ns.saturating_sub(self.ended_ns) >= ACKNOWLEDGED_NS;
         if self.writes == 0 || is_acknowledged && !self.joins {
             (self.writes, self.bytes, self.first) = (0, 0, new.part);
@@ -169,15 +152,7 @@ impl Exchange {
             is_later: true,
             ..Message::default()
         };
-        Some(Received {
-            reads: message.reads,
-            bytes: message.bytes,
-            first: message.first,
-            rest: message.rest,
-            is_first: !message.is_later,
-            wait: message.longest,
-            long_waits: message.long_waits,
-        })
+        Some(message)
     }
 
     fn touch(&mut self, new: Moved) {

@@ -54,17 +54,6 @@ fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     )
 }
 
-#[test]
-fn what_strace_adds_to_the_calls_between_is_no_delay() {
-    // 20 ms; strace added at least 16 of them.
-    let text = log(3, 200, 0);
-    assert_eq!(sums(&tallies(&text, false)), (0, 0, 3));
-    assert_eq!(sums(&tallies(&text, true)), (3, 1, 0));
-    // The program itself waited.
-    let paused = log(3, 200, 8_000);
-    assert_eq!(sums(&tallies(&paused, true)), (0, 0, 3));
-}
-
 /// The printed buffer knows no clock: the figures are its own, and the text has the time that a byte waits in it.
 #[test]
 fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
@@ -143,24 +132,24 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
     assert_eq!(merged(half, 1 << 30), (2000, 1000, 0));
 }
 
-#[test]
-fn a_log_without_durations_keeps_its_times() {
-    let text = log(3, 200, 0).replace(" <0.000040>", "");
-    assert_eq!(sums(&tallies(&text, true)), (0, 0, 3));
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// A gap counts without 80 µs for each call in it: twice what strace shows in a call.
+    /// A gap counts without 80 µs for each call in it: twice what strace shows in a call. A log that shows no durations keeps it.
     #[test]
     fn a_gap_is_deflated_by_its_calls(between in 0_u64..300, pause_us in 0_u64..30_000) {
-        let (counted, _, listed) = sums(&tallies(&log(2, between, pause_us), true));
         // From the end of one write to the begin of the next.
         let gap_us = (between + 1) * 100 + pause_us - 40;
         let deflated_us = gap_us.saturating_sub((between + 1) * 80);
-        let expected = if deflated_us > 10_000 { (0, 2) } else { (2, 0) };
-        prop_assert_eq!((counted, listed), expected);
+        let whole = log(2, between, pause_us);
+        let instant = whole.replace(" <0.000040>", "");
+        for (log, deflates, gap_us) in
+            [(&whole, true, deflated_us), (&whole, false, gap_us), (&instant, true, gap_us + 40)]
+        {
+            let (counted, _, listed) = sums(&tallies(log, deflates));
+            let expected = if gap_us > 10_000 { (0, 2) } else { (2, 0) };
+            prop_assert_eq!((counted, listed), expected);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use vectored_strace::{Reader, Rewritten};
 
-use crate::advisor::tests::events::summary;
+use crate::advisor::tests::logs::summary;
 use crate::advisor::{Analysis, Options};
 
 /// The counted findings of a log, and what it lacks.
@@ -57,7 +57,6 @@ fn socket() -> Call {
     }
 }
 
-/// A call on a descriptor: the socket, or one of the files.
 fn any_call(random: &mut fastrand::Rng, has_files: bool) -> Call {
     let (fd, text) = [(5, "TCP:[9]"), (3, "/tmp/f"), (4, "/tmp/g")]
         [if has_files { random.usize(..3) } else { 0 }];

@@ -1,9 +1,9 @@
 //! Logs, also in short, and tables of rules.
 
 use crate::advisor::findings::tallies::Tallies;
-use crate::advisor::tests::events::summary;
 use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
+use crate::model::{FindingKey, Step, Tally};
 use vectored_strace::Reader;
 
 pub(super) const OPEN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDWR|O_CREAT, 0666) = 3</tmp/f>"#;
@@ -48,7 +48,6 @@ pub(super) fn read_with(log: &str, options: Options) -> (Tallies, usize) {
     (analysis.finish(), skipped)
 }
 
-/// The actions of the findings that are counted.
 pub(super) fn actions(log: &str) -> Vec<String> {
     let tallies = tallies_of(log);
     let findings = tallies.findings.iter();
@@ -78,7 +77,6 @@ pub(super) fn log_in_short(calls: &str) -> String {
     log
 }
 
-/// A call in short, or as strace writes it.
 fn call_of(short: &str) -> String {
     let words: Vec<&str> = short.split(' ').collect();
     match words[..] {
@@ -153,4 +151,40 @@ fn in_short(found: &str) -> String {
     let reason = &rest[rest.find(['(', '[']).unwrap() + 1..rest.len() - 1];
     let what = what.strip_prefix("adjacent-writes file ").unwrap_or(what);
     format!("{what} {reason}")
+}
+
+fn word(value: &impl serde::Serialize) -> String {
+    let json = serde_json::to_string(value).unwrap();
+    json.trim_matches('"').to_owned()
+}
+
+/// The findings, one a line: `adjacent-writes adjacent 5→1: write 4`.
+pub(super) fn summary(tallies: &Tallies) -> Vec<String> {
+    let finding = |key: &FindingKey, tally: &Tally| {
+        let steps: Vec<String> = key
+            .steps
+            .iter()
+            .map(|step| match step.size_class {
+                Step::ANY_SIZE => step.call.clone(),
+                class => format!("{} {class}", step.call),
+            })
+            .collect();
+        format!(
+            "{} {} {}→{}: {}",
+            word(&key.kind),
+            word(&key.target),
+            tally.calls,
+            tally.merged_calls,
+            steps.join(", ")
+        )
+    };
+    let found = tallies.findings.iter().map(|(key, tally)| {
+        let grade = word(&key.grade);
+        format!("{} [{grade}]", finding(key, tally))
+    });
+    let uncounted = tallies
+        .uncounted
+        .iter()
+        .map(|((key, reason), tally)| format!("{} ({reason})", finding(key, tally)));
+    found.chain(uncounted).collect()
 }

@@ -203,8 +203,7 @@ fn a_path_may_lead_to_a_fifo_or_to_a_file_with_another_name() {
             "(another thread or process uses the same file or descriptor between them)",
         ),
     ] {
-        let found =
-            crate::advisor::tests::events::summary(&read_with(&log_in_short(calls), options).0);
+        let found = summary(&read_with(&log_in_short(calls), options).0);
         assert_eq!(
             found,
             [format!("adjacent-writes file 2→1: write 5 {expected}")],

@@ -1,27 +1,28 @@
 //! How runs are joined to rows, and counted by file and call site.
 
-use crate::advisor::tests::events::*;
+use crate::advisor::findings::uses::most_used;
 use crate::advisor::tests::logs::*;
 use crate::model::Tally;
-use vectored_strace::event::SocketKind;
 
 #[test]
 fn processes_open_files_and_paths_are_counted() {
-    let of = |thread: u32, path| {
-        [open_at(3, path), write(3, 8), write(3, 8), close(3)]
-            .map(|line| line.by(thread))
-            .to_vec()
-    };
-    let lines = [vec![fork(2)], of(1, "b"), of(2, "a"), of(2, "b")].concat();
-    let tallies = analysed(&lines);
+    let of = |by: &str, path| format!("{by}open 3 {path}; 2 × {by}write 3 8; {by}close 3");
+    let calls = ["fork 2", &of("", "/b"), &of("2: ", "/a"), &of("2: ", "/b")].join("; ");
+    let tallies = tallies_of(&log_in_short(&calls));
     let counts = |tally: &Tally| (tally.runs, tally.processes, tally.openings, tally.process);
     let found: Vec<_> = tallies.findings.iter().collect();
     let [(a, of_a), (b, of_b)] = found[..] else {
         panic!("one for each file: {found:?}");
     };
-    assert_eq!((a.file.as_deref(), counts(of_a)), (Some("a"), (1, 1, 1, 2)));
-    assert_eq!((b.file.as_deref(), counts(of_b)), (Some("b"), (2, 2, 2, 1)));
-    assert_eq!((of_b.path.as_deref(), of_b.descriptor), (Some("b"), 3));
+    assert_eq!(
+        (a.file.as_deref(), counts(of_a)),
+        (Some("/a"), (1, 1, 1, 2))
+    );
+    assert_eq!(
+        (b.file.as_deref(), counts(of_b)),
+        (Some("/b"), (2, 2, 2, 1))
+    );
+    assert_eq!((of_b.path.as_deref(), of_b.descriptor), (Some("/b"), 3));
     assert_eq!(of_b.step_bytes, [(8, 8)]);
     assert_eq!(
         (tallies.processes, tallies.transfers, tallies.bytes),
@@ -31,20 +32,14 @@ fn processes_open_files_and_paths_are_counted() {
 
 #[test]
 fn many_files_are_one_row_that_names_those_with_the_most_calls() {
-    const PATHS: [&str; 20] = [
-        "p00", "p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08", "p09", "p10", "p11", "p12",
-        "p13", "p14", "p15", "p16", "p17", "p18", "p19",
-    ];
     let of = |index: usize| {
         let calls = if index == 13 { 50 } else { 2 };
-        [
-            vec![open_at(3, PATHS[index])],
-            vec![write(3, 8); calls],
-            vec![close(3)],
-        ]
-        .concat()
+        format!("open 3 /p{index:02}; {calls} × write 3 8; close 3")
     };
-    let all = |count: usize| analysed(&(0..count).flat_map(of).collect::<Vec<_>>());
+    let all = |count: usize| {
+        let calls: Vec<String> = (0..count).map(of).collect();
+        tallies_of(&log_in_short(&calls.join("; ")))
+    };
     assert_eq!(all(8).findings.len(), 8);
     let tallies = all(20);
     let (key, tally) = tallies.findings.iter().next().unwrap();
@@ -52,23 +47,18 @@ fn many_files_are_one_row_that_names_those_with_the_most_calls() {
     assert_eq!((tally.calls, tally.processes, tally.openings), (88, 1, 20));
     assert_eq!(
         (tally.path.as_deref(), tally.files[0].calls),
-        (Some("p13"), 50)
+        (Some("/p13"), 50)
     );
     assert_eq!((tally.files.len(), tally.more_files), (16, 4));
 }
 
 #[test]
 fn seeks_in_a_loop_that_is_cut_anywhere_are_one_row() {
-    let step = |place: usize| {
-        let bytes = [8, 300][place % 2];
-        [seek(3, place as u64 * 1000), write(3, bytes)]
-    };
-    let lines: Vec<Line> = std::iter::once(open(3))
-        .chain((0..21).flat_map(step))
-        .chain([open(4), call("futex"), close(3), open(3)])
-        .chain((1..22).flat_map(step))
-        .collect();
-    let tallies = analysed(&lines);
+    let step = |place: usize| format!("; seek 3 {}; write 3 {}", place * 1000, [8, 300][place % 2]);
+    let [one, other] = [0..21, 1..22].map(|places| places.map(step).collect::<String>());
+    let tallies = tallies_of(&log_in_short(&format!(
+        "open 3 /d{one}; open 4 /e; futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 0; close 3; open 3 /d{other}"
+    )));
     assert_eq!(tallies.findings.len(), 1, "{:?}", summary(&tallies));
     let tally = tallies.findings.values().next().unwrap();
     assert_eq!(tally.starts, [1, 0, 1, 0]);
@@ -76,33 +66,11 @@ fn seeks_in_a_loop_that_is_cut_anywhere_are_one_row() {
 
 #[test]
 fn every_call_is_counted_listed_or_neither_with_a_reason() {
-    let lines = [
-        vec![
-            execve("/bin/x"),
-            open(3),
-            open_at(4, "/dev/pts/1"),
-            socket(5, SocketKind::Other),
-        ],
-        vec![write(3, 8); 10],
-        vec![write(4, 8); 20],
-        vec![write(5, 8); 30],
-        vec![
-            write(3, 8),
-            call("poll"),
-            write(3, 8),
-            call("poll"),
-            write(3, 8),
-        ],
-        vec![
-            open(6),
-            write(6, 8),
-            open(7),
-            write(7, 100_000),
-            write(7, 100_000),
-        ],
-    ];
-    let tallies = analysed(&lines.concat());
-    let (uses, more) = crate::advisor::findings::uses::most_used(tallies.uses);
+    let tallies = tallies_of(&log_in_short(
+        "exec /bin/x; open 3 /a; open 4 /dev/pts/1; socket(AF_UNIX, SOCK_SEQPACKET, 0) = 5; 10 × write 3 8; 20 × write 4 8; \
+         30 × write 5 8; write 3 8; poll; write 3 8; poll; write 3 8; open 6 /b; write 6 8; open 7 /c; 2 × write 7 100000",
+    ));
+    let (uses, more) = most_used(tallies.uses);
     let found: Vec<String> = uses
         .iter()
         .map(|one| {
@@ -122,26 +90,23 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
         ]
     );
     assert_eq!(more, 0);
-    // Writes through a descriptor that turns out to be shared are listed.
-    let lines = [
-        vec![open(3), fork(2)],
-        vec![write(3, 8); 3],
-        vec![exit(), write(3, 8).by(2)],
-    ];
-    let (uses, _) = crate::advisor::findings::uses::most_used(analysed(&lines.concat()).uses);
-    assert_eq!((uses[0].calls, uses[0].counted, uses[0].listed), (4, 0, 3));
-}
-
-#[test]
-fn calls_of_one_open_file_under_several_numbers_are_in_one_row_of_the_table() {
-    let writes = vec![write(1, 8).by(2), write(2, 8)];
-    let lines = [vec![dup(1, 2), fork(2)], vec![writes; 2].concat()].concat();
-    let (uses, _) = crate::advisor::findings::uses::most_used(analysed(&lines).uses);
-    let found: Vec<_> = uses
-        .iter()
-        .map(|one| (one.descriptor, one.calls, one.counted, one.listed))
-        .collect();
-    assert_eq!(found, [(1, 4, 0, 4)]);
+    // Writes through a descriptor that turns out to be shared are listed. One open file under several numbers is in one row.
+    for (calls, expected) in [
+        (
+            "open 3 /a; fork 2; 3 × write 3 8; exit; 2: write 3 8",
+            (3, 4, 0, 3),
+        ),
+        (
+            "dup2(1, 2) = 2; fork 2; 2: write 1 8; write 2 8; 2: write 1 8; write 2 8",
+            (1, 4, 0, 4),
+        ),
+    ] {
+        let (uses, _) = most_used(tallies_of(&log_in_short(calls)).uses);
+        let found = uses
+            .iter()
+            .map(|one| (one.descriptor, one.calls, one.counted, one.listed));
+        assert_eq!(found.collect::<Vec<_>>(), [expected], "{calls}");
+    }
 }
 
 /// A program updates records, and then reads them all, each after a seek to where the file stands already.
@@ -162,14 +127,13 @@ fn a_seek_that_moves_nothing_ends_a_run() {
 
 #[test]
 fn a_list_split_over_several_calls_is_a_finding() {
-    let lines = [
-        open(3),
-        writev(3, &[900; 1024]),
-        writev(3, &[900; 1024]),
-        writev(3, &[900; 10]),
-    ];
+    let call = |segments: usize| {
+        let list = vec!["{iov_base=\"x\", iov_len=900}"; segments].join(", ");
+        format!("writev(3, [{list}], {segments}) = {}", 900 * segments)
+    };
+    let calls = ["open 3 /a", &call(1024), &call(1024), &call(10)].join("; ");
     let expected = ["many-segments file 3→3: writev 20 [adjacent]"];
-    assert_eq!(summary(&analysed(&lines)), expected);
+    assert_eq!(found_in(&log_in_short(&calls), true), expected);
 }
 
 #[test]

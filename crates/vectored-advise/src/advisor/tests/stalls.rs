@@ -6,94 +6,47 @@ use crate::advisor::tests::logs::tallies_of;
 use crate::advisor::wording::sentences::pattern;
 use crate::model::FindingKind;
 
-/// Calls in short. `PEER` stands for the text of the socket.
-const CALLS: &[(&str, &str)] = &[
-    (
-        "socket",
-        "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[9]>",
-    ),
-    (
-        "connect",
-        "connect(3<TCP:[9]>, {sa_family=AF_INET}, 16) = 0",
-    ),
-    (
-        "socket4",
-        "socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>",
-    ),
-    (
-        "connect4",
-        "connect(4<TCP:[8]>, {sa_family=AF_INET}, 16) = 0",
-    ),
-    ("accept", "accept(4<TCP:[8]>, NULL, NULL) = 3<PEER>"),
-    (
-        "no-delay",
-        "setsockopt(3<TCP:[9]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0",
-    ),
-    ("0x6,0x1", "setsockopt(3<TCP:[9]>, 0x6, 0x1, [1], 4) = 0"),
-    (
-        "no-delay4",
-        "setsockopt(4<TCP:[8]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0",
-    ),
-    (
-        "delay4",
-        "getsockopt(4<TCP:[8]>, SOL_TCP, TCP_NODELAY, [0], [4]) = 0",
-    ),
-    ("cork", "setsockopt(3<PEER>, SOL_TCP, TCP_CORK, [1], 4) = 0"),
-    (
-        "uncork",
-        "setsockopt(3<PEER>, SOL_TCP, TCP_CORK, [0], 4) = 0",
-    ),
-    ("header", "write(3<PEER>, \"h\"..., 8) = 8"),
-    ("body", "write(3<PEER>, \"b\"..., 100) = 100"),
-    ("answer", "read(3<PEER>, \"a\"..., 4096) = 50"),
-    ("header4", "write(4<PEER>, \"h\"..., 8) = 8"),
-    ("body4", "write(4<PEER>, \"b\"..., 100) = 100"),
-    ("answer4", "read(4<PEER>, \"a\"..., 4096) = 50"),
-    ("long", "write(3<PEER>, \"h\"..., 90000) = 90000"),
-    ("segment", "write(3<PEER>, \"b\"..., 1460) = 1460"),
-    (
-        "more",
-        "sendto(3<PEER>, \"h\"..., 8, MSG_MORE, NULL, 0) = 8",
-    ),
-    (
-        "list",
-        "writev(3<PEER>, [{iov_base=\"h\"..., iov_len=8}, {iov_base=\"b\"..., iov_len=9}], 2) = 17",
-    ),
-    (
-        "poll",
-        "poll([{fd=3<PEER>, events=POLLIN}], 1, -1) = 1 ([{fd=3, revents=POLLIN}])",
-    ),
-    (
-        "timer",
-        "poll([{fd=3<PEER>, events=POLLIN}], 1, 20) = 0 (Timeout)",
-    ),
-    ("sleep", "clock_nanosleep(CLOCK_MONOTONIC, 0, {}, NULL) = 0"),
-    ("brk", "brk(NULL) = 0x5"),
-    ("shutdown", "shutdown(3<PEER>, SHUT_WR) = 0"),
-    // Another end that writes a message in parts.
-    ("request", "write(3<PEER>, \"q\"..., 100) = 100"),
-    (
-        "head",
-        "recvfrom(3<PEER>, \"h\"..., 4096, 0, NULL, NULL) = 100",
-    ),
-    (
-        "rest",
-        "recvfrom(3<PEER>, \"b\"..., 4096, 0, NULL, NULL) = 500",
-    ),
-    (
-        "whole",
-        "recvfrom(3<PEER>, \"h\"..., 4096, 0, NULL, NULL) = 600",
-    ),
-];
+/// Calls in short, each before the call. `PEER` stands for the text of the socket. The last four have another end that writes a
+/// message in parts.
+const CALLS: &str = r#"socket socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[9]>
+connect connect(3<TCP:[9]>, {sa_family=AF_INET}, 16) = 0
+socket4 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>
+connect4 connect(4<TCP:[8]>, {sa_family=AF_INET}, 16) = 0
+accept accept(4<TCP:[8]>, NULL, NULL) = 3<PEER>
+no-delay setsockopt(3<TCP:[9]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0
+0x6,0x1 setsockopt(3<TCP:[9]>, 0x6, 0x1, [1], 4) = 0
+no-delay4 setsockopt(4<TCP:[8]>, SOL_TCP, TCP_NODELAY, [1], 4) = 0
+delay4 getsockopt(4<TCP:[8]>, SOL_TCP, TCP_NODELAY, [0], [4]) = 0
+cork setsockopt(3<PEER>, SOL_TCP, TCP_CORK, [1], 4) = 0
+uncork setsockopt(3<PEER>, SOL_TCP, TCP_CORK, [0], 4) = 0
+header write(3<PEER>, "h"..., 8) = 8
+body write(3<PEER>, "b"..., 100) = 100
+answer read(3<PEER>, "a"..., 4096) = 50
+header4 write(4<PEER>, "h"..., 8) = 8
+body4 write(4<PEER>, "b"..., 100) = 100
+answer4 read(4<PEER>, "a"..., 4096) = 50
+long write(3<PEER>, "h"..., 90000) = 90000
+segment write(3<PEER>, "b"..., 1460) = 1460
+more sendto(3<PEER>, "h"..., 8, MSG_MORE, NULL, 0) = 8
+list writev(3<PEER>, [{iov_base="h"..., iov_len=8}, {iov_base="b"..., iov_len=9}], 2) = 17
+poll poll([{fd=3<PEER>, events=POLLIN}], 1, -1) = 1 ([{fd=3, revents=POLLIN}])
+timer poll([{fd=3<PEER>, events=POLLIN}], 1, 20) = 0 (Timeout)
+sleep clock_nanosleep(CLOCK_MONOTONIC, 0, {}, NULL) = 0
+brk brk(NULL) = 0x5
+shutdown shutdown(3<PEER>, SHUT_WR) = 0
+request write(3<PEER>, "q"..., 100) = 100
+head recvfrom(3<PEER>, "h"..., 4096, 0, NULL, NULL) = 100
+rest recvfrom(3<PEER>, "b"..., 4096, 0, NULL, NULL) = 500
+whole recvfrom(3<PEER>, "h"..., 4096, 0, NULL, NULL) = 600"#;
 
-const PEERS: [(&str, &str); 3] = [
-    ("loopback", "TCP:[127.0.0.1:40000->127.0.0.1:80]"),
-    ("remote", "TCP:[10.0.0.1:40000->10.0.0.2:80]"),
-    ("unix", "UNIX-STREAM:[7->8]"),
-];
+const PEERS: &str = "\
+loopback TCP:[127.0.0.1:40000->127.0.0.1:80]
+remote TCP:[10.0.0.1:40000->10.0.0.2:80]
+unix UNIX-STREAM:[7->8]";
 
-fn find(table: &[(&str, &'static str)], word: &str) -> &'static str {
-    let found = table.iter().find(|known| known.0 == word);
+fn find(table: &'static str, word: &str) -> &'static str {
+    let mut pairs = table.lines().filter_map(|line| line.split_once(' '));
+    let found = pairs.find(|known| known.0 == word);
     found.unwrap_or_else(|| panic!("{word}")).1
 }
 
@@ -111,7 +64,7 @@ fn log(scene: &str) -> String {
     for word in words.filter(|word| *word != "slow") {
         let (word, ms) = word.split_once('/').unwrap_or((word, "0.001"));
         let took_us = (ms.parse::<f64>().unwrap() * 1000.0).round() as u64;
-        let call = find(CALLS, word).replace("PEER", find(&PEERS, peer));
+        let call = find(CALLS, word).replace("PEER", find(PEERS, peer));
         let _ = writeln!(text, "1 {} {call} <{}>", us(now_us), us(took_us));
         now_us += took_us + 20;
     }
@@ -251,7 +204,6 @@ loopback socket connect/0.1 slow header body answer/73 | header body answer/73 =
     );
 }
 
-/// The other end writes a message in parts.
 #[test]
 fn a_message_that_comes_in_parts_waits_for_the_acknowledgement_of_this_end() {
     let at_once = "socket connect/0.1 slow request whole/0.1";
@@ -281,7 +233,7 @@ fn a_peer_in_the_log_shows_what_it_takes_itself() {
         let peer = "TCP:[127.0.0.1:80->127.0.0.1:40000]";
         let (mut text, mut now_us) = (String::new(), 1_795_646_912_000_000_u64);
         let mut line = |thread: u32, at: u64, call: &str, took: u64| {
-            let call = call.replace("PEER", find(&PEERS, "loopback"));
+            let call = call.replace("PEER", find(PEERS, "loopback"));
             let _ = writeln!(text, "{thread} {} {call} <{}>", us(at), us(took));
         };
         line(1, now_us - 100, find(CALLS, "socket"), 1);

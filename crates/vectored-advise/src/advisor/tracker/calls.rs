@@ -1,7 +1,7 @@
 //! Applies the calls that move no bytes.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
-use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
+use crate::advisor::descriptors::keys::{DescriptorId, Serial};
 use crate::advisor::runs::barriers::{Barrier, Call, THREAD_START};
 use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
 use crate::advisor::runs::pattern::moves_bytes;
@@ -121,12 +121,11 @@ impl Tracker {
     /// A file that is mapped into memory.
     fn map(&mut self, descriptor: Descriptor<'_>, writes_through: bool, caller: Caller) {
         let key = self.resolve(descriptor, caller);
-        let open_file = self.kernel.open_files.get(key);
-        let group = open_file.map_or(GroupId::NONE, |open_file| open_file.group);
-        if let Some(open_file) = open_file.filter(|_| writes_through) {
+        let open_file = &self.kernel.open_files[key];
+        if writes_through {
             self.files.change(open_file.name());
         }
-        self.groups.map(group, writes_through);
+        self.groups.map(open_file.group, writes_through);
         self.note_regular(key);
     }
 
@@ -171,17 +170,14 @@ impl Tracker {
         let no_delay = match from {
             Some(from) => {
                 let key = self.resolve(from, caller);
-                let known = self.kernel.open_files.get(key);
-                known.and_then(|known| known.exchange.no_delay)
+                self.kernel.open_files[key].exchange.no_delay
             }
             None => Some(false),
         };
         self.make(descriptor, kind, close_on_exec, caller);
         let made = self.kernel.open_file_of(caller.process, descriptor.number);
-        if let Some(open_file) = made.and_then(|key| self.kernel.open_files.get_mut(key)) {
-            open_file.exchange.no_delay = no_delay;
-            open_file.exchange.serves = from.is_some();
-        }
+        let exchange = &mut self.kernel.open_files[made.unwrap_or(DescriptorId::NONE)].exchange;
+        (exchange.no_delay, exchange.serves) = (no_delay, from.is_some());
         if from.is_some() {
             self.mark_wait(caller, Barrier::Connect(Call::of(b"accept")));
         }
@@ -221,12 +217,11 @@ impl Tracker {
             true,
             caller,
         );
-        if let Some(known) = self.kernel.open_files.get_mut(open_file) {
-            // F_SETFL cannot change O_SYNC, but `flags` has it.
-            known.flags = flags;
-            known.has_other_writers |= flags.append;
-            known.position = None;
-        }
+        let known = &mut self.kernel.open_files[open_file];
+        // F_SETFL cannot change O_SYNC, but `flags` has it.
+        known.flags = flags;
+        known.has_other_writers |= flags.append;
+        known.position = None;
     }
 
     /// The caller has a new child, or a new thread.
@@ -282,13 +277,12 @@ impl Tracker {
         *last = event.max(*last);
         if is_first {
             for open_file in self.kernel.open_files_of(caller.process) {
-                let known = self.kernel.open_files.get(open_file);
-                if let Some(known) = known.filter(|known| known.flags.creates) {
+                let known = &self.kernel.open_files[open_file];
+                if known.flags.creates {
                     self.files.change(known.name());
                 }
-                let group = known.map(|known| known.group);
-                self.groups
-                    .submit(group.unwrap_or(GroupId::NONE), caller.process);
+                let submitted = &mut self.groups.at(known.group).submitted;
+                submitted.note(1, caller.process.generation);
             }
         }
         self.mark_wait(caller, Barrier::Submitted);
@@ -315,12 +309,11 @@ impl Tracker {
             &*open_file
         });
         if kind.has_peer() {
-            if let Some(thread) = self.kernel.at(caller.thread) {
-                thread.last_exposure = (event, Barrier::StreamClosed);
-                thread.note(event, Barrier::StreamClosed, (by, false));
-            }
+            let thread = self.kernel.at(caller.thread);
+            thread.last_exposure = (event, Barrier::StreamClosed);
+            thread.note(event, Barrier::StreamClosed, (by, false));
         } else if open_file.is_some_and(|open_file| {
-            open_file.was_locked || self.groups.was_locked(open_file.group)
+            open_file.was_locked || self.groups.get(open_file.group).was_locked
         }) {
             self.mark_exposure(caller, Barrier::Lock(Call::of(b"close of a locked file")));
         }
@@ -328,16 +321,14 @@ impl Tracker {
 
     pub(super) fn mark_wait(&mut self, caller: Caller, reason: Barrier) {
         let event = self.event;
-        if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.wait(event, reason);
-        }
+        let thread = self.kernel.at(caller.thread);
+        thread.wait(event, reason);
     }
 
     pub(super) fn mark_exposure(&mut self, caller: Caller, reason: Barrier) {
         let event = self.event;
-        if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.expose(event, reason);
-        }
+        let thread = self.kernel.at(caller.thread);
+        thread.expose(event, reason);
     }
 
     /// Tracks a call if only its name and maybe a descriptor are known.
@@ -372,10 +363,9 @@ impl Tracker {
                         Some(None) => self.looked_at = self.event,
                         None => {}
                     }
-                    if let Some(thread) = self.kernel.at(caller.thread) {
-                        thread.last_stat = self.event;
-                        thread.note(self.event, Barrier::Stat, (DescriptorId::NONE, false));
-                    }
+                    let thread = self.kernel.at(caller.thread);
+                    thread.last_stat = self.event;
+                    thread.note(self.event, Barrier::Stat, (DescriptorId::NONE, false));
                 }
             },
             Effect::ExposesWrites(reason) => {
@@ -388,21 +378,18 @@ impl Tracker {
                 if let Some(open_file) = known {
                     self.add_barrier(open_file, reason, true, caller);
                     if reason == Barrier::Control(Call::of(b"ftruncate")) {
-                        self.cut(open_file);
+                        let group = self.kernel.open_files[open_file].group;
+                        self.groups.at(group).end = 0;
                     }
-                    if matches!(reason, Barrier::Lock(_))
-                        && let Some(open_file) = self.kernel.open_files.get_mut(open_file)
-                    {
+                    if matches!(reason, Barrier::Lock(_)) {
+                        let open_file = &mut self.kernel.open_files[open_file];
                         open_file.was_locked = true;
-                        let group = open_file.group;
-                        self.groups.lock(group);
+                        self.groups.at(open_file.group).was_locked = true;
                     }
                 }
                 self.mark_wait(caller, reason);
-                if reason == Barrier::Sleep
-                    && let Some(thread) = self.kernel.at(caller.thread)
-                {
-                    thread.slept = self.event;
+                if reason == Barrier::Sleep {
+                    self.kernel.at(caller.thread).slept = self.event;
                 }
             }
         }
@@ -423,29 +410,20 @@ impl Tracker {
         let key = self.resolve(descriptor, caller);
         self.other(Effect::Waits(Barrier::Unread), Some(descriptor), caller);
         self.note_writer(key, caller);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.position = None;
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.position = None;
     }
 
     /// Puts a barrier between earlier and later transfers through an open file description.
     fn add_barrier(&mut self, key: DescriptorId, reason: Barrier, reads_too: bool, caller: Caller) {
         let serial = self.serial(caller);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.runs[WRITES].cross_by(self.event, serial, reason);
-            if reads_too {
-                open_file.runs[READS].cross_by(self.event, serial, reason);
-            }
-            self.groups
-                .note(open_file.group, self.event, key, serial, false);
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.runs[WRITES].cross_by(self.event, serial, reason);
+        if reads_too {
+            open_file.runs[READS].cross_by(self.event, serial, reason);
         }
-    }
-
-    /// Notes that a file was cut.
-    fn cut(&mut self, key: DescriptorId) {
-        if let Some(open_file) = self.kernel.open_files.get(key) {
-            self.groups.cut(open_file.group);
-        }
+        self.groups
+            .note(open_file.group, self.event, key, serial, false);
     }
 
     fn sync(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
@@ -457,26 +435,22 @@ impl Tracker {
         match descriptor {
             Some(descriptor) => {
                 let key = self.resolve(descriptor, caller);
-                if let Some((thread, open_file)) = self.kernel.both(caller.thread, key) {
-                    thread.note(self.event, reason, (key, false));
-                    let writes = &mut open_file.runs[WRITES];
-                    if writes.last_caller.thread == serial {
-                        writes.cross(self.event, Barrier::SyncOwn);
-                    }
-                    self.groups.note_sync(open_file.group, self.event, serial);
+                let (thread, open_file) = self.kernel.both(caller.thread, key);
+                thread.note(self.event, reason, (key, false));
+                let writes = &mut open_file.runs[WRITES];
+                if writes.last_caller.thread == serial {
+                    writes.cross(self.event, Barrier::SyncOwn);
                 }
+                let group = self.groups.at(open_file.group);
+                group.synced.note(self.event, serial);
             }
             None => {
                 self.synced.note(self.event, serial);
-                if let Some(thread) = self.kernel.at(caller.thread) {
-                    thread.note(self.event, reason, (DescriptorId::NONE, false));
-                }
+                let thread = self.kernel.at(caller.thread);
+                thread.note(self.event, reason, (DescriptorId::NONE, false));
             }
         }
-        let event = self.event;
-        if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.last_exposure = (event, reason);
-        }
+        self.kernel.at(caller.thread).last_exposure = (self.event, reason);
     }
 
     /// `lseek`, with whether it only asked for the offset, depends on the offset, and on the size.
@@ -489,9 +463,7 @@ impl Tracker {
     ) {
         let key = self.resolve(descriptor, caller);
         let serial = self.serial(caller);
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         if open_file.flags.directory {
             // The folder is listed again.
             self.mark_wait(caller, Barrier::Polled);

@@ -75,7 +75,7 @@ impl Tracker {
             open_file.group = self.groups.join(&open_file.text, &open_file.path);
         }
         if flags.truncates {
-            self.groups.cut(open_file.group);
+            self.groups.at(open_file.group).end = 0;
         }
         if open_file.kind.has_peer() {
             // `/dev/stdin`: another descriptor leads to the same stream.
@@ -100,26 +100,20 @@ impl Tracker {
         let key = self
             .kernel
             .open(caller.process, descriptor.number, open_file, close_on_exec);
-        if let Some(key) = key {
-            if !is_fifo {
-                let folder = name.iter().rposition(|&byte| byte == b'/');
-                let folder = folder.filter(|_| seen.is_some()).zip(self.look);
-                let folder = folder.and_then(|(end, look)| look(&name[..end.max(1)]));
-                let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
-                self.identify(key, inode(seen), inode(folder));
-            }
-            self.note_opened(key, name, flags, caller);
+        if !is_fifo {
+            let folder = name.iter().rposition(|&byte| byte == b'/');
+            let folder = folder.filter(|_| seen.is_some()).zip(self.look);
+            let folder = folder.and_then(|(end, look)| look(&name[..end.max(1)]));
+            let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
+            self.identify(key, inode(seen), inode(folder));
         }
+        self.note_opened(key, name, flags, caller);
     }
 
     /// Notes that an open truncated or created a file, for all descriptors of the file.
     fn note_opened(&mut self, key: DescriptorId, name: &[u8], flags: OpenFlags, caller: Caller) {
         // By another name it is in a group already.
-        let group = self
-            .kernel
-            .open_files
-            .get(key)
-            .map_or(GroupId::NONE, |known| known.group);
+        let group = self.kernel.open_files[key].group;
         if flags.truncates {
             let serial = self.serial(caller);
             self.groups.note(group, self.event, key, serial, false);
@@ -128,7 +122,8 @@ impl Tracker {
             if flags.creates {
                 self.files.change(name);
             }
-            self.groups.submit(group, caller.process);
+            let submitted = &mut self.groups.at(group).submitted;
+            submitted.note(1, caller.process.generation);
         }
     }
 
@@ -181,8 +176,7 @@ impl Tracker {
 
     pub(super) fn kind_of(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> FdKind {
         let open_file = self.resolve(descriptor, caller);
-        let open_file = self.kernel.open_files.get(open_file);
-        open_file.map_or(FdKind::Unknown, |open_file| open_file.kind)
+        self.kernel.open_files[open_file].kind
     }
 
     /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
@@ -190,9 +184,7 @@ impl Tracker {
     pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> DescriptorId {
         let known = self.kernel.open_file_of(caller.process, descriptor.number);
         if let Some(key) = known {
-            let Some(open_file) = self.kernel.open_files.get(key) else {
-                return key;
-            };
+            let open_file = &self.kernel.open_files[key];
             let is_it = match descriptor.leads_to {
                 Some(text) => open_file.text == text,
                 None => open_file.since >= self.forgot,
@@ -223,9 +215,7 @@ impl Tracker {
     /// shown otherwise than before. False if the text is of another file.
     pub(super) fn takes_name(&mut self, key: DescriptorId, text: &[u8]) -> bool {
         let kind = kind_of_text(text);
-        let Some(open_file) = self.kernel.open_files.get(key) else {
-            return false;
-        };
+        let open_file = &self.kernel.open_files[key];
         let is_first = open_file.text.is_empty();
         let both_sockets = open_file.kind.is_socket() && kind.is_socket();
         let is_other = matches!(
@@ -243,19 +233,18 @@ impl Tracker {
         }
         self.end_all_runs(key);
         self.flush_both(key);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.text.clear();
-            open_file.text.extend_from_slice(text);
-            open_file.kind = refined(open_file.kind, kind);
-            open_file.has_other_writers &= !open_file.kind.is_socket();
-            let old = std::mem::take(&mut open_file.group);
-            if open_file.kind.is_shared_object() {
-                open_file.group = self.groups.join(&open_file.text, b"");
-                self.groups.carry(old, open_file.group);
-            }
-            let held = self.groups.leave(old);
-            self.pattern_counts.settle(held.unwrap_or_default());
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.text.clear();
+        open_file.text.extend_from_slice(text);
+        open_file.kind = refined(open_file.kind, kind);
+        open_file.has_other_writers &= !open_file.kind.is_socket();
+        let old = std::mem::take(&mut open_file.group);
+        if open_file.kind.is_shared_object() {
+            open_file.group = self.groups.join(&open_file.text, b"");
+            self.groups.carry(old, open_file.group);
         }
+        let held = self.groups.leave(old);
+        self.pattern_counts.settle(held.unwrap_or_default());
         true
     }
 
@@ -289,12 +278,9 @@ impl Tracker {
         }
         let group = open_file.group;
         let key = self.kernel.open(caller.process, number, open_file, false);
-        if let Some(key) = key {
-            self.groups.set_inherited(group, key);
-        }
+        self.groups.at(group).inherited = Some(key);
         self.settle_dropped();
-        // The caller has looked the process up, so it exists.
-        key.unwrap_or(DescriptorId::NONE)
+        key
     }
 }
 
@@ -303,8 +289,8 @@ impl Tracker {
     /// before the log began. They may be threads of one process to which strace was attached, or have
     /// inherited it from one parent.
     fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<DescriptorId> {
-        let key = self.groups.inherited(new.group)?;
-        let known = self.kernel.open_files.get(key)?;
+        let key = self.groups.get(new.group).inherited?;
+        let known = &self.kernel.open_files[key];
         let is_same = known.is_inherited && known.first_number == new.number;
         if !is_same || known.text != new.text {
             return None;
@@ -312,9 +298,9 @@ impl Tracker {
         // The other one remains in the group.
         self.groups.leave(new.group);
         self.kernel.count_with_another(caller.process);
-        let shared = self.kernel.share(caller.process, new.number, key);
+        self.kernel.share(caller.process, new.number, key);
         self.settle_dropped();
-        shared
+        Some(key)
     }
 
     /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two,
@@ -322,9 +308,8 @@ impl Tracker {
     fn reopen(&mut self, open_file: &mut OpenFile, caller: Caller) {
         let serial = self.serial(caller);
         let is_before = |key: &DescriptorId| {
-            self.kernel.open_files.get(*key).is_some_and(|before| {
-                before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
-            })
+            let before = &self.kernel.open_files[*key];
+            before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
         };
         let Some(index) = self.closed.iter().position(is_before) else {
             return;
@@ -345,9 +330,8 @@ impl Tracker {
 
     /// Notes that the log shows a file: a FIFO can be neither mapped nor used at an offset.
     pub(super) fn note_regular(&mut self, key: DescriptorId) {
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.may_be_fifo = false;
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.may_be_fifo = false;
     }
 
     /// Does [`Analysis::own_standard`](crate::advisor::analysis::Analysis::own_standard).
@@ -369,19 +353,16 @@ impl Tracker {
             Named::Descriptor(descriptor) => descriptor,
         };
         let key = self.resolve(descriptor, caller);
-        let Some(open_file) = self.kernel.open_files.get(key) else {
-            return;
-        };
+        let open_file = &self.kernel.open_files[key];
         if open_file.kind != FdKind::File {
             return;
         }
         self.end_all_runs(key);
         self.flush_both(key);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            let name = if open_file.text.is_empty() { &open_file.path } else { &open_file.text };
-            self.fifos.insert(last_part(name));
-            turn_to_fifo(open_file);
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        let name = if open_file.text.is_empty() { &open_file.path } else { &open_file.text };
+        self.fifos.insert(last_part(name));
+        turn_to_fifo(open_file);
     }
 }
 

@@ -30,9 +30,7 @@ impl Tracker {
         let ended_ns = began_ns.saturating_add(took_ns);
         let number = self.event;
         self.note_end(key);
-        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
-            return;
-        };
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
         let step = PatternStep {
             call: call_number(event.name),
             size_class: size_class(bytes),
@@ -57,11 +55,8 @@ impl Tracker {
             let is_wait = (polled <= touched || ready > 0) && thread.slept <= touched;
             let since_ns = thread.polled_ns.saturating_sub(exchange.polled_ns);
             let polled_ns = if polled > touched { since_ns } else { 0 };
-            let is_loopback = is_loopback(if open_file.text.is_empty() {
-                &open_file.path
-            } else {
-                &open_file.text
-            });
+            let is_loopback = is_loopback(open_file.name());
+            let exchange = &mut open_file.exchange;
             answered = exchange.read(moved, polled_ns, is_wait, is_loopback);
         }
         if let Some(answered) = &mut answered {
@@ -75,11 +70,10 @@ impl Tracker {
         let peer = self.peer_of(key).map(|peer| peer.exchange.served_ns);
         let process = self.kernel.process(caller.process);
         let program = process.map(|process| (process.program, process.runtime, process.number));
-        let (Some((program, runtime, process)), Some(open_file)) =
-            (program, self.kernel.open_files.get(key))
-        else {
+        let Some((program, runtime, process)) = program else {
             return;
         };
+        let open_file = &self.kernel.open_files[key];
         let owner = Owner {
             program,
             runtime,
@@ -100,10 +94,8 @@ impl Tracker {
 
     /// Notes that this end of a TCP connection is in the log.
     fn note_end(&mut self, key: DescriptorId) {
-        let name = self.kernel.open_files.get(key).map(OpenFile::name);
-        if let Some(name) = name
-            && self.tcp_ends.get(name) != Some(&key)
-        {
+        let name = self.kernel.open_files[key].name();
+        if self.tcp_ends.get(name) != Some(&key) {
             if self.tcp_ends.len() >= TCP_ENDS_MAX {
                 self.tcp_ends.clear();
             }
@@ -113,7 +105,7 @@ impl Tracker {
 
     /// The other end of a TCP connection, if it is in the log: `TCP:[A->B]` has `TCP:[B->A]`.
     fn peer_of(&self, key: DescriptorId) -> Option<&OpenFile> {
-        let name = self.kernel.open_files.get(key)?.name();
+        let name = self.kernel.open_files[key].name();
         let (start, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
         let rest = rest.strip_suffix(b"]")?;
         let arrow = rest.windows(2).position(|pair| pair == b"->")?;
@@ -130,9 +122,7 @@ impl Tracker {
         caller: Caller,
     ) {
         let key = self.resolve(descriptor, caller);
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         match option {
             TcpOption::Cork => {
                 open_file.is_corked = on;
@@ -146,17 +136,16 @@ impl Tracker {
     }
 
     pub(super) fn poll(&mut self, event: &Event<'_>, ready: u64, caller: Caller) {
-        if let Some(thread) = self.kernel.at(caller.thread) {
-            thread.polled = (self.event, ready);
-            thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
-        }
+        let thread = self.kernel.at(caller.thread);
+        thread.polled = (self.event, ready);
+        thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
     }
 
     /// Notes a `shutdown`.
     pub(super) fn shut_down(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
-        let key = descriptor.map(|descriptor| self.resolve(descriptor, caller));
-        if let Some(open_file) = key.and_then(|key| self.kernel.open_files.get_mut(key)) {
-            open_file.exchange.shut_down();
+        if let Some(descriptor) = descriptor {
+            let key = self.resolve(descriptor, caller);
+            self.kernel.open_files[key].exchange.shut_down();
         }
     }
 
@@ -168,9 +157,8 @@ impl Tracker {
         caller: Caller,
     ) {
         let key = self.resolve(descriptor, caller);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key)
-            && matches!(open_file.kind, FdKind::Tcp | FdKind::Socket)
-        {
+        let open_file = &mut self.kernel.open_files[key];
+        if matches!(open_file.kind, FdKind::Tcp | FdKind::Socket) {
             open_file.exchange.round_trip_ns = event.took_ns;
         }
     }

@@ -15,15 +15,12 @@ use vectored_strace::event::{Direction, Transfer};
 /// The state around a transfer, besides its open file description.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkContext<'a> {
-    /// The calling thread.
     pub(super) thread: &'a Thread,
-    /// Its program.
     pub(super) program: u32,
     /// The event since which transfers of its process may not show.
     pub(super) submitted: u64,
     /// The last event that may have been any call of any thread.
     pub(super) lost: u64,
-    /// The last fork of its process.
     pub(super) forked: u64,
     /// Whether the transfer before it went through another descriptor of the process, which is still open.
     pub(super) takes_turns: bool,
@@ -32,7 +29,6 @@ pub(super) struct LinkContext<'a> {
     /// The last sync of all files by another thread.
     pub(super) synced: u64,
     pub(super) groups: &'a FileGroups,
-    /// The transfer.
     pub(super) call: &'a RunCall,
     pub(super) limits: MergeLimits,
     pub(super) max_delay_ns: u64,
@@ -125,7 +121,7 @@ impl LinkContext<'_> {
         match open_file.kind {
             FdKind::Unknown | FdKind::Socket => Link::Barrier(Barrier::UnknownTarget),
             FdKind::File if is_read && !is_positional => Link::Barrier(Barrier::SharedOffset),
-            _ if !is_read && self.groups.listed(open_file.group).is_some() => {
+            _ if !is_read && self.groups.get(open_file.group).listed.is_some() => {
                 Link::Barrier(Barrier::SeveralWriters)
             }
             _ => Link::Broken,

@@ -35,13 +35,12 @@ use rustc_hash::FxHashMap;
 use vectored_strace::event::{Action, Descriptor, Event, Named};
 
 /// The state after the events of a log so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Tracker {
     limits: MergeLimits,
     max_delay_ns: u64,
     /// Number of events so far; the first event has the number 1.
     event: u64,
-    /// The thread of the first event.
     first_thread: u32,
     kernel: KernelTables,
     groups: FileGroups,
@@ -53,7 +52,6 @@ pub(super) struct Tracker {
     lost: u64,
     /// The last event that may have been any call of any thread.
     forgot: u64,
-    /// The last fork.
     forked: u64,
     /// The last event that may have asked for the size of any file.
     looked_at: u64,
@@ -89,7 +87,6 @@ pub(super) struct Tracker {
     bytes: u64,
     lacks_times: bool,
     has_coarse_times: bool,
-    /// Evidence that the log was not filtered.
     evidence: FilterEvidence,
     strace_overhead: StraceOverhead,
     deflates: bool,
@@ -105,41 +102,10 @@ impl Tracker {
                 is_cut_by_time: false,
             },
             max_delay_ns: options.max_delay_ns,
-            event: 0,
-            first_thread: 0,
-            kernel: KernelTables::new(),
-            groups: FileGroups::new(),
-            awaited: FxHashMap::default(),
-            submitted: FxHashMap::default(),
-            lost: 0,
-            forgot: 0,
-            forked: 0,
-            looked_at: 0,
-            made: FxHashMap::default(),
-            synced: Latest::default(),
-            own_standard: [false; 3],
             look: options.look,
-            folder: Vec::new(),
-            closed: VecDeque::new(),
-            runtimes: FxHashMap::default(),
-            fifos: NameSet::default(),
-            pattern_counts: PatternCounts::default(),
-            buffers: Buffers::default(),
-            uses: DescriptorUses::default(),
-            stream_writes: StreamWrites::default(),
-            files: NamedFiles::default(),
-            stalls: StallCounts::default(),
-            tcp_ends: FxHashMap::default(),
-            call: RunCall::default(),
-            ends: Default::default(),
-            calls: 0,
-            transfers: 0,
-            bytes: 0,
-            lacks_times: false,
-            has_coarse_times: false,
             evidence: if options.shows_all { FilterEvidence::ALL } else { FilterEvidence::NONE },
-            strace_overhead: StraceOverhead::default(),
             deflates: options.deflates,
+            ..Tracker::default()
         }
     }
 
@@ -273,9 +239,7 @@ impl Tracker {
             return self.settle_dropped();
         }
         let mut thread = self.kernel.thread(event.thread);
-        let Some(mut process) = self.kernel.at(thread).map(|thread| thread.process) else {
-            return;
-        };
+        let mut process = self.kernel.at(thread).process;
         if self.kernel.process(process).is_none() {
             // Its process has ended: the end interrupted a call, or the number is used again.
             if !matches!(event.action, Action::Execute { .. }) {
@@ -283,10 +247,7 @@ impl Tracker {
             }
             self.kernel.end_thread(event.thread, true, true);
             thread = self.kernel.thread(event.thread);
-            match self.kernel.at(thread) {
-                Some(known) => process = known.process,
-                None => return,
-            }
+            process = self.kernel.at(thread).process;
         }
         let caller = Caller { thread, process };
         self.note_clock(event, caller);
@@ -317,13 +278,12 @@ impl Tracker {
                 self.change(action, caller);
             }
         }
-        if let Some(thread) = self.kernel.at(thread) {
-            if !is_question {
-                thread.last = self.event;
-            }
-            if self.deflates {
-                thread.delayed_ns += self.strace_overhead.of_call_ns();
-            }
+        let thread = self.kernel.at(thread);
+        if !is_question {
+            thread.last = self.event;
+        }
+        if self.deflates {
+            thread.delayed_ns += self.strace_overhead.of_call_ns();
         }
         if !self.kernel.dropped.is_empty() {
             self.settle_dropped();
@@ -342,18 +302,18 @@ impl Tracker {
     #[cold]
     fn name(&mut self, thread: u32, program: &[u8]) {
         let key = self.kernel.thread(thread);
-        if let Some(process) = self.kernel.at(key).map(|thread| thread.process) {
-            let name = self.pattern_counts.program(program);
-            self.kernel.name(process, name, runtime_of_program(program));
-        }
+        let process = self.kernel.at(key).process;
+        let name = self.pattern_counts.program(program);
+        self.kernel.name(process, name, runtime_of_program(program));
     }
 
     /// Notes that the clock of the log was set back.
     #[inline(always)]
     fn note_clock(&mut self, event: &Event<'_>, caller: Caller) {
-        let (Some(began_ns), Some(thread)) = (event.began_ns, self.kernel.at(caller.thread)) else {
+        let Some(began_ns) = event.began_ns else {
             return;
         };
+        let thread = self.kernel.at(caller.thread);
         if began_ns < std::mem::replace(&mut thread.began_ns, began_ns) {
             self.mark_wait(caller, Barrier::ClockSetBack);
         }
@@ -363,9 +323,8 @@ impl Tracker {
     fn note_time(&mut self, event: &Event<'_>) {
         if event.delayed_ns > 0 {
             let thread = self.kernel.thread(event.thread);
-            if let Some(thread) = self.kernel.at(thread) {
-                thread.delayed_ns += event.delayed_ns;
-            }
+            let thread = self.kernel.at(thread);
+            thread.delayed_ns += event.delayed_ns;
         }
         if event.began_ns.is_some() {
             if let Some(took_ns) = event.took_ns {

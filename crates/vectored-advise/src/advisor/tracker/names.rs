@@ -1,11 +1,10 @@
 //! Files by the names in calls: paths that lead to descriptors, relative paths, device and inode, and who asks for them.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
-use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::descriptors::name_set::hash;
 use crate::advisor::descriptors::same_file::Inode;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
@@ -17,12 +16,6 @@ const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo
 
 /// Names whose maker is known.
 const MADE_MAX: usize = 1 << 16;
-
-fn hash(of: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    of.hash(&mut hasher);
-    hasher.finish()
-}
 
 /// Bytes of the longest path that Linux takes.
 const PATH_MAX: usize = 4096;
@@ -65,10 +58,10 @@ impl Tracker {
         match ask.file {
             Named::Descriptor(descriptor) => {
                 let key = self.kernel.open_file_of(caller.process, descriptor.number);
-                let known = key.and_then(|key| self.kernel.open_files.get_mut(key));
-                let (Some(key), Some(open_file)) = (key, known) else {
+                let Some(key) = key else {
                     return;
                 };
+                let open_file = &mut self.kernel.open_files[key];
                 open_file.may_be_fifo &= !ask.is_regular;
                 if let Some(size) = ask.size {
                     self.groups.reach(open_file.group, size);
@@ -97,18 +90,15 @@ impl Tracker {
             Named::Path(path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
             Named::Descriptor(descriptor) => {
                 let key = self.kernel.open_file_of(caller.process, descriptor.number);
-                let known = key.and_then(|key| self.kernel.open_files.get(key));
                 // After a close the next file gets the same number.
-                let since = known.map(|open_file| open_file.since);
+                let since = key.map(|key| self.kernel.open_files[key].since);
                 (hash(&(key, since, descriptor.number)), None)
             }
         };
         let event = self.event;
-        if let Some(thread) = self.kernel.at(caller.thread)
-            && (thread.asks_again(hash)
-                || failed
-                || made_by.is_some_and(|made_by| made_by != thread.serial))
-        {
+        let thread = self.kernel.at(caller.thread);
+        let is_of_others = made_by.is_some_and(|made_by| made_by != thread.serial);
+        if thread.asks_again(hash) || failed || is_of_others {
             thread.wait(event, Barrier::Polled);
         }
     }
@@ -143,17 +133,14 @@ impl Tracker {
         inode: Option<Inode>,
         folder: Option<Inode>,
     ) {
-        let Some(own) = self.kernel.open_files.get(key).map(|known| known.group) else {
-            return;
-        };
+        let own = self.kernel.open_files[key].group;
         let Some(same) = self.groups.identify(own, inode, folder) else {
             return;
         };
-        self.groups.enter(same);
+        self.groups.at(same).members += 1;
         self.groups.carry(own, same);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.group = same;
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.group = same;
         let held = self.groups.leave(own);
         self.pattern_counts.settle(held.unwrap_or_default());
     }
@@ -180,8 +167,8 @@ impl Tracker {
     /// Notes that writes to a file or folder are events for a watcher.
     pub(super) fn watch(&mut self, path: &[u8], caller: Caller) {
         let (path, key) = self.full_path(path, None, caller);
-        if let Some(open_file) = key.and_then(|key| self.kernel.open_files.get(key)) {
-            self.groups.watch_group(open_file.group);
+        if let Some(key) = key {
+            self.groups.at(self.kernel.open_files[key].group).is_watched = true;
         }
         let seen = self.look.map(|look| look(&path).map(|seen| seen.inode));
         match seen {
@@ -212,13 +199,9 @@ impl Tracker {
         caller: Caller,
     ) -> (Cow<'a, [u8]>, Option<DescriptorId>) {
         if let Some((process, number, rest)) = self.descriptor_of(path, caller) {
-            let key = self.kernel.open_file_of(process, number);
-            let open_file = key.and_then(|key| self.kernel.open_files.get(key));
-            if let Some(name) = open_file.map(OpenFile::name) {
-                return (
-                    Cow::Owned([name, rest].concat()),
-                    key.filter(|_| rest.is_empty()),
-                );
+            if let Some(key) = self.kernel.open_file_of(process, number) {
+                let path = [self.kernel.open_files[key].name(), rest].concat();
+                return (Cow::Owned(path), rest.is_empty().then_some(key));
             }
         }
         let folder = match folder {
@@ -241,8 +224,7 @@ impl Tracker {
     /// What a descriptor leads to; empty if that is unknown.
     fn named<'a>(&'a self, descriptor: Descriptor<'a>, caller: Caller) -> &'a [u8] {
         let key = self.kernel.open_file_of(caller.process, descriptor.number);
-        let open_file = key.and_then(|key| self.kernel.open_files.get(key));
-        let name = open_file.map_or(&b""[..], |open_file| open_file.name());
+        let name = key.map_or(&b""[..], |key| self.kernel.open_files[key].name());
         descriptor.leads_to.unwrap_or(name)
     }
 
@@ -278,9 +260,7 @@ impl Tracker {
     /// Does [`Analysis::path_of`](crate::advisor::analysis::Analysis::path_of).
     pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
         let thread = self.kernel.thread(thread);
-        let Some(process) = self.kernel.at(thread).map(|thread| thread.process) else {
-            return path.to_vec();
-        };
+        let process = self.kernel.at(thread).process;
         let caller = Caller { thread, process };
         self.full_path(path, None, caller).0.into_owned()
     }
@@ -319,9 +299,8 @@ impl Tracker {
     /// Notes a look at the size of a file.
     pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier, caller: Caller) {
         let serial = self.serial(caller);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key)
-            && (open_file.kind == FdKind::File || open_file.flags.path_only)
-        {
+        let open_file = &mut self.kernel.open_files[key];
+        if open_file.kind == FdKind::File || open_file.flags.path_only {
             open_file.runs[WRITES].cross_by(self.event, serial, reason);
             self.groups
                 .note(open_file.group, self.event, key, serial, true);
@@ -330,8 +309,6 @@ impl Tracker {
 
     /// The serial number of the calling thread.
     pub(super) fn serial(&mut self, caller: Caller) -> Serial {
-        self.kernel
-            .at(caller.thread)
-            .map_or(Serial::NONE, |thread| thread.serial)
+        self.kernel.at(caller.thread).serial
     }
 }

@@ -5,11 +5,9 @@ use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
 use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
-use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::classify::TransferMode;
 use crate::advisor::findings::pattern_counts::RunOwner;
 use crate::advisor::findings::row::Row;
-use crate::advisor::findings::uses::OpenFileUse;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 use crate::advisor::runs::run_builder::{DirectionRuns, Link, OnRunEnd, RunKind};
@@ -27,17 +25,14 @@ impl Tracker {
 
     /// Notes the barriers before the next transfer, or before the end of an open file description.
     fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
-        let known = self.kernel.open_files.get(key);
-        let last = known.map_or(0, |open_file| open_file.runs[direction].last);
+        let last = self.kernel.open_files[key].runs[direction].last;
         if last == 0 || last == self.event {
             return;
         }
         if direction == WRITES && link == Link::Broken {
             self.note_late_message(key);
         }
-        let Some(open_file) = self.kernel.open_files.get(key) else {
-            return;
-        };
+        let open_file = &self.kernel.open_files[key];
         let is_read = direction == READS;
         let thread = self
             .kernel
@@ -57,16 +52,13 @@ impl Tracker {
             |reason: &Barrier| ends.is_empty() || reason.is_elsewhere() && !ends.contains(reason);
         let by_link = by_link.filter(is_new);
         ends.extend(by_link);
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.pending[direction].note_ends(ends);
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.pending[direction].note_ends(ends);
     }
 
     /// Notes a message to a file as standard error after the last write of a run: what is in a buffer then comes later.
     fn note_late_message(&mut self, key: DescriptorId) {
-        let Some(open_file) = self.kernel.open_files.get(key) else {
-            return;
-        };
+        let open_file = &self.kernel.open_files[key];
         let runs = &open_file.runs[WRITES];
         let Some(thread) = self.kernel.thread_at(runs.last_caller.key) else {
             return;
@@ -85,15 +77,13 @@ impl Tracker {
         };
         for key in self.kernel.open_files_of(process) {
             for direction in [WRITES, READS] {
-                let open_file = self.kernel.open_files.get(key);
-                let runs = open_file.map(|open_file| &open_file.runs[direction]);
-                if !runs.is_some_and(|runs| runs.last != 0 && runs.last_caller.key == thread) {
+                let runs = &self.kernel.open_files[key].runs[direction];
+                if runs.last == 0 || runs.last_caller.key != thread {
                     continue;
                 }
                 self.note_ends(key, direction, Link::Broken);
-                if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-                    open_file.runs[direction].last = 0;
-                }
+                let open_file = &mut self.kernel.open_files[key];
+                open_file.runs[direction].last = 0;
             }
         }
     }
@@ -119,10 +109,8 @@ impl Tracker {
         is_kept: bool,
     ) {
         for direction in [WRITES, READS] {
-            let open_file = self.kernel.open_files.get_mut(key);
-            let of_process =
-                open_file.filter(|known| known.runs[direction].last_caller.process == process);
-            if let Some(open_file) = of_process {
+            let open_file = &mut self.kernel.open_files[key];
+            if open_file.runs[direction].last_caller.process == process {
                 open_file.has_shared_offset |= is_kept;
                 self.end_runs(key, direction);
                 self.flush(key, direction);
@@ -137,9 +125,7 @@ impl Tracker {
         direction: usize,
         act: impl FnOnce(&mut DirectionRuns, &RunCall, MergeLimits, OnRunEnd<'_>),
     ) {
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         if open_file.kind.target().is_none() {
             return;
         }
@@ -171,9 +157,7 @@ impl Tracker {
             ended,
             ..
         } = &mut self.kernel;
-        let Some(open_file) = open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut open_files[key];
         let user = open_file.runs[direction].last_caller;
         let ends = open_file.pending[direction].take_ends();
         let Some((mut rows, calls)) = open_file.pending[direction].take() else {
@@ -194,7 +178,7 @@ impl Tracker {
         let number = self.buffers.number(user.program, is_read, open_file);
         let used = self
             .uses
-            .add(&use_of(open_file, direction, user.program, calls), &rows);
+            .add(open_file, is_read, user.program, &calls, &rows);
         let Some(target) = open_file.kind.target() else {
             return;
         };
@@ -232,7 +216,11 @@ impl Tracker {
         buffer.killed |= owner.killed;
         buffer.forked |= owner.forked;
         buffer.others_write |= owner.others_write;
-        let shared = if is_read { open_file.shared_reads } else { groups.listed(open_file.group) };
+        let shared = if is_read {
+            open_file.shared_reads
+        } else {
+            groups.get(open_file.group).listed
+        };
         buffer.rule_out(shared);
         for row in &rows {
             let held_reads = row.grade == Grade::ReadsAhead
@@ -268,11 +256,10 @@ impl Tracker {
 
     /// Later calls of a process on an open file description belong to another program.
     pub(super) fn leave_to_another(&mut self, key: DescriptorId, process: ProcessId) {
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            for runs in &mut open_file.runs {
-                if runs.last_caller.process == process {
-                    runs.last_caller.thread = Serial::NONE;
-                }
+        let open_file = &mut self.kernel.open_files[key];
+        for runs in &mut open_file.runs {
+            if runs.last_caller.process == process {
+                runs.last_caller.thread = Serial::NONE;
             }
         }
     }
@@ -280,9 +267,7 @@ impl Tracker {
     /// Counts the held reads of an open file description, or lists them.
     pub(super) fn settle_reads(&mut self, key: DescriptorId) {
         self.flush_both(key);
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         let held = std::mem::take(&mut open_file.held);
         match open_file.shared_reads {
             Some(reason) => self.list(key, READS, held, reason),
@@ -301,15 +286,10 @@ impl Tracker {
         }
     }
 
-    /// Handles the close of the last descriptor.
     fn close_open_file(&mut self, key: DescriptorId) {
-        let open_file = self.kernel.open_files.get(key);
-        let may_reopen = open_file.is_some_and(|open_file| {
-            open_file.kind == FdKind::File
-                && open_file.flags.append
-                && open_file.runs[WRITES].is_single()
-        });
-        if !may_reopen {
+        let open_file = &self.kernel.open_files[key];
+        let is_log = open_file.kind == FdKind::File && open_file.flags.append;
+        if !is_log || !open_file.runs[WRITES].is_single() {
             return self.forget(key);
         }
         self.end_runs(key, READS);
@@ -344,36 +324,11 @@ fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Opt
     } else if row.kind == FindingKind::SeekThenTransfer && open_file.offset_is_used {
         Some(Barrier::OffsetUsed)
     } else if !row.is_read {
-        groups.listed(open_file.group)
+        groups.get(open_file.group).listed
     } else if row.grade == Grade::ReadsAhead || open_file.kind == FdKind::File && !row.is_positional
     {
         open_file.shared_reads
     } else {
         None
-    }
-}
-
-/// The calls of one direction, and the openings that were not counted before.
-fn use_of(
-    open_file: &mut OpenFile,
-    direction: usize,
-    program: u32,
-    calls: CallCounts,
-) -> OpenFileUse<'_> {
-    let was_counted = std::mem::replace(&mut open_file.was_counted[direction], true);
-    let reopened = match direction {
-        WRITES => std::mem::take(&mut open_file.reopened),
-        _ => 0,
-    };
-    OpenFileUse {
-        program,
-        kind: open_file.kind,
-        is_folder: open_file.flags.directory || open_file.flags.path_only,
-        descriptor: open_file.number,
-        first_descriptor: *open_file.use_number.get_or_insert(open_file.number),
-        is_read: direction == READS,
-        openings: u64::from(!was_counted) + reopened,
-        calls,
-        name: open_file.use_name(),
     }
 }

@@ -49,7 +49,6 @@ impl StraceOverhead {
         self.of_call_ns
     }
 
-    /// The mean of the class of the lower quartile.
     fn lower_quartile_ns(&self) -> u64 {
         let mut seen = 0;
         for (count, sum) in self.classes.iter() {

@@ -2,7 +2,7 @@
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
-use crate::advisor::descriptors::keys::{DescriptorId, GroupId, Serial};
+use crate::advisor::descriptors::keys::{DescriptorId, Serial};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::Writer;
@@ -37,9 +37,7 @@ impl Tracker {
         let is_read = transfer.direction == Direction::Read;
         let direction = usize::from(is_read);
         self.note_effect(key, transfer, caller);
-        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
-            return;
-        };
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
         let makes_no_runs =
             open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram;
         if makes_no_runs {
@@ -69,7 +67,6 @@ impl Tracker {
         }
     }
 
-    /// Counts a transfer and its bytes.
     fn count(&mut self, transfer: &Transfer<'_>) {
         self.transfers += 1;
         if let Ok(bytes) = transfer.result {
@@ -81,9 +78,7 @@ impl Tracker {
     /// same place, or that another thread or process writes, may be waited for.
     #[inline(always)]
     fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>, caller: Caller) {
-        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
-            return;
-        };
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
         let may_have_peer = open_file.kind.has_peer() || open_file.may_be_fifo;
         let kind = (open_file.kind, may_have_peer);
         effect_of_transfer(self.event, key, kind, transfer, thread);
@@ -111,7 +106,7 @@ impl Tracker {
             return;
         }
         let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
-        if again || self.groups.is_written_by_others(group, thread.serial) {
+        if again || self.groups.get(group).is_written_by_others(thread.serial) {
             thread.polled_in.note(self.event, key);
             thread.note(self.event, Barrier::Polled, (key, true));
         }
@@ -120,11 +115,9 @@ impl Tracker {
     /// Ends the runs of a direction by a transfer that can be in none.
     fn interrupt_runs(&mut self, key: DescriptorId, transfer: &Transfer<'_>, user: User) {
         let is_read = transfer.direction == Direction::Read;
-        if !is_read
-            && transfer.result.is_ok()
-            && let Some(open_file) = self.kernel.open_files.get_mut(key)
-        {
-            open_file.runs[WRITES].cross(self.event, Barrier::OtherForm);
+        if !is_read && transfer.result.is_ok() {
+            let writes = &mut self.kernel.open_files[key].runs[WRITES];
+            writes.cross(self.event, Barrier::OtherForm);
         }
         self.end_runs(key, usize::from(is_read));
         if user.is_new {
@@ -141,7 +134,7 @@ impl Tracker {
         caller: Caller,
     ) -> Option<User> {
         let is_read = transfer.direction == Direction::Read;
-        let (thread, open_file) = self.kernel.both(caller.thread, key)?;
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
         let serial = thread.serial;
         let written_before = thread.filed_out;
         let is_first = open_file.runs[usize::from(is_read)].last_caller.thread == Serial::NONE;
@@ -198,16 +191,14 @@ impl Tracker {
             self.submitted.get(&caller.process).copied().unwrap_or(0)
         };
         let number = transfer.descriptor.number;
-        let before = self.kernel.open_files.get(key);
-        let has_forked = before.is_some_and(|known| self.forked > known.runs[direction].last);
+        let before = &self.kernel.open_files[key].runs[direction];
+        let has_forked = self.forked > before.last;
         let process = has_forked.then(|| self.kernel.process(caller.process));
         let forked = process.flatten().map_or(0, |process| process.forked);
-        let before = before.map_or(number, |open_file| open_file.runs[direction].number);
+        let before = before.number;
         let takes_turns =
             before != number && self.kernel.open_file_of(caller.process, before) == Some(key);
-        let Some((thread, open_file)) = self.kernel.both(caller.thread, key) else {
-            return;
-        };
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
         let surroundings = LinkContext {
             takes_turns,
             thread,
@@ -235,18 +226,14 @@ impl Tracker {
         let limits = self
             .limits
             .of(is_read, open_file.kind == FdKind::File, most_bytes);
-        let is_announced = in_turn && has_peer && {
-            let other = self.kernel.open_files.get(other);
-            let group = other.map_or(GroupId::NONE, |other| other.group);
-            self.groups.is_seen(group, last, serial)
-        };
+        let group = self.kernel.open_files[other].group;
+        let is_announced =
+            in_turn && has_peer && self.groups.get(group).looked_at.by_others(serial) > last;
         let link = match link {
             Link::Barrier(Barrier::InPlace) if is_announced => Link::Joined { has_between: true },
             link => link,
         };
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         let runs = &mut open_file.runs[direction];
         if !is_read && runs.is_positional != transfer.offset.is_some() {
             runs.cross(self.event, Barrier::OtherForm);
@@ -276,9 +263,7 @@ impl Tracker {
     /// Notes what the next transfer of this direction is compared with.
     #[inline(always)]
     fn end_call(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         let runs = &mut open_file.runs[direction];
         runs.last = self.event;
         runs.ended_ns = self.call.ended_ns;
@@ -294,25 +279,19 @@ impl Tracker {
 
     #[inline(always)]
     fn note_use(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
     }
 
     /// Sets the thread that goes on with an open file description. Calls of another process or program
     /// are counted for that one first.
     fn own(&mut self, key: DescriptorId, direction: usize, thread: CallingThread) {
-        let known = self.kernel.open_files.get(key);
-        let before = known.map(|open_file| open_file.runs[direction].last_caller);
-        let same = |before: CallingThread| {
-            (before.process, before.program) == (thread.process, thread.program)
-        };
-        if !before.is_some_and(same) {
+        let before = self.kernel.open_files[key].runs[direction].last_caller;
+        if (before.process, before.program) != (thread.process, thread.program) {
             self.flush(key, direction);
         }
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.runs[direction].last_caller = thread;
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.runs[direction].last_caller = thread;
     }
 
     /// Notes that a call read from a descriptor, and maybe moved its offset.
@@ -320,19 +299,12 @@ impl Tracker {
         let key = self.resolve(from, caller);
         let number = self.event;
         let serial = self.serial(caller);
-        let reader = self
-            .kernel
-            .open_files
-            .get(key)
-            .map(|open_file| open_file.reader);
-        if reader != Some(serial) {
+        if self.kernel.open_files[key].reader != serial {
             self.note_reader(key, serial);
         }
         self.end_runs(key, READS);
         self.share_reads(key, Barrier::Spliced);
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         open_file.position = None;
         open_file.use_offset();
         (open_file.sought, open_file.is_placed) = (0, false);
@@ -345,19 +317,17 @@ impl Tracker {
         }
         self.groups.note(group, number, key, serial, true);
         if kind.has_peer() {
-            if let Some(thread) = self.kernel.at(caller.thread) {
-                thread.streamed_in.note(number, key);
-                thread.note(number, Barrier::PeerRead, (key, true));
-            }
+            let thread = self.kernel.at(caller.thread);
+            thread.streamed_in.note(number, key);
+            thread.note(number, Barrier::PeerRead, (key, true));
             self.note_drain(key, caller);
         }
     }
 
     /// Notes that a process reads a pipe or socket: if it wrote the bytes itself, each write wakes one of its threads.
     fn note_drain(&mut self, key: DescriptorId, caller: Caller) {
-        let open_file = self.kernel.open_files.get(key);
-        if let Some(open_file) =
-            open_file.filter(|of| matches!(of.kind, FdKind::Pipe | FdKind::Unix))
+        let open_file = &self.kernel.open_files[key];
+        if matches!(open_file.kind, FdKind::Pipe | FdKind::Unix)
             && let Some(written) = self.groups.note_drain(
                 open_file.group,
                 open_file.kind == FdKind::Pipe,
@@ -383,20 +353,15 @@ impl Tracker {
 
     /// Notes that another file was written between two writes of a run.
     pub(super) fn note_order(&mut self, key: DescriptorId, other: DescriptorId) {
-        let Some(other) = self.kernel.open_files.get(other) else {
-            return;
-        };
+        let other = &self.kernel.open_files[other];
         let name = other.name().to_vec();
-        if let Some(open_file) = self.kernel.open_files.get_mut(key) {
-            open_file.runs[WRITES].note_order(&name);
-        }
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.runs[WRITES].note_order(&name);
     }
 
     /// Notes a read from an offset or stream; a second reader makes all its reads listed.
     pub(super) fn note_reader(&mut self, key: DescriptorId, serial: Serial) {
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         let reason = match open_file.kind {
             FdKind::File => Barrier::SharedOffset,
             kind if kind.has_peer() => Barrier::OtherReaders,
@@ -411,8 +376,7 @@ impl Tracker {
             && let Some(first) = self.groups.note_reader(group, key)
         {
             // Opened by `/dev/fd/3`, or passed on by another process.
-            let first_file = self.kernel.open_files.get(first);
-            if first_file.is_some_and(|open_file| open_file.group == group) {
+            if self.kernel.open_files[first].group == group {
                 self.share_reads(first, reason);
             }
             self.share_reads(key, reason);
@@ -421,9 +385,7 @@ impl Tracker {
 
     /// Lists the reads of an open file description that several threads or processes read from.
     pub(super) fn share_reads(&mut self, key: DescriptorId, reason: Barrier) {
-        let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut self.kernel.open_files[key];
         if open_file.shared_reads.is_some() {
             return;
         }
@@ -436,9 +398,7 @@ impl Tracker {
     pub(super) fn hand_reads_on(&mut self, caller: Caller) {
         let serial = self.serial(caller);
         for key in self.kernel.open_files_of(caller.process) {
-            let Some(open_file) = self.kernel.open_files.get_mut(key) else {
-                continue;
-            };
+            let open_file = &mut self.kernel.open_files[key];
             if open_file.offset_user == serial {
                 open_file.offset_user = Serial::EARLIER_PROGRAM;
             }
@@ -458,13 +418,9 @@ impl Tracker {
             return self.share_reads(key, Barrier::ControlData);
         }
         for other in self.kernel.open_files_of(caller.process) {
-            let open_file = self.kernel.open_files.get(other);
-            let Some(open_file) = open_file.filter(|open_file| open_file.reader != Serial::NONE)
-            else {
-                continue;
-            };
+            let open_file = &self.kernel.open_files[other];
             match open_file.kind {
-                _ if other == key => {}
+                _ if other == key || open_file.reader == Serial::NONE => {}
                 FdKind::File => self.share_reads(other, Barrier::SharedOffset),
                 kind if kind.has_peer() => self.share_reads(other, Barrier::OtherReaders),
                 _ => {}
@@ -474,8 +430,8 @@ impl Tracker {
 
     /// Notes a write by another thread than the last one.
     pub(super) fn note_writer(&mut self, key: DescriptorId, caller: Caller) {
-        let serial = self.kernel.at(caller.thread).map(|thread| thread.serial);
-        let (Some(serial), Some(process)) = (serial, self.kernel.process(caller.process)) else {
+        let serial = self.serial(caller);
+        let Some(process) = self.kernel.process(caller.process) else {
             return;
         };
         let new = Writer {
@@ -484,14 +440,7 @@ impl Tracker {
             number: process.number,
             last: self.event,
         };
-        let Some(group) = self
-            .kernel
-            .open_files
-            .get(key)
-            .map(|open_file| open_file.group)
-        else {
-            return;
-        };
+        let group = self.kernel.open_files[key].group;
         let (kernel, awaited) = (&self.kernel, &self.awaited);
         // Its process ended, and the process that waited for it comes before the new writer.
         let is_over = |writer: &Writer| {
@@ -507,21 +456,19 @@ impl Tracker {
             is_other && kernel.comes_after(caller.process, writer.last, writer.process)
         };
         let held = self.groups.add_writer(group, new, is_over, is_younger);
-        if let (Some(held), Some(reason)) = (held, self.groups.listed(group)) {
+        if let (Some(held), Some(reason)) = (held, self.groups.get(group).listed) {
             self.list(key, WRITES, held, reason);
         }
     }
 
-    /// Lists all writes to a file.
     #[cold]
     fn list_writes(&mut self, key: DescriptorId, reason: Barrier) {
-        let group = self.kernel.open_files.get(key).map(|known| known.group);
-        if let Some(held) = group.and_then(|group| self.groups.list(group, reason)) {
+        let group = self.kernel.open_files[key].group;
+        if let Some(held) = self.groups.list(group, reason) {
             self.list(key, WRITES, held, reason);
         }
     }
 
-    /// Lists held findings.
     pub(super) fn list(
         &mut self,
         key: DescriptorId,
@@ -535,9 +482,7 @@ impl Tracker {
             processes,
             ..
         } = &mut self.kernel;
-        let Some(open_file) = open_files.get_mut(key) else {
-            return;
-        };
+        let open_file = &mut open_files[key];
         let CallingThread {
             process: owner,
             program,
@@ -560,7 +505,6 @@ impl Tracker {
 struct User {
     /// Whether another thread made the transfer before it, in the same direction.
     is_new: bool,
-    /// The thread, if it is new.
     thread: CallingThread,
     /// The files that it wrote to last.
     written_before: Latest<DescriptorId>,

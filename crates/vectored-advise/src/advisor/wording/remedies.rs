@@ -39,10 +39,8 @@ pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
     }
 }
 
-/// The buffer of a stream of stdio, in bytes.
 const STDIO_BYTES: u64 = 4096;
 
-/// The way of moving bytes that a finding has.
 fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
     let is_socket = matches!(target, DescriptorKind::Unix | DescriptorKind::Tcp);
     match kind {

@@ -11,7 +11,6 @@ pub(crate) enum Verdict {
     Allowed,
     /// If no byte is in a buffer when the program makes this call.
     Before(&'static str),
-    /// Not at all.
     Not,
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use super::{advise, bench, records};
-use crate::support::{json, skip, stderr_of, stdout_of};
+use crate::support::{json, stderr_of, stdout_of};
 
 #[test]
 fn a_log_becomes_advice() {
@@ -56,43 +56,26 @@ fn logs_are_read_compressed() {
     let bench = bench();
     fs::write(bench.work().join("log"), records()).unwrap();
     let plain = json(&stdout_of(advise(&bench).args(["log", "--format", "json"])));
-    for (program, suffix) in [
-        ("xz", "xz"),
-        ("zstd", "zst"),
-        ("bzip2", "bz2"),
-        ("gzip", "gz"),
+    let packed = Command::new("gzip")
+        .args(["-c", "log"])
+        .current_dir(bench.work())
+        .output();
+    let mut packed = packed.unwrap().stdout;
+    fs::write(bench.work().join("log.gz"), &packed).unwrap();
+    let read = json(&stdout_of(
+        advise(&bench).args(["log.gz", "--format", "json"]),
+    ));
+    assert_eq!(read["findings"], plain["findings"]);
+    let middle = packed.len() / 2;
+    packed[middle..middle + 64].fill(0);
+    for (bytes, says) in [
+        (&packed[..], "cannot read 'spoilt'"),
+        (b"\xfd7zXZ\0and so on", "`xz -dc FILE | vectored advise -`"),
     ] {
-        let packed = Command::new(program)
-            .args(["-c", "log"])
-            .current_dir(bench.work())
-            .output();
-        let packed = match packed {
-            Ok(output) if output.status.success() => output.stdout,
-            other => {
-                skip(&format!("{program} does not work: {other:?}"));
-                continue;
-            }
-        };
-        let name = format!("log.{suffix}");
-        fs::write(bench.work().join(&name), &packed).unwrap();
-        let read = json(&stdout_of(advise(&bench).args([&name, "--format", "json"])));
-        assert_eq!(read["findings"], plain["findings"], "{name}");
-        let mut spoilt = packed;
-        let middle = spoilt.len() / 2;
-        spoilt[middle..middle + 64].fill(0);
-        fs::write(bench.work().join("spoilt"), spoilt).unwrap();
+        fs::write(bench.work().join("spoilt"), bytes).unwrap();
         let stderr = stderr_of(advise(&bench).arg("spoilt"), 1);
-        assert!(stderr.contains("cannot read 'spoilt'"), "{name}: {stderr}");
+        assert!(stderr.contains(says), "{stderr}");
     }
-    // Where the program is missing.
-    let xz = b"\xfd7zXZ\0and so on";
-    fs::write(bench.work().join("log.xz"), xz).unwrap();
-    let stderr = stderr_of(advise(&bench).arg("log.xz").env("PATH", "/proc/nowhere"), 1);
-    assert!(
-        stderr.contains("compressed by xz, which is not installed: install xz-utils"),
-        "{stderr}"
-    );
-    assert!(!stderr.contains("strace -o wrote"), "{stderr}");
 }
 
 #[test]

@@ -95,7 +95,6 @@ pub(super) fn text_of(op: Op) -> &'static str {
 /// From this number on a name is `/proc/self/fd/N`.
 pub(super) const OWN_DESCRIPTOR: u8 = 100;
 
-/// A thread that is not chosen yet.
 const ANY_THREAD: u32 = 0;
 
 /// Most steps after the preamble.

@@ -9,7 +9,6 @@ use super::kernel::{Cell, FIFO, FOREIGN, Kernel, Object, path_of};
 use super::program::{Op, Step, text_of};
 use crate::languages::RemedyKind;
 
-/// When a log begins.
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 
 /// Bytes that Linux writes to a pipe without mixing them with other writers' bytes.
@@ -72,7 +71,6 @@ pub(super) struct Runner<'a> {
     /// The run without the remedy: a read goes on until it has as many bytes.
     before: Option<&'a Outcome>,
     pub(super) kernel: Kernel,
-    /// The process of each thread.
     pub(super) threads: BTreeMap<u32, u32>,
     /// The next steps of each thread, if the first of them waits.
     pub(super) queues: BTreeMap<u32, VecDeque<usize>>,

@@ -1,0 +1,217 @@
+//! The figures of any log add up, and logs one by one give what all of them give at once.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use vectored_machine::model::{DescriptorKind, Operation, Price};
+
+use crate::advisor::findings::uses::transfers;
+use crate::advisor::tests::logs::{log_of, tallies_of};
+use crate::advisor::{Analysis, Options, advise, merge};
+use crate::model::{Advisory, Finding, Skipped};
+use vectored_strace::Reader;
+
+/// Calls, also such as contradict each other. Most of the log shows no text of a descriptor.
+const TRANSFERS: &str = concat!(
+    r#"(write|read)\((3|4|5|6|3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6<TCP:\[1\.1\.1\.1:5->2\.2\.2\.2:6\]>), "x"\.\.\., (8|5000|70000)\) = (8|8|5000|70000|0|-1 EAGAIN \(x\))"#,
+    r#"|p(write|read)64\((3|4|3</srv/a>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,
+    r#"|writev\([3-6], \[\{iov_base="x", iov_len=5\}, \{iov_base="x", iov_len=(6|6000)\}\], 2\) = (11|6005)"#,
+    r#"|(sendto|recvfrom)\((5|6|5<socket:\[9\]>), "x", 3, 0, \{sa_family=AF_UNIX\}, 16\) = 3"#,
+    r#"|sendfile\([3-6], [3-6], NULL, 9\) = 9"#,
+);
+
+const OTHERS: &str = concat!(
+    r#"lseek\([34], (0|8|16), SEEK_(SET|CUR|END)\) = (0|8|16)"#,
+    r#"|openat\(AT_FDCWD, "(/srv/a|/srv/b|/dev/tty|/dev/fd/3)", O_RDWR(\|O_APPEND|\|O_SYNC|\|O_CLOEXEC|\|O_CREAT)\) = [3-6]"#,
+    r#"|openat\(AT_FDCWD, "/srv/a", O_RDONLY\) = (3</srv/a>|4</srv/b>|5<pipe:\[7\]>)"#,
+    r#"|pipe2\(\[[34], [56]\], 0\) = 0"#,
+    r#"|socket\(AF_(UNIX|INET), SOCK_(STREAM|DGRAM), 0\) = [3-6]"#,
+    r#"|(fstat|flock|fsync|close)\([3-6]\) = 0"#,
+    r#"|dup2\([3-6], [3-6]\) = [3-6]"#,
+    r#"|close_range\(3, 5, 0\) = 0"#,
+    r#"|mmap\(NULL, 9, PROT_READ, MAP_SHARED, [34], 0\) = 0x7f00"#,
+    r#"|rename\("/srv/a", "/srv/b"\) = 0"#,
+    r#"|clone\(flags=(SIGCHLD|CLONE_FILES\|CLONE_THREAD)\) = 965[7-9]"#,
+    r#"|execve\("/bin/(one|other)", \["x"\], 0x7f\) = 0"#,
+    r#"|wait4\(-1, NULL, 0, NULL\) = 965[7-9]"#,
+    r#"|exit(_group)?\(0\) = \?"#,
+    r#"|\+\+\+ exited with 0 \+\+\+"#,
+    r#"|poll\(\[\{fd=9, events=POLLIN\}\], 1, -1\) = 1"#,
+    r#"|brk\(NULL\) = 0x55"#,
+);
+
+/// A log of calls, some of them several times, so that there are runs, and some with their call sites.
+fn any_log() -> impl Strategy<Value = String> {
+    let call = (
+        prop_oneof![2 => TRANSFERS, 1 => OTHERS],
+        9657..9660,
+        1..4_000_u64,
+    );
+    let site = prop_oneof![3 => Just(""), 1 => Just(" > /bin/one(f+0x1) [0x1]\n"), 1 => Just(" > /bin/one(g+0x1) [0x2]\n")];
+    let block = (prop::collection::vec((call, site), 1..4), 1..6_usize);
+    prop::collection::vec(block, 0..16).prop_map(|blocks| {
+        let (mut log, mut now_us) = (String::new(), 0);
+        for ((call, thread, step_us), site) in blocks.iter().flat_map(|(calls, times)| {
+            let calls = std::iter::repeat_n(calls, *times);
+            calls.flatten()
+        }) {
+            now_us += step_us;
+            let (took, site) =
+                if call.starts_with('+') { ("", "") } else { (" <0.000005>", *site) };
+            writeln!(log, "{thread}  1795312736.{now_us:06} {call}{took}").unwrap();
+            log += site;
+        }
+        log
+    })
+}
+
+fn prices() -> Vec<Price> {
+    let targets = [
+        DescriptorKind::File,
+        DescriptorKind::Pipe,
+        DescriptorKind::Unix,
+        DescriptorKind::Tcp,
+    ];
+    let both = |target| [Operation::Write, Operation::Read].map(|operation| (target, operation));
+    let price = |(target, operation)| Price {
+        target,
+        operation,
+        call_ns: 301.7,
+        call_low_ns: 290.3,
+        call_high_ns: 333.1,
+        medium_call_ns: 301.7,
+        answer_call_ns: 301.7,
+        batch_byte_ns: 0.01,
+        entry_ns: 90.1,
+        seek_ns: 101.3,
+        gather_call_ns: 60.1,
+        segment_ns: 20.9,
+        large_segment_ns: 61.3,
+        iovec_step_ns: 100.7,
+        copy_segment_ns: 3.7,
+        copy_byte_ns: 0.041,
+    };
+    targets.into_iter().flat_map(both).map(price).collect()
+}
+
+fn follow(analysis: &mut Analysis, log: &str) {
+    analysis.begin_log();
+    let mut reader = Reader::new(log.as_bytes());
+    while let Some(event) = reader.next().unwrap() {
+        analysis.follow(&event);
+    }
+}
+
+fn advised(logs: &[String]) -> Advisory {
+    let mut analysis = Analysis::new(Options {
+        shows_all: true,
+        ..Options::default()
+    });
+    logs.iter().for_each(|log| follow(&mut analysis, log));
+    let about = Advisory {
+        complete: true,
+        skipped: vec![Skipped {
+            reason: "no reason".to_owned(),
+            lines: logs.len() as u64,
+            first_line: 7,
+            first_file: None,
+        }],
+        ..Advisory::default()
+    };
+    advise(analysis.finish(), &prices(), about)
+}
+
+fn saved_and_loaded(advisory: &Advisory) -> Advisory {
+    let json = serde_json::to_string(advisory).unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_figures_of_any_log_add_up(log in any_log()) {
+        let mut analysis = Analysis::new(Options { shows_all: true, ..Options::default() });
+        follow(&mut analysis, &log);
+        let tallies = analysis.finish();
+        for one in tallies.uses.values() {
+            prop_assert!(one.counted + one.listed <= one.calls, "{one:?}");
+            prop_assert_eq!(one.reason.is_none(), one.counted == one.calls, "{:?}", one);
+        }
+        let uses = || tallies.uses.values();
+        prop_assert!(uses().map(|one| one.calls).sum::<u64>() <= tallies.transfers);
+        let counted: u64 = tallies.findings.iter().map(|(key, tally)| transfers(key, tally)).sum();
+        let listed = tallies.uncounted.iter().map(|((key, _), tally)| transfers(key, tally));
+        prop_assert_eq!(uses().map(|one| one.counted).sum::<u64>(), counted);
+        prop_assert_eq!(uses().map(|one| one.listed).sum::<u64>(), listed.sum::<u64>());
+        let listed = tallies.uncounted.iter().map(|((key, _), tally)| (key, tally));
+        let all = tallies.findings.iter().chain(listed);
+        for (key, tally) in all.filter(|(key, _)| !key.kind.is_stall()) {
+            prop_assert!(tally.merged_calls <= tally.calls, "{key:?} {tally:?}");
+            prop_assert_eq!(tally.sizes.iter().map(|size| size.1).sum::<u64>(), tally.segments);
+            prop_assert!(tally.sizes.iter().map(|size| size.2).sum::<u64>() <= tally.bytes);
+            prop_assert!(tally.processes > 0 && tally.openings > 0, "{key:?} {tally:?}");
+            prop_assert_eq!(tally.files.iter().map(|file| file.calls).sum::<u64>(), tally.calls);
+            prop_assert_eq!(tally.files.iter().map(|file| file.bytes).sum::<u64>(), tally.bytes);
+            let of_sites: u64 = tally.sites.iter().map(|site| site.calls).sum();
+            prop_assert!(of_sites <= transfers(key, tally), "{key:?} {tally:?}");
+        }
+    }
+
+    #[test]
+    fn logs_one_by_one_are_all_at_once(
+        logs in prop::collection::vec(any_log(), 1..5),
+        split in 0_usize..5,
+    ) {
+        let at_once = advised(&logs);
+        let one_by_one: Vec<Advisory> = logs
+            .iter()
+            .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
+            .collect();
+        prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one)), &at_once);
+        // In two steps.
+        let (some, others) = one_by_one.split_at(split.min(one_by_one.len()));
+        let merged = merge(&[merge(some), merge(others)].map(|step| saved_and_loaded(&step)));
+        prop_assert_eq!(merged.findings, at_once.findings);
+        prop_assert_eq!(merged.uncounted, at_once.uncounted);
+        prop_assert_eq!(merged.saving_s, at_once.saving_s);
+    }
+}
+
+#[test]
+fn the_parts_of_a_log_are_one_finding() {
+    let write = r#"write(3, "x"..., 20) = 20"#;
+    let part = |name: &str| {
+        let open =
+            format!(r#"openat(AT_FDCWD</>, "/{name}", O_WRONLY|O_CREAT, 0666) = 3</{name}>"#);
+        let shown = write.replace("3,", &format!("3</{name}>,"));
+        let close = format!("close(3</{name}>) = 0");
+        log_of(&[&open, &shown, &shown, &shown, &close])
+    };
+    for (names, expected) in [
+        (
+            ["app.8.log", "app.9.log", "app.10.log"],
+            &[(9, 1, 3, 3)][..],
+        ),
+        (
+            ["app.log", "app.log.1", "other.log"],
+            &[(3, 1, 1, 1), (6, 1, 2, 2)],
+        ),
+    ] {
+        let tallies = tallies_of(&names.map(part).concat());
+        let advisory = advise(tallies, &prices(), Advisory::default());
+        let of = |finding: &Finding| {
+            let tally = &finding.tally;
+            let closes: u64 = tally
+                .ends
+                .iter()
+                .filter(|end| end.0 == "close")
+                .map(|end| end.1)
+                .sum();
+            (tally.calls, tally.processes, tally.files.len(), closes)
+        };
+        let mut found: Vec<_> = advisory.findings.iter().map(of).collect();
+        found.sort();
+        assert_eq!(found, expected, "{names:?}");
+    }
+}
