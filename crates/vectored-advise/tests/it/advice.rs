@@ -378,11 +378,7 @@ fn more_listed(advisory: &mut Advisory, most_s: Option<f64>, calls: u64, others:
 }
 
 /// The first listed finding, for this reason, in a program of this runtime.
-fn listed<'a>(
-    advisory: &'a mut Advisory,
-    runtime: Runtime,
-    reason: &str,
-) -> &'a mut Uncounted {
+fn listed<'a>(advisory: &'a mut Advisory, runtime: Runtime, reason: &str) -> &'a mut Uncounted {
     let one = &mut advisory.uncounted[0];
     one.at_most_s = Some(3.8);
     one.reason = reason.to_owned();
