@@ -65,7 +65,7 @@ MANIFEST = """
 name = "evidence-SERVER"
 edition = "2021"
 [workspace]
-exclude = ["h2-SERVER"]
+members = ["h2-SERVER"]
 [dependencies]
 bytes = "1"
 h2 = "0.4"
