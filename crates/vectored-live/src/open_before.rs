@@ -194,6 +194,9 @@ mod tests {
             ("elsewhere", &file),
         ] {
             let mut child = Command::new(&file).arg0(first).arg("60").spawn().unwrap();
+            // Its parent goes on before it has its arguments.
+            let words = format!("/proc/{}/cmdline", child.id());
+            while fs::read(&words).unwrap().is_empty() {}
             let found = program_of(child.id());
             child.kill().unwrap();
             child.wait().unwrap();

@@ -3,22 +3,16 @@
 /// Longer names are not taken apart.
 const LENGTH_MAX: usize = 2048;
 
+/// What the compiler adds to the name of a part of a function.
+const PARTS: &str = ".part. .constprop. .isra. .cold .llvm. .lto_priv.";
+
 /// The name of a symbol, without the types that it takes and returns.
 pub(crate) fn readable(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");
     }
-    // What the compiler adds to the name of a part.
-    let parts = [
-        ".part.",
-        ".constprop.",
-        ".isra.",
-        ".cold",
-        ".llvm.",
-        ".lto_priv.",
-    ];
-    let symbol = parts
-        .iter()
+    let symbol = PARTS
+        .split(' ')
         .fold(symbol, |name, part| name.split(part).next().unwrap_or(name));
     let of_cpp = symbol
         .strip_prefix("_Z")
@@ -29,6 +23,9 @@ pub(crate) fn readable(symbol: &str) -> String {
 
 /// The rest of a name that a compiler of C++ made (Itanium C++ ABI, "External Names").
 struct Mangled<'n>(&'n str);
+
+/// Names of the library, by their codes.
+const OF_STD: &str = "St std Sa std::allocator Sb std::basic_string Ss std::string Si std::istream So std::ostream Sd std::iostream";
 
 /// Operators, by their codes.
 const OPERATORS: &str = "nw new na new[] dl delete da delete[] co ~ pl + mi - ml * dv / rm % an & or | eo ^ aS = pL += mI -= ls << rs >> lS <<= rS >>= \
@@ -89,18 +86,9 @@ impl<'n> Mangled<'n> {
 
     fn part(&mut self, last: Option<&String>) -> Option<String> {
         self.takes("L");
-        let of_std = [
-            "St std",
-            "Sa std::allocator",
-            "Sb std::basic_string",
-            "Ss std::string",
-            "Si std::istream",
-            "So std::ostream",
-            "Sd std::iostream",
-        ];
-        if let Some(known) = of_std.iter().find(|known| self.0.starts_with(&known[..2])) {
-            self.0 = &self.0[2..];
-            return Some(known[3..].to_owned());
+        let mut words = OF_STD.split(' ');
+        if words.any(|word| word.len() == 2 && self.takes(word)) {
+            return words.next().map(str::to_owned);
         }
         if self.0.starts_with(|letter: char| letter.is_ascii_digit()) {
             let name = self.source_name()?;
@@ -175,37 +163,12 @@ impl<'n> Mangled<'n> {
 
 /// Whether a function belongs to the library of a language, by its readable name and the path of its source.
 pub(crate) fn is_of_language(name: &str, path: &str) -> bool {
-    let paths = [
-        "/rustlib/src/",
-        "/include/c++/",
-        "/src_musl/",
-        "/musl-",
-        "/glibc-",
-    ];
-    let names = [
-        "std::",
-        "core::",
-        "alloc::",
-        "<std::",
-        "<core::",
-        "<alloc::",
-        "<&",
-        "<[",
-        "<(",
-        "<dyn ",
-        "<*",
-        "<T as ",
-        "__rust",
-        "__gnu_cxx::",
-        "__cxxabiv1::",
-        "_ZNS",
-        "_ZNKS",
-        "_ZS",
-    ];
+    const PATHS: &str = "/rustlib/src/ /include/c++/ /src_musl/ /musl- /glibc-";
+    const NAMES: &str = "std::,core::,alloc::,<std::,<core::,<alloc::,<&,<[,<(,<dyn ,<*,<T as ,__rust,__gnu_cxx::,__cxxabiv1::,_ZNS,_ZNKS,_ZS";
     name == "_start"
         || path.starts_with("/rustc/")
-        || paths.iter().any(|part| path.contains(part))
-        || names.iter().any(|with| name.starts_with(with))
+        || PATHS.split(' ').any(|part| path.contains(part))
+        || NAMES.split(',').any(|with| name.starts_with(with))
 }
 
 /// Whether a function without a line, in a program with a C library in it, may be of that library.

@@ -220,9 +220,31 @@ fn number(text: &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{self, Read};
 
     use super::super::Rewritten;
+
+    struct FailsOnce(bool);
+
+    impl Read for FailsOnce {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            let has_failed = std::mem::replace(&mut self.0, true);
+            has_failed
+                .then_some(0)
+                .ok_or(io::ErrorKind::InvalidData.into())
+        }
+    }
+
+    #[test]
+    fn an_error_within_the_first_bytes_comes_after_them() {
+        for log in ["sync() = 0\n", "1.000 (         ): p/1 sync() = 0\n"] {
+            let mut bytes = Vec::new();
+            let mut log = Rewritten::new(log.as_bytes().chain(FailsOnce(false)));
+            let error = log.read_to_end(&mut bytes).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(String::from_utf8_lossy(&bytes).contains("sync("));
+        }
+    }
 
     /// What `clone3` made, with the first call of thread 2 before or after the return of thread 1.
     #[test]
