@@ -54,15 +54,3 @@ fn a_soak_reports_the_losses_of_a_broken_cursor() {
         assert!(last.contains(", bytes lost "), "{last}");
     }
 }
-
-#[test]
-fn wrong_arguments_of_a_soak_have_status_2() {
-    for words in [
-        &["--seconds"][..],
-        &["--seed", "x"],
-        &["--backend", "warp"],
-        &["--form", "x"],
-    ] {
-        assert_eq!(soak(words).0.status.code(), Some(2), "{words:?}");
-    }
-}

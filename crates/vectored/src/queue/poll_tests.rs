@@ -121,11 +121,3 @@ fn memory_for_joining_goes_back() {
     let kept = turn(50_000);
     assert!((100_000..=policy.retained_bytes).contains(&kept), "{kept}");
 }
-
-#[test]
-fn a_task_that_drains_a_queue_may_run_on_any_thread() {
-    fn assert_send<T: Send>(_: T) {}
-    let mut queue = SegmentQueue::new();
-    let mut writer = Collector::default();
-    assert_send(queue.drain_to(&mut writer));
-}

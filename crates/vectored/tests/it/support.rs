@@ -1,4 +1,4 @@
-//! Payloads, and all functions that write a whole list, under one type.
+//! Payloads, and functions that write a whole list, under one type.
 
 use std::fs;
 use std::io::IoSlice;
@@ -9,11 +9,8 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use vectored::bindings::BorrowedDescriptor;
-use vectored::buffered::VectoredWrite;
 use vectored::files::write_all_at;
-#[cfg(unix)]
-use vectored::files::{OnRefusal, WriteFlags, write_all_with};
-use vectored::{CostModel, Gather, SegmentCursor, TransferError, resume_write, write_all};
+use vectored::{CostModel, Gather, TransferError, write_all};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251, so they differ from a zeroed file and from themselves
 /// shifted by up to 250 bytes.
@@ -32,25 +29,9 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
 type WriteAll =
     Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>]) -> Result<u64, TransferError>>;
 
-/// Checks that the cursor has advanced by the counted bytes, with and without an error.
-fn check_cursor(
-    segments: &[IoSlice<'_>],
-    cursor: SegmentCursor,
-    result: Result<u64, TransferError>,
-) -> Result<u64, TransferError> {
-    let bytes = match &result {
-        Ok(bytes) => *bytes,
-        Err(error) => error.transferred(),
-    };
-    let all = SegmentCursor::new().remaining_bytes(segments);
-    assert_eq!(bytes + cursor.remaining_bytes(segments), all);
-    result
-}
-
-/// Every function that writes a whole list, by name. Each test runs with all of them.
+/// Functions that write a whole list, by name. The conformance suite has all of them.
 pub fn writers() -> Vec<(&'static str, WriteAll)> {
     let mut gather = Gather::default();
-    let mut resumable = Gather::default();
     let mut referencing =
         Gather::with_model(CostModel::default().with(|costs| costs.staging_bytes = 0));
     vec![
@@ -65,40 +46,6 @@ pub fn writers() -> Vec<(&'static str, WriteAll)> {
         (
             "Gather that copies nothing",
             Box::new(move |fd, segments| referencing.write_all(fd, segments)),
-        ),
-        (
-            "resume_write",
-            Box::new(|fd, segments| {
-                let mut cursor = SegmentCursor::new();
-                let result = resume_write(fd, segments, &mut cursor);
-                check_cursor(segments, cursor, result)
-            }),
-        ),
-        (
-            "VectoredWrite by a Gather",
-            Box::new(|fd, segments| {
-                let mut cursor = SegmentCursor::new();
-                let mut fd: Box<dyn VectoredWrite + '_> = Box::new(fd);
-                let result = fd.resume_write(&mut Gather::default(), segments, &mut cursor);
-                check_cursor(segments, cursor, result)
-            }),
-        ),
-        #[cfg(unix)]
-        (
-            // Pipes, sockets, devices and many file systems refuse this flag; the fallback must hide that.
-            "write_all_with",
-            Box::new(|fd, segments| {
-                let flags = WriteFlags::DONTCACHE;
-                write_all_with(fd, segments, None, flags, OnRefusal::Fallback)
-            }),
-        ),
-        (
-            "Gather::resume_write",
-            Box::new(move |fd, segments| {
-                let mut cursor = SegmentCursor::new();
-                let result = resumable.resume_write(fd, segments, &mut cursor);
-                check_cursor(segments, cursor, result)
-            }),
         ),
     ]
 }
