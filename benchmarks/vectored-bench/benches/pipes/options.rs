@@ -28,7 +28,7 @@ pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Option<Options>,
     let mut options = Options {
         rounds: 31,
         pauses_us: vec![0.0, 1.0, 10.0],
-        // Lists of over 12 KiB, which `adaptive` sends in pieces.
+        // Lists of over 28 KiB, which `adaptive` sends in pieces.
         counts: vec![17, 27, 45, 90, 180, 360],
         sizes: vec![777, 1000, 1500, 2500, 4000],
         read_bytes: 64 << 10,

@@ -39,9 +39,9 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
     // The capacity of a TCP socket for small writes depends on how soon their packets are delivered: on a busy machine,
     // small samples may need the thread. So only large ones are tested.
     for (cell, drain) in [
-        (write(pipe, 3, 4096), Some(BetweenSamples)),
-        // From 12,289 B on a thread reads, although a pipe has room for more.
-        (write(pipe, 1, 12_289), Some(ReaderThread)),
+        (write(pipe, 7, 4096), Some(BetweenSamples)),
+        // From 28,673 B on a thread reads, although a pipe has room for more.
+        (write(pipe, 1, 28_673), Some(ReaderThread)),
         // One call fits, two do not.
         (write(unix, 1, 120_000), Some(BetweenSamples)),
         (write(unix, 2, 64), Some(BetweenSamples)),
@@ -65,9 +65,9 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
             Some(ReaderThread),
         ),
         // They would fit.
-        (copy(file, pipe, 20_000), Some(ReaderThread)),
-        (copy(unix, file, 20_000), Some(WriterThread)),
-        (copy(pipe, unix, 20_000), Some(BothThreads)),
+        (copy(file, pipe, 40_000), Some(ReaderThread)),
+        (copy(unix, file, 40_000), Some(WriterThread)),
+        (copy(pipe, unix, 40_000), Some(BothThreads)),
     ] {
         let outcome = measure(std::slice::from_ref(&cell), &directory()).unwrap();
         assert_eq!(outcome.cells[0].drain, drain, "{cell:?}");

@@ -23,7 +23,7 @@ impl CostModel {
     /// | `copy_byte_ns` | 0.024 | 0.015 | 0.02 | 0.02 |
     /// | `copy_byte_uncached_ns` | 0.042 | 0.036 | 0.045 | 0.04 |
     /// | `staging_bytes` | 262,144 | 262,144 | 262,144 | 262,144 |
-    /// | `chunk_policy` | – | chunks of 8 KiB, threshold 12 KiB | – | – |
+    /// | `chunk_policy` | – | chunks of 8 KiB, threshold 28 KiB | – | – |
     ///
     /// # Examples
     ///

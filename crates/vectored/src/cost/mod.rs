@@ -123,7 +123,7 @@ pub struct CostModel {
     /// Empty by default: the threshold then follows from the costs above.
     pub copy_thresholds: CopyThresholds,
     /// When a list is sent in several calls although one call could take it. By default this happens only to
-    /// lists of more than 12 KiB on pipes.
+    /// lists of more than 28 KiB on pipes.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.
     pub chunk_policy: Option<ChunkPolicy>,

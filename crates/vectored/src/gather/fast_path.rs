@@ -53,7 +53,7 @@ use crate::gather::threshold_cache::ThresholdCache;
 use crate::runs::{ListScan, RunPolicy, begins_run, contiguous_bytes, is_small};
 use crate::sys::coalesce::adjoins;
 use crate::sys::copy::MAX_FEW_SEGMENTS;
-use crate::sys::copy::sizes::MAX_BY_16;
+use crate::sys::copy::sizes::{MAX_BY_16, MAX_BY_32};
 use crate::sys::limits::{Limits, MAX_CALL_BYTES, iov_max};
 use crate::sys::span::Span;
 use crate::sys::staging::StagingBuffer;
@@ -169,8 +169,7 @@ impl FastPath {
         match call {
             SingleCall::Staged => {
                 let bytes = self.staging.len();
-                let entry = IoSlice::new(&self.staging);
-                completed(call, bytes, sink.take_all(&[entry], bytes, false))
+                completed(call, bytes, sink.take_bytes(&self.staging))
             }
             SingleCall::List(ListScan { bytes, may_adjoin }) => {
                 completed(call, bytes, sink.take_all(segments, bytes, may_adjoin))
@@ -277,7 +276,9 @@ impl FastPath {
         let first_bytes = segments[0].byte_len();
         if first_bytes <= short_bytes {
             self.staging.fill_short_run(segments, small_bytes)
-        } else if is_few && self.fitting_pages(small_bytes, segments) == small_bytes {
+        } else if (is_few || first_bytes > MAX_BY_32 && !self.is_likely_long(segments))
+            && self.fitting_pages(small_bytes, segments) == small_bytes
+        {
             self.staging.fill_by_memcpy(segments, small_bytes)
         } else if first_bytes < MIN_PAGE_FITTING_BYTES && !self.is_likely_long(segments) {
             self.staging.clear();

@@ -141,7 +141,7 @@ impl Gather {
     /// ([details](Gather)). Other segments are referenced. One call is a `writev(2)` of at most
     /// [`iov_max`](crate::limits::iov_max) entries, and one entry can hold many small segments, and
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging
-    /// buffer is full, and in a pipe after each 8 KiB of a list of more than 12 KiB
+    /// buffer is full, and in a pipe after each 8 KiB of a list of more than 28 KiB
     /// ([`chunk_policy`](CostModel::chunk_policy)). As with [`write_all`](crate::write_all), a list may take
     /// several calls, other writers may write between them, and if all segments are empty, no call is made.
     ///

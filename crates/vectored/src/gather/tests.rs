@@ -86,7 +86,7 @@ fn a_run_and_what_is_behind_it_are_as_many_entries_however_many() {
 }
 
 #[test]
-fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
+fn a_list_of_more_than_28_kib_goes_into_a_pipe_in_chunks() {
     let calls_of = |sizes: &[usize]| -> Vec<usize> {
         let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
         let data = payload(sizes);
@@ -94,18 +94,17 @@ fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
         calls.iter().map(|entries| entries.iter().sum()).collect()
     };
     for whole in [
-        vec![12_288],
-        vec![4096; 3],
-        vec![64; 192],
-        vec![64, 100, 12_124],
+        vec![28_672],
+        vec![4096; 7],
+        vec![64; 448],
+        vec![64, 100, 28_508],
     ] {
-        assert_eq!(calls_of(&whole), [12_288]);
+        assert_eq!(calls_of(&whole), [28_672]);
     }
     // The last chunk may be half as long again, but the first of two is not.
-    assert_eq!(calls_of(&[12_289]), [8192, 4097]);
-    assert_eq!(calls_of(&[1000; 15]), [8192, 6808]);
-    assert_eq!(calls_of(&[1000; 17]), [8192, 8808]);
-    assert_eq!(calls_of(&[2500; 10]), [8192, 8192, 8616]);
+    assert_eq!(calls_of(&[28_673]), [8192, 8192, 8192, 4097]);
+    assert_eq!(calls_of(&[1000; 29]), [8192, 8192, 8192, 4424]);
+    assert_eq!(calls_of(&[2500; 13]), [8192, 8192, 8192, 7924]);
     assert_eq!(calls_of(&[32_769]), [8192, 8192, 8192, 8193]);
     assert_eq!(calls_of(&[4096; 9]), [8192, 8192, 8192, 12_288]);
     let whole_chunks = [&[8192; 8][..], &[4464]].concat();
@@ -118,11 +117,11 @@ fn a_list_of_more_than_12_kib_goes_into_a_pipe_in_chunks() {
     let growing = [vec![8; 100], vec![1000; 70]].concat();
     assert_eq!(calls_of(&growing)[..2], [8192; 2]);
     for sizes in [
-        [&[10; 100][..], &[6000; 3]].concat(),
-        vec![10; 1900],
-        vec![100, 200, 18_700],
+        [&[10; 100][..], &[9300; 3]].concat(),
+        vec![10; 2900],
+        vec![100, 200, 28_500],
     ] {
-        assert_eq!(calls_of(&sizes).len(), 2, "{sizes:?}");
+        assert_eq!(calls_of(&sizes).len(), 4, "{sizes:?}");
     }
 }
 

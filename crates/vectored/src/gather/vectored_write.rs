@@ -194,6 +194,15 @@ impl Sink for Socket<'_> {
         }
     }
 
+    #[cfg(unix)]
+    #[inline(always)]
+    fn take_bytes(&mut self, bytes: &[u8]) -> Result<(), io::Result<usize>> {
+        match sys::syscalls::send_bytes(self.0, bytes) {
+            Ok(taken) if taken == bytes.len() => Ok(()),
+            answer => Err(answer),
+        }
+    }
+
     #[inline]
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         sys::syscalls::send_slices(self.0, slices, false)

@@ -84,6 +84,15 @@ impl Sink for Stream<'_> {
         }
     }
 
+    #[cfg(unix)]
+    #[inline(always)]
+    fn take_bytes(&mut self, bytes: &[u8]) -> Result<(), io::Result<usize>> {
+        match sys::syscalls::write_bytes(self.fd, bytes) {
+            Ok(taken) if taken == bytes.len() => Ok(()),
+            answer => Err(answer),
+        }
+    }
+
     #[inline]
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let fd = self.fd;

@@ -27,6 +27,12 @@ pub(crate) trait Sink: Sized {
         }
     }
 
+    /// [`take_all`](Sink::take_all) of bytes that this process owns.
+    #[inline(always)]
+    fn take_bytes(&mut self, bytes: &[u8]) -> Result<(), io::Result<usize>> {
+        self.take_all(&[IoSlice::new(bytes)], bytes.len(), false)
+    }
+
     /// Makes one call whose result is not expected to be all of `slices`: a retry.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
 

@@ -1,6 +1,7 @@
 //! A budget that is too short: the forecast before the run, and what to say after it.
 
 use vectored::CostModel;
+use vectored::cost::ChunkPolicy;
 use vectored_measure::measure::Progress;
 use vectored_report::words;
 use vectored_results::model::{
@@ -156,7 +157,7 @@ pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> 
         // A list that does not fit a socket, or is too long for a pipe that nobody reads, waits for a thread at the other
         // end: a call then costs three times, and a byte six times as much.
         let has_thread = match cell.conditions.target {
-            Target::Pipe => bytes > 12_288.0,
+            Target::Pipe => bytes > ChunkPolicy::OF_PIPES.threshold_bytes as f64,
             target => !target.is_file() && target != Target::Null && bytes > 65_536.0,
         };
         let (call_ns, byte_ns) =

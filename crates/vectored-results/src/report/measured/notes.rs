@@ -171,7 +171,7 @@ const CONDITIONS: &[(Condition, &str)] = &[
     (
         |cell| is_list(cell) && cell.drain == Some(Drain::ReaderThread),
         "r: a thread on another CPU read during the timed calls: the list does not fit into the target, or is longer than \
-         12 KiB and goes into a pipe.",
+         28 KiB and goes into a pipe.",
     ),
     (
         |cell| is_list(cell) && cell.drain == Some(Drain::WriterThread),

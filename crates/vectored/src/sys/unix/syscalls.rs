@@ -45,6 +45,13 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     }
 }
 
+/// `write(2)` of bytes of this process, without libc's function: it is left after the call, when the processor has lost
+/// its prediction of return addresses, and in a program with threads it makes the call a cancellation point.
+#[inline(always)]
+pub(crate) fn write_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    rustix::io::write(fd, bytes).map_err(refusal)
+}
+
 #[inline(always)]
 fn write_one(fd: BorrowedFd<'_>, one: &IoSlice<'_>) -> io::Result<usize> {
     // SAFETY: the call writes to no memory of this process. It reads the bytes of the entry, which may be read as long as
@@ -154,6 +161,13 @@ pub(crate) fn send_slices(
     }
 }
 
+/// `send(2)` of bytes of this process, without `SIGPIPE`: as [`write_bytes`], for sockets alone.
+#[cfg(not(target_vendor = "apple"))]
+#[inline(always)]
+pub(crate) fn send_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    rustix::net::send(fd, bytes, SendFlags::NOSIGNAL).map_err(refusal)
+}
+
 #[cfg(not(target_vendor = "apple"))]
 #[inline(always)]
 fn send_list(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> Result<usize, Errno> {
@@ -192,6 +206,12 @@ pub(crate) fn send_slices(
     may_adjoin: bool,
 ) -> io::Result<usize> {
     if may_adjoin { write_slices(fd, slices) } else { write_entries(fd, slices) }
+}
+
+#[cfg(target_vendor = "apple")]
+#[inline(always)]
+pub(crate) fn send_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    write_bytes(fd, bytes)
 }
 
 /// `pwritev(2)`, or `pwrite(2)` where there is one slice.
