@@ -103,7 +103,7 @@ pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Op
         Technique::CopyFileRange if (from, to) != (Regular, Regular) => {
             Some("copy_file_range copies only between two regular files")
         }
-        Technique::Sendfile if matches!(from, Fifo | Socket) && to != Fifo => {
+        Technique::Sendfile if matches!(from, Fifo | Socket) => {
             Some("sendfile copies only from a file")
         }
         Technique::Splice if from != Fifo && to != Fifo => {

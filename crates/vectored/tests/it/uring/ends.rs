@@ -88,6 +88,23 @@ fn a_queue_that_one_call_does_not_take_is_no_message() {
     assert_eq!(theirs.recv(&mut [0; 4096]).unwrap(), 1024);
 }
 
+#[test]
+fn a_transfer_that_waits_for_a_place_is_cancelled_whole() {
+    let test = "uring::ends::a_transfer_that_waits_for_a_place_is_cancelled_whole";
+    let Some(mut ring) = ring(test, 1) else {
+        return;
+    };
+    let (reader, _writer) = std::io::pipe().unwrap();
+    let (_other, waiting) = std::io::pipe().unwrap();
+    ring.submit_read(reader, vec![vec![0; 4]], 1);
+    ring.submit_write(waiting, queue_of(&payload(&[9])), 2);
+    assert!(ring.try_wait().unwrap().is_none());
+    assert_eq!([ring.cancel(3).unwrap(), ring.cancel(2).unwrap()], [0, 1]);
+    let done = ring.wait().unwrap().unwrap();
+    assert_eq!((done.token, done.result.unwrap_err().transferred()), (2, 0));
+    assert_eq!(done.data.into_queue().unwrap().len(), 9);
+}
+
 /// One thread puts a call into the queue, but cannot pass it on; a second one does, and ends.
 #[test]
 fn a_transfer_outlives_the_thread_that_passed_it_on_for_another_one() {
