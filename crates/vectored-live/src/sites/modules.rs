@@ -9,8 +9,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use object::elf::{
-    DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_DYNAMIC, PT_INTERP, PT_LOAD, ProgramHeader64,
-    R_X86_64_RELATIVE, SHN_UNDEF, SHT_DYNSYM, SectionHeader64, Sym64,
+    DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_LOAD, ProgramHeader64, R_X86_64_RELATIVE,
+    SHN_UNDEF, SHT_DYNSYM, SectionHeader64, Sym64,
 };
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable, Sym};
 use object::{LittleEndian, ReadCache};
@@ -47,22 +47,12 @@ impl<'d> Elf<'d> {
 
     /// Whether the C library is in the file.
     fn is_static(&self) -> bool {
-        let needs = |segment: &ProgramHeader64<LittleEndian>| {
-            let entries = segment.dynamic(ENDIAN, self.data).ok().flatten();
-            let is_other = |tag| [DT_NEEDED, DT_SONAME].contains(&tag);
-            entries
-                .unwrap_or_default()
-                .iter()
-                .any(|entry| is_other(entry.tag(ENDIAN)))
-        };
-        !self
+        let dynamic = self
             .segments()
             .iter()
-            .any(|segment| match segment.p_type(ENDIAN) {
-                PT_INTERP => true,
-                PT_DYNAMIC => needs(segment),
-                _ => false,
-            })
+            .filter_map(|segment| segment.dynamic(ENDIAN, self.data).ok().flatten());
+        let mut tags = dynamic.flatten().map(|entry| entry.tag(ENDIAN));
+        !tags.any(|tag| [DT_NEEDED, DT_SONAME].contains(&tag))
     }
 
     fn owner(&self, path: &str) -> Owner {

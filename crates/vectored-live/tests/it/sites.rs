@@ -128,9 +128,9 @@ lines 75 -O2 -g -no-pie
 lines 75 -O2 -g -fno-plt
 lines 75 -O2 -g -static
 lines 0 -O2 -g -fno-asynchronous-unwind-tables
-functions 0 -O2
-functions 0 -O2 -static
-addresses 0 -O2 -s
+functions 75 -O2
+functions 75 -O2 -static
+addresses 75 -O2 -s
 nothing 0 -O2 -static -s";
     check_ways(&C, "planted.c", "gcc", ways);
 }
@@ -141,8 +141,8 @@ fn lines_of_cpp_are_right_or_unknown() {
 lines 90 -O0 -g
 lines 90 -O2 -g
 lines 90 -O2 -g -static
-functions 0 -O2
-addresses 0 -O2 -s
+functions 90 -O2
+addresses 90 -O2 -s
 nothing 0 -O2 -s -static-libstdc++";
     check_ways(&CPP, "planted.cc", "g++", ways);
 }
@@ -154,7 +154,7 @@ lines 75 -Awarnings -g
 lines 75 -Awarnings -O -g
 lines 75 -Awarnings -O -g -Cforce-frame-pointers=yes
 lines 75 -Awarnings -O -g -Csymbol-mangling-version=v0
-functions 0 -Awarnings -O
+functions 75 -Awarnings -O
 nothing 0 -Awarnings -O -Cstrip=symbols";
     check_ways(&RUST, "planted.rs", "rustc", ways);
 }
