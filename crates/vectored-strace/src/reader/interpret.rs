@@ -1,4 +1,4 @@
-//! Turns the text after a line's prefix into a [`ParsedLine`], and joins an unfinished
+//! Turns the text after a line's prefix into a parsed line, and joins an unfinished
 //! call to its resumption.
 
 use std::io::Read;
@@ -11,7 +11,7 @@ use crate::call::call_result::Tail;
 use crate::call::calls;
 use crate::call::names::{CallName, name_bytes};
 use crate::counts::SkipReason;
-use crate::reader::parsed_line::{LineKind, ParsedLine};
+use crate::reader::parsed_line::{LineKind, Origin};
 use crate::reader::pending_calls::UnfinishedCall;
 use crate::reader::strace_messages::attached_thread;
 use crate::text::numbers::leading;
@@ -30,9 +30,9 @@ impl<R: Read> Reader<R> {
             Some(b'<') => self.resumed(),
             Some(b'-') => self.signal(),
             Some(b'+') => self.end(),
-            Some(_) if self.unfinished.has(self.line.thread) => {
+            Some(_) if self.unfinished.has(self.line.origin.thread) => {
                 self.deferred = Some(self.line);
-                Ok(self.lose(self.line.thread, Some(SkipReason::NeverResumed)))
+                Ok(self.lose(self.line.origin.thread, Some(SkipReason::NeverResumed)))
             }
             Some(_) => self.call(),
             None => Err(SkipReason::NotALine),
@@ -67,14 +67,12 @@ impl<R: Read> Reader<R> {
     fn begin(&mut self, name: CallName, bytes: usize) -> Result<bool, SkipReason> {
         let head = self.lines.text(self.line.start, self.line.start + bytes);
         let call = UnfinishedCall {
-            began_ns: self.line.began_ns,
-            clock_ns: self.line.clock_ns,
-            line: self.lines.count,
+            origin: self.line.origin,
+            text: head.to_vec(),
             name,
             announced: false,
-            text: Vec::new(),
         };
-        if self.unfinished.begin(self.line.thread, head, call) {
+        if self.unfinished.begin(call) {
             Ok(false)
         } else {
             Err(SkipReason::TooManyUnfinished)
@@ -89,24 +87,17 @@ impl<R: Read> Reader<R> {
             return false;
         };
         if let Some(reason) = reason {
-            self.counts.skip(reason, call.line);
+            self.counts.skip(reason, call.origin.number);
         }
         self.counts.calls += 1;
         self.joined.clear();
         self.joined.extend_from_slice(&call.text);
         self.joined.extend_from_slice(b") = ?");
-        self.parsed = ParsedLine {
-            number: call.line,
-            thread,
-            began_ns: call.began_ns,
-            clock_ns: call.clock_ns,
-            kind: match tail(&self.joined, call.name) {
-                Some(tail) => LineKind::Call(call.name, tail),
-                None => LineKind::Unread,
-            },
+        let kind = match tail(&self.joined, call.name) {
+            Some(tail) => LineKind::Call(call.name, tail),
+            None => LineKind::Unread,
         };
-        self.in_joined = true;
-        self.has_site = false;
+        self.set_joined(call.origin, kind);
         !call.announced
     }
 
@@ -120,7 +111,7 @@ impl<R: Read> Reader<R> {
             .and_then(|at| Some((at, attached_thread(&text[at..])?)));
         if let Some((at, thread)) = attached {
             self.threads.attached(thread);
-            self.broken_off = Some(self.line.thread);
+            self.broken_off = Some(self.line.origin.thread);
             return self.begin(name, at);
         }
         // Text of the program in the line, or the end of the log of this thread.
@@ -129,7 +120,7 @@ impl<R: Read> Reader<R> {
             None => (text.len(), Some(SkipReason::NotALine)),
         };
         self.begin(name, bytes)?;
-        Ok(self.lose(self.line.thread, reason))
+        Ok(self.lose(self.line.origin.thread, reason))
     }
 
     /// The rest of a call that a message of strace interrupted in the line before:
@@ -144,13 +135,12 @@ impl<R: Read> Reader<R> {
         if self.lines.text(start, end).trim_ascii() == UNFINISHED {
             return Ok(false);
         }
-        self.line = Line {
-            start,
-            end,
+        let origin = Origin {
+            number: self.lines.count,
             thread,
-            began_ns: None,
-            clock_ns: 0,
+            ..Origin::default()
         };
+        self.line = Line { start, end, origin };
         let call = self.unfinished.take(thread).ok_or(SkipReason::NeverBegun)?;
         self.join(call, 0)
     }
@@ -168,7 +158,7 @@ impl<R: Read> Reader<R> {
             .strip_prefix(b" resumed>")
             .ok_or(SkipReason::NotALine)?;
         let skipped = text.len() - rest.len();
-        let thread = self.line.thread;
+        let thread = self.line.origin.thread;
         let call = self.unfinished.get(thread);
         let call = call.ok_or(SkipReason::NeverBegun)?;
         if call.text[..call.name.bytes] != *name {
@@ -185,8 +175,8 @@ impl<R: Read> Reader<R> {
         self.joined.clear();
         self.joined.extend_from_slice(&call.text);
         self.joined.extend_from_slice(rest);
-        self.line.began_ns = call.began_ns;
-        self.line.clock_ns = call.clock_ns;
+        self.line.origin.began_ns = call.origin.began_ns;
+        self.line.origin.clock_ns = call.origin.clock_ns;
         let name = call.name;
         let tail = tail(&self.joined, name).ok_or(SkipReason::NotALine)?;
         if let Some(child) = calls::child(Body::new(&self.joined, name, tail)) {
@@ -225,17 +215,17 @@ impl<R: Read> Reader<R> {
             let thread = leading(thread)?.0;
             let thread = u32::try_from(thread).map_err(|_| SkipReason::Overflow)?;
             let thread = self.threads.in_events(thread);
-            if thread != self.line.thread {
-                self.unfinished.take(self.line.thread);
-                self.unfinished.rename(thread, self.line.thread);
+            if thread != self.line.origin.thread {
+                self.unfinished.take(self.line.origin.thread);
+                self.unfinished.rename(thread, self.line.origin.thread);
             }
-            self.line.thread = thread;
-        } else if self.unfinished.has(self.line.thread) {
+            self.line.origin.thread = thread;
+        } else if self.unfinished.has(self.line.origin.thread) {
             self.deferred = Some(self.line);
-            return Ok(self.lose(self.line.thread, Some(SkipReason::NeverResumed)));
+            return Ok(self.lose(self.line.origin.thread, Some(SkipReason::NeverResumed)));
         }
         self.line.start += 4;
-        self.threads.ended(self.line.thread);
+        self.threads.ended(self.line.origin.thread);
         self.set_parsed(LineKind::Exit {
             name_bytes,
             process_ended,

@@ -20,7 +20,7 @@ use crate::line::clock::Clock;
 use crate::line::line_prefix::Prefix;
 use crate::line::line_reader::{BUFFER_BYTES, LineReader, NextLine};
 use crate::line::stack;
-use crate::reader::parsed_line::{LineKind, ParsedLine, read_event};
+use crate::reader::parsed_line::{LineKind, Origin, ParsedLine, read_event};
 use crate::reader::pending_calls::UnfinishedCalls;
 use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
 use crate::reader::threads::ThreadTracker;
@@ -102,9 +102,7 @@ struct Line {
     /// Positions of the beginning and end of its text in the buffer.
     start: usize,
     end: usize,
-    thread: u32,
-    began_ns: Option<u64>,
-    clock_ns: u64,
+    origin: Origin,
 }
 
 /// Whether a line goes on with a call that a message of strace interrupted: before an argument, or before
@@ -196,12 +194,13 @@ impl<R: Read> Reader<R> {
                 Err(reason) => {
                     self.skip(reason);
                     self.has_site = false;
-                    self.parsed = ParsedLine {
+                    let origin = Origin {
                         number: self.lines.count,
                         began_ns: self.clock.now_ns.filter(|_| !self.times_are_void),
-                        kind: LineKind::Unread,
-                        ..ParsedLine::default()
+                        ..Origin::default()
                     };
+                    let kind = LineKind::Unread;
+                    self.parsed = ParsedLine { origin, kind };
                     return Ok(true);
                 }
             }
@@ -229,20 +228,20 @@ impl<R: Read> Reader<R> {
     /// relative to the line before (`-r`) are none: with `-ff` that line may be in another file.
     pub(crate) fn has_absolute_time(&self) -> bool {
         let is_unread = matches!(self.parsed.kind, LineKind::Unread);
-        (self.parsed.began_ns.is_some() || is_unread) && !self.clock.relative
+        (self.parsed.origin.began_ns.is_some() || is_unread) && !self.clock.relative
     }
 
     /// When the event began that [`advance`](Self::advance) reached, in ns.
     pub(crate) fn began_ns(&self) -> Option<u64> {
-        self.parsed.began_ns
+        self.parsed.origin.began_ns
     }
 
     /// Leaves times out, from the current event on.
     pub(crate) fn forget_times(&mut self) {
         self.times_are_void = true;
         self.counts.times = false;
-        self.parsed.began_ns = None;
-        self.parsed.clock_ns = 0;
+        self.parsed.origin.began_ns = None;
+        self.parsed.origin.clock_ns = 0;
     }
 
     /// The counts of the lines read so far.
@@ -301,9 +300,12 @@ impl<R: Read> Reader<R> {
         self.line = Line {
             start: start + prefix.end,
             end: without_return.max(start + prefix.end),
-            thread,
-            began_ns,
-            clock_ns,
+            origin: Origin {
+                number: self.lines.count,
+                thread,
+                began_ns,
+                clock_ns,
+            },
         };
         if self.threads.is_new(thread) {
             let line = self.line;
@@ -322,7 +324,7 @@ impl<R: Read> Reader<R> {
     /// Makes the name that `-Y` shows beside a thread the current event; false if it was reported before.
     #[cold]
     fn set_thread_name(&mut self, line: usize, (start, end): (usize, usize)) -> bool {
-        let thread = self.line.thread;
+        let thread = self.line.origin.thread;
         let name = self.lines.text(line + start, line + end);
         let is_known = self.names.get(&thread).is_some_and(|known| known == name);
         if is_known || self.names.len() >= MAX_THREAD_NAMES {
@@ -331,16 +333,15 @@ impl<R: Read> Reader<R> {
         self.names.insert(thread, name.to_vec());
         self.joined.clear();
         self.joined.extend_from_slice(name);
-        self.parsed = ParsedLine {
-            number: self.lines.count,
-            thread,
-            began_ns: self.line.began_ns,
-            clock_ns: self.line.clock_ns,
-            kind: LineKind::Named,
-        };
+        self.set_joined(self.line.origin, LineKind::Named);
+        true
+    }
+
+    /// Makes the text in `joined` the current event.
+    fn set_joined(&mut self, origin: Origin, kind: LineKind) {
+        self.parsed = ParsedLine { origin, kind };
         self.in_joined = true;
         self.has_site = false;
-        true
     }
 
     /// Whether a line is no event but belongs to a log: a message of strace, or part of the table of `-C`.
@@ -365,7 +366,7 @@ impl<R: Read> Reader<R> {
     /// that call is not known.
     #[cold]
     fn set_thread_creation(&mut self, thread: u32) -> bool {
-        let Some((parent, call)) = self.unfinished.announce_creator() else {
+        let Some(call) = self.unfinished.announce_creator() else {
             return false;
         };
         self.joined.clear();
@@ -375,15 +376,8 @@ impl<R: Read> Reader<R> {
         let Some(tail) = Tail::read(&self.joined) else {
             return false;
         };
-        self.parsed = ParsedLine {
-            number: call.line,
-            thread: parent,
-            began_ns: call.began_ns,
-            clock_ns: call.clock_ns,
-            kind: LineKind::Call(call.name, tail),
-        };
-        self.in_joined = true;
-        self.has_site = false;
+        let (origin, kind) = (call.origin, LineKind::Call(call.name, tail));
+        self.set_joined(origin, kind);
         true
     }
 
@@ -392,13 +386,8 @@ impl<R: Read> Reader<R> {
     fn set_parsed(&mut self, kind: LineKind) {
         let is_call = !matches!(kind, LineKind::Signal { .. } | LineKind::Exit { .. });
         self.counts.calls += u64::from(is_call);
-        self.parsed = ParsedLine {
-            number: self.lines.count,
-            thread: self.line.thread,
-            began_ns: self.line.began_ns,
-            clock_ns: self.line.clock_ns,
-            kind,
-        };
+        let origin = self.line.origin;
+        self.parsed = ParsedLine { origin, kind };
         self.in_joined = false;
         self.has_site = false;
     }

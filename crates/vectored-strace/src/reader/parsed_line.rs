@@ -10,13 +10,21 @@ use crate::call::transfers::Segments;
 use crate::counts::Counts;
 use crate::event::{Action, Event};
 
-/// A line that was split into its parts.
+/// Where and when a call began.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ParsedLine {
+pub(crate) struct Origin {
+    /// The number of the line in the file, from 1.
     pub(crate) number: u64,
     pub(crate) thread: u32,
     pub(crate) began_ns: Option<u64>,
+    /// Resolution of that time.
     pub(crate) clock_ns: u64,
+}
+
+/// A line that was split into its parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ParsedLine {
+    pub(crate) origin: Origin,
     pub(crate) kind: LineKind,
 }
 
@@ -56,7 +64,7 @@ pub(crate) fn read_event<'a>(
             took_ns = tail.took_ns;
             let read = calls::call(Body::new(text, name, tail), segments);
             if let Some(reason) = read.missing {
-                counts.skip(reason, line.number);
+                counts.skip(reason, line.origin.number);
             }
             counts.paths |= has_path(&read.action);
             (name.bytes, read.action)
@@ -70,9 +78,9 @@ pub(crate) fn read_event<'a>(
         } => (name_bytes, Action::Exit { process_ended }),
     };
     Some(Event {
-        thread: line.thread,
-        began_ns: line.began_ns,
-        clock_ns: line.clock_ns,
+        thread: line.origin.thread,
+        began_ns: line.origin.began_ns,
+        clock_ns: line.origin.clock_ns,
         took_ns,
         delayed_ns: 0,
         name: &text[..name_bytes],

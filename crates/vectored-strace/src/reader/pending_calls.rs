@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::call::names::CallName;
+use crate::reader::parsed_line::Origin;
 
 /// Most calls that may be unfinished at once, one of each thread.
 const MAX_UNFINISHED: usize = 1 << 16;
@@ -12,12 +13,9 @@ const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 
 #[derive(Debug)]
 pub(crate) struct UnfinishedCall {
+    pub(crate) origin: Origin,
     /// The text from its name to where the line breaks off.
     pub(crate) text: Vec<u8>,
-    pub(crate) began_ns: Option<u64>,
-    pub(crate) clock_ns: u64,
-    /// Number of the line where it began.
-    pub(crate) line: u64,
     pub(crate) name: CallName,
     /// Whether its [`Action::Fork`](crate::event::Action::Fork) was reported already, since its child had a line.
     pub(crate) announced: bool,
@@ -32,19 +30,19 @@ pub(crate) struct UnfinishedCalls {
 }
 
 impl UnfinishedCalls {
-    /// Adds a call of `thread`, which has none, with the text as far as its line goes; false if there are too many.
-    pub(crate) fn begin(&mut self, thread: u32, text: &[u8], call: UnfinishedCall) -> bool {
-        if self.by_thread.len() >= MAX_UNFINISHED || self.bytes + text.len() > MAX_UNFINISHED_BYTES
+    /// Adds a call of a thread that has none; false if there are too many.
+    pub(crate) fn begin(&mut self, call: UnfinishedCall) -> bool {
+        if self.by_thread.len() >= MAX_UNFINISHED
+            || self.bytes + call.text.len() > MAX_UNFINISHED_BYTES
         {
             return false;
         }
-        self.bytes += text.len();
+        let thread = call.origin.thread;
+        self.bytes += call.text.len();
         if call.name.call.makes_threads() {
             self.forking.push(thread);
         }
-        let text = text.to_vec();
-        self.by_thread
-            .insert(thread, UnfinishedCall { text, ..call });
+        self.by_thread.insert(thread, call);
         true
     }
 
@@ -71,23 +69,24 @@ impl UnfinishedCalls {
         self.by_thread.keys().next().copied()
     }
 
-    /// The call that must have created a thread which has its first line, with the calling thread; `None` if there is
+    /// The call that must have created a thread which has its first line; `None` if there is
     /// no such call, or more than one. Marks the call as announced.
-    pub(crate) fn announce_creator(&mut self) -> Option<(u32, &UnfinishedCall)> {
+    pub(crate) fn announce_creator(&mut self) -> Option<&UnfinishedCall> {
         let [thread] = self.forking[..] else {
             return None;
         };
         self.forking.clear();
         let call = self.by_thread.get_mut(&thread)?;
         call.announced = true;
-        Some((thread, call))
+        Some(call)
     }
 
     /// Moves the call of a thread to another number, which has none: `execve` makes its caller the first thread of the
     /// process.
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
-        if let Some(call) = self.take(from) {
+        if let Some(mut call) = self.take(from) {
             self.bytes += call.text.len();
+            call.origin.thread = to;
             self.by_thread.insert(to, call);
         }
     }
@@ -97,12 +96,13 @@ impl UnfinishedCalls {
 mod tests {
     use super::*;
 
-    fn call() -> UnfinishedCall {
+    fn call(thread: u32, text: &[u8]) -> UnfinishedCall {
         UnfinishedCall {
-            text: Vec::new(),
-            began_ns: None,
-            clock_ns: 0,
-            line: 0,
+            origin: Origin {
+                thread,
+                ..Origin::default()
+            },
+            text: text.to_vec(),
             name: CallName::read(b"f(").unwrap(),
             announced: false,
         }
@@ -112,19 +112,19 @@ mod tests {
     fn unfinished_calls_are_limited_in_number_and_bytes() {
         let mut all = UnfinishedCalls::default();
         for thread in 0..u32::try_from(MAX_UNFINISHED).unwrap() {
-            assert!(all.begin(thread, b"f(", call()));
+            assert!(all.begin(call(thread, b"f(")));
         }
         let one_more = u32::MAX;
-        assert!(!all.begin(one_more, b"f(", call()));
+        assert!(!all.begin(call(one_more, b"f(")));
         all.take(3).unwrap();
-        assert!(all.begin(3, b"f(", call()));
+        assert!(all.begin(call(3, b"f(")));
         while let Some(thread) = all.first() {
             all.take(thread).unwrap();
         }
         let long = vec![b'x'; MAX_UNFINISHED_BYTES / 2 + 1];
-        assert!(all.begin(1, &long, call()));
-        assert!(!all.begin(2, &long, call()));
+        assert!(all.begin(call(1, &long)));
+        assert!(!all.begin(call(2, &long)));
         all.take(1).unwrap();
-        assert!(all.begin(2, &long, call()));
+        assert!(all.begin(call(2, &long)));
     }
 }

@@ -190,34 +190,35 @@ struct Judged {
 
 impl StallCounts {
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
+        let exchange = &answered.exchange;
         // A shorter one comes from a busy machine, or is in the answers that do not stall.
         let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
-        let round_trip_ns = answered.round_trip_ns.filter(is_long).unwrap_or(0);
+        let round_trip_ns = exchange.round_trip_ns.filter(is_long).unwrap_or(0);
         let own_ns = round_trip_ns.saturating_add(answered.served_ns.unwrap_or(0));
         let waited_ns = answered.wait.whole_ns().saturating_sub(own_ns);
         // The first that is seen of an older connection may wait like any other.
         let is_first =
-            answered.is_first && (answered.no_delay.is_some() || waited_ns < DELAYS[0].least_ns);
+            answered.is_first && (exchange.no_delay.is_some() || waited_ns < DELAYS[0].least_ns);
         let first_ns = is_first.then_some(waited_ns);
         let peers = self.peers.entry((FindingKind::Stall, owner.program));
         let peers = peers.or_default();
         peers.first_ns = least(peers.first_ns, first_ns);
-        if answered.writes == 1 {
+        if exchange.writes == 1 {
             return peers.single.note(waited_ns, 0);
         }
         let shape = Shape {
             kind: FindingKind::Stall,
             program: owner.program,
-            site: answered.site,
-            first: answered.first.step,
-            last: answered.last.step,
-            is_longer: answered.writes > 2,
+            site: exchange.site,
+            first: exchange.first.step,
+            last: exchange.last.step,
+            is_longer: exchange.writes > 2,
         };
         let Some(counts) = self.counts(shape).filter(|_| answered.may_stall) else {
             return;
         };
-        let parts = [answered.first, answered.last];
-        counts.note(parts, (answered.writes, answered.bytes), owner);
+        let parts = [exchange.first, exchange.last];
+        counts.note(parts, (exchange.writes, exchange.bytes), owner);
         counts.serves = owner.serves && (counts.serves || counts.tally.merged_calls == 0);
         counts.tally.merged_calls += 1;
         counts.times.note(waited_ns, answered.wait.alone_ns);
@@ -225,7 +226,7 @@ impl StallCounts {
         counts.served += u64::from(answered.served_ns.is_some());
         if waited_ns >= DELAYS[0].least_ns {
             counts.long_round_trips += u64::from(round_trip_ns > 0);
-            counts.unknown_options += u64::from(answered.no_delay.is_none());
+            counts.unknown_options += u64::from(exchange.no_delay.is_none());
         }
     }
 

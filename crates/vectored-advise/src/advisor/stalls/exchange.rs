@@ -30,11 +30,11 @@ pub(crate) struct Exchange {
     pub(crate) served_ns: Option<u64>,
     /// Whether an exchange was answered before.
     is_used: bool,
-    writes: u64,
-    bytes: u64,
-    first: Part,
-    last: Part,
-    site: u32,
+    pub(crate) writes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) first: Part,
+    pub(crate) last: Part,
+    pub(crate) site: u32,
     /// When the first write began, and the last transfer ended.
     began_ns: u64,
     ended_ns: u64,
@@ -105,13 +105,8 @@ impl Wait {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
-    pub(crate) writes: u64,
-    pub(crate) bytes: u64,
-    pub(crate) first: Part,
-    pub(crate) last: Part,
-    pub(crate) site: u32,
-    pub(crate) no_delay: Option<bool>,
-    pub(crate) round_trip_ns: Option<u64>,
+    /// The exchange before the answer.
+    pub(crate) exchange: Exchange,
     /// Whether it was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
@@ -180,6 +175,7 @@ impl Exchange {
         is_wait: bool,
         is_loopback: bool,
     ) -> Option<Answered> {
+        let exchange = *self;
         let writes = std::mem::take(&mut self.writes);
         let is_first = writes > 0 && !std::mem::replace(&mut self.is_used, true);
         let in_call_ns = new.ended_ns.saturating_sub(new.began_ns.max(self.ended_ns));
@@ -194,13 +190,7 @@ impl Exchange {
         self.touch(new);
         let most = if is_loopback { LOOPBACK_SEGMENT_BYTES } else { SEGMENT_BYTES };
         (writes > 0 && is_wait).then(|| Answered {
-            writes,
-            bytes: self.bytes,
-            first: self.first,
-            last: self.last,
-            site: self.site,
-            no_delay: self.no_delay,
-            round_trip_ns: self.round_trip_ns,
+            exchange,
             is_first,
             wait,
             served_ns: None,

@@ -461,82 +461,63 @@ mod tests {
         }
     }
 
+    /// What is said of findings, each of which differs a little from the one before.
     #[test]
-    fn a_period_begins_where_most_runs_began() {
+    fn what_is_to_be_done_depends_on_the_calls() {
+        let mut said = String::new();
+        let mut say = |key: &FindingKey, tally: &Tally| {
+            said += &format!("{}\n  {}\n", pattern(key, tally), action(key, tally));
+        };
         let steps = "write 4 + write 7 + write 90";
         let (key, mut tally) = found(FindingKind::AdjacentWrites, steps, 300);
         tally.starts = vec![1, 5, 1];
-        let expected = "100 × write 7 B + write 90 B + write 4 B";
-        assert_eq!(pattern(&key, &tally), expected);
+        say(&key, &tally);
         // A file may have any number of them.
         tally.starts = vec![0, 0, 0, 0, 9];
-        assert!(pattern(&key, &tally).starts_with("100 × write 4 B"));
-    }
-
-    #[test]
-    fn a_buffer_of_a_stream_is_emptied_before_a_wait() {
-        let (mut key, tally) = found(FindingKind::SmallReads, "read 1", 10);
+        say(&key, &tally);
+        let (mut key, mut tally) = found(FindingKind::SmallReads, "read 1", 10);
         key.target = DescriptorKind::Pipe;
-        assert!(!action(&key, &tally).contains("poll"));
+        say(&key, &tally);
         key.grade = Grade::ReadsAhead;
-        assert!(action(&key, &tally).contains("Empty the buffer before poll"));
-        let tally = Tally {
-            merged_calls: 2,
-            ..tally
-        };
-        let few = "as few as 2 calls with such a buffer, instead of 10, depending on the pace of the other end.";
-        assert!(action(&key, &tally).contains(few));
-    }
-
-    #[test]
-    fn lists_tell_their_segments() {
+        tally.merged_calls = 2;
+        say(&key, &tally);
         let (key, mut tally) = found(FindingKind::TinySegments, "writev 1600", 10);
         tally.segments = 1000;
-        assert_eq!(pattern(&key, &tally), "10 × writev 1600 B in 100 segments");
-    }
-
-    #[test]
-    fn what_is_to_be_done_depends_on_the_sizes_and_on_the_length_of_runs() {
+        say(&key, &tally);
         let pair = "write 8 + write 4096";
         let (key, mut tally) = found(FindingKind::AdjacentWrites, pair, 20_466);
         tally.merged_calls = 10_233;
-        assert_eq!(
-            action(&key, &tally),
-            "Write the small pieces and the large one in one call, with a list: \
-             10,233 calls instead of 20,466."
-        );
+        say(&key, &tally);
         tally.merged_calls = 1280;
         tally.ends = vec![("fsync".to_owned(), 3)];
-        assert_eq!(
-            action(&key, &tally),
-            "Collect all writes to the descriptor in one buffer, and flush that when it is full, not after each record, \
-             before fsync (3 times), the close of the file, and on every way out: 1280 calls with such a buffer, instead of 20,466. \
-             A reader may find, and a kill may leave, part of a record. A failed write shows at a later write, flush or close: \
-             check each."
-        );
+        say(&key, &tally);
         tally.runtime = Some(crate::model::Runtime::Python);
-        assert!(!action(&key, &tally).contains("failed write"));
+        say(&key, &tally);
         // Code in JavaScript makes none of these calls itself.
         tally.runtime = Some(crate::model::Runtime::Node);
         tally.ends = ["epoll_ctl", "epoll_pwait", "fsync"]
             .map(|call| (call.to_owned(), 3))
             .to_vec();
-        let own = "before fsync (3 times), each await and each return to the event loop, the close";
-        assert!(action(&key, &tally).contains(own));
+        say(&key, &tally);
         // Only bytes that are written wait in such a buffer.
         tally.ends = vec![("a read of a pipe or socket".to_owned(), 3)];
-        assert!(action(&key, &tally).contains("flush after each record"));
-        let reads = FindingKey {
-            kind: FindingKind::SmallReads,
-            ..key.clone()
-        };
-        assert!(!action(&reads, &tally).contains("flush"));
+        for kind in [FindingKind::AdjacentWrites, FindingKind::SmallReads] {
+            say(
+                &FindingKey {
+                    kind,
+                    ..key.clone()
+                },
+                &tally,
+            );
+        }
         tally.ends.clear();
         tally.step_bytes = vec![(8, 8), (90, 90)];
-        (tally.runs, tally.merged_calls) = (10_233, 10_233);
-        assert!(action(&key, &tally).starts_with("Write the 2 pieces in one call: "));
-        tally.runs = 1;
-        tally.merged_calls = 1;
-        assert!(action(&key, &tally).contains(": 1 call with such a buffer, instead of 20,466."));
+        for runs in [10_233, 1] {
+            (tally.runs, tally.merged_calls) = (runs, runs);
+            say(&key, &tally);
+        }
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!("sentences", said);
+        });
     }
 }
