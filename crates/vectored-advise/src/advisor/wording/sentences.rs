@@ -461,7 +461,7 @@ mod tests {
         }
     }
 
-    /// What is said of findings, each of which differs a little from the one before.
+    /// What is said of findings; each differs a little from the finding before.
     #[test]
     fn what_is_to_be_done_depends_on_the_calls() {
         let mut said = String::new();
