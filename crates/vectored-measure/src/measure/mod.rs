@@ -28,7 +28,7 @@ pub use crate::measure::engine::{
 };
 pub use crate::measure::model_calibration::calibrate;
 #[cfg(unix)]
-pub use crate::measure::prices::{measure_entry_ns, measure_prices};
+pub use crate::measure::prices::measure_prices;
 pub use crate::measure::ranks::agreement::agree;
 pub use crate::measure::ranks::group::{Group, gathered, give, receive};
 pub use crate::measure::ranks::member::follow;

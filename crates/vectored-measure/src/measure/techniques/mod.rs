@@ -44,6 +44,9 @@ mod writev;
 use std::io;
 
 #[cfg(unix)]
+#[cfg(unix)]
+pub(crate) use read_each::read_exact;
+#[cfg(unix)]
 pub use stdio::STDIO_LARGE;
 pub use technique::{Costs, MakeCopyMover, MakeMover, MakeReadMover, Technique};
 use vectored::CostModel;
