@@ -114,18 +114,6 @@ def pages():
     assert "whole pages" in result["left_out"][0]["reason"], f"100 B must be left out: {result['left_out']}"
 
 
-def mincer():
-    "reproduce mincer"
-    result = saving("reproduce mincer --size 8192 --count 4 --repeats 2")
-    check_host(result["host"])
-    [experiment] = result["experiments"]
-    times = {row["technique"]: row["clock_s"] for row in experiment["rows"]}
-    for name in "write-each", "read-each", "write-file-gather", "read-file-scatter":
-        assert times[name] > 0, f"no time of {name}: {times}"
-    missing = str(experiment["missing"])
-    assert "writev" in missing and "io-uring" in missing, f"not missed: {missing}"
-
-
 def saved_results():
     "report, history, compare"
     assert "floor" in output("report measure")[0], "no table"
@@ -149,6 +137,7 @@ def refusals():
         ("measure --target unix --segments 2 --sizes 64", 2, "Unix sockets"),
         ("reproduce apue-3.5", 2, "only Linux"),
         ("reproduce kalinin", 2, "writev(2)"),
+        ("reproduce mincer", 2, "writev(2)"),
         ("advise log.txt", 2, "Linux"),
         ("measure --target tcp://127.0.0.1:7007", 2, "--target tcp"),
     ):
@@ -179,6 +168,6 @@ def interrupt():
         check_proofs(only_new(before), 1)
 
 
-for check in texts, host, measure, pages, mincer, saved_results, refusals, interrupt:
+for check in texts, host, measure, pages, saved_results, refusals, interrupt:
     print(f"   vectored.exe: {check.__doc__}", flush=True)
     check()

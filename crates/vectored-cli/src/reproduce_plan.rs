@@ -3,9 +3,10 @@
 #[cfg(target_os = "linux")]
 mod copies;
 
+use vectored_measure::reproduce::Plan;
 #[cfg(unix)]
-use vectored_measure::reproduce::ListPlan;
-use vectored_measure::reproduce::{BufferList, PassPlan, Plan};
+use vectored_measure::reproduce::{BufferList, ListPlan, PassPlan};
+#[cfg(unix)]
 use vectored_report::words;
 #[cfg(not(target_os = "linux"))]
 use vectored_results::model::ExperimentName;
@@ -22,12 +23,15 @@ const QUICK_RECORDS: u32 = 16;
 const QUICK_CALLS: u32 = 10;
 
 /// `--quick`: passes of each repeat.
+#[cfg(unix)]
 const QUICK_PASSES: u32 = 2;
 
 /// Limit on the memory for the buffers of `mincer`, which exist twice.
+#[cfg(unix)]
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
 /// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
+#[cfg(unix)]
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
 type Planned = Result<Box<dyn Plan>, Failure>;
@@ -81,7 +85,7 @@ fn reduced(mut plan: ListPlan, by: u32, args: &ReproduceArgs) -> Planned {
 #[cfg(not(target_os = "linux"))]
 fn unavailable(experiment: ExperimentName, why: &str) -> Planned {
     Err(Failure::usage(format!(
-        "{experiment} cannot be repeated on {}: {why}; 'vectored reproduce mincer' can",
+        "{experiment} cannot be repeated on {}: {why}",
         std::env::consts::OS
     )))
 }
@@ -105,6 +109,12 @@ fn elements(_: &ReproduceArgs) -> Planned {
     unavailable(ExperimentName::Kalinin, NO_WRITEV)
 }
 
+#[cfg(windows)]
+fn passes(_: &PassesArgs, _: &ReproduceArgs) -> Planned {
+    unavailable(ExperimentName::Mincer, NO_WRITEV)
+}
+
+#[cfg(unix)]
 fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Planned {
     let published = PassPlan::published();
     let lists = match of.size.zip(of.count) {
@@ -145,12 +155,10 @@ fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Planned {
         }
     };
     let is_less = args.quick || of.size.is_some() || passes < published.passes;
-    let plan = PassPlan {
+    Ok(Box::new(PassPlan {
         lists,
         passes,
         setups,
         reduced: is_less,
-        ..published
-    };
-    Ok(Box::new(plan.with_direct(&args.dir)))
+    }))
 }

@@ -126,15 +126,9 @@ fn buffers_are_written_and_read_back() {
         let words = format!("mincer --iovec-setup {setup} --size 100 --count 2000 --repeats 3");
         let (table, results) = run(&Bench::new(), &words);
         let experiment = only(&results);
-        let names = techniques(experiment);
-        assert_eq!(names[..4], ["write-each", "read-each", "writev", "readv"]);
-        for asynchronous in ["io-uring", "linux-aio"] {
-            // It is written and read, or the table says why it is not. None has an array that is filled once.
-            let count = names.iter().filter(|name| **name == asynchronous).count();
-            let is_missing = table.contains(&format!("{asynchronous} (cannot "));
-            let expected = if is_missing || setup == "once" { 0 } else { 2 };
-            assert_eq!(count, expected, "{asynchronous}, {table}");
-        }
+        assert!(table.contains("readv"), "{table}");
+        let names = ["write-each", "read-each", "writev", "readv"];
+        assert_eq!(techniques(experiment), names);
         for row in list(&experiment["rows"]) {
             assert_eq!(row["iovec_setup"], setup);
             for sample in list(&row["samples"]) {

@@ -1,4 +1,4 @@
-//! Lists of pages that Windows moves past the cache by `WriteFileGather` and `ReadFileScatter`, several at a time.
+//! Lists of pages that Windows moves past the cache by `WriteFileGather`, several at a time.
 
 use std::io::{self, ErrorKind};
 
@@ -10,7 +10,7 @@ use vectored_machine::platform::files::reopen_unbuffered;
 use crate::in_flight::error::ListError;
 use crate::in_flight::place::Event;
 
-/// A queue of transfers of one list to or from one file. A completion port owns the buffers of a transfer, so the list is
+/// A queue of transfers of one list to one file. A completion port owns the buffers of a transfer, so the list is
 /// copied into buffers of the queue before.
 pub(crate) struct PageQueue {
     port: CompletionPort,
@@ -19,12 +19,6 @@ pub(crate) struct PageQueue {
     /// The buffers of the lists that have no transfer.
     free: Vec<Vec<AlignedBuffer>>,
     list_bytes: u64,
-}
-
-#[derive(Clone, Copy)]
-enum Direction {
-    Write,
-    Read,
 }
 
 impl PageQueue {
@@ -84,27 +78,6 @@ impl PageQueue {
         count: u64,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
-        self.transfer(Direction::Write, offset, count, on_event)
-    }
-
-    /// Fills the buffers of one list from `offset` on.
-    pub fn read(&mut self, offset: u64) -> Result<(), ListError> {
-        self.transfer(Direction::Read, offset, 1, &mut |_| ())
-    }
-
-    /// The bytes of the buffers, in order, after [`read`](PageQueue::read).
-    pub fn buffers(&self) -> impl Iterator<Item = &[u8]> {
-        let last = self.free.last();
-        last.into_iter().flatten().map(|buffer| &**buffer)
-    }
-
-    fn transfer(
-        &mut self,
-        direction: Direction,
-        offset: u64,
-        count: u64,
-        on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), ListError> {
         let file = self.file.expect("`get_ready` comes first");
         let bytes = self.list_bytes;
         let mut in_flight: Vec<(TransferId, u64)> = Vec::new();
@@ -117,11 +90,7 @@ impl PageQueue {
                 };
                 on_event(Event::Began(next));
                 let place = offset + next * bytes;
-                let started = match direction {
-                    Direction::Write => self.port.write(file, buffers, place),
-                    Direction::Read => self.port.read(file, buffers, place),
-                };
-                match started {
+                match self.port.write(file, buffers, place) {
                     Ok(id) => in_flight.push((id, next)),
                     Err(Refused { error, buffers, .. }) => {
                         self.free.push(buffers);
@@ -149,11 +118,8 @@ impl PageQueue {
             match result {
                 Ok(moved) if moved as u64 == bytes => on_event(Event::Ended(number)),
                 Ok(moved) => {
-                    let kind = match direction {
-                        Direction::Write => ErrorKind::WriteZero,
-                        Direction::Read => ErrorKind::UnexpectedEof,
-                    };
-                    let error = ListError::new(number, moved as u64, bytes, kind.into());
+                    let error = ErrorKind::WriteZero.into();
+                    let error = ListError::new(number, moved as u64, bytes, error);
                     failure.get_or_insert(error);
                 }
                 Err(error) => {

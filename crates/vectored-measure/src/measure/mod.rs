@@ -48,9 +48,11 @@ pub use crate::measure::sampler::timer::measure_timer;
 pub(crate) use crate::measure::sources::read_source::PatternFile;
 pub use crate::measure::sources::read_source::check_eviction;
 pub use crate::measure::synthetic::{Noise, SyntheticMachine};
+#[cfg(unix)]
 pub(crate) use crate::measure::targets::comparison::compare_file;
 #[cfg(target_os = "linux")]
 pub(crate) use crate::measure::targets::sync_flags;
+#[cfg(unix)]
 pub(crate) use crate::measure::targets::{Batch, Mismatch};
 pub use crate::measure::targets::{FILE_SPAN_BYTES, check_direct, check_directory};
 #[cfg(unix)]

@@ -7,6 +7,7 @@
 //! `docs/experiments.md` describes each experiment and how to read its figures.
 
 pub(crate) mod bench;
+#[cfg(unix)]
 pub(crate) mod content;
 #[cfg(target_os = "linux")]
 pub(crate) mod copies;
@@ -14,6 +15,7 @@ pub(crate) mod copies;
 pub(crate) mod copy_program;
 #[cfg(unix)]
 pub(crate) mod lists;
+#[cfg(unix)]
 pub(crate) mod passes;
 
 use std::path::{Path, PathBuf};
@@ -36,6 +38,7 @@ pub use crate::reproduce::copies::CopyPlan;
 pub use crate::reproduce::copy_program::{BUFFER, CopyProgram, INPUT, OUTPUT};
 #[cfg(unix)]
 pub use crate::reproduce::lists::ListPlan;
+#[cfg(unix)]
 pub use crate::reproduce::passes::{BufferList, PassPlan};
 #[cfg(unix)]
 pub use crate::sys::stdio::copy_characters;

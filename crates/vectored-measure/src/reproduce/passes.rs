@@ -1,33 +1,29 @@
-//! `mincer`: writes buffers and reads them back: one by one, vectored, or as one asynchronous transfer.
+//! `mincer`: writes buffers and reads them back: one by one, or by one vectored call.
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
 
 use fastrand::Rng;
 use vectored::CostModel;
-use vectored::files::{AlignedBuffer, DirectAlignment};
-use vectored_machine::Clock;
-use vectored_machine::platform::fd::{AsFd, BorrowedFd};
-use vectored_machine::platform::files::{set_direct, unnamed_file};
-use vectored_machine::platform::plain_calls::{
-    NULL_DEVICE, OFlags, SeekFrom, fsync, ftruncate, seek,
-};
+use vectored_machine::platform::fd::AsFd;
+use vectored_machine::platform::files::unnamed_file;
+use vectored_machine::platform::plain_calls::{OFlags, SeekFrom, fsync, ftruncate, seek};
 use vectored_results::model::{
     ExperimentName, ExperimentRow, IovecSetup, Operation, Reproduction, RowKey, Sample,
     TechniqueName, Times,
 };
 
-#[cfg(windows)]
-use crate::in_flight::pages::PageQueue;
-use crate::measure::{
-    Contender, Lists, MeasureError, Meter, Mismatch, Mover, ReadMover, Timed, check_available,
-    is_in_flight, movers, read_movers,
-};
+use crate::measure::{Contender, Lists, MeasureError, Meter, Mismatch, Timed, movers, read_movers};
 use crate::reproduce::content::{check_repeated, wrong};
 use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
+
+/// The techniques of writing and of reading.
+const TECHNIQUES: [[TechniqueName; 2]; 2] = [
+    [TechniqueName::WRITE_EACH, TechniqueName::READ_EACH],
+    [TechniqueName::WRITEV, TechniqueName::READV],
+];
 
 /// A list of buffers of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,29 +50,13 @@ pub struct PassPlan {
     pub passes: u32,
     /// Whether the array is filled in every call or before the clock is started.
     pub setups: Vec<IovecSetup>,
-    /// The asynchronous techniques that are measured beside the plain calls.
-    pub asynchronous: Vec<TechniqueName>,
-    /// The alignment of files with `O_DIRECT`, if rows with that flag are measured too.
-    pub direct: Option<DirectAlignment>,
-    /// The techniques that are not measured, each with the reason.
-    pub missing: Vec<String>,
     /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
 impl PassPlan {
-    /// Both published lists, ten passes, both setups, and the asynchronous techniques that this machine offers.
+    /// Both published lists, ten passes and both setups.
     pub fn published() -> Self {
-        let (mut asynchronous, mut missing) = (Vec::new(), Vec::new());
-        for technique in ["io-uring", "linux-aio"].map(TechniqueName::new) {
-            match check_available(technique, DEPTH) {
-                Ok(()) => asynchronous.push(technique),
-                Err(error) => missing.push(format!("{technique} ({error})")),
-            }
-        }
-        if cfg!(windows) {
-            missing.push("writev and readv (WriteFile and ReadFile take one buffer)".to_owned());
-        }
         let lists = [(1024, 1000), (102_400, 10)];
         PassPlan {
             lists: lists
@@ -84,71 +64,17 @@ impl PassPlan {
                 .to_vec(),
             passes: 10,
             setups: IovecSetup::ALL.to_vec(),
-            asynchronous,
-            direct: None,
-            missing,
             reduced: false,
         }
     }
 
-    /// Adds rows of files with `O_DIRECT` for the lists whose buffers have a length that such files in `directory`
-    /// take. If there are none, adds the reason. A directory in which no file can be made is reported by `check`.
-    pub fn with_direct(mut self, directory: &Path) -> Self {
-        let odd = self.lists.iter().map(|list| list.size_bytes);
-        for bytes in odd.filter(|bytes| cfg!(windows) && !is_pages(*bytes)) {
-            let reason = format!("{bytes} is not a multiple of 4096");
-            let text = format!("write-file-gather for buffers of {bytes} bytes ({reason})");
-            self.missing.push(text);
-        }
-        let alignment = unnamed_file(directory, OFlags::empty()).and_then(|file| {
-            let alignment = DirectAlignment::of(&file)?;
-            set_direct(file.as_fd(), true)?;
-            Ok(alignment)
-        });
-        match alignment {
-            Err(error) => self.missing.push(format!("O_DIRECT ({error})")),
-            Ok(alignment) => {
-                let step = alignment.offset_bytes;
-                let lists = self.lists.iter().map(|list| list.size_bytes);
-                for bytes in lists.filter(|bytes| !bytes.is_multiple_of(step)) {
-                    let reason = format!("{bytes} is not a multiple of {step}");
-                    let text = format!("O_DIRECT for buffers of {bytes} bytes ({reason})");
-                    self.missing.push(text);
-                }
-                self.direct = Some(alignment);
-            }
-        }
-        self
-    }
-
     /// The runs. Each gives one row of writes and one of reads.
     fn runs(&self) -> Vec<Run> {
-        let mut runs = Vec::new();
-        for &list in &self.lists {
-            let fits = |alignment: &DirectAlignment| {
-                list.size_bytes.is_multiple_of(alignment.offset_bytes)
-            };
-            let direct = self.direct.filter(fits);
-            let buffered = self.setups.iter().map(|setup| (*setup, None));
-            // The device takes so long that the array does not matter.
-            let direct = direct.map(|alignment| (self.setups[0], Some(alignment)));
-            for (setup, direct) in buffered.chain(direct) {
-                let mut names = vec![[TechniqueName::WRITE_EACH, TechniqueName::READ_EACH]];
-                // The one-by-one calls are the base of every ratio.
-                names.extend(one_call(list, setup));
-                // Asynchronous techniques fill their array themselves.
-                let in_flight = self.asynchronous.iter();
-                let in_flight = in_flight.filter(|_| setup == IovecSetup::Timed);
-                names.extend(in_flight.map(|technique| [*technique; 2]));
-                runs.extend(names.into_iter().map(|names| Run {
-                    list,
-                    setup,
-                    direct,
-                    names,
-                }));
-            }
-        }
-        runs
+        let run = |list, setup| TECHNIQUES.map(|names| Run { list, setup, names });
+        let lists = self.lists.iter();
+        lists
+            .flat_map(|&list| self.setups.iter().flat_map(move |&setup| run(list, setup)))
+            .collect()
     }
 }
 
@@ -178,15 +104,12 @@ impl Plan for PassPlan {
                     technique: technique.to_string(),
                     operation: Some(operation),
                     iovec_setup: Some(run.setup),
-                    direct: run.direct.is_some(),
                     segment_count: Some(count),
                     segment_bytes: Some(size_bytes),
                     ..RowKey::default()
                 })
             };
-            // A call with `O_DIRECT` takes the time of the device.
-            let call_s = if run.direct.is_some() { 2e-4 } else { 3e-6 };
-            let pass_s = 2e-3 + count as f64 * call_s + run.list.total_bytes() as f64 * 1e-8;
+            let pass_s = 2e-3 + count as f64 * 3e-6 + run.list.total_bytes() as f64 * 1e-8;
             Step {
                 rows: rows.map(row).collect(),
                 name: format!("{} of {count} × {size_bytes} B", run.names[0]),
@@ -200,9 +123,8 @@ impl Plan for PassPlan {
     fn begin<'a>(
         &'a self,
         _: &mut Bench<'_>,
-        result: &mut Reproduction,
+        _: &mut Reproduction,
     ) -> Result<Option<Sampler<'a>>, MeasureError> {
-        result.missing.clone_from(&self.missing);
         let runs = self.runs();
         Ok(Some(Box::new(move |step, bench, rng| {
             let passes = run_passes(self, bench, runs[step], rng)?;
@@ -223,145 +145,8 @@ impl Plan for PassPlan {
 struct Run {
     list: BufferList,
     setup: IovecSetup,
-    /// The alignment of the file and the buffers, with `O_DIRECT`.
-    direct: Option<DirectAlignment>,
     /// The techniques of writing and of reading.
     names: [TechniqueName; 2],
-}
-
-/// Whether Windows moves buffers of this size by `WriteFileGather`.
-fn is_pages(bytes: usize) -> bool {
-    cfg!(windows) && bytes.is_multiple_of(4096)
-}
-
-/// The techniques that pass a list in one call.
-#[cfg(unix)]
-fn one_call(_: BufferList, _: IovecSetup) -> Option<[TechniqueName; 2]> {
-    Some([TechniqueName::WRITEV, TechniqueName::READV])
-}
-
-/// The techniques that pass a list in one call: on Windows, which has no vectored calls for buffered files, one transfer of
-/// pages past the cache, which is waited for. It fills its array in every call.
-#[cfg(windows)]
-fn one_call(list: BufferList, setup: IovecSetup) -> Option<[TechniqueName; 2]> {
-    let has_pages = setup == IovecSetup::Timed && is_pages(list.size_bytes);
-    has_pages.then_some(PAGES)
-}
-
-#[cfg(windows)]
-const PAGES: [TechniqueName; 2] = [
-    TechniqueName::new("write-file-gather"),
-    TechniqueName::new("read-file-scatter"),
-];
-
-/// The depth of the queue of an asynchronous technique: a pass has one transfer.
-const DEPTH: u32 = 1;
-
-impl Run {
-    /// The movers that write and read.
-    fn way(self) -> io::Result<Way> {
-        #[cfg(windows)]
-        if self.names == PAGES {
-            return Ok(Way::Pages(PageQueue::new()?));
-        }
-        // No technique uses the model.
-        let model = CostModel::default();
-        let [write, read] = self.names;
-        Ok(Way::Plain {
-            writer: movers(Contender::Technique(write), &model),
-            reader: read_movers(Contender::Technique(read), &model),
-            // A queue keeps the memory of its last list.
-            warms_up: is_in_flight(write),
-        })
-    }
-}
-
-/// The movers of the lists of a run.
-enum Way {
-    Plain {
-        writer: Box<dyn Mover>,
-        reader: Box<dyn ReadMover>,
-        /// Whether each list is first written to the null device.
-        warms_up: bool,
-    },
-    #[cfg(windows)]
-    Pages(PageQueue),
-}
-
-impl Way {
-    /// Writes a list to the start of a file, and returns the seconds that it took.
-    fn write(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        list: Vec<&[u8]>,
-        setup: IovecSetup,
-        clock: &dyn Clock,
-    ) -> io::Result<f64> {
-        let elapsed_ns = match self {
-            Way::Plain {
-                writer, warms_up, ..
-            } => {
-                let lists = Lists::one(list);
-                writer.prepare(lists.first(), 0);
-                if *warms_up {
-                    let null = File::options().write(true).open(NULL_DEVICE)?;
-                    writer.call(null.as_fd(), lists.first())?;
-                }
-                seek(fd, SeekFrom::Start(0))?;
-                let meter = Meter { clock };
-                writer.sample(fd, &lists, once(setup), meter)?.elapsed_ns
-            }
-            #[cfg(windows)]
-            Way::Pages(queue) => {
-                queue.load(&list);
-                queue.get_ready(fd, 1)?;
-                let began_ns = clock.now_ns();
-                queue.write(0, 1, &mut |_| ())?;
-                clock.now_ns() - began_ns
-            }
-        };
-        Ok(elapsed_ns as f64 / 1e9)
-    }
-
-    /// Fills a list from the start of a file, and returns the seconds that it took.
-    fn read(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        list: Vec<&mut [u8]>,
-        setup: IovecSetup,
-        clock: &dyn Clock,
-    ) -> io::Result<f64> {
-        let elapsed_ns = match self {
-            Way::Plain { reader, .. } => {
-                reader.prepare(&list, 0);
-                seek(fd, SeekFrom::Start(0))?;
-                let meter = Meter { clock };
-                let (timing, _) = reader.sample(fd, &mut [list], once(setup), meter)?;
-                timing.elapsed_ns
-            }
-            #[cfg(windows)]
-            Way::Pages(queue) => {
-                // The bytes that were written lie in its buffers.
-                let before: Vec<&[u8]> = list.iter().map(|segment| &**segment).collect();
-                queue.load(&before);
-                let began_ns = clock.now_ns();
-                queue.read(0)?;
-                let elapsed_ns = clock.now_ns() - began_ns;
-                for (segment, bytes) in std::iter::zip(list, queue.buffers()) {
-                    segment.copy_from_slice(bytes);
-                }
-                elapsed_ns
-            }
-        };
-        Ok(elapsed_ns as f64 / 1e9)
-    }
-}
-
-fn once(iovec_setup: IovecSetup) -> Timed {
-    Timed {
-        iovec_setup,
-        ..Timed::calls(1)
-    }
 }
 
 /// Writes, syncs and reads back once per pass. Returns the times of writing and
@@ -377,15 +162,18 @@ fn run_passes(
         MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
     };
     let BufferList { size_bytes, count } = run.list;
-    let memory_bytes = run.direct.map_or(1, |alignment| alignment.memory_bytes);
-    let zeroed = || -> Vec<AlignedBuffer> {
-        let buffers = (0..count).map(|_| AlignedBuffer::zeroed(size_bytes, memory_bytes));
-        buffers.collect()
-    };
-    let (mut buffers, mut back) = (zeroed(), zeroed());
+    let (mut buffers, mut back) = (vec![vec![0; size_bytes]; count], Vec::new());
     let [write, read] = run.names.map(TechniqueName::as_str);
-    let mut way = run.way().map_err(failed)?;
+    // No technique uses the model.
+    let model = CostModel::default();
+    let mut writer = movers(Contender::Technique(run.names[0]), &model);
+    let mut reader = read_movers(Contender::Technique(run.names[1]), &model);
     let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(failed)?);
+    let timed = Timed {
+        iovec_setup: run.setup,
+        ..Timed::calls(1)
+    };
+    let rewind = || -> io::Result<_> { Ok(seek(file.as_fd(), SeekFrom::Start(0))?) };
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..plan.passes {
         if bench.is_stopped() {
@@ -394,26 +182,29 @@ fn run_passes(
         // New random bytes in every pass, so that old ones cannot pass for them.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
-        set_direct(file.as_fd(), run.direct.is_some()).map_err(failed)?;
-        let list = buffers.iter().map(|buffer| &**buffer).collect();
-        let written = way.write(file.as_fd(), list, run.setup, bench.clock);
+        rewind().map_err(failed)?;
         let failed_by = |name: &str| MeasureError::io(format!("{name} failed on a file"));
-        times[0].push(written.map_err(failed_by(write))?);
+        let lists = Lists::one(buffers.iter().map(Vec::as_slice).collect());
+        writer.prepare(lists.first(), 0);
+        let meter = || Meter { clock: bench.clock };
+        let written = writer.sample(file.as_fd(), &lists, timed, meter());
+        let written = written.map_err(failed_by(write))?;
         fsync(&file).map_err(|error| failed(error.into()))?;
-        back.iter_mut().for_each(|buffer| buffer.fill(0xa5));
-        let list = back.iter_mut().map(|buffer| &mut **buffer).collect();
-        let taken = way.read(file.as_fd(), list, run.setup, bench.clock);
-        times[1].push(taken.map_err(failed_by(read))?);
-        // The comparison reads into memory that is not aligned.
-        set_direct(file.as_fd(), false).map_err(failed)?;
-        let parts: Vec<&[u8]> = buffers.iter().map(|buffer| &**buffer).collect();
-        let image = parts.concat();
-        check_repeated(&file, &image, 1, (write, NAME.name()))?;
-        let mut pairs = std::iter::zip(&back, &buffers);
-        let differs = pairs.position(|(back, sent)| **back != **sent);
-        if differs.is_some() {
-            let difference = format!("buffer {} differs", differs.unwrap_or(0));
-            return Err(wrong(Mismatch::Bytes(difference), read, NAME.name()));
+        rewind().map_err(failed)?;
+        back.clear();
+        back.resize(count, vec![0xa5; size_bytes]);
+        let list: Vec<&mut [u8]> = back.iter_mut().map(Vec::as_mut_slice).collect();
+        reader.prepare(&list, 0);
+        let taken = reader.sample(file.as_fd(), &mut [list], timed, meter());
+        let (taken, _) = taken.map_err(failed_by(read))?;
+        for (times, timing) in std::iter::zip(&mut times, [written, taken]) {
+            times.push(timing.elapsed_ns as f64 / 1e9);
+        }
+        check_repeated(&file, &buffers.concat(), 1, (write, NAME.name()))?;
+        let differs = std::iter::zip(&back, &buffers).position(|(back, sent)| back != sent);
+        if let Some(index) = differs {
+            let difference = Mismatch::Bytes(format!("buffer {index} differs"));
+            return Err(wrong(difference, read, NAME.name()));
         }
     }
     Ok(Some(times))

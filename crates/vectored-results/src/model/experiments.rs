@@ -77,8 +77,6 @@ pub struct Reproduction {
     pub ratios: Vec<Ratio>,
     /// The sizes at which the better of two techniques changes.
     pub crossovers: Vec<ExperimentCrossover>,
-    /// Asynchronous interfaces that this machine does not offer, with the reason.
-    pub missing: Vec<String>,
     /// Further notes on this run.
     pub notes: Vec<String>,
     /// The finding in words, computed from the figures.
@@ -161,8 +159,6 @@ pub struct RowKey {
     pub operation: Option<Operation>,
     /// When the array of `writev` or `readv` was filled, if an experiment varies that.
     pub iovec_setup: Option<IovecSetup>,
-    /// Whether the file was open with `O_DIRECT`.
-    pub direct: bool,
     /// Segments in a call.
     pub segment_count: Option<usize>,
     /// Size of each segment, if all are equal.

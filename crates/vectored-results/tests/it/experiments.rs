@@ -184,26 +184,17 @@ fn elements(copy_ns: f64) -> Reproduction {
 fn passes() -> Reproduction {
     let mut rows = Vec::new();
     for (bytes, count) in [(1024, 1000), (102_400, 10)] {
-        for (setup, direct) in [
-            (IovecSetup::Timed, false),
-            (IovecSetup::Once, false),
-            (IovecSetup::Timed, true),
-        ] {
+        for setup in [IovecSetup::Timed, IovecSetup::Once] {
             for (names, calls) in [
                 (["write-each", "read-each"], count as f64),
                 (["writev", "readv"], 1.0),
-                (["io-uring"; 2], 40.0),
             ] {
-                if names[0] == "io-uring" && setup == IovecSetup::Once {
-                    continue; // its queue is consumed
-                }
                 let operations = [Operation::Write, Operation::Read];
                 for (operation, technique) in std::iter::zip(operations, names) {
                     let key = RowKey {
                         technique: technique.to_owned(),
                         operation: Some(operation),
                         iovec_setup: Some(setup),
-                        direct,
                         segment_count: Some(count),
                         segment_bytes: Some(bytes),
                         ..RowKey::default()
@@ -213,9 +204,7 @@ fn passes() -> Reproduction {
             }
         }
     }
-    let mut made = experiment(ExperimentName::Mincer, Setting::default(), rows);
-    made.missing = vec!["linux-aio (a sandbox forbids it)".to_owned()];
-    made
+    experiment(ExperimentName::Mincer, Setting::default(), rows)
 }
 
 pub fn all() -> Experiments {
@@ -243,7 +232,7 @@ fn a_row_of_the_csv_is_a_row_of_an_experiment() {
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
         lines[0].ends_with(
-            ",finding,source,technique,operation,iovec_setup,direct,segment_count,segment_bytes,buffer_bytes,calls,loops,\
+            ",finding,source,technique,operation,iovec_setup,segment_count,segment_bytes,buffer_bytes,calls,loops,\
              repeats,user_s,system_s,cpu_s,clock_s,pass_median_s,bytes_per_s"
         ),
         "{}",
@@ -252,11 +241,11 @@ fn a_row_of_the_csv_is_a_row_of_an_experiment() {
     let ends = [
         (
             1,
-            "here,write-each,,,false,2,,,10,,7,0.45,1.35,1.8,1.818,1.818,173032343.2343234",
+            "here,write-each,,,2,,,10,,7,0.45,1.35,1.8,1.818,1.818,173032343.2343234",
         ),
         (
             5,
-            "2005 Linux (Intel x86),write-each,,,false,2,,,,,0,1.29,3.15,4.4399999999999995,7.39,,",
+            "2005 Linux (Intel x86),write-each,,,2,,,,,0,1.29,3.15,4.4399999999999995,7.39,,",
         ),
     ];
     for (line, end) in ends {
@@ -313,7 +302,6 @@ fn charts_draw_what_was_measured_beside_what_was_published() {
             "1000 × 1 KiB, write, timed: write-each, lecture notes"
         ]
     );
-    assert!(of_passes.contains(&"10 × 100 KiB, read, direct, timed: io-uring".to_owned()));
 }
 
 #[test]

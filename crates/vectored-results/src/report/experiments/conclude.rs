@@ -200,7 +200,7 @@ fn ratio(experiment: &Reproduction, (of, over): (usize, usize), measure: Measure
     })
 }
 
-/// The ratios of the rows of these keys in each publication. No publication used `O_DIRECT`.
+/// The ratios of the rows of these keys in each publication.
 fn published_ratios(
     published: &[ExperimentRow],
     (above, below): (&RowKey, &RowKey),

@@ -5,7 +5,6 @@ use vectored_report::words::{self, enumerated};
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction,
-    TechniqueName,
 };
 use crate::report::experiments::figure::technique_in_words;
 use crate::report::experiments::layout::list;
@@ -97,21 +96,14 @@ fn claims(experiment: &Reproduction) -> Vec<Claim<'_>> {
                 .collect()
         }
         ExperimentName::Mincer => {
-            // With `O_DIRECT`, one call a buffer only waits for the device more often.
-            let is_plain = |row: &ExperimentRow| {
-                !(row.key.direct && row.key.technique == TechniqueName::WRITE_EACH.as_str())
-            };
-            let written = of_measure(Measure::Clock).filter(|ratio| {
-                let row = row(ratio.of);
-                row.key.operation == Some(Operation::Write) && is_plain(row)
-            });
+            let written = of_measure(Measure::Clock)
+                .filter(|ratio| row(ratio.of).key.operation == Some(Operation::Write));
             let text = |ratio: &Ratio| {
                 let (of, over) = (row(ratio.of), row(ratio.over));
-                let direct = if of.key.direct { ", with O_DIRECT" } else { "" };
                 let once = of.key.iovec_setup == Some(IovecSetup::Once);
                 let array = if once { ", with the array filled once" } else { "" };
                 let [over, of_name] = [over, of].map(|row| &row.key.technique);
-                format!("for {}{direct}{array}, {over} beats {of_name}", list(of))
+                format!("for {}{array}, {over} beats {of_name}", list(of))
             };
             let all = written.map(|ratio| claim(text(ratio), beats)(ratio));
             all.collect()

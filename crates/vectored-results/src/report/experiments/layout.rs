@@ -187,9 +187,7 @@ pub fn list(row: &ExperimentRow) -> String {
 }
 
 fn operation(row: &ExperimentRow) -> String {
-    let name = row.key.operation.map_or("", Operation::name);
-    let direct = if row.key.direct { ", direct" } else { "" };
-    format!("{name}{direct}")
+    row.key.operation.map_or("", Operation::name).to_owned()
 }
 
 fn array(row: &ExperimentRow) -> String {

@@ -2,7 +2,7 @@
 
 use vectored_report::{visible, words};
 
-use crate::model::{ExperimentName, ExperimentRow, PUBLISHED_FILE_BYTES, PageCache, Reproduction};
+use crate::model::{ExperimentName, PUBLISHED_FILE_BYTES, PageCache, Reproduction};
 use crate::report::experiments::layout::Layout;
 
 /// What this run says, then the legend.
@@ -18,13 +18,8 @@ pub fn notes(experiment: &Reproduction, layout: &Layout) -> Vec<String> {
          and the largest of seven, which enclose the true median with 98.4 %. Machines differ: compare ratios, not times."
     ));
     notes.extend(layout.notes.iter().map(|&note| note.to_owned()));
-    match experiment.name {
-        ExperimentName::Apue35 => notes.extend(copies(experiment)),
-        ExperimentName::Mincer => notes.extend(passes(experiment)),
-        ExperimentName::Apue1428 | ExperimentName::Kalinin => {}
-    }
-    if !experiment.missing.is_empty() {
-        notes.push(format!("Not measured: {}.", experiment.missing.join(", ")));
+    if experiment.name == ExperimentName::Apue35 {
+        notes.extend(copies(experiment));
     }
     notes
 }
@@ -67,19 +62,4 @@ fn copies(experiment: &Reproduction) -> Vec<String> {
     notes.push(cache.to_owned());
     notes.extend(block);
     notes
-}
-
-fn passes(experiment: &Reproduction) -> Vec<String> {
-    let any = |is: fn(&ExperimentRow) -> bool| experiment.rows.iter().any(is);
-    let asynchronous = any(|row| ["io-uring", "linux-aio"].contains(&&*row.key.technique));
-    let asynchronous = asynchronous.then_some(
-        "io-uring, linux-aio: the whole list is one asynchronous transfer, and the program waits for its end. The queue of \
-         io-uring is consumed when it is written, so it has no rows of an array that is filled once.",
-    );
-    let direct = any(|row| row.key.direct).then_some(
-        "direct: the file was open with O_DIRECT, so the bytes went to the device and came from it, not through the page \
-         cache.",
-    );
-    let notes = asynchronous.into_iter().chain(direct);
-    notes.map(str::to_owned).collect()
 }
