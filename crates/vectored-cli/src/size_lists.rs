@@ -256,19 +256,6 @@ mod tests {
         assert_eq!((segment_count(&huge), total_bytes(&huge)), (most, most));
     }
 
-    #[test]
-    fn one_size_of_a_mix_may_be_a_range() {
-        let check = |text: &str, runs: &[(usize, Option<usize>)], sizes: &[usize]| {
-            let mix = SweptMix::try_from(runs.to_vec()).unwrap();
-            assert_eq!(text.parse(), Ok(Mix::Swept(mix, sizes.to_vec())), "{text}");
-        };
-        let header_and_body = [(1, Some(150)), (1, None)];
-        check("1x150,1x16..1KiB", &header_and_body, &[16, 64, 256, 1024]);
-        check(" 150 , 1 × 16 .. 64 ", &header_and_body, &[16, 64]);
-        check("3x10..12,2x16", &[(3, None), (2, Some(16))], &[10, 12]);
-        check("2x5..5", &[(2, None)], &[5]);
-    }
-
     proptest! {
         #[test]
         fn a_range_of_a_mix_has_the_sizes_of_the_option_sizes(
@@ -297,18 +284,6 @@ mod tests {
             prop_assert!(refused.contains("is a second range"), "{}", refused);
         }
 
-        #[test]
-        fn any_text_is_a_mix_or_is_refused_in_words(text in "[0-9x.,×KiB ]{0,24}") {
-            match text.parse::<Mix>() {
-                Err(why) => prop_assert!(!why.is_empty()),
-                Ok(Mix::Fixed(runs)) => {
-                    prop_assert!(runs.iter().all(|&(count, bytes)| count > 0 && bytes > 0));
-                }
-                Ok(Mix::Swept(_, sizes)) => {
-                    prop_assert!(sizes[0] > 0 && sizes.is_sorted(), "{:?}", sizes);
-                }
-            }
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Bench, entries, json, one_line, stdout_of};
+use crate::support::{Bench, entries, json, stdout_of};
 
 #[test]
 fn the_report_of_the_host_fits_one_screen_and_no_file_is_left() {
@@ -38,20 +38,4 @@ fn the_json_has_what_was_promised() {
     let path = other.canonicalize().unwrap();
     assert_eq!(report["host"]["directory"]["path"], path.to_str().unwrap());
     assert!(entries(&other).is_empty());
-}
-
-#[test]
-fn host_works_in_a_directory_where_no_file_can_be_created() {
-    let bench = Bench::new();
-    // Not even root can make a file there.
-    let mut here = bench.command("host");
-    here.current_dir("/proc");
-    for command in [&mut bench.command("host --dir /proc"), &mut here] {
-        let table = one_line(&stdout_of(command));
-        for line in ["directory /proc, proc, ", "IOV_MAX ", "tcp socket "] {
-            assert!(table.contains(line), "{line}in\n{table}");
-        }
-        let unknown = "O_DIRECT unknown: no temporary file";
-        assert!(table.contains(unknown), "{table}");
-    }
 }

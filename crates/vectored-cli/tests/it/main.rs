@@ -26,14 +26,12 @@ mod host;
 mod live;
 mod outputs;
 #[cfg(target_os = "linux")]
-mod proofs;
 mod refusals;
 mod reproduce;
 mod runs;
 mod saved_results;
 mod screen;
 mod support;
-mod sweeps;
 mod targets;
 #[cfg(target_os = "linux")]
 mod versus;

@@ -42,17 +42,6 @@ fn quiet_leaves_standard_error_to_errors() {
 }
 
 #[test]
-fn output_goes_to_the_file_and_nowhere_else() {
-    let bench = Bench::new();
-    let expected = stdout_of(&mut bench.synthetic_with("--format csv"));
-    let words = "--format csv --output new.csv";
-    assert_eq!(stdout_of(&mut bench.synthetic_with(words)), "");
-    let written = fs::read_to_string(bench.work().join("new.csv")).unwrap();
-    assert_eq!(written, expected);
-    assert_eq!(entries(&bench.work()).len(), 1);
-}
-
-#[test]
 fn output_replaces_a_file_as_a_whole() {
     let bench = Bench::new();
     let (file, link) = (bench.work().join("old.json"), bench.work().join("link"));

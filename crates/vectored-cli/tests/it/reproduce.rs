@@ -83,18 +83,6 @@ fn all_experiments_make_one_result() {
 }
 
 #[test]
-fn copies_to_files_and_pipes_and_the_device_are_measured() {
-    for (words, to) in [
-        ("--to pipe --min 32 --max 64", "pipe"),
-        ("--to . --sync dsync --min 1MiB --max 1MiB", "file"),
-    ] {
-        let (table, results) = run(&Bench::new(), &format!("apue-3.5 {words}"));
-        assert!(table.contains("REDUCED"), "{table}");
-        assert_eq!(only(&results)["setting"]["to"], to);
-    }
-}
-
-#[test]
 fn cold_copies_fetch_their_bytes_from_the_device() {
     let bench = Bench::new();
     let words = "reproduce apue-3.5 --page-cache cold --min 128KiB --quick";

@@ -6,34 +6,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::json;
 use vectored_measure::measure::{check_available, check_direct};
 use vectored_results::model::TechniqueName;
 
 use crate::support::{Bench, VECTORED, entries, skip, stderr_of, stdout_of};
-
-#[test]
-fn a_real_run_reads_from_every_target_and_leaves_no_file() {
-    let bench = Bench::new();
-    let words = "measure --operation read --budget 1s --segments 2 --sizes 64";
-    bench.command(words).assert().success();
-    assert!(entries(&bench.work()).is_empty());
-    let results = bench.only_result();
-    // A slow machine has no time for each cell, but for one.
-    let [cells, left_out] = ["cells", "left_out"].map(|list| results[list].as_array().unwrap());
-    assert_eq!(cells.len() + left_out.len(), 3);
-    let of = |cell: &Value| json!([cell["target"], cell["page_cache"], cell["drain"]]);
-    let expected = [
-        json!(["file", "hot", null]),
-        json!(["pipe", null, "between-samples"]),
-        json!(["unix", null, "between-samples"]),
-    ];
-    for (cell, expected) in std::iter::zip(cells, expected) {
-        assert_eq!(of(cell), expected);
-        assert_eq!(cell["operation"], "read");
-        assert!(cell["proof_calls"].as_u64().unwrap() > 0);
-    }
-}
 
 #[test]
 fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
@@ -76,23 +53,6 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
         let is_modelled = results["cost_models"] != json!([]);
         assert!(!is_modelled || !words.contains("direct"), "{results}");
     }
-}
-
-#[test]
-fn files_that_are_in_the_directory_keep_their_content() {
-    let bench = Bench::new();
-    let names = ["data", "vectored", ".vectored-0", "measure.json"];
-    for name in names {
-        fs::write(bench.work().join(name), name).unwrap();
-    }
-    // A list of more than 4 MiB is measured if its count and its size are given.
-    let words = "measure --target file --budget 300ms --segments 5 --sizes 1MiB";
-    bench.command(words).assert().success();
-    for name in names {
-        assert_eq!(fs::read_to_string(bench.work().join(name)).unwrap(), name);
-    }
-    assert_eq!(entries(&bench.work()).len(), names.len());
-    assert_eq!(bench.only_result()["left_out"], json!([]));
 }
 
 #[test]

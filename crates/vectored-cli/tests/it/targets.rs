@@ -26,18 +26,6 @@ fn measured(bench: &Bench, args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn every_name_is_measured_and_leaves_nothing_behind() {
-    let bench = Bench::new();
-    let names = "null,tcp,unix,pipe,file-overwrite,file";
-    let cells = measured(&bench, &["--target", names]);
-    assert!(entries(&bench.work()).is_empty());
-    let expected = ["file", "file-overwrite", "pipe", "unix", "tcp", "null"];
-    let of = |cell: &Value| (cell["target"].clone(), cell["proof_calls"] != 0);
-    let expected = expected.map(|name| (name.into(), name != "null"));
-    assert_eq!(cells.iter().map(of).collect::<Vec<_>>(), expected);
-}
-
-#[test]
 fn a_directory_is_measured_with_a_file_in_it() {
     let bench = Bench::new();
     let folder = bench.work().join("folder");
@@ -66,29 +54,6 @@ fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
     let _datagrams = UnixDatagram::bind(&path).unwrap();
     let other = ["not a stream socket"];
     refused(&bench, &["--target", target], 1, &other);
-}
-
-#[test]
-fn bytes_into_a_foreign_socket_are_reported_as_not_compared() {
-    let bench = Bench::new();
-    let listener = UnixListener::bind(bench.work().join("socket")).unwrap();
-    let peer = std::thread::spawn(move || {
-        let mut bytes = 0;
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut buffer = vec![0; 1 << 16];
-        while let Ok(count @ 1..) = stream.read(&mut buffer) {
-            bytes += count;
-        }
-        bytes
-    });
-    let cells = measured(&bench, &["--target", "./socket"]);
-    assert_eq!(cells[0]["target"], "socket");
-    assert_eq!(cells[0]["drain"], "peer");
-    assert_eq!(cells[0]["proof_calls"], 0);
-    assert!(peer.join().unwrap() > 0);
-    // The listener is closed.
-    let stderr = stderr_of(&mut bench.command("measure --target ./socket"), 1);
-    assert!(stderr.contains("cannot connect to socket"), "{stderr}");
 }
 
 /// A thread that serves TCP connections to this address; the target.

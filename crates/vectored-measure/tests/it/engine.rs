@@ -11,7 +11,7 @@ use vectored_measure::measure::{
     SyntheticMachine, run,
 };
 use vectored_results::model::{CellSpec, Drain, Experiment, TechniqueName, Verdict};
-use vectored_results::stats::{LOOKS, judge};
+use vectored_results::stats::LOOKS;
 
 use crate::support::{
     self, Hooked, Step, WRITES, cells_of_pipe, place, run_quietly, run_rounds_quietly, unwatched,
@@ -94,24 +94,6 @@ fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
     }
 }
 
-#[test]
-fn a_slow_technique_that_is_out_takes_little_time() {
-    let clock = FakeClock::default();
-    let noise = Noise::LogNormal { sigma: 0.2 };
-    let mut sampler = machine(&clock, noise, [800.0, 2e6, 1000.0, 1005.0, 1000.0]);
-    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
-    let cell = &outcome.cells[0];
-    let slow = cell.technique(TechniqueName::WRITE_EACH).unwrap();
-    let rare = slow.samples_ns.iter().skip(20).flatten();
-    let rare_s = rare.sum::<f64>() / 1e9;
-    assert!(cell.rounds > 600, "{}", cell.rounds);
-    assert!(
-        rare_s > 0.0 && rare_s < cell.timed_s / 15.0,
-        "{rare_s} of {} s",
-        cell.timed_s
-    );
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -176,21 +158,6 @@ proptest! {
         if let (Some(dearest), Some(cheapest), true) = (dearest, cheapest, sigma == 0.0) {
             prop_assert!(dearest <= 2 * cheapest, "{} {}", dearest, cheapest);
         }
-    }
-}
-
-#[test]
-fn long_calls_do_not_take_the_time_of_short_ones() {
-    let clock = FakeClock::default();
-    let noise = Noise::LogNormal { sigma: 0.3 };
-    // The twenty rounds of ten cells take 5 s.
-    let mut sampler = SyntheticMachine::new(clock.clone(), noise, 1, |cell, _| {
-        if cell.workload.segment_count() > 10 { 4e6 } else { 16e3 }
-    });
-    let outcome = outcome_of(&experiment(20, 8 * SECOND_NS), &mut sampler, &clock);
-    assert!(outcome.complete);
-    for cell in &outcome.cells[..10] {
-        assert!(cell.rounds >= 160, "{}", cell.rounds);
     }
 }
 
@@ -330,20 +297,6 @@ fn a_cell_that_is_not_decided_takes_the_budget_or_has_a_bound() {
             );
         }
     }
-}
-
-#[test]
-fn the_same_samples_always_give_the_same_verdict() {
-    let clock = FakeClock::default();
-    let noise = Noise::LogNormal { sigma: 0.1 };
-    let mut sampler = machine(&clock, noise, [800.0, 3000.0, 1000.0, 1030.0, 1000.0]);
-    let experiment = experiment(3, SECOND_NS);
-    let outcome = outcome_of(&experiment, &mut sampler, &clock);
-    let saved = serde_json::to_string(&outcome.cells).unwrap();
-    let mut loaded = serde_json::from_str::<Vec<_>>(&saved).unwrap();
-    assert!(outcome.cells == loaded, "differs");
-    judge(&mut loaded, &experiment.rivals);
-    assert!(outcome.cells == loaded, "differs");
 }
 
 /// The contenders of each round, in the order of their samples.

@@ -219,19 +219,6 @@ fn techniques_that_not_every_run_has_are_counted() {
 }
 
 #[test]
-fn where_nothing_can_be_compared_that_is_said_last() {
-    let mut rng = Rng::with_seed(8);
-    let base = run(&mut rng, same);
-    let mut new = run(&mut rng, same);
-    for cell in &mut new.cells {
-        cell.segment_count += 1;
-    }
-    let text = text(&comparison_document(&compared(&[base], &[new])), 100);
-    assert!(text.contains("\nNothing was compared: "), "{text}");
-    assert!(!text.contains("not told apart"), "{text}");
-}
-
-#[test]
 fn the_table_and_the_lines_of_a_comparison() {
     let slower = |target, technique| match (target, technique) {
         (Target::Unix, TechniqueName::WRITE_EACH) => 1.6,

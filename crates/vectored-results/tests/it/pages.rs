@@ -70,24 +70,6 @@ fn without_a_crossover_the_table_and_the_chart_say_the_same() {
 }
 
 #[test]
-fn a_page_of_machines_draws_their_crossovers() {
-    let mut other = with_curves();
-    other.host.name = "<other>".to_owned();
-    let crossover = &mut other.crossovers[0];
-    (
-        crossover.at_bytes,
-        crossover.low_bytes,
-        crossover.high_bytes,
-    ) = (2800.0, 2600.0, 3200.0);
-    let mut none = with_curves();
-    none.crossovers.clear();
-    let page = vectored_report::html(&[machines_document(&[&with_curves(), &other, &none])]);
-    let begin = page.find("<table class=\"bars\">").unwrap();
-    let chart = &page[begin..begin + page[begin..].find("</table>").unwrap()];
-    insta::assert_snapshot!(chart);
-}
-
-#[test]
 fn cells_without_rounds_have_no_curve() {
     let mut all = with_curves();
     for technique in all.cells.iter_mut().flat_map(|cell| &mut cell.techniques) {

@@ -16,11 +16,6 @@ fn a_table_shows_every_field_that_may_be_left_out() {
 }
 
 #[test]
-fn markdown_is_the_same_in_a_document() {
-    insta::assert_snapshot!(markdown(&results()));
-}
-
-#[test]
 fn csv_is_one_line_a_technique() {
     insta::assert_snapshot!(csv(&results()));
 }

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json as literal};
 
-use super::{advise, bench, costs, records};
-use crate::support::{entries, said_by, stderr_of, stdout_of};
+use super::{advise, bench, records};
+use crate::support::{said_by, stderr_of, stdout_of};
 
 #[test]
 fn every_format_goes_to_the_named_file() {
@@ -62,53 +62,4 @@ fn report_compare_and_history_handle_advice() {
     let waits = [" more", " less"].map(|than| format!("new waits 2.26 s{than} for delayed"));
     let is_told = waits.iter().any(|waits| compared.contains(waits));
     assert!(is_told, "{compared}");
-}
-
-#[test]
-fn advice_stands_beside_experiments_in_a_page() {
-    let bench = bench();
-    let advice: Value = serde_json::from_str(&costs()).unwrap();
-    let experiments = literal!({
-        "schema": "vectored-experiments/1", "complete": true, "vectored_version": "0",
-        "started_at": "2026-01-01T00:00:00Z", "elapsed_s": 1.0, "seed": 1, "host": advice["host"],
-        "timer": {"clock": "CLOCK_MONOTONIC", "step_ns": 1, "reading_ns": 20.0, "empty_loop_ns": 0.5},
-        "experiments": []
-    });
-    fs::write(bench.work().join("e.json"), experiments.to_string()).unwrap();
-    let page = stdout_of(&mut bench.command("report costs.json e.json --html -"));
-    assert!(page.contains("Published experiments"));
-    assert!(page.contains("Where would gathering help?"));
-    assert!(!page.contains("Copy or gather?"));
-}
-
-#[test]
-fn no_output_replaces_an_input_or_another_output() {
-    let bench = bench();
-    let work = bench.work();
-    fs::write(work.join("t.log"), records()).unwrap();
-    fs::copy(work.join("costs.json"), work.join("a.json")).unwrap();
-    fs::create_dir(work.join("folder")).unwrap();
-    std::os::unix::fs::symlink("t.log", work.join("symbolic")).unwrap();
-    std::os::unix::fs::symlink(".", work.join("here")).unwrap();
-    fs::hard_link(work.join("t.log"), work.join("hard")).unwrap();
-    let read = "is also an input, and would be overwritten: choose another file for the output";
-    let twice = "is given for two outputs: choose another file for one of them";
-    for (words, told) in [
-        ("--html ./t.log t.log", read),
-        ("--output folder/../t.log t.log", read),
-        ("--output symbolic t.log", read),
-        ("--output t.log symbolic", read),
-        ("--output hard t.log", read),
-        ("--merge a.json --output a.json", read),
-        // Before a command runs.
-        ("--html x --output here/x -- touch ran", twice),
-        ("--costs a.json --output a.json -- touch ran", read),
-    ] {
-        let stderr = stderr_of(&mut bench.command(&format!("advise {words}")), 2);
-        assert!(stderr.contains(told), "{words}: {stderr}");
-        assert_eq!(entries(&work).len(), 7, "{words}");
-        assert_eq!(fs::read_to_string(work.join("t.log")).unwrap(), records());
-        assert_eq!(fs::read_to_string(work.join("a.json")).unwrap(), costs());
-        assert!(bench.saved().is_empty());
-    }
 }
