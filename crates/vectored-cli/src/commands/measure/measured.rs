@@ -20,7 +20,7 @@ use vectored_results::model::{
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
 use crate::commands::measure::engine_run::{Ended, Run};
-use crate::commands::measure::short_budget::{costs_of, forecast, too_short};
+use crate::commands::measure::short_budget::too_short;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};
@@ -108,9 +108,6 @@ fn prepare(
     });
     for failure in failures {
         bar.aside(|| Notes { quiet }.note(&failure));
-    }
-    if let Some(note) = forecast(&plan.experiment, |cell| costs_of(cell, &models)) {
-        bar.aside(|| Notes { quiet }.note(&note));
     }
     Ok(Prepared {
         environment,
@@ -318,9 +315,6 @@ fn measure_synthetic(
     let clock = FakeClock::default();
     let rank = team.map_or(0, |team| team.rank().into());
     let mut machine = synthetic.machine(&clock, experiment.seed.wrapping_add(rank));
-    if let Some(note) = forecast(experiment, |_| synthetic.cost_model().into()) {
-        Notes { quiet }.note(&note);
-    }
     let bar = Bar::new(quiet);
     let show = |progress| bar.show(progress);
     let ranks = team.map_or_else(Vec::new, |team| team.ranks(&synthetic::host()));

@@ -1,12 +1,7 @@
-//! A budget that is too short: the forecast before the run, and what to say after it.
+//! A budget that is too short: what is said during the run and after it.
 
-use vectored::CostModel;
-use vectored::cost::ChunkPolicy;
 use vectored_measure::measure::Progress;
-use vectored_report::words;
-use vectored_results::model::{
-    Cell, CellSpec, Experiment, FittedModel, Results, Role, Target, TechniqueResult,
-};
+use vectored_results::model::{Cell, Results, TechniqueResult};
 use vectored_results::stats::MIN_ROUNDS;
 
 use crate::interrupt::Interrupt;
@@ -114,92 +109,10 @@ fn seconds(s: f64) -> String {
     }
 }
 
-/// The costs that a forecast is based on.
-pub struct Costs {
-    call_ns: f64,
-    byte_ns: f64,
-    copy_byte_ns: f64,
-}
-
-impl From<CostModel> for Costs {
-    fn from(model: CostModel) -> Self {
-        Costs {
-            call_ns: model.call_ns,
-            byte_ns: model.byte_ns,
-            copy_byte_ns: model.copy_byte_ns,
-        }
-    }
-}
-
-/// The costs calibrated for the target of the cell, or the library's default.
-pub fn costs_of(cell: &CellSpec, models: &[FittedModel]) -> Costs {
-    let is_here = |model: &&FittedModel| {
-        let (on, asked) = (&model.conditions, &cell.conditions);
-        (on.target, &on.path) == (asked.target, &asked.path)
-    };
-    match models.iter().find(is_here) {
-        Some(model) => model.model.into(),
-        None => CostModel::default().into(),
-    }
-}
-
-/// A note on the cell whose first round is expected to exceed the whole budget, if there is one. Every
-/// technique moves the list twice on trial and once in the round, and the floor twice.
-pub fn forecast(experiment: &Experiment, costs: impl Fn(&CellSpec) -> Costs) -> Option<String> {
-    let budget_s = experiment.budget_ns as f64 / 1e9;
-    let round_s = |cell: &CellSpec| {
-        let Costs {
-            call_ns,
-            byte_ns,
-            copy_byte_ns,
-        } = costs(cell);
-        let bytes = cell.workload.total_bytes() as f64;
-        // A list that does not fit a socket, or is too long for a pipe that nobody reads, waits for a thread at the other
-        // end: a call then costs three times, and a byte six times as much.
-        let has_thread = match cell.conditions.target {
-            Target::Pipe => bytes > ChunkPolicy::OF_PIPES.threshold_bytes as f64,
-            target => !target.is_file() && target != Target::Null && bytes > 65_536.0,
-        };
-        let (call_ns, byte_ns) =
-            if has_thread { (3.0 * call_ns, 6.0 * byte_ns) } else { (call_ns, byte_ns) };
-        let count = cell.workload.segment_count() as f64;
-        let techniques = experiment.rivals.iter().chain(&experiment.unranked);
-        let techniques_ns: f64 = techniques
-            .map(|technique| match technique.role() {
-                Role::Each => count * call_ns,
-                Role::Copy => bytes * copy_byte_ns,
-                _ => call_ns,
-            })
-            .map(|own_ns| own_ns + bytes * byte_ns)
-            .sum();
-        let round_ns = 3.0 * techniques_ns + 2.0 * (call_ns + bytes * byte_ns);
-        // A sample has at least as many calls as fill the queue four times.
-        let calls = match cell.conditions.queue_depth {
-            0 | 1 => 1.0,
-            depth => 4.0 * f64::from(depth) - 1.0,
-        };
-        let writers = f64::from(cell.conditions.writers.unwrap_or(1));
-        round_ns * calls * writers / 1e9
-    };
-    let (longest_s, cell) = experiment
-        .cells
-        .iter()
-        .map(|cell| (round_s(cell), cell))
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    (longest_s > budget_s).then(|| {
-        format!(
-            "one round of {} on {}, with the trial calls before it, is expected to take {} or \
-             more: the run will exceed its budget of {budget_s} s; increase --budget, or use \
-             shorter lists",
-            words::list(&cell.workload.runs()),
-            cell.conditions.target,
-            seconds(longest_s)
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use vectored_results::model::Target;
+
     use super::*;
 
     #[test]
