@@ -266,7 +266,6 @@ impl Follower {
         self.analysis.follow(event);
     }
 
-    /// What a watch observed.
     pub fn watched(self, seen: &Seen) -> Observed {
         let watch = Watched {
             wall_s: seen.wall.as_secs_f64(),

@@ -28,7 +28,6 @@ const USUAL_TARGETS: [Target; 3] = if cfg!(windows) {
     Target::USUAL
 };
 
-/// The usual copies: the sources of each target.
 const USUAL_COPIES: [(Target, &[Target]); 4] = [
     (
         Target::File,
@@ -167,7 +166,6 @@ impl MeasurePlan {
 /// A file to create.
 #[derive(Debug)]
 pub struct FilePlan {
-    /// Its directory.
     pub directory: PathBuf,
     /// The target that it serves.
     pub target: Target,
@@ -351,7 +349,6 @@ fn unusual_reason() -> String {
     format!("more than {limit} in one call")
 }
 
-/// The option that gives the counts.
 fn counts_option(args: &MeasureArgs) -> &'static str {
     match args.join {
         Some(_) => "--join",

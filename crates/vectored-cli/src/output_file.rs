@@ -246,7 +246,6 @@ mod system {
     }
 }
 
-/// A path quoted for a shell.
 #[cfg(unix)]
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();

@@ -73,7 +73,6 @@ impl Bar {
         self.line.aside(write);
     }
 
-    /// Shows the progress of a run.
     pub fn show(&self, progress: Progress) {
         let (elapsed, budget) = (progress.elapsed_ns as f64, progress.budget_ns as f64);
         self.share.set(elapsed / budget);

@@ -24,10 +24,8 @@ pub enum Mix {
     Swept(SweptMix, Vec<usize>),
 }
 
-/// Expected form of a list of numbers or sizes.
 const LIST_FORM: &str = "expected numbers or ranges, for example 2,16 or 16..1024";
 
-/// Expected form of a mix.
 const MIX_FORM: &str =
     "expected COUNTxSIZE,COUNTxSIZE, for example 9x16,1x4KiB or 1x150,1x16..64KiB";
 

@@ -121,7 +121,6 @@ pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failu
     Ok(())
 }
 
-/// A pipe for a log.
 pub fn log_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     // A smaller pipe also works: unprivileged users have a limit.

@@ -56,11 +56,6 @@ impl FromStr for Synthetic {
 }
 
 impl Synthetic {
-    /// Its cost model.
-    pub fn cost_model(&self) -> CostModel {
-        self.model
-    }
-
     /// The machine, whose samples advance `clock`.
     pub fn machine(&self, clock: &FakeClock, seed: u64) -> SyntheticMachine {
         let noise = Noise::LogNormal { sigma: self.sigma };

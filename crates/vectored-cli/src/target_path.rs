@@ -22,7 +22,6 @@ const MAX_SOCKET_PATH_BYTES: usize = 107;
 /// A target as typed: a name or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetName {
-    /// One of [`Target::NAMED`].
     Named(Target),
     /// An existing path, or text with a slash.
     Path(PathBuf),

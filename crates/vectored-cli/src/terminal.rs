@@ -41,7 +41,6 @@ pub enum ColorWhen {
 /// The value of `--color`. `Auto` until it is set.
 static COLOR: OnceLock<ColorWhen> = OnceLock::new();
 
-/// Sets the value of `--color`.
 pub fn set_color(when: ColorWhen) {
     COLOR.get_or_init(|| when);
 }
@@ -64,7 +63,6 @@ impl Screen {
         }
     }
 
-    /// For a stream that may be a terminal.
     pub fn on(stream: &(impl IsTerminal + AsFd)) -> Self {
         if !stream.is_terminal() {
             return Screen::new(variable, Destination::Pipe);
@@ -254,7 +252,6 @@ pub fn write_whole(stream: &impl AsFd, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a text.
 #[cfg(windows)]
 pub fn write_whole<S>(mut stream: &S, text: &str) -> io::Result<()>
 where

@@ -9,7 +9,7 @@ use crate::text::visible;
 /// `techniques` of each element of `cells`. An object without its inner array has no row.
 ///
 /// The columns are the fields of the elements, the outer ones first, each in its order; the fields of `value` itself are
-/// left out. The fields of an object within have its name in front: `writers_fairness`. So has a field whose name an
+/// left out. The fields of an object within have its name in front: `ranks_calls_per_s`. So has a field whose name an
 /// outer one has: `techniques_name`. Arrays that hold objects, and those that are named for their samples, are left
 /// out; other arrays stay as JSON. A text that starts like a formula gets an apostrophe in front, so that no program
 /// evaluates it.

@@ -6,10 +6,7 @@ use crate::stats::{crossovers, fitted_models, judge_model, judge_ranks};
 /// Whether a cost model is fitted to a cell: with `O_DIRECT` the wait for the device hides all other costs, and the threads of
 /// MPI make each call of a rank dearer.
 fn is_modelled(cell: &&Cell) -> bool {
-    cell.conditions.queue_depth == 1
-        && cell.conditions.writers.is_none()
-        && cell.conditions.ranks.is_none()
-        && !cell.conditions.direct
+    cell.conditions.queue_depth == 1 && cell.conditions.ranks.is_none() && !cell.conditions.direct
 }
 
 impl Results {

@@ -67,8 +67,6 @@ Examples:
           From how many transfers in flight io_uring takes less time than writev
   vectored measure --direct --target file-overwrite --technique linux-aio --queue-depth 1,8,64
           From how many writes in flight Linux AIO takes less time, past the page cache
-  vectored measure --target file --writers 1,2,4,8 --sizes 64..4KiB
-          Several threads that append records to one log
   vectored measure --target tcp://192.0.2.1:7007
           A TCP connection to a program on another machine that reads everything
   vectored measure --segments 64 --format csv --output sizes.csv

@@ -17,7 +17,6 @@ use crate::failure::Failure;
 pub struct Team {
     /// How they talk. When it is dropped, MPI is ended.
     pub group: Box<dyn Group>,
-    /// Their nodes.
     pub nodes: Nodes,
 }
 

@@ -130,7 +130,6 @@ fn in_one_line(args: &AdviseArgs) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// The outcome of a command.
 struct CommandOutcome {
     observed: Observed,
     /// Whether the wait for its processes was stopped.

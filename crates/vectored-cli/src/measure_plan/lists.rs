@@ -10,7 +10,6 @@ use crate::size_lists::{Counts, Mix, segment_count, total_bytes};
 /// Limit on the bytes of a call, unless both counts and sizes are given. Larger lists are left out.
 pub const USUAL_CALL_BYTES: usize = 4 << 20;
 
-/// Maximum bytes of a call.
 pub const MAX_CALL_BYTES: usize = 64 << 20;
 
 /// Maximum segments of a list: `iovec`s and buffers need memory.
@@ -22,7 +21,6 @@ const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 /// Sizes of `--join`. A call costs as much as copying tens of KiB, so its crossovers lie higher.
 const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
-/// Sizes of `--operation copy`.
 const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// One list of segments.

@@ -23,7 +23,6 @@ const MAX_BYTES: u64 = 1 << 29;
 /// A result as typed: a file, or the name of a saved result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultName {
-    /// A file.
     File(PathBuf),
     /// A saved result by its age, 0 the newest: of a kind, or of the kind that the command takes.
     Recent(Option<ResultKind>, usize),

@@ -24,7 +24,6 @@ pub enum Store {
     NoDirectory,
 }
 
-/// The outcome of saving a result.
 #[derive(Debug)]
 pub enum SaveOutcome {
     /// Saved in this file.

@@ -35,7 +35,6 @@ pub fn last_error(errors: &mut File) -> String {
     last_line(&tail)
 }
 
-/// The end of a run.
 pub fn run_end(status: ExitStatus, phase: Phase, number: u64, said: String) -> RunEnd {
     let signal = || status.signal().unwrap_or_default();
     let end = status

@@ -700,7 +700,6 @@ fn same_files(old: &Side, new: &Side) -> bool {
     sums(old).is_some_and(|old| Some(old) == sums(new))
 }
 
-/// The runs in this slot of each round.
 fn runs_in(rounds: &[Vec<Run>], slot: usize) -> Vec<Run> {
     rounds.iter().map(|round| round[slot]).collect()
 }

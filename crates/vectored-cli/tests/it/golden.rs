@@ -18,7 +18,6 @@ the_table_of_joined_messages --join 2,16 --target tcp
 the_table_of_several_states --target pipe --segments 16 --sizes 64,4KiB --cache cold,hot --iovec-setup once --layout adjacent --layout scattered
 the_markdown_of_techniques_that_must_be_named --technique writev,stdio,mmap --segments 16 --sizes 64 --cache cold --format markdown
 the_table_of_asynchronous_techniques --details --segments 16 --sizes 64,16KiB --technique io-uring,linux-aio --target file,pipe,null --queue-depth 1,8,64
-the_table_of_several_writers --details --target file,pipe,null --writers 1,2,4 --segments 16 --sizes 64,1KiB
 the_markdown_of_asynchronous_reads --operation read --technique io-uring,readv --target file --queue-depth 8 --segments 16 --sizes 64,16KiB --format markdown
 the_table_of_every_target --target file,file-overwrite,tcp,null --segments 2,16 --sizes 16,4KiB
 the_table_of_null_has_times --details --target null --segments 2,16 --sizes 16,4KiB

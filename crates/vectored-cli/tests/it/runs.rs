@@ -19,8 +19,6 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
 --direct --mix 1x4KiB,2x8KiB --target file-overwrite => O_DIRECT: transfers go between
 --direct --mix 1x4KiB,2x8KiB --target file --operation read => O_DIRECT: transfers go between
 --technique io-uring --queue-depth 8 --segments 16 --sizes 1KiB --target file => file, queue depth 8
---writers 3 --segments 16 --sizes 64 --target file => file, 3 writers
---writers 3 --segments 16 --sizes 64 --target unix => unix, 3 writers
 --join 4 --sizes 4KiB --cache cold --target unix => unix, cache cold"
         .lines()
     {

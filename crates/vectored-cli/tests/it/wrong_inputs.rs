@@ -93,16 +93,10 @@ measure --technique io-uring --queue-depth 1 --target file --sync fsync => 2: --
 measure --direct --target pipe,unix => 2: only to files | --target file
 measure --direct --target file --operation read --page-cache hot => 2: --page-cache | omit one
 measure --direct --target file --cache cold => 2: --cache cold | omit one
-measure --direct --target file --writers 2 => 2: --writers | not aligned
 measure --direct --target file --technique mmap,writev => 2: mmap | omit mmap
 measure --direct --target file --technique stdio => 2: stdio | not aligned
 measure --direct --target file --sync fsync --technique io-uring => 2: --sync fsync | io-uring
 measure --direct --target file --mix 2x512,1x700 --synthetic call=200 => 2: a multiple of 512 bytes | omit --direct
-measure --writers 2,257 => 2: 257 is too much | --writers | at most 256
-measure --writers 2 --operation read => 2: --writers | --operation write
-measure --writers 2 --cache cold => 2: --cache cold
-measure --writers 2 --technique io-uring => 2: io-uring writes to offsets | omit --writers
-measure --writers 2 --target null => 2: --target file, pipe, unix, tcp
 measure --sync always => 2: 'always' | none, dsync, sync, fsync
 measure --sync fsync --target pipe,tcp => 2: --sync fsync | --target file or file-overwrite
 measure --sync dsync --target file --operation read => 2: --sync | --operation write

@@ -7,8 +7,3 @@ pub type ByteStream = std::fs::File;
 
 /// A file that is open.
 pub(crate) type FileDescriptor = OwnedFd;
-
-/// A duplicate of a descriptor.
-pub fn duplicate(fd: BorrowedFd<'_>) -> std::io::Result<OwnedFd> {
-    fd.try_clone_to_owned()
-}

@@ -14,7 +14,6 @@ pub fn is_ignored(signal: c_int) -> io::Result<bool> {
     Ok(action(signal)? == libc::SIG_IGN)
 }
 
-/// Whether a signal has its default action.
 pub(super) fn is_default(signal: c_int) -> io::Result<bool> {
     Ok(action(signal)? == libc::SIG_DFL)
 }

@@ -38,7 +38,6 @@ use windows_sys::Win32::System::Threading::{
     GetThreadTimes, SetThreadAffinityMask,
 };
 
-/// Lends a handle to a call of a file.
 pub(crate) fn with_file<T>(handle: BorrowedHandle<'_>, call: impl FnOnce(&File) -> T) -> T {
     // SAFETY: the handle is open while it is borrowed. The file is never dropped, so it is not closed.
     let file = ManuallyDrop::new(unsafe { File::from_raw_handle(handle.as_raw_handle()) });
@@ -75,7 +74,6 @@ pub(crate) fn pipe_unread_bytes(pipe: BorrowedHandle<'_>) -> io::Result<u64> {
     }
 }
 
-/// The bytes that have arrived at a socket.
 pub(crate) fn socket_unread_bytes(socket: BorrowedSocket<'_>) -> io::Result<u64> {
     let mut bytes = 0;
     // SAFETY: this request writes one number to `bytes`.
@@ -138,7 +136,6 @@ pub(crate) fn current_cpu() -> usize {
     unsafe { GetCurrentProcessorNumber() as usize }
 }
 
-/// Pins this thread to a CPU.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     let mask = 1_usize.checked_shl(cpu as u32).unwrap_or(0);
     // SAFETY: the call takes a pseudo handle, which is always valid, and a number.
@@ -165,7 +162,6 @@ pub(crate) fn system_version() -> String {
     format!("{major}.{minor}.{build}")
 }
 
-/// The bytes of physical memory.
 pub(crate) fn memory_bytes() -> Option<u64> {
     let mut status = MEMORYSTATUSEX {
         dwLength: size_of::<MEMORYSTATUSEX>() as u32,
@@ -207,7 +203,6 @@ pub(crate) struct Volume {
     pub(crate) is_read_only: bool,
 }
 
-/// The volume that holds `directory`.
 pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
     let wide = |path: &Path| -> Vec<u16> {
         let text = path.as_os_str().encode_wide();

@@ -9,14 +9,12 @@ use vectored::CostModel;
 use vectored::cost::ChunkPolicy;
 use vectored_machine::Clock;
 use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
-use vectored_machine::platform::fd::duplicate;
 use vectored_results::model::{
     Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, Target, TechniqueName,
 };
 use vectored_results::stats::target_kind;
 
 use crate::measure::cell::copying::Copying;
-use crate::measure::cell::crew::{Crew, SAMPLE_NS, WriterMovers, WriterSetup};
 use crate::measure::cell::first_call::FirstCall;
 use crate::measure::cell::open_cell::{OpenCell, settings};
 use crate::measure::cell::reading::Reading;
@@ -58,8 +56,6 @@ pub struct DescriptorSampler<'a> {
     clock: &'a dyn Clock,
     directory: PathBuf,
     reader_cpu: Option<usize>,
-    /// CPUs of several writers, in turn.
-    writer_cpus: Vec<usize>,
     seed: u64,
     /// The bytes that read cells read.
     pattern: Pattern,
@@ -67,7 +63,6 @@ pub struct DescriptorSampler<'a> {
     /// Calibrated models for `adaptive`.
     models: Vec<FittedModel>,
     make_mover: MakeMover,
-    writer_movers: WriterMovers,
     make_read_mover: MakeReadMover,
     make_copy_mover: MakeCopyMover,
     cold_pool_bytes: u64,
@@ -109,13 +104,11 @@ impl<'a> DescriptorSampler<'a> {
             clock,
             directory: directory.to_owned(),
             reader_cpu: None,
-            writer_cpus: Vec::new(),
             seed,
             pattern: Pattern::new(seed),
             rng: Rng::with_seed(seed),
             models: Vec::new(),
             make_mover: Box::new(movers),
-            writer_movers: movers,
             make_read_mover: Box::new(read_movers),
             make_copy_mover: Box::new(copy_movers),
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
@@ -132,18 +125,6 @@ impl<'a> DescriptorSampler<'a> {
     /// Sets the CPU of reader and writer threads.
     pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
         self.reader_cpu = cpu;
-        self
-    }
-
-    /// Sets the CPUs of the writers of cells with several: in turn. Without any, they run anywhere.
-    pub fn writer_cpus(mut self, cpus: Vec<usize>) -> Self {
-        self.writer_cpus = cpus;
-        self
-    }
-
-    /// Replaces [`movers`] in several writers.
-    pub fn with_writer_movers(mut self, make_mover: WriterMovers) -> Self {
-        self.writer_movers = make_mover;
         self
     }
 
@@ -217,19 +198,18 @@ impl DescriptorSampler<'_> {
                 self.open_source(&read, drain)?
             }
         };
-        let (sinks, to) = self.open_sinks(spec, techniques, drain)?;
+        let (sink, to) = self.open_sink(spec, techniques, drain)?;
         let drained = to.mode.beside(from.drain);
         let file_system = to.file_system.or(from.file_system);
         self.seed = self.seed.wrapping_add(1);
-        let step = self.step(spec, techniques, &contenders, &sinks)?;
+        let step = self.step(spec, techniques, &contenders);
         let place = spec.conditions.source().unwrap_or(spec.conditions.clone());
         let place = place.directory_or(&self.directory).display().to_string();
         let mut cell = OpenCell {
             name: format!("{} with {}", spec.conditions.place(), describe(spec)),
             step,
             source,
-            sharers: sharers(spec),
-            sinks,
+            sink,
             contenders: contenders.iter().map(|one| (*one, 0)).collect(),
             call_bytes: spec.workload.total_bytes() as u64,
             first: FirstCall::None,
@@ -254,9 +234,7 @@ impl DescriptorSampler<'_> {
             return self.open(spec, techniques, DrainChoice::Thread);
         }
         cell.first = FirstCall::of(spec, drained, room);
-        let is_alone = spec.conditions.writers.is_none();
-        if to.mode == DrainMode::Thread && spec.conditions.operation == Operation::Write && is_alone
-        {
+        if to.mode == DrainMode::Thread && spec.conditions.operation == Operation::Write {
             cell.age(self.clock)?;
         }
         if known_room.is_none() {
@@ -271,7 +249,6 @@ impl DescriptorSampler<'_> {
         let setup = CellSetup {
             max_calls: calls_within(room, spec, cell.first),
             calls_multiple: calls_multiple(spec),
-            sample_ns: spec.conditions.writers.map(|_| SAMPLE_NS),
             drain: drained,
             file_system,
             span_bytes: to.span_bytes.or(from.span_bytes),
@@ -286,28 +263,11 @@ impl DescriptorSampler<'_> {
         spec: &CellSpec,
         techniques: &[TechniqueName],
         contenders: &[Contender],
-        sinks: &[Box<dyn Sink>],
-    ) -> Result<Box<dyn Step>, MeasureError> {
+    ) -> Box<dyn Step> {
         let (pattern, call_bytes) = (self.pattern, spec.workload.total_bytes());
         let model = self.model_for(spec);
-        if spec.conditions.writers.is_some() {
-            let setup = WriterSetup {
-                sizes: spec.workload.sizes().to_vec(),
-                layout: spec.conditions.layout,
-                seed: self.seed,
-                contenders: contenders.to_vec(),
-                make_movers: self.writer_movers,
-                model,
-            };
-            let sharers = sharers(spec) as usize;
-            let fds = sinks.iter().flat_map(|sink| vec![sink.fd(); sharers]);
-            let targets: io::Result<Vec<_>> = fds.map(duplicate).collect();
-            let crew = targets.and_then(|fds| Crew::start(&setup, fds, &self.writer_cpus));
-            let cannot = format!("cannot start writers for {}", spec.conditions.place());
-            return Ok(Box::new(crew.map_err(MeasureError::io(cannot))?));
-        }
         let each = contenders.iter().copied();
-        Ok(match spec.conditions.operation {
+        match spec.conditions.operation {
             Operation::Write => Box::new(Writing {
                 supply: self.supply(spec),
                 movers: each
@@ -337,7 +297,7 @@ impl DescriptorSampler<'_> {
                     .map(|one| (one, (self.make_copy_mover)(one, &spec.conditions)))
                     .collect(),
             }),
-        })
+        }
     }
 
     /// The calibrated model of the target, or the default one.
@@ -376,59 +336,47 @@ impl DescriptorSampler<'_> {
         extras
     }
 
-    /// Opens what is written to.
-    fn open_sinks(
+    /// Opens what is written to: nothing for reads.
+    fn open_sink(
         &mut self,
         spec: &CellSpec,
         techniques: &[TechniqueName],
         drain: DrainChoice,
-    ) -> Result<(Vec<Box<dyn Sink>>, End), MeasureError> {
-        let mut end = End::default();
-        let mut sinks = Vec::new();
-        if spec.conditions.operation == Operation::Read {
-            return Ok((sinks, end));
-        }
-        let writers = spec.conditions.writers;
-        let choice = OpenChoice {
-            drain,
-            file_end: match spec.conditions.operation {
-                // sendfile, splice and copy_file_range refuse a file with O_APPEND.
-                Operation::Copy => FileEnd::Positioned,
-                _ if writers.is_none() && techniques.iter().any(|name| is_in_flight(*name)) => {
-                    FileEnd::Positioned
-                }
-                _ => FileEnd::Appended,
-            },
-            is_alone: writers.is_some(),
+    ) -> Result<(Option<Box<dyn Sink>>, End), MeasureError> {
+        let file_end = match spec.conditions.operation {
+            Operation::Read => return Ok((None, End::default())),
+            // sendfile, splice and copy_file_range refuse a file with O_APPEND.
+            Operation::Copy => FileEnd::Positioned,
+            Operation::Write if techniques.iter().any(|name| is_in_flight(*name)) => {
+                FileEnd::Positioned
+            }
+            Operation::Write => FileEnd::Appended,
         };
-        for _ in 0..writers.unwrap_or(1) / sharers(spec) {
-            let opened = self
-                .opener
-                .open(spec, &self.directory, self.reader_cpu, choice)?;
-            let OpenTarget {
-                sink,
-                drain_mode,
-                file_system,
-                span_bytes,
-            } = opened;
-            let bytes = match drain_mode {
-                DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
-                    span_bytes.unwrap_or(0)
-                }
-                DrainMode::NotNeeded => FILE_SPAN_BYTES,
-                DrainMode::Thread | DrainMode::Peer => THREAD_BYTES,
-                DrainMode::BetweenSamples => 0,
-            };
-            end = End {
-                mode: drain_mode,
-                room: room(bytes / u64::from(writers.unwrap_or(1)), spec),
-                file_system,
-                span_bytes,
-                drain: None,
-            };
-            sinks.push(sink);
-        }
-        Ok((sinks, end))
+        let choice = OpenChoice { drain, file_end };
+        let OpenTarget {
+            sink,
+            drain_mode,
+            file_system,
+            span_bytes,
+        } = self
+            .opener
+            .open(spec, &self.directory, self.reader_cpu, choice)?;
+        let bytes = match drain_mode {
+            DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
+                span_bytes.unwrap_or(0)
+            }
+            DrainMode::NotNeeded => FILE_SPAN_BYTES,
+            DrainMode::Thread | DrainMode::Peer => THREAD_BYTES,
+            DrainMode::BetweenSamples => 0,
+        };
+        let end = End {
+            mode: drain_mode,
+            room: room(bytes, spec),
+            file_system,
+            span_bytes,
+            drain: None,
+        };
+        Ok((Some(sink), end))
     }
 
     /// Opens what is read or copied.
@@ -575,14 +523,6 @@ impl Default for End {
     }
 }
 
-/// The writers that share a target: each connection has one.
-fn sharers(spec: &CellSpec) -> u32 {
-    match spec.conditions.writers {
-        Some(writers) if spec.conditions.target.is_shared_by_writers() => writers,
-        _ => 1,
-    }
-}
-
 /// The alignment of the segments and of the working memory of a cell.
 fn alignment_of(spec: &CellSpec) -> usize {
     let memory_bytes = spec.alignment.map_or(1, |direct| direct.memory_bytes);
@@ -624,13 +564,12 @@ fn calls_multiple(spec: &CellSpec) -> u32 {
     }
 }
 
-/// Whether a thread works at the other end in any case: beside several writers, at both ends of a long copy, and at a pipe into
-/// which a list longer than [`UNREAD_PIPE_BYTES`] goes.
+/// Whether a thread works at the other end in any case: at both ends of a long copy, and at a pipe into which a list longer than [`UNREAD_PIPE_BYTES`] goes.
 fn is_emptied_meanwhile(spec: &CellSpec) -> bool {
     let asked = &spec.conditions;
     let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;
     match asked.operation {
-        Operation::Write => asked.writers.is_some() || asked.target == Target::Pipe && is_long,
+        Operation::Write => asked.target == Target::Pipe && is_long,
         Operation::Read => false,
         Operation::Copy => is_long,
     }

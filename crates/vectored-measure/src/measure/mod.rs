@@ -20,7 +20,6 @@ pub(crate) mod targets;
 mod techniques;
 pub(crate) mod unsuited;
 
-pub use crate::measure::cell::crew::WriterMovers;
 pub use crate::measure::descriptor_sampler::DescriptorSampler;
 pub(crate) use crate::measure::engine::balanced_order::BalancedOrder;
 pub use crate::measure::engine::{

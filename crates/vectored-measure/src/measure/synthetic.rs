@@ -4,9 +4,8 @@
 use fastrand::Rng;
 use vectored_machine::FakeClock;
 use vectored_results::model::{CellSpec, Operation, Role, TechniqueName};
-use vectored_results::stats::WriterSamples;
 
-use crate::measure::sampler::cell_extras::{CellExtras, entry};
+use crate::measure::sampler::cell_extras::CellExtras;
 use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
@@ -56,8 +55,6 @@ pub struct SyntheticMachine {
     own_state: Vec<(Contender, f64)>,
     shared_state: f64,
     slow: bool,
-    round: u32,
-    writers: Vec<(TechniqueName, WriterSamples)>,
 }
 
 impl SyntheticMachine {
@@ -77,8 +74,6 @@ impl SyntheticMachine {
             own_state: Vec::new(),
             shared_state: 0.0,
             slow: false,
-            round: 0,
-            writers: Vec::new(),
         }
     }
 
@@ -92,21 +87,19 @@ impl SyntheticMachine {
         Self::new(clock, noise, seed, move |cell, contender| {
             let segments = cell.workload.segment_count();
             let bytes = cell.workload.total_bytes() as u64;
-            // The kernel serves one writer after the other; copies are made at the same time.
             let is_copy = cell.conditions.operation == Operation::Copy;
-            let writers = f64::from(cell.conditions.writers.unwrap_or(1));
             let written = model.write_ns(bytes);
             let each = segments as f64 * model.call_ns + bytes as f64 * model.byte_ns;
             let costs = Costs {
                 call_ns: model.call_ns,
-                each_ns: writers * each,
-                copied_ns: model.copy_then_write_ns(segments, bytes) + (writers - 1.0) * written,
-                referenced_ns: writers * model.writev_ns(segments, bytes),
+                each_ns: each,
+                copied_ns: model.copy_then_write_ns(segments, bytes),
+                referenced_ns: model.writev_ns(segments, bytes),
                 queue_depth: f64::from(cell.conditions.queue_depth),
             };
             let waited = direct_ns(cell, contender, model.call_ns);
             let called = match contender {
-                Contender::Floor | Contender::FloorAgain if !is_copy => writers * written,
+                Contender::Floor | Contender::FloorAgain if !is_copy => written,
                 contender => match technique(&technique_of(contender)) {
                     Some(technique) => (technique.cost_ns)(&costs),
                     None => panic!("the cost model has no cost for {contender}"),
@@ -193,18 +186,6 @@ fn direct_ns(cell: &CellSpec, contender: Contender, call_ns: f64) -> f64 {
     transfers * transfer_ns / at_once
 }
 
-/// A sample in which each writer takes a tenth longer than the one before it, and the last one all the time.
-fn writer_samples(writers: u32, calls: u32, elapsed_ns: u64) -> WriterSamples {
-    let slowest_ns = elapsed_ns as f64 / f64::from(calls);
-    let share = |writer: u32| 1.0 + 0.1 * f64::from(writer);
-    let record_ns = (0..writers)
-        .map(|writer| slowest_ns * share(writer) / share(writers - 1))
-        .collect();
-    WriterSamples {
-        record_ns: vec![record_ns],
-    }
-}
-
 impl Sampler for SyntheticMachine {
     fn begin_cell(
         &mut self,
@@ -213,7 +194,6 @@ impl Sampler for SyntheticMachine {
         _drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         self.cell = Some(cell.clone());
-        self.writers.clear();
         Ok(CellSetup {
             max_calls: 1 << 16,
             calls_multiple: cell.conditions.queue_depth,
@@ -221,8 +201,7 @@ impl Sampler for SyntheticMachine {
         })
     }
 
-    fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        self.round = round;
+    fn begin_round(&mut self, _round: u32) -> Result<(), MeasureError> {
         Ok(())
     }
 
@@ -233,13 +212,6 @@ impl Sampler for SyntheticMachine {
         // A sample of 0 ns would never use up a budget.
         let elapsed_ns = elapsed_ns.max(1);
         self.clock.advance(elapsed_ns);
-        if let (Contender::Technique(technique), Some(writers)) =
-            (contender, cell.conditions.writers)
-            && self.round > 0
-        {
-            let samples = writer_samples(writers, calls, elapsed_ns);
-            entry(&mut self.writers, technique).merge(samples);
-        }
         Ok(Timing {
             elapsed_ns,
             cpu_ns: elapsed_ns,
@@ -248,10 +220,7 @@ impl Sampler for SyntheticMachine {
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         self.cell = None;
-        Ok(CellExtras {
-            writers: std::mem::take(&mut self.writers),
-            ..CellExtras::default()
-        })
+        Ok(CellExtras::default())
     }
 }
 

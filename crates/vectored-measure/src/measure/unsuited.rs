@@ -2,7 +2,7 @@
 
 use vectored_report::words;
 use vectored_results::model::{
-    AXES, Axis, Cache, CellSpec, MAX_WRITERS, Operation, PageCache, SyncMode, Target, TechniqueName,
+    AXES, Axis, Cache, CellSpec, Operation, PageCache, SyncMode, Target, TechniqueName,
 };
 
 use crate::measure::sampler::cold_pool::MAX_COLD_CALL_BYTES;
@@ -11,32 +11,8 @@ use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
-/// Maximum bytes of one record of each writer. Each writer keeps its own in memory, and they are read back at once.
-const MAX_RECORDS_BYTES: usize = 128 << 20;
-
 /// Bytes of a page of memory on Windows, on every processor that it runs on.
 const PAGE_BYTES: usize = 4096;
-
-/// Targets that can have several writers.
-const WRITERS_TARGETS: &[Target] = if cfg!(windows) {
-    &[Target::Pipe, Target::Tcp]
-} else {
-    &[
-        Target::File,
-        Target::Pipe,
-        Target::Unix,
-        Target::Tcp,
-        Target::Socket,
-        Target::Remote,
-    ]
-};
-
-/// The remedy for other targets.
-const USE_WRITERS_TARGET: &str = if cfg!(windows) {
-    "use --target pipe or tcp"
-} else {
-    "use --target file, pipe, unix, tcp, a directory or a socket of another program"
-};
 
 /// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that
 /// does not work on the target of the cell is no reason, as long as another one does.
@@ -53,7 +29,6 @@ pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
         techniques,
         pages,
         queue_depth,
-        writers,
         alignment,
     ];
     checks.iter().find_map(|check| check(spec, rivals))
@@ -182,8 +157,6 @@ fn direct(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
         "--page-cache, since the page cache is bypassed: omit one of the two options".to_owned()
     } else if asked.cache == Cache::Cold {
         "--cache cold, since the device reads the segments, not the CPU: omit one of the two options".to_owned()
-    } else if asked.writers.is_some() {
-        "--writers, whose lists are not aligned: omit one of the two options".to_owned()
     } else {
         return None;
     };
@@ -296,42 +269,12 @@ fn queue_depth(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     Some(format!("--queue-depth above 1 {why}"))
 }
 
-fn writers(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
-    let asked = &spec.conditions;
-    let count = asked.writers?;
-    let bytes = spec.workload.total_bytes();
-    let conflict = if asked.cache == Cache::Cold {
-        "--cache cold, since each writer would need a pool of its own: omit one of the two options"
-            .to_owned()
-    } else if !WRITERS_TARGETS.contains(&asked.target) {
-        format!(
-            "{}, which has one writer: {USE_WRITERS_TARGET}",
-            asked.target
-        )
-    } else if !(1..=MAX_WRITERS).contains(&count) {
-        format!("{count}: their number must be from 1 to {MAX_WRITERS}")
-    } else if bytes.saturating_mul(count as usize) > MAX_RECORDS_BYTES {
-        format!(
-            "more than {} in one record of each of {count} writers: use fewer, or shorter lists",
-            words::bytes(MAX_RECORDS_BYTES as u64)
-        )
-    } else {
-        return None;
-    };
-    Some(format!("--writers cannot be used with {conflict}"))
-}
-
 fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     asked.ranks?;
-    let conflict = if asked.operation == Operation::Copy {
-        "--operation copy: start vectored alone, without mpirun or srun"
-    } else if asked.writers.is_some() {
-        "--writers: each rank is one writer; omit --writers"
-    } else {
-        return None;
-    };
-    Some(format!("several ranks cannot be used with {conflict}"))
+    (asked.operation == Operation::Copy).then(|| {
+        "several ranks cannot be used with --operation copy: start vectored alone, without mpirun or srun".to_owned()
+    })
 }
 
 #[cfg(test)]

@@ -420,7 +420,6 @@ fn output_file(directory: &Path, sync: SyncMode) -> Result<(File, File), Measure
     Ok((file, kept))
 }
 
-/// Names `--to` instead of `--dir` in the error of a directory.
 fn name_option_to(error: DirectoryError) -> MeasureError {
     match error {
         DirectoryError::Unusable {

@@ -13,4 +13,3 @@ mod simulation;
 mod support;
 mod thread_group;
 mod watched;
-mod writers;

@@ -181,13 +181,6 @@ fn conditions_that_do_not_go_together_are_refused() {
             "linux-aio",
             "linux-aio fills the array of each transfer itself",
         ),
-        (
-            with(&write, |asked| {
-                (asked.writers, asked.ranks) = (Some(2), Some(2));
-            }),
-            "writev",
-            "several ranks",
-        ),
         (copy.clone(), "splice", ""),
         (
             with(&copy, |asked| asked.ranks = Some(2)),

@@ -327,7 +327,6 @@ fn pieces(cell: &str, align: Align) -> Vec<String> {
     pieces
 }
 
-/// The width of the longest piece.
 fn longest(pieces: &[String]) -> usize {
     let widths = pieces.iter().map(|piece| width(piece.trim_start()));
     widths.max().unwrap_or(0)

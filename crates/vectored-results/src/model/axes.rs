@@ -12,7 +12,6 @@ use vectored_report::words::bytes as bytes_in_words;
 use crate::model::conditions::{Conditions, Operation, SyncMode};
 use crate::model::experiment::MAX_QUEUE_DEPTH;
 use crate::model::ranks::MAX_RANKS;
-use crate::model::results::MAX_WRITERS;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 
@@ -273,26 +272,6 @@ of transfers. A cell may have up to 128 MiB in flight.",
         },
     },
     Axis {
-        name: "writers",
-        about: "\
-Writers that write at the same time, for example 1,2,4
-
-From 1 to 256; a range grows as in --segments. Each number is a cell of its own, so that the result says how the fastest \
-technique changes with it. Writers are threads, which start a sample together. All write to one file (with O_APPEND) or \
-one pipe; to sockets each has a connection of its own. For all targets but file-overwrite and null.",
-        suits: WRITES,
-        values: Values::Numbers {
-            min: 1,
-            max: MAX_WRITERS,
-            default: None,
-        },
-        set: |to, text| {
-            to.writers = Some(number(text, 1..=MAX_WRITERS)?);
-            Ok(())
-        },
-        words: |of, _| of.writers.map(|count| counted(count, "writer")),
-    },
-    Axis {
         name: "ranks",
         about: "\
 Numbers of ranks to measure with, for example 1,2,4,8
@@ -356,7 +335,7 @@ fn number(text: &str, range: RangeInclusive<u32>) -> Result<u32, String> {
         })
 }
 
-/// `, 1 writer`, `, 4 writers`.
+/// `, 1 rank`, `, 4 ranks`.
 fn counted(count: u32, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!(", {count} {noun}{ending}")
@@ -432,11 +411,8 @@ mod tests {
             "pipe, layout scattered"
         );
         (asked.direct, asked.sync) = (true, SyncMode::Fsync);
-        (asked.writers, asked.ranks) = (Some(1), Some(4));
-        assert_eq!(
-            asked.title(|_| false),
-            "pipe O_DIRECT fsync, 1 writer, 4 ranks"
-        );
+        asked.ranks = Some(4);
+        assert_eq!(asked.title(|_| false), "pipe O_DIRECT fsync, 4 ranks");
         let mut asked = Conditions::copy(Target::Pipe, Target::File);
         assert_eq!(asked.title(|_| false), "pipe to file");
         asked.path = Some("/tmp/x".to_owned());

@@ -75,10 +75,6 @@ pub struct Conditions {
     /// Transfers that asynchronous techniques keep in flight: 1 to [`MAX_QUEUE_DEPTH`](crate::model::MAX_QUEUE_DEPTH).
     /// Synchronous ones have one at a time.
     pub queue_depth: u32,
-    /// Writers that start each sample together. Each list of segments is a record then, and times are those in which
-    /// each of the writers writes one record. `None`: the measuring thread writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub writers: Option<u32>,
     /// Ranks of a cluster that start each sample together, each on a target of its own. Times are the times of the slowest
     /// rank, from its own start to its own end. `None`: this process alone, or with a sampler of ranks all of them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -56,8 +56,7 @@ impl CellSpec {
     /// The files of the cell have room for at least two times this many bytes: for two calls, or for the shortest
     /// batch that keeps `queue_depth` transfers in flight.
     pub fn half_batch_bytes(&self) -> u64 {
-        let writers = u64::from(self.conditions.writers.unwrap_or(1));
-        let call_bytes = self.workload.total_bytes() as u64 * writers;
+        let call_bytes = self.workload.total_bytes() as u64;
         match self.conditions.queue_depth {
             0 | 1 => call_bytes,
             depth => (call_bytes * u64::from(4 * depth - 1)).div_ceil(2),

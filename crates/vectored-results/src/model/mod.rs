@@ -32,8 +32,8 @@ pub use crate::model::experiments::{
 };
 pub use crate::model::ranks::{MAX_RANKS, Rank, RankFigures, STRAGGLER};
 pub use crate::model::results::{
-    Cell, Crossover, LeftOut, ListShape, MAX_WRITERS, OpenBecause, Refused, Results, SCHEMA,
-    TechniqueResult, Verdict, WriterFigures, measured_in,
+    Cell, Crossover, LeftOut, ListShape, OpenBecause, Refused, Results, SCHEMA, TechniqueResult,
+    Verdict, measured_in,
 };
 pub use crate::model::swept_mix::SweptMix;
 pub use crate::model::target::{Drain, REMOTE_SCHEME, Target};

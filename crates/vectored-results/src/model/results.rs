@@ -183,7 +183,7 @@ pub struct TechniqueResult {
     pub median_ns: f64,
     /// Minimum over the rounds.
     pub min_ns: f64,
-    /// Median CPU time of the calling thread (the mean of several writers), including the untimed call before each sample; with a
+    /// Median CPU time of the calling thread, including the untimed call before each sample; with a
     /// `queue_depth` d above 1 the 2d − 1 untimed calls. The workers of io_uring in the
     /// kernel are left out.
     pub cpu_median_ns: f64,
@@ -206,9 +206,6 @@ pub struct TechniqueResult {
     pub floor_ratio_high: Option<f64>,
     /// Samples by round; null if this technique was not sampled in a round.
     pub samples_ns: Vec<Option<f64>>,
-    /// The figures of several writers. `None` if the cell has none, and before the first round.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub writers: Option<WriterFigures>,
     /// The figures of each rank. `None` if one process measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankFigures>,
@@ -270,27 +267,6 @@ pub struct Crossover {
     pub tie_low_bytes: f64,
     /// See `tie_low_bytes`.
     pub tie_high_bytes: f64,
-}
-
-/// The most writers at once.
-pub const MAX_WRITERS: u32 = 256;
-
-/// The figures of several writers that use one technique.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WriterFigures {
-    /// For each writer the time of a record: from the common start of a sample to the end of this writer,
-    /// divided by its records; median over the rounds.
-    pub writer_median_ns: Vec<f64>,
-    /// Records of all writers in a second of wall time: from the common start to the end of the last
-    /// writer, median over the rounds.
-    pub records_per_s: f64,
-    /// Bytes that all writers together write in a second: `records_per_s` × the bytes of a record.
-    pub bytes_per_s: f64,
-    /// Jain's fairness index of the writers' rates x: (Σx)² ÷ (n Σx²); median over the rounds. 1 if all rates
-    /// are equal, 1/n if one writer has everything (Jain, Chiu and Hawe 1984).
-    pub fairness: f64,
-    /// The lowest index of a round.
-    pub fairness_min: f64,
 }
 
 /// Lists of equally many segments that differ in one size only: the size of all segments, or, in a swept mix,

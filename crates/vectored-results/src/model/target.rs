@@ -57,11 +57,6 @@ impl Target {
         matches!(self, Target::File | Target::FileOverwrite)
     }
 
-    /// Whether several writers write to one of it, and not each to a connection of its own.
-    pub fn is_shared_by_writers(self) -> bool {
-        matches!(self, Target::File | Target::Pipe)
-    }
-
     /// Whether another program reads from it.
     pub fn has_peer(self) -> bool {
         matches!(self, Target::Socket | Target::Remote)

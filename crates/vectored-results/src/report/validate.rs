@@ -3,9 +3,7 @@
 
 use vectored_report::sort;
 
-use crate::model::{
-    Cell, Experiments, MAX_QUEUE_DEPTH, MAX_RANKS, MAX_WRITERS, RankFigures, Results, WriterFigures,
-};
+use crate::model::{Cell, Experiments, MAX_QUEUE_DEPTH, MAX_RANKS, RankFigures, Results};
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
 const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
@@ -73,12 +71,6 @@ fn cell(cell: &Cell) -> Result<(), String> {
             direct.memory_bytes, direct.offset_bytes
         ));
     }
-    let writers = cell.conditions.writers.unwrap_or(0);
-    if cell.conditions.writers.is_some() && !(1..=MAX_WRITERS).contains(&writers) {
-        return Err(format!(
-            "has {writers} writers, which is not from 1 to {MAX_WRITERS}"
-        ));
-    }
     let ranks = cell.conditions.ranks.unwrap_or(0);
     if cell.conditions.ranks.is_some() && !(1..=MAX_RANKS).contains(&ranks) {
         return Err(format!(
@@ -89,10 +81,6 @@ fn cell(cell: &Cell) -> Result<(), String> {
         if let Some(figures) = &technique.ranks {
             self::ranks(figures, ranks)
                 .map_err(|why| format!("has figures of the ranks of {} {why}", technique.name))?;
-        }
-        if let Some(figures) = &technique.writers {
-            self::writers(figures, writers)
-                .map_err(|why| format!("has figures of the writers of {} {why}", technique.name))?;
         }
     }
     let rounds = cell.rounds as usize;
@@ -138,24 +126,6 @@ fn ranks(figures: &RankFigures, ranks: u32) -> Result<(), String> {
     }
     if figures.stragglers.iter().any(|&rank| rank >= ranks) {
         return Err("with a straggler that is not one of the ranks".to_owned());
-    }
-    Ok(())
-}
-
-/// Each writer has a time.
-fn writers(figures: &WriterFigures, writers: u32) -> Result<(), String> {
-    let times = &figures.writer_median_ns;
-    if times.len() != writers as usize || !times.iter().all(|&ns| is_positive(ns)) {
-        return Err(format!(
-            "without a positive time for each of the {writers} writers"
-        ));
-    }
-    let fairness = [figures.fairness, figures.fairness_min];
-    if !fairness.iter().all(|index| (0.0..=1.0).contains(index)) {
-        return Err("whose fairness is not from 0 to 1".to_owned());
-    }
-    if !is_positive(figures.records_per_s) || !is_positive(figures.bytes_per_s) {
-        return Err("whose throughput is not a positive number".to_owned());
     }
     Ok(())
 }

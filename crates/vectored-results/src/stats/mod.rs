@@ -14,7 +14,6 @@ pub(crate) mod series;
 pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
-pub(crate) mod writers;
 
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
 pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
@@ -29,4 +28,3 @@ pub use crate::stats::verdict::{
     Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, WIDTH_TARGET,
     decide, lead, weigh,
 };
-pub use crate::stats::writers::{WriterSamples, jain_index};

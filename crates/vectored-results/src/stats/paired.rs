@@ -142,7 +142,6 @@ fn huber(values: &mut [f64]) -> Option<f64> {
     Some(mean)
 }
 
-/// The standard error of the mean of independent values.
 fn standard_error(values: &[f64], mean: f64) -> f64 {
     let n = values.len() as f64;
     let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();

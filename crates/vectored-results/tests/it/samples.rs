@@ -4,7 +4,7 @@ use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
 use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
 use vectored_results::model::{
     Cell, Conditions, Crossover, DirectIo, Drain, LeftOut, OpenBecause, Rank, RankFigures, Results,
-    SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict, WriterFigures,
+    SCHEMA, SweptMix, Target, TechniqueName, TechniqueResult, Verdict,
 };
 use vectored_results::report::measured;
 
@@ -274,15 +274,7 @@ pub fn with_every_field() -> Results {
     let mut all = with_curves();
     let cell = &mut all.cells[0];
     cell.conditions.queue_depth = 8;
-    cell.conditions.writers = Some(2);
     cell.conditions.ranks = Some(2);
-    cell.techniques[0].writers = Some(WriterFigures {
-        writer_median_ns: vec![100.0, 150.0],
-        fairness: 0.9,
-        fairness_min: 0.8,
-        records_per_s: 1e6,
-        bytes_per_s: 1e9,
-    });
     cell.techniques[0].ranks = Some(RankFigures {
         rank_median_ns: vec![100.0, 150.0],
         rank_min_ns: vec![90.0, 140.0],

@@ -16,7 +16,7 @@ fn results_are_read_back_as_they_were_written() {
         assert_eq!(parse::<Results>(&extended).unwrap(), written);
     }
     let (few, all) = (json(&results()), json(&with_every_field()));
-    for field in ["\"writer_median_ns", "\"stragglers", "alignment"] {
+    for field in ["\"rank_median_ns", "\"stragglers", "alignment"] {
         assert_eq!(
             (few.contains(field), all.contains(field)),
             (false, true),
@@ -47,13 +47,6 @@ const DAMAGED: &str = r#"
 /cells/0/queue_depth 4097 => a queue depth of 4097
 /cells/1/alignment/memory_bytes 0 => not both powers of two
 /cells/1/alignment/offset_bytes 24 => not both powers of two
-/cells/0/writers 0 => has 0 writers
-/cells/0/writers 257 => has 257 writers
-/cells/0/writers null => each of the 0 writers
-/cells/0/techniques/0/writers/writer_median_ns [1.0] => each of the 2 writers
-/cells/0/techniques/0/writers/writer_median_ns/0 0.0 => a positive time
-/cells/0/techniques/0/writers/fairness 1.5 => fairness is not from 0 to 1
-/cells/0/techniques/0/writers/records_per_s -1.0 => throughput
 /cells/0/ranks 0 => has 0 ranks
 /cells/0/ranks 3 => each of the 3 ranks
 /cells/0/techniques/0/ranks/rank_median_ns [1.0] => each of the 2 ranks

@@ -69,7 +69,6 @@ pub fn measured(
 struct Prepared {
     environment: Environment,
     pins: (Option<usize>, Option<usize>),
-    allowed: Vec<usize>,
     timer: Timer,
     models: Vec<FittedModel>,
 }
@@ -99,7 +98,7 @@ fn prepare(
             (pins.0, team.nodes.reader_cpu(pins, &allowed))
         }
     };
-    let environment = Environment::capture(directory, pins, allowed.clone());
+    let environment = Environment::capture(directory, pins, allowed);
     let timer =
         measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
     let (models, failures) = calibrate_for(plan, args, began, |target| {
@@ -112,7 +111,6 @@ fn prepare(
     Ok(Prepared {
         environment,
         pins,
-        allowed,
         timer,
         models,
     })
@@ -132,7 +130,6 @@ fn measure_here(
     let Prepared {
         environment,
         pins,
-        allowed,
         timer,
         models,
     } = match team {
@@ -148,7 +145,6 @@ fn measure_here(
         .wrapping_add(team.map_or(0, |team| team.rank().into()) << 32);
     let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
         .reader_cpu(pins.1)
-        .writer_cpus(if pins.0.is_some() { allowed } else { Vec::new() })
         .with_models(models.clone());
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;

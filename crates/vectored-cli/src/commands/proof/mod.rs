@@ -25,7 +25,6 @@ use kept::kept;
 pub enum Input {
     /// Nothing that can be read again, and nothing that is missed: a terminal, `/dev/null`.
     None,
-    /// A file.
     File(PathBuf),
     /// A pipe or a socket, which is empty now.
     Stream,
@@ -49,7 +48,6 @@ impl Input {
 #[derive(Clone, Debug)]
 pub struct Ran {
     pub files: RunFiles,
-    /// The paths of the programs.
     pub programs: Vec<PathBuf>,
     /// The least number of a thread, and the first above all.
     pub numbers: Range<u32>,

@@ -46,14 +46,6 @@ pub enum OwnedFd {
     Socket(TcpStream),
 }
 
-/// A duplicate of a descriptor.
-pub fn duplicate(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
-    Ok(match fd {
-        BorrowedFd::Handle(handle) => OwnedFd::File(handle.try_clone_to_owned()?.into()),
-        BorrowedFd::Socket(socket) => OwnedFd::Socket(socket.try_clone_to_owned()?.into()),
-    })
-}
-
 /// The reading end of a stream.
 pub type ByteStream = OwnedFd;
 

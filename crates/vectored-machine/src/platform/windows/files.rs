@@ -44,7 +44,6 @@ pub(crate) struct Space {
     pub(crate) is_read_only: bool,
 }
 
-/// The space in `directory`, and its description.
 pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
     let Volume {
         file_system,

@@ -32,8 +32,7 @@ impl FirstCall {
         let waits_for_device = asked.direct || asked.sync != SyncMode::None;
         let is_cold = asked.page_cache == Some(PageCache::Cold);
         match drain {
-            // Writers start together, and the first call of each is part of that.
-            _ if waits_for_device || is_cold || asked.writers.is_some() => FirstCall::None,
+            _ if waits_for_device || is_cold => FirstCall::None,
             Some(Drain::BetweenSamples) if room == 1 => FirstCall::Separate,
             Some(Drain::BetweenSamples) | None => FirstCall::InBatch,
             Some(_) if asked.operation == Operation::Read => FirstCall::Filling,

@@ -2,9 +2,7 @@
 //! operations differ in their [`Step`](step::Step) alone.
 
 pub(crate) mod copying;
-pub(crate) mod crew;
 pub(crate) mod first_call;
-mod gate;
 pub(crate) mod open_cell;
 pub(crate) mod reading;
 pub(crate) mod step;

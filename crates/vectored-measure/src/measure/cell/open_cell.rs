@@ -35,14 +35,11 @@ const MAX_TRIES: u32 = 8;
 
 pub(crate) struct OpenCell {
     pub name: String,
-    /// Dropped before the sinks: writers in threads keep descriptors of them.
     pub step: Box<dyn Step>,
     /// What is read or copied.
     pub source: Option<Box<dyn Source>>,
-    /// What is written to: several if each of several writers has a target of its own.
-    pub sinks: Vec<Box<dyn Sink>>,
-    /// The writers that share each sink.
-    pub sharers: u32,
+    /// What is written to.
+    pub sink: Option<Box<dyn Sink>>,
     /// The contenders, with the number of their samples so far.
     pub contenders: Vec<(Contender, u32)>,
     pub call_bytes: u64,
@@ -65,7 +62,6 @@ enum Failed {
     Arriving(Mismatch),
 }
 
-/// The settings of the calls of a cell.
 pub(crate) fn settings(spec: &CellSpec) -> Timed {
     Timed {
         iovec_setup: spec.conditions.iovec_setup,
@@ -90,7 +86,7 @@ impl OpenCell {
             let fitting = self.fitting(contender, fewest, clock);
             fewest = fitting.map_err(|failed| self.explain(failed, contender))?;
             // Bytes of calls that did not fit may be left at both ends.
-            let emptied = self.sinks.iter_mut().try_for_each(|sink| sink.discard());
+            let emptied = self.sink.iter_mut().try_for_each(|sink| sink.discard());
             let emptied = emptied.and_then(|()| match &mut self.source {
                 Some(source) => source.lay_out(rng),
                 None => Ok(()),
@@ -122,10 +118,10 @@ impl OpenCell {
                 Err(error) => return Err(Failed::Moving(error)),
             }
             let bytes = u64::from(fitting + 1) * self.call_bytes;
-            for sink in &mut self.sinks {
-                if !sink.holds(bytes).map_err(Failed::Filling)? {
-                    return Ok(fitting);
-                }
+            if let Some(sink) = &mut self.sink
+                && !sink.holds(bytes).map_err(Failed::Filling)?
+            {
+                return Ok(fitting);
             }
         }
         Ok(most)
@@ -155,16 +151,15 @@ impl OpenCell {
     pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
         for index in 0..self.contenders.len() {
             let (contender, _) = self.contenders[index];
-            let batch = self.batch_of(1);
-            for sink in &mut self.sinks {
+            let batch = Batch::new(1, self.call_bytes);
+            if let Some(sink) = &mut self.sink {
                 let cannot = MeasureError::io(format!("cannot prepare {}", self.name));
                 sink.poison(batch).map_err(cannot)?;
             }
             self.batch((contender, Timed::calls(1), 0), true, clock)?;
-            let provable = self.sinks.iter().filter(|sink| sink.can_prove()).count() as u64;
             // Reads are compared in memory.
-            let proved = if self.sinks.is_empty() { 1 } else { provable };
-            self.proof_calls += proved * u64::from(batch.calls);
+            let is_proved = self.sink.as_ref().is_none_or(|sink| sink.can_prove());
+            self.proof_calls += u64::from(is_proved);
         }
         Ok(())
     }
@@ -205,19 +200,18 @@ impl OpenCell {
         self.step.lay_out();
         let source = self.source.iter_mut();
         let mut ends = source.map(|source| source.lay_out(rng)).collect::<Vec<_>>();
-        ends.extend(self.sinks.iter_mut().map(|sink| sink.lay_out(rng)));
+        ends.extend(self.sink.iter_mut().map(|sink| sink.lay_out(rng)));
         let outcome = ends.into_iter().collect::<io::Result<()>>();
         outcome.map_err(MeasureError::io(format!("cannot reopen {}", self.name)))
     }
 
     /// What is known of the cell beside its samples, and the memory of its cold pool.
     pub fn close(self) -> (CellExtras, Option<PoolMemory>) {
-        let mut extras = CellExtras {
+        let extras = CellExtras {
             proof_calls: self.proof_calls,
             ..CellExtras::default()
         };
-        let memory = self.step.close(&mut extras);
-        (extras, memory)
+        (extras, self.step.close())
     }
 
     /// Makes a batch and checks it, with each of its bytes compared if it is a `proof`: again if the page cache turns out not
@@ -243,26 +237,25 @@ impl OpenCell {
         proof: bool,
         meter: Meter<'_>,
     ) -> Result<Timing, Failed> {
-        let taken = Batch::new(timed.all_calls(), self.call_bytes);
-        let sent = self.batch_of(timed.all_calls());
-        let turn = self.turn(contender, timed, round, taken);
+        let batch = Batch::new(timed.all_calls(), self.call_bytes);
+        let turn = self.turn(contender, timed, round, batch);
         self.step.prepare(&turn).map_err(Failed::Moving)?;
-        for sink in &mut self.sinks {
-            sink.begin(sent).map_err(Failed::Filling)?;
+        if let Some(sink) = &mut self.sink {
+            sink.begin(batch).map_err(Failed::Filling)?;
         }
         if let Some(source) = &mut self.source {
-            source.begin(taken).map_err(Failed::Filling)?;
+            source.begin(batch).map_err(Failed::Filling)?;
         }
         let timing = self.step_once(&turn, meter).map_err(Failed::Moving)?;
         let mut outcome = match &mut self.source {
-            Some(source) => source.finish(taken),
+            Some(source) => source.finish(batch),
             None => Ok(()),
         };
-        let is_compared = proof && self.sinks.iter().any(|sink| sink.can_prove());
+        let is_compared = proof && self.sink.as_ref().is_some_and(|sink| sink.can_prove());
         let image = is_compared.then(|| self.step.sent(&turn));
-        for sink in &mut self.sinks {
-            // Each sink is emptied, even if the source or another sink has failed.
-            let arrived = sink.finish(sent, image.as_deref());
+        if let Some(sink) = &mut self.sink {
+            // It is emptied, even if the source has failed.
+            let arrived = sink.finish(batch, image.as_deref());
             outcome = outcome.and(arrived);
         }
         outcome
@@ -274,22 +267,14 @@ impl OpenCell {
     /// Has the step make its calls.
     fn step_once(&mut self, turn: &Turn, meter: Meter<'_>) -> io::Result<Timing> {
         let from = self.source.as_ref().map(|source| source.fd());
-        let to = self.sinks.first().map(|sink| sink.fd());
+        let to = self.sink.as_ref().map(|sink| sink.fd());
         let ends = from.or(to).zip(to.or(from));
         let ends = ends.expect("a cell has an end");
         let moved = self.step.sample(turn, ends, meter);
-        moved.map_err(|error| match self.sinks.first() {
+        moved.map_err(|error| match &self.sink {
             Some(sink) => sink.explain(error),
             None => error,
         })
-    }
-
-    /// The batch of each sink, if each writer makes `calls` calls.
-    fn batch_of(&self, calls: u32) -> Batch {
-        Batch {
-            is_mixed: self.sharers > 1,
-            ..Batch::new(calls * self.sharers, self.call_bytes)
-        }
     }
 
     /// The turn of a contender, for which the source is aimed at a batch.
@@ -301,7 +286,6 @@ impl OpenCell {
         Turn {
             contender,
             timed,
-            round,
             position: self.source.as_mut().map_or(0, |source| source.aim(filled)),
             mark: (number << 56) ^ (u64::from(round) << 24) ^ batches,
             start_bytes: self.start_bytes,
@@ -322,7 +306,7 @@ impl OpenCell {
             cell: self.name.clone(),
             difference,
         };
-        let is_read = self.sinks.is_empty();
+        let is_read = self.sink.is_none();
         match failed {
             // At a full target or an empty source. The engine restarts the cell with threads at its ends, where a
             // technique that takes too much meets the end of the source.

@@ -5,7 +5,6 @@ use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
 
-use crate::measure::sampler::cell_extras::CellExtras;
 use crate::measure::sampler::cold_pool::PoolMemory;
 use crate::measure::sampler::interface::{Contender, Timing};
 use crate::measure::sampler::meter::{Meter, Timed};
@@ -16,8 +15,6 @@ use crate::measure::targets::Mismatch;
 pub(crate) struct Turn {
     pub contender: Contender,
     pub timed: Timed,
-    /// The round that has begun; 0 for trials and proofs.
-    pub round: u32,
     /// Position of the first byte in the pattern of the source.
     pub position: u64,
     /// Changes the bytes that are written, so that the bytes of another batch cannot pass for them.
@@ -37,7 +34,7 @@ pub(crate) trait Step {
     /// Makes the calls of a batch, measured by `meter`.
     fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing>;
 
-    /// The bytes that must have arrived at each target: the bytes of one call, which every call repeats, or of all calls.
+    /// The bytes that must have arrived at the target: the bytes of one call, which every call repeats, or of all calls.
     fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
         Cow::Borrowed(&[])
     }
@@ -50,13 +47,12 @@ pub(crate) trait Step {
     /// Moves the segments to other places, for the next round.
     fn lay_out(&mut self) {}
 
-    /// Adds what is known beside the samples, and hands over the memory of a cold pool.
-    fn close(self: Box<Self>, _extras: &mut CellExtras) -> Option<PoolMemory> {
+    /// Hands over the memory of a cold pool.
+    fn close(self: Box<Self>) -> Option<PoolMemory> {
         None
     }
 }
 
-/// What each contender moves bytes with.
 pub(crate) type Movers<M> = Vec<(Contender, Box<M>)>;
 
 pub(crate) fn mover<M: ?Sized>(movers: &mut Movers<M>, contender: Contender) -> &mut M {

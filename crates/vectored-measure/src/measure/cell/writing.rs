@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::io;
 
 use crate::measure::cell::step::{Ends, Movers, Step, Turn, mover};
-use crate::measure::sampler::cell_extras::CellExtras;
 use crate::measure::sampler::cold_pool::PoolMemory;
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::meter::Meter;
@@ -38,7 +37,7 @@ impl Step for Writing {
         self.supply.lay_out();
     }
 
-    fn close(self: Box<Self>, _extras: &mut CellExtras) -> Option<PoolMemory> {
+    fn close(self: Box<Self>) -> Option<PoolMemory> {
         self.supply.into_memory()
     }
 }

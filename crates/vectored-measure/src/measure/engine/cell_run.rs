@@ -240,7 +240,6 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// [`near`](Self::near) by the medians.
     fn nearby(&self) -> Vec<bool> {
         let typical = |technique: &TechniqueResult| {
             let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
@@ -328,16 +327,14 @@ impl<'a> CellRun<'a> {
             technique.cpu_median_ns = median(cpu_ns).unwrap_or(0.0);
         }
         let extras = &self.extras;
-        let record_bytes = self.spec.workload.total_bytes() as u64;
+        let call_bytes = self.spec.workload.total_bytes() as u64;
         self.cell.proof_calls = extras.proof_calls;
         for technique in &mut self.cell.techniques {
             let name = technique.name;
-            let writers = find(&extras.writers, name);
-            technique.writers = writers.and_then(|samples| samples.figures(record_bytes));
             let samples_ns: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
             technique.ranks = find(&extras.ranks, name)
                 .zip(median(&samples_ns))
-                .and_then(|(ranks, slowest_ns)| rank_figures(ranks, slowest_ns, record_bytes));
+                .and_then(|(ranks, slowest_ns)| rank_figures(ranks, slowest_ns, call_bytes));
         }
         self.cell
     }

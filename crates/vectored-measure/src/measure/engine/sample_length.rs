@@ -12,14 +12,12 @@ const LONGEST: u64 = 2;
 
 /// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
 pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
-    let sample_ns = setup.sample_ns.unwrap_or(SAMPLE_NS);
-    fitting(sample_ns.div_ceil(call_ns), setup)
+    fitting(SAMPLE_NS.div_ceil(call_ns), setup)
 }
 
 /// The calls of a sample of several techniques: as many as the fastest needs to fill it, or fewer for the slowest.
 pub(super) fn shared_calls(fastest_ns: u64, slowest_ns: u64, setup: &CellSetup) -> u32 {
-    let longest_ns = LONGEST * setup.sample_ns.unwrap_or(SAMPLE_NS);
-    let most = fitting(longest_ns / slowest_ns, setup);
+    let most = fitting(LONGEST * SAMPLE_NS / slowest_ns, setup);
     calls_per_sample(fastest_ns, setup).min(most)
 }
 

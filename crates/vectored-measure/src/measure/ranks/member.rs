@@ -38,7 +38,6 @@ struct CellTally {
     last: Vec<u64>,
 }
 
-/// A cell that is open on this rank.
 pub(crate) struct OpenCell {
     /// The ranks that have opened it.
     pub part: Rc<dyn Group>,
@@ -258,8 +257,7 @@ fn agree_on_setup(
     let setup = own.as_ref().ok();
     let drain_code = setup.map_or(0, |setup| setup.drain.map_or(0, |drain| drain as u64 + 1));
     let max_calls = setup.map_or(u64::MAX, |setup| setup.max_calls.into());
-    let sample_ns = setup.and_then(|setup| setup.sample_ns).unwrap_or(0);
-    let mut words = [status(&own), drain_code, !drain_code, !max_calls, sample_ns];
+    let mut words = [status(&own), drain_code, !drain_code, !max_calls];
     part.largest(&mut words);
     let is_mixed = words[1] != !words[2];
     match (words[0], own) {
@@ -268,7 +266,6 @@ fn agree_on_setup(
         _ if is_mixed && drain == DrainChoice::Probe => Err(MeasureError::DidNotFit),
         (_, Ok(setup)) => Ok(CellSetup {
             max_calls: (!words[3]) as u32,
-            sample_ns: (words[4] > 0).then_some(words[4]),
             ..setup
         }),
         (_, Err(error)) => Err(error),

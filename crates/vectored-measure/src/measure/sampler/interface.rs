@@ -70,8 +70,6 @@ pub struct CellSetup {
     /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
     /// completions are often noticed as many at a time as are in flight.
     pub calls_multiple: u32,
-    /// Duration of a sample, if it is not the usual one.
-    pub sample_ns: Option<u64>,
     /// How the target is emptied or filled, if needed.
     pub drain: Option<Drain>,
     /// File system of the target, if it is a file.

@@ -10,14 +10,11 @@ use vectored_machine::platform::plain_calls::FileExt;
 use crate::measure::sampler::staging::STAGING_ALIGNMENT;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON};
 
-/// Compares a stream of bytes, piece by piece, with a repeated image, or only their number. Of bytes that are mixed it compares
-/// how often each of the 256 values has arrived.
+/// Compares a stream of bytes, piece by piece, with a repeated image, or only their number.
 pub(crate) struct ByteComparison<'a> {
     image: Option<&'a [u8]>,
     batch: Batch,
     arrived_bytes: u64,
-    /// How often each value has arrived, if the bytes are mixed.
-    values: [u64; 256],
 }
 
 impl<'a> ByteComparison<'a> {
@@ -27,20 +24,13 @@ impl<'a> ByteComparison<'a> {
             image,
             batch,
             arrived_bytes: 0,
-            values: [0; 256],
         }
     }
 
     /// Compares the next piece.
     pub fn take(&mut self, mut piece: &[u8]) -> Result<(), Mismatch> {
-        let Some(image) = self.image.filter(|_| !self.batch.is_mixed) else {
+        let Some(image) = self.image else {
             self.arrived_bytes += piece.len() as u64;
-            if self.image.is_some() {
-                let values = &mut self.values;
-                piece
-                    .iter()
-                    .for_each(|byte| values[usize::from(*byte)] += 1);
-            }
             return Ok(());
         };
         while !piece.is_empty() {
@@ -75,21 +65,7 @@ impl<'a> ByteComparison<'a> {
             let sent = self.batch.bytes();
             return Err(Mismatch::wrong_count(self.arrived_bytes, sent));
         }
-        let Some(image) = self.image.filter(|_| self.batch.is_mixed) else {
-            return Ok(());
-        };
-        let times = self.batch.bytes() / image.len() as u64;
-        let mut sent = [0; 256];
-        image
-            .iter()
-            .for_each(|byte| sent[usize::from(*byte)] += times);
-        match (0..256).find(|value| self.values[*value] != sent[*value]) {
-            None => Ok(()),
-            Some(value) => Err(Mismatch::Bytes(format!(
-                "{} bytes of value {value} arrived, but {} were sent",
-                self.values[value], sent[value]
-            ))),
-        }
+        Ok(())
     }
 }
 
@@ -127,15 +103,10 @@ mod tests {
     const BATCH: Batch = Batch {
         calls: 2,
         call_bytes: 4,
-        is_mixed: false,
     };
 
     fn compare(pieces: &[&[u8]]) -> Result<(), String> {
-        compare_batch(BATCH, pieces)
-    }
-
-    fn compare_batch(batch: Batch, pieces: &[&[u8]]) -> Result<(), String> {
-        let mut comparison = ByteComparison::new(Some(b"abcd"), batch);
+        let mut comparison = ByteComparison::new(Some(b"abcd"), BATCH);
         pieces
             .iter()
             .try_for_each(|piece| comparison.take(piece))
@@ -160,18 +131,6 @@ mod tests {
         assert_eq!(compare(&[b"abcdabcd", b"a"]), Err(surplus.to_owned()));
         let swapped = "byte 1 of 4 differs in call 1";
         assert_eq!(compare(&[b"abcdacbd"]), Err(swapped.to_owned()));
-    }
-
-    #[test]
-    fn mixed_bytes_pass_in_any_order_but_none_may_be_another() {
-        let is_mixed = true;
-        let compare = |pieces: &[&[u8]]| compare_batch(Batch { is_mixed, ..BATCH }, pieces);
-        assert_eq!(compare(&[b"aabbccdd"]), Ok(()));
-        assert_eq!(compare(&[b"abdc", b"dcab"]), Ok(()));
-        let wrong = "1 bytes of value 97 arrived, but 2 were sent";
-        assert_eq!(compare(&[b"abbbccdd"]), Err(wrong.to_owned()));
-        let missing = "7 bytes arrived, but 8 were sent";
-        assert_eq!(compare(&[b"abcdabc"]), Err(missing.to_owned()));
     }
 
     #[test]

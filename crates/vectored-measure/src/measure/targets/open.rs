@@ -92,7 +92,7 @@ impl TargetOpener {
             }
             _ => {
                 let sink = path.ok_or_else(nameless);
-                let sink = sink.and_then(|path| self.peer(path, choice.is_alone));
+                let sink = sink.and_then(|path| self.peer(path));
                 let sink = sink.map_err(what("connect to"))?;
                 Ok(OpenTarget::new(sink, DrainMode::Peer))
             }
@@ -137,18 +137,16 @@ impl TargetOpener {
         Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
     }
 
-    /// A sink on the connection to the program at a path or an address, or on a new one if it is for one cell alone.
+    /// A sink on the connection to the program at a path or an address.
     #[cfg(unix)]
-    fn peer(&mut self, path: &str, is_alone: bool) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, path: &str) -> io::Result<Box<dyn Sink>> {
         let mut peers = self.peers.iter();
-        let known = peers.find(|(this, _)| this == path && !is_alone);
+        let known = peers.find(|(this, _)| this == path);
         let socket = match known {
             Some((_, socket)) => Arc::clone(socket),
             None => {
                 let socket = ForeignSocketSink::connect(Path::new(path))?;
-                if !is_alone {
-                    self.peers.push((path.to_owned(), Arc::clone(&socket)));
-                }
+                self.peers.push((path.to_owned(), Arc::clone(&socket)));
                 socket
             }
         };
@@ -156,7 +154,7 @@ impl TargetOpener {
     }
 
     #[cfg(windows)]
-    fn peer(&mut self, _path: &str, _is_alone: bool) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, _path: &str) -> io::Result<Box<dyn Sink>> {
         Err(lacks("sockets of other programs"))
     }
 }
@@ -166,8 +164,6 @@ impl TargetOpener {
 pub(crate) struct OpenChoice {
     pub drain: DrainChoice,
     pub file_end: FileEnd,
-    /// Whether a connection to another program is for this cell alone: each of several writers has one.
-    pub is_alone: bool,
 }
 
 /// The error of a target that needs a path and has none.

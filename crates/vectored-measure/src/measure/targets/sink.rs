@@ -73,18 +73,11 @@ pub trait Sink {
 pub struct Batch {
     pub calls: u32,
     pub call_bytes: u64,
-    /// Whether several writers make them at the same time: their bytes may be mixed.
-    pub is_mixed: bool,
 }
 
 impl Batch {
-    /// Calls of one writer.
     pub fn new(calls: u32, call_bytes: u64) -> Self {
-        Batch {
-            calls,
-            call_bytes,
-            is_mixed: false,
-        }
+        Batch { calls, call_bytes }
     }
 
     pub fn bytes(self) -> u64 {

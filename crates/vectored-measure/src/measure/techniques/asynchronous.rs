@@ -11,8 +11,6 @@ pub fn refuses(conditions: &Conditions) -> Option<&'static str> {
             "cannot be measured with --sync fsync, since fsync(2) would wait for every transfer in flight: use --sync \
              dsync",
         )
-    } else if conditions.writers.is_some() {
-        Some("writes to offsets that other writers do not know: omit --writers")
     } else {
         None
     }

@@ -29,8 +29,6 @@ fn refuses(conditions: &Conditions) -> Option<&'static str> {
         Some("writes to a mapping, which --sync dsync and sync do not reach: use --sync fsync")
     } else if conditions.direct {
         Some("maps pages of the page cache: omit --direct")
-    } else if conditions.writers.is_some() {
-        Some("writes to offsets that other writers do not know: omit --writers")
     } else {
         None
     }

@@ -5,7 +5,6 @@ use vectored_report::words;
 use crate::model::{ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Reproduction};
 use crate::report::experiments::figure::{Figure, technique_in_words};
 
-/// The name of a row in a column.
 type Name = fn(&ExperimentRow) -> String;
 
 /// What is shown of an experiment.

@@ -89,7 +89,6 @@ pub fn finding(experiment: &Reproduction) -> String {
     sentence
 }
 
-/// The answer for a technique in words.
 fn near_in_words(experiment: &Reproduction, technique: &str) -> String {
     let Some(bytes) = smallest_near_fastest(experiment, technique) else {
         return "not resolved".to_owned();

@@ -189,7 +189,6 @@ fn places(series: &[(String, &Cell, Said)]) -> String {
     }
 }
 
-/// The cells by size, ascending.
 fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     let mut sizes: BTreeMap<Option<usize>, Vec<&Cell>> = BTreeMap::new();
     for &cell in cells {

@@ -109,7 +109,7 @@ fn row(
     techniques: &[TechniqueName],
     rivals: &[TechniqueName],
 ) -> Vec<Entry> {
-    let thread_mark = match cell.drain.filter(|_| cell.conditions.writers.is_none()) {
+    let thread_mark = match cell.drain {
         Some(Drain::ReaderThread) => "r",
         Some(Drain::WriterThread) => "w",
         Some(Drain::BothThreads) => "rw",

@@ -204,8 +204,7 @@ fn strength(cell: &Cell, ratio: Option<f64>) -> f64 {
 /// Whether a thread at the other end worked during the timed calls of a list that needs none. A copy to or from a stream
 /// always has somebody there.
 pub(super) fn has_helper(cell: &Cell) -> bool {
-    let is_usual = cell.conditions.writers.is_some() || cell.conditions.from.is_some();
-    cell.drain.is_some_and(Drain::has_thread) && !is_usual
+    cell.drain.is_some_and(Drain::has_thread) && cell.conditions.from.is_none()
 }
 
 /// A letter for each rival: the first of its short name that is free.

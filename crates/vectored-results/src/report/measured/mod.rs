@@ -11,9 +11,9 @@ mod environment;
 mod figures;
 mod maps;
 mod notes;
+mod ranks;
 mod rates;
 mod warnings;
-mod writers_and_ranks;
 
 use vectored_machine::report::machine_in_words;
 use vectored_report::sort;
@@ -57,7 +57,7 @@ pub fn document(results: &Results) -> Document {
     let mut parts = vec![run(results)];
     parts.extend(groups.iter().map(|group| section(group, results)));
     parts.extend(costs::section(results));
-    parts.extend(writers_and_ranks::sections(results));
+    parts.extend(ranks::sections(results));
     parts.push(environment::section(results));
     parts.push(Section {
         title: "How to read this".into(),

@@ -78,7 +78,6 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(queue_depth(results));
-    notes.extend(writers(results));
     notes.extend(ranks(results));
     notes.extend(noise(results));
     let refused = refused_in_words(results);
@@ -224,7 +223,7 @@ const CONDITIONS: &[(Condition, &str)] = &[
 
 /// Whether the measuring thread writes or reads a list.
 fn is_list(cell: &Cell) -> bool {
-    cell.conditions.writers.is_none() && cell.conditions.from.is_none()
+    cell.conditions.from.is_none()
 }
 
 fn tcp_buffers(results: &Results) -> Option<String> {
@@ -239,7 +238,6 @@ fn tcp_buffers(results: &Results) -> Option<String> {
     ))
 }
 
-/// Explains the queue depth.
 fn queue_depth(results: &Results) -> Option<String> {
     let cells = || results.cells.iter().map(|cell| &cell.conditions);
     let mut deep = cells().filter(|conditions| conditions.queue_depth > 1);
@@ -332,46 +330,6 @@ fn noise(results: &Results) -> Option<String> {
          significantly in {significant} of {}. Such a cell reports no difference below its own noise floor.",
         count(floors.len(), "cell"),
     ))
-}
-
-/// Explains the figures of several writers.
-fn writers(results: &Results) -> Vec<String> {
-    let cells = || {
-        results
-            .cells
-            .iter()
-            .filter(|cell| cell.conditions.writers.is_some())
-    };
-    if cells().next().is_none() {
-        return Vec::new();
-    }
-    let mut notes = vec![
-        "Writers start each sample together. Each list is a record. The times above, the floor's too, are those in \
-         which every writer writes one record: from the common start to the end of the last writer."
-            .to_owned(),
-        "Several writers: the times are those of one record for the fastest and for the slowest writer, from the \
-         common start to the end of that writer, medians over the rounds. Records per \
-         second are those of all writers together. Fairness is Jain's index of the writers' rates: 1 if all are \
-         equal, 1/n if one of n writers has everything."
-            .to_owned(),
-    ];
-    let most = cells()
-        .filter_map(|cell| cell.conditions.writers)
-        .max()
-        .unwrap_or(1);
-    let cpus = results.host.cpu.allowed_cpus.len();
-    if cpus > 0 && most as usize > cpus {
-        notes.push(format!(
-            "With more writers than CPUs (up to {most} on {cpus}) some start when others have ended or are interrupted."
-        ));
-    }
-    if cells().any(|cell| cell.conditions.target != Target::File) {
-        notes.push(
-            "Pipes and sockets of several writers are read during the samples, so no crossover is located there."
-                .to_owned(),
-        );
-    }
-    notes
 }
 
 /// Explains the figures of several ranks.

@@ -1,0 +1,181 @@
+//! The tables of the ranks of a cluster.
+
+use vectored_report::sort;
+use vectored_report::words::{grouped, percent, time};
+use vectored_report::{Block, Cell as Entry, Column, Section, Table};
+
+use crate::model::{Cell, Conditions, Rank, Results};
+use crate::report::shape_text::list_of_cell;
+use crate::report::target_names::{conditions_in_words, file_system_in_words, place};
+
+/// The most rows of the table of ranks. With more ranks it shows the slowest.
+const MAX_ROWS: usize = 16;
+
+/// The most stragglers that a row names.
+const MAX_NAMED: usize = 4;
+
+/// A section for each set of conditions other than the number of ranks, and one of the ranks.
+pub(super) fn sections(results: &Results) -> Vec<Section> {
+    let mut groups: Vec<(Conditions, Vec<&Cell>)> = Vec::new();
+    for cell in &results.cells {
+        let mut conditions = cell.conditions.clone();
+        if conditions.ranks.take().is_none() {
+            continue;
+        }
+        match groups.iter_mut().find(|(other, _)| *other == conditions) {
+            Some((_, group)) => group.push(cell),
+            None => groups.push((conditions, vec![cell])),
+        }
+    }
+    let sections = groups.iter().map(|(of, cells)| section(of, cells));
+    sections.chain(ranks(&results.ranks)).collect()
+}
+
+/// The section of cells under these conditions: `Several ranks: file (ext4) read hot`.
+fn section(conditions: &Conditions, cells: &[&Cell]) -> Section {
+    let target = place(conditions);
+    let words = conditions_in_words(conditions);
+    let states = words.strip_prefix(&target).unwrap_or_default();
+    let file_system = file_system_in_words(cells[0]);
+    let names = ["list", "ranks", "technique"].map(Column::words);
+    let figures = ["fastest rank", "slowest rank", "calls/s", "stragglers"].map(Column::figures);
+    Section {
+        title: format!("Several ranks: {target}{file_system}{states}").into(),
+        blocks: vec![Block::Table(Table {
+            columns: names.into_iter().chain(figures).collect(),
+            rows: cells.iter().flat_map(|cell| rows(cell)).collect(),
+            ..Table::default()
+        })],
+    }
+}
+
+/// A row for each technique. Only the first row has the list and the number of ranks.
+fn rows(cell: &Cell) -> Vec<Vec<Entry>> {
+    let mut names = [
+        list_of_cell(cell),
+        cell.conditions.ranks.unwrap_or(1).to_string(),
+    ];
+    let rows = cell.techniques.iter().filter_map(|technique| {
+        let figures = technique.ranks.as_ref()?;
+        let [list, count] = std::mem::take(&mut names);
+        let [fastest, slowest] = extremes(&figures.rank_median_ns);
+        let calls = grouped(figures.calls_per_s as u64);
+        let named = named(&figures.stragglers);
+        let row = [
+            list,
+            count,
+            technique.name.to_string(),
+            fastest,
+            slowest,
+            calls,
+            named,
+        ];
+        Some(row.map(Entry::from).to_vec())
+    });
+    rows.collect()
+}
+
+/// The times of the fastest and of the slowest of them.
+fn extremes(times_ns: &[f64]) -> [String; 2] {
+    let times = || times_ns.iter().copied();
+    [
+        time(times().fold(f64::INFINITY, f64::min)),
+        time(times().fold(0.0, f64::max)),
+    ]
+}
+
+/// `–`; `3`; `1, 5, 6, 7 and 12 more`.
+fn named(stragglers: &[u32]) -> String {
+    let names: Vec<String> = stragglers
+        .iter()
+        .take(MAX_NAMED)
+        .map(u32::to_string)
+        .collect();
+    match stragglers.len().saturating_sub(MAX_NAMED) {
+        _ if stragglers.is_empty() => "–".to_owned(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// The ranks, or the slowest if there are many.
+fn ranks(ranks: &[Rank]) -> Option<Section> {
+    if ranks.is_empty() {
+        return None;
+    }
+    let mut shown: Vec<&Rank> = ranks.iter().collect();
+    if shown.len() > MAX_ROWS {
+        let slowdown = |rank: &Rank| rank.slowdown.unwrap_or(0.0);
+        sort::sort_by(&mut shown, |a, b| {
+            slowdown(b)
+                .total_cmp(&slowdown(a))
+                .then(a.rank.cmp(&b.rank))
+        });
+        shown.truncate(MAX_ROWS);
+    }
+    let title = if shown.len() == ranks.len() {
+        "Ranks".to_owned()
+    } else {
+        format!("Ranks: the slowest {MAX_ROWS} of {}", ranks.len())
+    };
+    let names = ["rank", "node"].map(Column::words);
+    let figures = ["CPU", "time ÷ median rank", "last in", "straggles in"].map(Column::figures);
+    Some(Section {
+        title: title.into(),
+        blocks: vec![Block::Table(Table {
+            columns: names.into_iter().chain(figures).collect(),
+            rows: shown.into_iter().map(rank_row).collect(),
+            ..Table::default()
+        })],
+    })
+}
+
+fn rank_row(rank: &Rank) -> Vec<Entry> {
+    let unknown = || "–".to_owned();
+    let texts = [
+        rank.rank.to_string(),
+        rank.host.clone(),
+        rank.pinned_cpu.map_or_else(unknown, |cpu| cpu.to_string()),
+        rank.slowdown
+            .map_or_else(unknown, |ratio| format!("{ratio:.2}")),
+        rank.last_share.map_or_else(unknown, percent),
+        match rank.figures {
+            0 => unknown(),
+            all => format!("{} of {all}", rank.straggles),
+        },
+    ];
+    texts.map(Entry::from).to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_stragglers_are_counted_and_many_ranks_shown_by_slowness() {
+        assert_eq!(named(&[]), "–");
+        assert_eq!(named(&[1, 2, 3, 4]), "1, 2, 3, 4");
+        assert_eq!(named(&[1, 2, 3, 4, 7, 9]), "1, 2, 3, 4 and 2 more");
+        let many: Vec<Rank> = (0..1000)
+            .map(|rank| Rank {
+                rank,
+                slowdown: Some(f64::from(rank)),
+                ..Rank::default()
+            })
+            .collect();
+        let shown = |ranks: &[Rank]| {
+            let section = super::ranks(ranks).unwrap();
+            let Block::Table(table) = &section.blocks[0] else {
+                panic!("a table");
+            };
+            (
+                table.rows[0][0].text.to_string(),
+                table.rows.len(),
+                section.title.to_string(),
+            )
+        };
+        assert_eq!(shown(&many[..16]), ("0".to_owned(), 16, "Ranks".to_owned()));
+        let title = "Ranks: the slowest 16 of 1000".to_owned();
+        assert_eq!(shown(&many), ("999".to_owned(), 16, title));
+    }
+}
