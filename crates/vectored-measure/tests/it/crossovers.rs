@@ -93,6 +93,18 @@ fn check_coverage(name: &str, noise: Noise, median_width: f64) {
     assert!(widths[widths.len() / 2] <= median_width, "{name}");
 }
 
+#[test]
+fn what_is_not_refined_is_measured_at_the_sizes_of_the_grid_only() {
+    let machine = any_machine(&mut Rng::with_seed(1));
+    let grid = measure(machine, Noise::None, 1, &COUNTS, false);
+    assert!(
+        grid.iter()
+            .all(|cell| SIZES.contains(&cell.segment_bytes.unwrap()))
+    );
+    let refined = measure(machine, Noise::None, 1, &COUNTS, true);
+    assert!(refined.len() > grid.len());
+}
+
 fn any_machine(rng: &mut Rng) -> CostModel {
     let mut within = |low: f64, high: f64| low + rng.f64() * (high - low);
     let segment_ns = within(14.0, 40.0);

@@ -1,7 +1,7 @@
 //! Tables, charts and findings of experiments, from fixed samples.
 
 use vectored_machine::model::Host;
-use vectored_report::{Block, Chart};
+use vectored_report::{Block, Chart, csv_of};
 use vectored_results::model::{
     EXPERIMENTS_SCHEMA, ExperimentName, ExperimentRow, Experiments, IovecSetup, Operation,
     PUBLISHED_FILE_BYTES, PageCache, Reproduction, RowKey, Sample, Setting, SyncMode, Times,
@@ -224,6 +224,34 @@ fn the_tables_of_fixed_samples() {
 #[test]
 fn the_table_of_a_program_beside_ours() {
     insta::assert_snapshot!(text(&document(&shown(vec![beside(Some(1), 1)])), 110));
+}
+
+#[test]
+fn a_row_of_the_csv_is_a_row_of_an_experiment() {
+    let csv = csv_of(&[&shown(vec![records(1.09)])]);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert!(
+        lines[0].ends_with(
+            ",finding,source,technique,operation,iovec_setup,segment_count,segment_bytes,buffer_bytes,calls,loops,\
+             repeats,user_s,system_s,cpu_s,clock_s,pass_median_s,bytes_per_s"
+        ),
+        "{}",
+        lines[0]
+    );
+    let ends = [
+        (
+            1,
+            "here,write-each,,,2,,,10,,7,0.45,1.35,1.8,1.818,1.818,173032343.2343234",
+        ),
+        (
+            5,
+            "2005 Linux (Intel x86),write-each,,,2,,,,,0,1.29,3.15,4.4399999999999995,7.39,,",
+        ),
+    ];
+    for (line, end) in ends {
+        assert!(lines[line].ends_with(end), "{}", lines[line]);
+    }
+    assert_eq!(lines.len(), 1 + 4 + 12);
 }
 
 fn chart(experiment: Reproduction) -> Chart {

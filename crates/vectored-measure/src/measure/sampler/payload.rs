@@ -287,4 +287,14 @@ mod tests {
             assert_ne!(before, after);
         }
     }
+
+    #[test]
+    fn the_seed_decides_places_and_bytes() {
+        let laid_out = |seed| {
+            let payload = Payload::new(&[64; 32], Layout::Scattered, ALIGNMENT, seed);
+            (payload.offsets.clone(), payload.image().to_vec())
+        };
+        assert_eq!(laid_out(1), laid_out(1));
+        assert_ne!(laid_out(1), laid_out(2));
+    }
 }
