@@ -9,7 +9,7 @@ use crate::support::{Bench, entries, make_fifo, skip, stderr_of};
 
 /// Files of the directory in which the commands run.
 const FILES: [(&str, &[u8]); 9] = [
-    ("binary", &[0xff, 0xfe, 0, 1, 0x80]),
+    ("binary", &[0x80, 0xfe, 0, 1, 0xff]),
     ("broken", b"{\"schema\":"),
     ("damaged", b"{\"schema\": \"vectored-results/1\"}"),
     ("empty", b"\n"),

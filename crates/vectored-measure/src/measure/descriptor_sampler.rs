@@ -564,7 +564,8 @@ fn calls_multiple(spec: &CellSpec) -> u32 {
     }
 }
 
-/// Whether a thread works at the other end in any case: at both ends of a long copy, and at a pipe into which a list longer than [`UNREAD_PIPE_BYTES`] goes.
+/// Whether a thread works at the other end in any case: at both ends of a long copy, and at a pipe into which a list longer than
+/// [`UNREAD_PIPE_BYTES`] goes.
 fn is_emptied_meanwhile(spec: &CellSpec) -> bool {
     let asked = &spec.conditions;
     let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;
