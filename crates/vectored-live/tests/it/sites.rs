@@ -131,7 +131,8 @@ lines 0 -O2 -g -fno-asynchronous-unwind-tables
 functions 75 -O2
 functions 75 -O2 -static
 addresses 75 -O2 -s
-nothing 0 -O2 -static -s";
+nothing 0 -O2 -static -s
+nothing 0 -O2 -static-pie -s";
     check_ways(&C, "planted.c", "gcc", ways);
 }
 
