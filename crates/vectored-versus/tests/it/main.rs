@@ -340,6 +340,21 @@ fn a_sentence_says_what_its_interval_supports() {
         }
         said += &format!("{old:?} {new:?}: {}\n", answer(&result, &result.new[0]));
     }
+    // Writes whose ranges overlap are not told.
+    let mut result = result();
+    result.new[0]
+        .figures
+        .retain(|one| judge::is_count(&one.figure));
+    for (side, [low, high]) in [
+        (&mut result.old, [10, 20]),
+        (&mut result.new[0].side, [5, 12]),
+    ] {
+        side.calls = Some(Calls {
+            writes: Range { low, high },
+            ..calls(0)
+        });
+    }
+    said += &answer(&result, &result.new[0]);
     insta::assert_snapshot!(said);
 }
 
