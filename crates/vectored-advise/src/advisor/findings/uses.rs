@@ -422,6 +422,7 @@ mod tests {
         let at_once = joined(&[large.clone(), small.clone(), other.clone()]);
         let in_parts = joined(&[joined(&[small, other]), large]);
         assert_eq!(at_once.reason.as_deref(), Some("alone"));
+        assert_eq!((at_once.calls, at_once.openings), (7, 3));
         assert_eq!(in_parts, at_once);
     }
 
