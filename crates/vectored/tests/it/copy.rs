@@ -426,6 +426,35 @@ fn a_pipe_is_enlarged_on_demand_after_the_first_mebibyte() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn the_pipe_that_a_long_file_goes_into_is_enlarged_on_demand() {
+    use rustix::pipe::fcntl_getpipe_size;
+    let before = 1 << 16;
+    for (bytes, demand, after) in [
+        (3 << 20, Some(1 << 18), 1 << 18),
+        (3 << 20, None, before),
+        (1 << 19, Some(1 << 18), before),
+    ] {
+        let file = rustix::fs::memfd_create("vectored", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&file, bytes).unwrap();
+        let (mut reader, to) = io::pipe().unwrap();
+        let reading = std::thread::spawn(move || io::copy(&mut reader, &mut io::sink()).unwrap());
+        let mut options = Options::new().may_alias(true);
+        if let Some(size) = demand {
+            options = options.enlarge_pipe(size);
+        }
+        assert_eq!(options.copy(&file, &to).unwrap().bytes, bytes);
+        assert_eq!(
+            fcntl_getpipe_size(&to).unwrap(),
+            after,
+            "{bytes} {demand:?}"
+        );
+        drop(to);
+        assert_eq!(reading.join().unwrap(), bytes);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn more_than_a_call_moves_is_copied_whole() {
     let bytes = 2 * 0x7fff_f000 + 3;
     let file = rustix::fs::memfd_create("vectored", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
