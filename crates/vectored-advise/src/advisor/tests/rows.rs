@@ -119,6 +119,19 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
     }
 }
 
+/// Threads to which strace attached are shown as processes of their own.
+#[test]
+fn processes_with_one_open_file_from_before_the_log_are_one() {
+    let two = r#"pread64(3</a>, "x", 8, 0) = 8; N: pread64(3</a>, "x", 8, 8) = 8"#;
+    let [one, other] = ["1", "2"].map(|thread| format!("{thread}: {}", two.replace('N', thread)));
+    let tallies = tallies_of(&log_in_short(&format!("{one}; {other}")));
+    let found = tallies
+        .findings
+        .values()
+        .map(|tally| (tally.calls, tally.processes));
+    assert_eq!(found.collect::<Vec<_>>(), [(4, 1)]);
+}
+
 /// A program updates records, and then reads them all, each after a seek to where the file stands already.
 #[test]
 fn a_seek_that_moves_nothing_ends_a_run() {
