@@ -45,7 +45,11 @@ fuzz_target!(|data: &[u8]| {
     let prices = targets.map(|target| {
         [Operation::Write, Operation::Read].map(|operation| price(target, operation))
     });
-    let advisory = advise(analysis.finish(), prices.as_flattened(), Advisory::default());
+    let advisory = advise(
+        analysis.finish(),
+        prices.as_flattened(),
+        Advisory::default(),
+    );
     parse::<Advisory>(&json(&advisory)).expect("advice is saved and read back");
     let text = terminal(&document(&advisory, TOP), &TerminalOptions::default());
     let is_control = |c: &char| c.is_control() && *c != '\n';
