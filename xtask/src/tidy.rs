@@ -8,6 +8,7 @@
 //! - a room (a folder or a file in a crate's `src`, or in a folder there that has floors itself) imports from lower floors
 //!   only, but for tests. `ARCHITECTURE.md` has the floors,
 //! - no files and folders of one folder import each other in a circle,
+//! - the rooms and files that `ARCHITECTURE.md` names exist,
 //! - comments name a thing again and do not point at it ("that of", "of which", ", too"),
 //! - the documentation keeps the rules of `docs.rs`.
 //!
@@ -94,7 +95,13 @@ pub fn run() -> Result<()> {
             faults.insert(format!("ARCHITECTURE.md has no diagram of `{sources}`"));
         }
     }
+    let exists = |path: &str| root().join(path).exists();
+    faults.extend(missing_files(&architecture, exists));
     for (sources, floors) in floors {
+        let rooms = floors.keys().map(|room| format!("{sources}/{room}"));
+        let is_missing = |room: &String| !exists(room) && !exists(&format!("{room}.rs"));
+        let missing = rooms.filter(is_missing);
+        faults.extend(missing.map(|room| format!("ARCHITECTURE.md: there is no `{room}`")));
         faults.extend(imports_from_above(sources, &floors)?);
         if sources.ends_with("/src") {
             faults.extend(circles(sources)?);
@@ -220,6 +227,33 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
     sections.collect()
 }
 
+/// The files that a table names and that do not exist. A path with a folder begins in `crates/` or at the root; a name
+/// without one lies in the folder of the path before it.
+fn missing_files(architecture: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut missing = Vec::new();
+    let rows = architecture.lines().filter(|line| line.starts_with("| "));
+    for row in rows {
+        let mut folder = "";
+        for word in row.split('`').skip(1).step_by(2) {
+            let found = if let Some((parent, _)) = word.rsplit_once('/') {
+                folder = parent;
+                exists(&format!("crates/{word}")) || exists(word)
+            } else {
+                let is_file = [".rs", ".py", ".toml", ".sh"]
+                    .iter()
+                    .any(|end| word.ends_with(end));
+                !is_file || exists(&format!("crates/{folder}/{word}"))
+            };
+            if !found {
+                missing.push(format!(
+                    "ARCHITECTURE.md: there is no `{word}` in the row {row}"
+                ));
+            }
+        }
+    }
+    missing
+}
+
 /// The imports of rooms from their floor or a higher one.
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     let home = Home::at(of);
@@ -325,6 +359,19 @@ mod tests {
             "| hazard | test |\n|---|---|\n| `a` | `here`, `gone` |\n| b | none offered |\n";
         let found = without_a_test(table, "#[test]\nfn here() {}");
         assert_eq!(found, ["docs/hazards.md: there is no test named gone"]);
+    }
+
+    #[test]
+    fn a_file_that_a_table_names_and_that_is_gone_is_found() {
+        let exists =
+            |path: &str| ["crates/a/src/b.rs", "crates/a/src/c.rs", "d/e.sh"].contains(&path);
+        for (row, faults) in [
+            ("| `EINTR`? | `a/src/b.rs` (`thing`), `c.rs`; `d/e.sh` |", 0),
+            ("| b? | `a/src/b.rs`; `gone.rs` |", 1),
+            ("| b? | `a/src/gone.rs`; `src/b.rs` |", 2),
+        ] {
+            assert_eq!(missing_files(row, exists).len(), faults, "{row}");
+        }
     }
 
     #[test]
