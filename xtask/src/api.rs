@@ -129,7 +129,7 @@ impl<'j> Lister<'j> {
     fn members(&mut self, members: &Value) -> Result<()> {
         for id in ids(members) {
             let item = &self.index[&id];
-            // The members of a trait and the variants of an enum are as visible as these.
+            // The members of a trait and the variants of an enum are as visible as the trait or the enum.
             if item.is_object() && matches!(item["visibility"].as_str(), Some("public" | "default"))
             {
                 let signature = self.signature(&id)?;

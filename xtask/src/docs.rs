@@ -56,7 +56,6 @@ pub struct Block<'t> {
     pub lines: Vec<&'t str>,
 }
 
-/// The faults of all pages.
 pub fn faults() -> Result<BTreeSet<String>> {
     let mut faults = BTreeSet::new();
     let code = files(root(), &|name| {

@@ -10,7 +10,6 @@ use anyhow::{Context, Result};
 use crate::root;
 use crate::sources::{files, read};
 
-/// The page.
 pub const PAGE: &str = "docs/fields.md";
 
 const HEAD: &str = "\
@@ -84,7 +83,6 @@ struct Member {
     may_lack: bool,
 }
 
-/// The text of the page.
 pub fn page() -> Result<String> {
     let mut types = Types::new();
     for (of, folder) in [
@@ -123,7 +121,7 @@ struct Page {
 }
 
 impl Page {
-    /// A table of a type, then of those that it names first.
+    /// The table of a type, then the tables of types that no table named before.
     fn list(&mut self, of: &str, name: &str) -> Result<()> {
         self.listed.push((of.to_owned(), name.to_owned()));
         let found = &self.types[&(of.to_owned(), name.to_owned())];
@@ -197,7 +195,7 @@ impl Page {
     }
 }
 
-/// The heading of a type. Two crates have types of these names.
+/// The heading of a type. Some names are in two crates, with different types.
 fn heading(of: &str, name: &str) -> String {
     match (of, name) {
         ("versus", "Change" | "Compared" | "Comparison") => format!("{name} of versus"),

@@ -108,7 +108,7 @@ pub fn circles(folder: &str) -> Result<Vec<String>> {
 
 /// The entries that import from themselves through others, if there are some.
 fn circle(entries: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<&str>> {
-    // What imports from nothing that is left, or from which nothing that is left imports, is in no circle.
+    // An entry that imports from no entry left, or that no entry left imports from, is in no circle.
     let mut left: BTreeSet<&String> = entries.keys().collect();
     loop {
         let before = left.len();

@@ -105,8 +105,9 @@ pub fn publish(verify: bool) -> Result<()> {
 /// Where the documentation has users put a copy of the action.
 const COPY_OF_ACTION: &str = "./.github/actions/vectored";
 
-/// Checks the action, the workflows for GitHub Actions, and those in `docs/prove-it.md`: each action of others is named by its commit,
-/// and the syntax and inputs are right. The latter by actionlint, which Go builds from its source if it is missing.
+/// Checks the action, the workflows for GitHub Actions, and those in `docs/prove-it.md`: each action of others is named
+/// by its commit, and the syntax and inputs are right. actionlint checks syntax and inputs; Go builds it from its
+/// source if it is missing.
 pub fn workflow() -> Result<()> {
     let page = fs::read_to_string(root().join("docs/prove-it.md"))?;
     let mut workflows = Vec::new();

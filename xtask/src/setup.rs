@@ -88,8 +88,8 @@ pub const PATIENCE: Duration = Duration::from_secs(600);
 /// Parts of the Rust toolchain, and the cargo command that shows each.
 const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
 
-/// Installs the programs that are missing and prints one line for each. Fails if one could not be installed that the tests
-/// cannot do without: in the continuous integration any of them, since its tests may not be skipped for that.
+/// Installs the programs that are missing and prints one line for each. Fails if a program that the tests need could
+/// not be installed. In the continuous integration they need all of them, since no test may be skipped there for that.
 pub fn run() -> Result<()> {
     // A Python of Debian may be there without what makes environments.
     let is_there = |name: &str| match name {

@@ -26,7 +26,7 @@ const SYSTEMS: [&str; 8] = [
     "x86_64-unknown-linux-musl",
 ];
 
-/// The one that is left to `cargo xtask systems --all`.
+/// The system that is left to `cargo xtask systems --all`.
 const NOT_TESTED: &str = "x86_64-apple-darwin";
 
 /// Wine shows that the calls of Windows and their results are right. It shows nothing about speed: its `WriteFileGather` makes
@@ -82,7 +82,8 @@ pub fn run(only: Option<&str>, all: bool) -> Result<()> {
     report.end()
 }
 
-/// Does all that can be done for a system, or what takes a few minutes. The error is of a compiler, a linker or a test.
+/// Does for a system all that can be done or, without `all`, what takes a few minutes. The error is of a compiler, a
+/// linker or a test.
 pub fn build(name: &'static str, all: bool) -> Result<()> {
     let system = System { name, all };
     if let Err(why) = system.add_to_toolchain() {
@@ -305,7 +306,7 @@ impl Wine {
         let source = "xtask/wine/bcryptprimitives.c";
         compile.args(["-shared", "-O1", source, "-ladvapi32", "-o"]);
         run_command(compile.arg(self.0.join("bcryptprimitives.dll")))?;
-        // It ends by itself ten minutes after its last program, if this step is killed.
+        // If this step is killed, the server ends by itself ten minutes after its last program.
         run_command(self.command().args(["server", "--persistent=600"]))?;
         run_command(self.command().args(["wineboot", "--init"]))
             .context("cannot make a prefix of Wine")

@@ -61,8 +61,8 @@ pub fn run_step(name: &str) -> Result<()> {
         .work)()
 }
 
-/// This program with a step. Nothing is built incrementally: a whole run would write files for that which it never uses. Without
-/// debug information compilers take a sixth less; a panic still has its line.
+/// This program with a step. Nothing is built incrementally: for that, a whole run would write files that it never
+/// uses. Without debug information compilers take a sixth less; a panic still has its line.
 fn in_own_process(step: &str) -> Command {
     // Not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
@@ -93,7 +93,7 @@ fn lists() -> [Vec<Step>; 5] {
         ("site", "site/build.py target/site/out"),
         ("c-library", "c_library/test.sh"),
         ("python", "python.sh"),
-        // Their code uses both libraries.
+        // The code of the remedies uses both libraries.
         ("remedies", "tests/remedies/try.py"),
         ("cluster", "cluster.py"),
     ]);

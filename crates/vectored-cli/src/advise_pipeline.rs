@@ -88,7 +88,7 @@ pub struct Observed {
     watch: Option<Watched>,
     /// The paths of the programs that the log shows.
     pub programs: HashSet<Vec<u8>>,
-    /// The least number of a thread, and the first above all.
+    /// The numbers of threads: from the least to the first above all.
     pub numbers: Range<u32>,
     /// Whether it accepted more connections than it made: clients from outside came.
     pub accepts: bool,
@@ -209,7 +209,6 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Nothing is known.
     pub fn new(options: Options) -> Follower {
         Follower {
             analysis: Analysis::new(options),

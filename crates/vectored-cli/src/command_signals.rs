@@ -12,7 +12,6 @@ use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use vectored_machine::platform::processes::is_ignored;
 
-/// Signals that are watched for.
 const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
 /// The stage of a run, which decides the effect of a signal.

@@ -48,7 +48,6 @@ const SYNTHETIC_ALIGNMENT: DirectIo = DirectIo {
     offset_bytes: 512,
 };
 
-/// The plan of a run of `vectored measure`.
 #[derive(Clone, Debug)]
 pub struct MeasurePlan {
     /// The experiment for the engine.
@@ -58,7 +57,7 @@ pub struct MeasurePlan {
     pub left_out: Vec<LeftOut>,
     /// Lists a second of the program, if that was said.
     pub rate_per_s: Option<f64>,
-    /// If some of them would be measured if both counts and sizes were given: the option for counts.
+    /// The option for counts, if some of the lists left out would be measured with both counts and sizes given.
     pub usual_limit: Option<&'static str>,
 }
 

@@ -36,7 +36,6 @@ const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
 type Planned = Result<Box<dyn Plan>, Failure>;
 
-/// The plans of the experiments to run.
 pub fn plans(
     experiments: &Experiments,
     args: &ReproduceArgs,

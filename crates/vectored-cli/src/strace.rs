@@ -28,7 +28,6 @@ use crate::notes::Notes;
 /// Bytes at the beginning of a file in which the kernel looks for an interpreter.
 const HEAD_BYTES: u64 = 256;
 
-/// The name of the program.
 const STRACE: &str = "strace";
 
 /// Interval at which a wait for the log checks whether a signal has arrived.

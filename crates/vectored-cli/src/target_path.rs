@@ -58,7 +58,6 @@ impl FromStr for TargetName {
 /// A target, with its path if one was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ResolvedTarget {
-    /// The kind of target.
     pub target: Target,
     /// The value of `Conditions::path`.
     pub path: Option<String>,

@@ -5,7 +5,6 @@ pub(crate) use std::os::fd::OwnedFd as OwnedDescriptor;
 #[cfg(windows)]
 pub(crate) use windows::OwnedDescriptor;
 
-/// The descriptor as a reader.
 #[cfg(unix)]
 pub(crate) fn into_reader(owned: OwnedDescriptor) -> std::fs::File {
     owned.into()

@@ -58,7 +58,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Of the calls with one buffer and no flags, which are most calls.
+    /// The direction of a call with one buffer and no flags, which most calls are.
     fn direction(&self) -> Option<Direction> {
         match self.name {
             "read" | "pread64" => Some(Direction::Read),

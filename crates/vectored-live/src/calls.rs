@@ -4,7 +4,7 @@ use vectored_strace::x86_64::NOT_TRACED;
 
 macro_rules! classes {
     ($($class:ident $calls:literal)+) => {
-        /// What a call needs beyond its first four arguments; the numbers are in `bpf/live.bpf.c` as well.
+        /// What a call needs beyond its first four arguments; `bpf/live.bpf.c` has the same numbers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Class {
@@ -16,7 +16,7 @@ macro_rules! classes {
 }
 
 classes! {
-    // Ends of threads do not return, and are recorded otherwise.
+    // These calls do not return: the end of the thread is recorded instead.
     Drop "exit exit_group"
     Plain ""
     Read "read"
@@ -48,7 +48,7 @@ classes! {
 }
 
 impl Class {
-    /// Whether its extension has no paths.
+    /// Whether the extension of a record holds data and no paths.
     pub(crate) fn has_list(self) -> bool {
         use Class::*;
         matches!(
@@ -58,12 +58,13 @@ impl Class {
     }
 }
 
-/// Calls that change descriptors, names or processes: the rings keep room for them. So do those whose names are unknown.
+/// Calls that change descriptors, names or processes, and calls whose names are unknown: the rings keep room for them.
 const CHANGES: &str = "open openat openat2 creat close close_range pipe pipe2 socket socketpair accept accept4 connect dup dup2 dup3 fcntl \
     ioctl chdir fchdir mmap setsockopt link linkat symlink symlinkat rename renameat renameat2 mknod mknodat inotify_add_watch \
     fanotify_mark io_uring_setup unshare execve execveat fork vfork clone clone3 truncate ftruncate unknown";
 
-/// The class in the terms of the programs: `KEEPS` of `bpf/live.bpf.c` says that the call changes none of these.
+/// The class as the programs in the kernel have it: with `KEEPS` of `bpf/live.bpf.c`, unless the call is one of
+/// [`CHANGES`].
 pub(crate) fn class_in_kernel(name: &str) -> u8 {
     let changes = CHANGES.split_whitespace().any(|changes| changes == name);
     class_of(name) as u8 | if changes { 0 } else { 128 }

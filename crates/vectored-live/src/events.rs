@@ -32,7 +32,8 @@ type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 pub(crate) struct Events {
     pub(crate) sites: Sites,
     last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
-    /// Processes that are known, and the time from which on: what they did before is in what was told of them.
+    /// The processes that are known, each with a time: what was told of a process contains all that it did before its
+    /// time.
     since: FxHashMap<u32, u64>,
     /// Processes that have called `exit_group`.
     ended: FxHashSet<u32>,
@@ -150,7 +151,7 @@ impl Events {
         }
     }
 
-    /// Calls were lost. Unless they kept descriptors as they were, nothing is known of these but what can be seen now.
+    /// Calls were lost. Unless they left descriptors as they were, only what can be seen of descriptors now is known.
     pub(crate) fn gap(&mut self, calls: u64, keeps: bool, follow: Follow<'_>) {
         self.lost += calls;
         if keeps {
@@ -299,7 +300,7 @@ impl Events {
         follow(&event(b"execve", Action::Execute { program }, record));
     }
 
-    /// As strace shows it: the call that ends a thread or its process, then the end itself.
+    /// Hands on an end as strace shows it: the call that ends a thread or its process, then the end itself.
     fn exit(&mut self, record: &Record, follow: Follow<'_>) {
         self.cpu_ns += record.result as u64;
         let is_last = record.a1 != 0;

@@ -14,7 +14,6 @@ use vectored_strace::x86_64::open_flags;
 
 use crate::socket_names::sockets_of;
 
-/// The threads of a process.
 pub(crate) fn threads_of(process: u32) -> Vec<u32> {
     let entries = fs::read_dir(format!("/proc/{process}/task"))
         .into_iter()
@@ -133,7 +132,6 @@ pub(crate) fn tell(
     Ok(())
 }
 
-/// What a process has open.
 fn open_of(process: u32) -> io::Result<Vec<Open>> {
     let mut all = Vec::new();
     // The kernel's tables of sockets are long.

@@ -15,7 +15,6 @@ pub(crate) struct Batch {
     pub(crate) samples: VecDeque<(u32, Sample)>,
 }
 
-/// Takes a record, its slots, and its sample.
 type Take<'t> = &'t mut dyn FnMut(&Record, &[Slot], Option<Sample>);
 
 /// The records of each CPU, which wait for the records of the others.

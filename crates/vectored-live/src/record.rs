@@ -5,7 +5,7 @@ use vectored_strace::escaped;
 /// A part of a ring: a record, or what belongs to the record before it.
 pub(crate) type Slot = [u64; 8];
 
-/// What a record tells. The numbers are in `bpf/live.bpf.c` as well.
+/// What a record tells. `bpf/live.bpf.c` has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Call,
@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Held,
 }
 
-/// By their numbers.
+/// The kinds, by their numbers.
 const KINDS: [Kind; 8] = {
     use Kind::*;
     [Call, Fork, Execute, Exit, Signal, Run, Gap, Held]
@@ -137,7 +137,6 @@ pub(crate) struct Sample {
     pub(crate) stack: Vec<u8>,
 }
 
-/// The bytes of slots.
 pub(crate) fn bytes_of(slots: &[Slot]) -> impl Iterator<Item = u8> + '_ {
     slots.iter().flatten().flat_map(|word| word.to_le_bytes())
 }

@@ -52,7 +52,7 @@ const ALL_SLOTS_LOG2: u32 = 24;
 /// Of the calls or runs that are alike, one of so many has a sample of its stack.
 const STACK_EVERY: u32 = 128;
 
-/// The inode of the namespace in which the kernel's numbers of processes are those that are seen (`PROC_PID_INIT_INO`).
+/// The inode of the first namespace of processes, in which programs see the kernel's own numbers (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
 /// A [`Refusal`], or an error of the loader, which means one.
@@ -66,7 +66,7 @@ pub struct Watch {
     drain: Drain,
     order: Order,
     events: Events,
-    /// The processes from which on it watches.
+    /// The processes that the watch began with.
     starts: Vec<OwnedFd>,
     cgroup: Option<PathBuf>,
     began_ns: u64,
@@ -169,7 +169,8 @@ impl Watch {
                 _ => Err(Refusal::NotReadable(process, error)),
             })?;
         }
-        // One that ended before the programs were attached, or before it was wanted, has left no record of its end.
+        // A process that ended before the programs were attached, or before it was wanted, has left no record of its
+        // end.
         for process in all {
             let mut of_roots = roots.iter().zip(&starts);
             let is_over = of_roots.any(|(&root, start)| root == process && has_ended(start));
@@ -276,7 +277,6 @@ impl Watch {
     }
 }
 
-/// Whether a process has ended.
 fn has_ended(process: &OwnedFd) -> bool {
     let mut ends = [PollFd::new(process, PollFlags::IN)];
     poll(&mut ends, Some(&Timespec::default())) != Ok(0)
@@ -288,7 +288,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Time after which no program runs that is detached.
 const DETACHED: Duration = Duration::from_millis(10);
 
-/// Loads the maps and the programs.
 fn load(
     btf: &Btf,
     cpus: usize,

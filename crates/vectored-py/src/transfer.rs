@@ -60,7 +60,7 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
         return Ok(());
     }
     let told = match file.call_method0(intern!(py, "tell")) {
-        // That of text is no number of bytes in some states.
+        // In some states, the position of a file of text is no number of bytes.
         Ok(told) => told.extract().ok(),
         // After `next`.
         Err(error)

@@ -23,7 +23,7 @@ impl Results {
             cell.conditions.target != Target::Null || cell.conditions.from.is_some()
         });
         let crossovers = crossovers(&cells);
-        // Other depths differ in asynchronous techniques only, and no model is of these.
+        // Cells of other depths differ in asynchronous techniques only, to which no model is fitted.
         let modelled: Vec<&Cell> = cells.iter().copied().filter(is_modelled).collect();
         let mut models = fitted_models(&modelled);
         for mut model in calibrated.into_iter().filter(|_| self.ranks.is_empty()) {

@@ -19,8 +19,8 @@ use std::path::PathBuf;
 pub struct LogError {
     /// The file; `-` is standard input.
     pub path: PathBuf,
-    /// The cause: [`InvalidData`](io::ErrorKind::InvalidData) if another program wrote the file or its
-    /// compression is broken, else the error of opening or reading it.
+    /// The cause: [`InvalidData`](io::ErrorKind::InvalidData) if the file has another format, such as UTF-16 or a table
+    /// of `strace -c`; else the error of opening, reading or decompressing it.
     pub error: io::Error,
 }
 

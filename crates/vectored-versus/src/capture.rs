@@ -60,7 +60,7 @@ pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String
 /// What of an output differs between two runs of one command, and is not compared with others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Varying {
-    /// These lines, counted from 1.
+    /// The lines with these numbers, from 1.
     Lines(Vec<usize>),
     /// The order of the lines.
     Order,
@@ -70,8 +70,8 @@ pub enum Varying {
     All,
 }
 
-/// The lines of an output that vary, or their order; the numbers in them if no line stays; all of it if more than that or their
-/// number varies, or if it is longer than what is kept.
+/// What varies of an output: some lines, or their order; the numbers in the lines if no line stays; all of it if more
+/// varies, if the number of lines varies, or if it is longer than what is kept.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;

@@ -224,11 +224,11 @@ const MORE_CALLS: &str = "--fail-if-more-calls";
 /// The limits that were set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits<'a> {
-    /// Of the wall time.
+    /// Limit on the wall time.
     pub slower: Option<f64>,
-    /// Of calls.
+    /// Limits on calls.
     pub calls: &'a [CallLimit],
-    /// Of the peak memory.
+    /// Limit on the peak memory.
     pub memory: Option<f64>,
 }
 
@@ -366,7 +366,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let (mut below, mut above) = (0, 0);
         for _ in 0..1000 {
-            // As `versus` orders them: the old command, the new one, and the old one again.
+            // In the order of `versus`: the old command, the new one, and the old one again.
             let (mut order, mut runs) = ([0, 1, 2], [(); 3].map(|()| Vec::new()));
             for round in 0..20 {
                 if round % 2 == 0 {
@@ -404,7 +404,7 @@ mod tests {
     fn figures_that_may_be_zero_have_medians_alone() {
         let old = runs(10, 1000, 1);
         let all = figures(&old, &old, &old);
-        // Mostly in one mode, as short runs are.
+        // The time is mostly in one mode, as in short runs.
         let mut split = old.clone();
         split[0] = Run {
             user_ns: 0,
@@ -439,7 +439,7 @@ mod tests {
         assert!(enough(&narrow(20), &narrow(20)));
         assert!(!enough(&narrow(20), &wide));
         assert!(!enough(&narrow(21), &narrow(21)));
-        // At the last look it ends in any case.
+        // At the last look the rounds end in any case.
         let last = wide.repeat(LOOKS[LOOKS.len() - 1] / wide.len() + 1);
         assert!(enough(&last, &last));
         assert!(enough(&runs(1280, 1000, 1), &runs(1280, 1000, 2)));

@@ -14,7 +14,7 @@ const KEPT_FRAMES: usize = 6;
 
 const KEPT_STACKS: usize = 20;
 
-/// Functions of the C library that start a program, in one that has the library in its own file.
+/// Functions of the C library that start a program which has the library in its own file.
 const STARTS: &str = "_start __libc_start_main __libc_start_call_main start_thread clone";
 
 /// The frame that strace writes where it cannot go on, with an address that is another in each run.
@@ -23,8 +23,8 @@ const UNKNOWN: &[u8] = b"unexpected_backtracing_error";
 /// How often each stack makes each call.
 pub type Stacks = BTreeMap<(String, Vec<String>), u64>;
 
-/// Counts the stacks of a log. A call without a stack, as one that another thread's interrupts in the log, is not counted until
-/// its end.
+/// Counts the stacks of a log. A call without a stack, such as one that the log interrupts by a call of another thread,
+/// is not counted until its end.
 pub fn stacks(log: impl BufRead) -> io::Result<Stacks> {
     let mut all = Stacks::new();
     let mut call: Option<(String, Vec<Vec<u8>>)> = None;

@@ -205,7 +205,7 @@ mod tests {
         let usual = (10, 64, MANY, MANY);
         let long = (1000, 10_000, MANY, 450);
         let wide = (10, 150, MANY, MANY);
-        // Small ones are copied into one entry, one of the threshold as well. Empty ones do not part a run.
+        // Small segments are copied into one entry, also a segment of the threshold. Empty segments do not part a run.
         check(&[3, 0, 4, 5], usual, "copied 12 to 4.0");
         check(&[0, 3, 0, 0, 4, 0], usual, "copied 7 to 6.0");
         check(&[10, 10], usual, "copied 20 to 2.0");
@@ -216,7 +216,7 @@ mod tests {
         let between = "copied 7 lent 11 copied 28 to 7.0";
         check(&[3, 4, 11, 5, 10, 6, 7], wide, between);
         check(&[3, 4, 11, 0], wide, "copied 7 lent 11 to 4.0");
-        // A lone small one is referenced.
+        // A lone small segment is referenced.
         check(&[5], usual, "as it is: lent 5 to 1.0");
         let apart = "as it is: lent 5 lent 30 lent 6 to 3.0";
         check(&[5, 30, 6], usual, apart);

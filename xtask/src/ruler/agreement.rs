@@ -31,10 +31,8 @@ struct Agreement {
 }
 
 impl Agreement {
-    /// The heading of the printed lines.
     const HEADING: &str = "                                       C     engine   ratio   95 % interval   C's spread   limit";
 
-    /// Whether the two instruments agree.
     fn agrees(&self) -> bool {
         (self.ratio - 1.0).abs() <= self.limit()
     }

@@ -14,7 +14,7 @@ pub struct Request<'a> {
     pub target: Target,
     pub workload: &'a Workload,
     pub milliseconds: u64,
-    /// The CPUs of the measuring thread, and of the one that reads.
+    /// The CPUs of the measuring thread and of the reading thread.
     pub cpus: [usize; 2],
     pub directory: &'a Path,
     pub seed: u64,

@@ -9,8 +9,8 @@ pub struct Options {
     pub buffer_bytes: u64,
     /// Whether the log is known to hold every call that matters, because it was recorded so.
     pub shows_all: bool,
-    /// Whether the times are those under strace: the time that strace added to the calls of the thread,
-    /// at least, is subtracted from each gap.
+    /// Whether strace made the calls slower: the least time that it added to the calls of the thread is subtracted from
+    /// each gap.
     pub deflates: bool,
     /// Looks at a path on this machine, where the files of the log may be; `None` if it leads to nothing. Without it, each
     /// path that is opened counts as a file, and as one that has no other name.

@@ -14,7 +14,7 @@ use crate::model::{Advisory, FindingKey, FindingKind, Tally};
 use crate::report::figures::{seconds, shortened};
 use crate::report::rows::SHOWN_CHARACTERS;
 
-/// Times of waiting for delayed acknowledgements differ if they do so by more than this share.
+/// Times of waiting for delayed acknowledgements differ if the difference is more than this share.
 const STALLS_DIFFER: f64 = 0.25;
 
 /// The schema of [`AdviceComparison`].
@@ -42,7 +42,7 @@ pub struct AdviceComparison {
 /// The sums of one side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideOfAdvice {
-    /// As [`Advisory::sources`].
+    /// See [`Advisory::sources`].
     pub sources: Vec<String>,
     /// System calls in the log.
     pub calls: u64,
@@ -50,11 +50,11 @@ pub struct SideOfAdvice {
     pub transfers: u64,
     /// Bytes that they moved.
     pub bytes: u64,
-    /// As [`Advisory::saving_s`].
+    /// See [`Advisory::saving_s`].
     pub saving_s: f64,
-    /// As [`Advisory::stalls`].
+    /// See [`Advisory::stalls`].
     pub stalls: u64,
-    /// As [`Advisory::stalled_s`].
+    /// See [`Advisory::stalled_s`].
     pub stalled_s: f64,
 }
 
@@ -71,9 +71,9 @@ pub struct ComparedFinding {
     pub program: String,
     /// The kind of descriptor.
     pub target: DescriptorKind,
-    /// As [`FindingKey::file`].
+    /// See [`FindingKey::file`].
     pub file: Option<String>,
-    /// As [`FindingKey::site`].
+    /// See [`FindingKey::site`].
     pub site: Option<String>,
     /// Before the edit; `None` if it came.
     pub old: Option<FindingCounts>,

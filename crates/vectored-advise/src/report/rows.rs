@@ -33,8 +33,8 @@ const SHOWN_ACTION: usize = 1500;
 /// Call sites of a finding that are shown.
 const NAMED_SITES: usize = 4;
 
-/// A finding, after those `before` it: a remedy that one of them has is referred to. Its headline is
-/// `saves 812 ms [700, 910]; no other call between them`.
+/// A finding. A remedy that one of the findings `before` it has is referred to. Its headline is `saves 812 ms [700,
+/// 910]; no other call between them`.
 pub(super) fn item(advisory: &Advisory, finding: &Finding, before: &[Item]) -> Item {
     let Finding { key, tally, .. } = finding;
     let (saving, interval) = span(
@@ -160,7 +160,7 @@ pub(super) fn is_lack_of_the_log(reason: &str) -> bool {
     reason.contains("trace again")
 }
 
-/// A reason beside each of its calls: what the log lacks without the remedy, which a note has once.
+/// A reason in short, to stand beside calls. If the log lacks something, a note has the remedy, once.
 fn brief(reason: &str) -> &str {
     let begin = reason.split_once(": ").map(|(begin, _)| begin);
     begin

@@ -50,7 +50,7 @@ fn real_logs_have_their_tables() {
 fn assert_table(advisory: &Advisory) {
     let sum = |of: fn(&DescriptorUse) -> u64| advisory.descriptors.iter().map(of).sum::<u64>();
     let transfers = |key: &FindingKey, tally: &Tally| match key.kind {
-        // The others of its calls seek.
+        // The other calls of the finding seek.
         FindingKind::SeekThenTransfer => tally.merged_calls,
         _ => tally.calls,
     };

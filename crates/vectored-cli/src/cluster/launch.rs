@@ -9,7 +9,7 @@ pub struct Launch {
     pub size: u32,
     /// The number of this one, from 0.
     pub rank: u32,
-    /// The variable that says so.
+    /// The environment variable with the number of processes.
     pub variable: &'static str,
 }
 

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// A communicator. Its error handler is the default: an error ends all ranks.
 pub struct MpiGroup {
     communicator: SimpleCommunicator,
-    /// Of the group of all ranks. Dropped after the communicator, it ends MPI.
+    /// Only the group of all ranks has it. Dropped after the communicator, it ends MPI.
     _universe: Option<Universe>,
 }
 

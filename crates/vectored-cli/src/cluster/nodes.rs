@@ -11,7 +11,6 @@ use crate::failure::Failure;
 pub struct Nodes {
     /// The node of each rank: its name in the first line and, since several nodes may have one name, its boot ID.
     pub of_ranks: Vec<String>,
-    /// The number of this rank.
     pub rank: usize,
 }
 

@@ -49,7 +49,6 @@ impl Team {
         Ok(Team { group, nodes })
     }
 
-    /// The number of this rank.
     pub fn rank(&self) -> u32 {
         self.group.rank()
     }
@@ -65,7 +64,7 @@ impl Team {
         node.lines().next().unwrap_or_default()
     }
 
-    /// All ranks on rank 0, which each give the machine that they run on; none on the others.
+    /// On rank 0 all ranks, each with the machine that it runs on; none on the others.
     pub fn ranks(&self, machine: &Host) -> Vec<Rank> {
         let own = Rank {
             rank: self.rank(),
@@ -89,7 +88,7 @@ impl Team {
         let outcome = outcome.map_err(|failure| format!("{:#}", failure.error));
         agree(&*self.group, self.host(), outcome).map_err(|error| {
             let failure = match &error {
-                // Such as an option that all of them were given.
+                // For example because of an option that all ranks were given.
                 MeasureError::Ranks(failed) if self.is_same_for_all(failed) => {
                     Failure::from(anyhow::anyhow!("{}", failed[0].message))
                 }

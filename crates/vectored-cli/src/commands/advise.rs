@@ -188,7 +188,7 @@ fn run_under_strace(
     Ok(outcome(observed, was_left, status, signals, notes))
 }
 
-/// The outer error is of the command, the inner one says why programs cannot be attached: then it did not run.
+/// The outer error is of the command, the inner one says why programs cannot be attached: then the command did not run.
 fn run_live(
     args: &AdviseArgs,
     signals: &CommandSignals,

@@ -209,7 +209,7 @@ fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
 }
 
-/// The exit code by these limits. `is_read`: whether the answer, which has them, is read with the message.
+/// The exit code by these limits. `is_read`: whether the answer, which names them, and the message are read together.
 pub fn ruled(limits: &[(Ruling, String)], is_read: bool) -> Result<ExitCode, Failure> {
     let with = |wanted: Ruling| -> Vec<&str> {
         let found = limits.iter().filter(|(ruling, _)| *ruling == wanted);

@@ -9,7 +9,6 @@ use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;
 use crate::terminal::print;
 
-/// Prints the script.
 pub fn run(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     generate(args.shell, &mut Cli::command(), "vectored", &mut script);

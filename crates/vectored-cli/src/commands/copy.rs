@@ -23,7 +23,6 @@ const PIPE_BYTES: usize = 256 << 10;
 
 const OTHER_TECHNIQUE: &str = "; choose another --technique";
 
-/// Runs the command.
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     let technique = technique(args)?;
     // Without a handler, a file-size limit would kill the program. With one, the write fails with EFBIG.
@@ -145,7 +144,7 @@ fn unless_gone(from: &Input, to: &Output, before: u64, error: &CopyError) -> Opt
     (!is_gone).then(|| failure(&from.name, &to.name, before, error))
 }
 
-/// The failure of a copy between these two after `before` bytes and those that the error counts.
+/// The failure of a copy from `from` to `to`, after `before` bytes and the bytes that the error counts.
 fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     let cause = error.io_error();
     let what = match error.side() {

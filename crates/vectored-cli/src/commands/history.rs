@@ -18,10 +18,9 @@ use crate::results_store::{
     ResultKind, ResultName, ignored_state_home, read, results_directory, saved_files,
 };
 
-/// Maximum characters of a command that are shown.
+/// How many characters of a command or an unknown schema are shown.
 const SHOWN_CHARACTERS: usize = 40;
 
-/// Runs the command.
 pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::check(&args.output, &[])?;
     if let Some(note) = ignored_state_home() {
@@ -47,7 +46,7 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows the saved results of `vectored versus` in which this command is a new command.
+/// Shows the saved results of `vectored versus` in which `command` is one of the new commands.
 fn of_command(command: &str, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let directory =
         results_directory().map_err(|why| Failure::usage(format!("no saved results: {why}")))?;
@@ -90,7 +89,6 @@ fn entries(directory: &Path) -> Result<Vec<Entry>, Failure> {
     Ok(entries.collect())
 }
 
-/// The heading of the list.
 fn heading(count: usize, directory: &Path) -> String {
     let directory = directory.display();
     match count {
@@ -221,7 +219,7 @@ fn document(entries: &[Entry], heading: &str) -> Document {
     Document {
         title: "Saved results".into(),
         answer: vec![Block::Sentence(Sentence::toned(Tone::Plain, heading))],
-        // As in a shell, the newest stands where it is in sight.
+        // The newest is last: a long list scrolls the first lines away.
         body: entries.iter().rev().map(sentence).collect(),
         ..Document::default()
     }

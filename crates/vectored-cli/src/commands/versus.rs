@@ -261,7 +261,7 @@ fn differ(args: &VersusArgs, result: &Versus) -> bool {
     new.any(|one| one.differs(args.ignore_output, args.ignore_failure))
 }
 
-/// The exit code. `is_read`: whether the answer, which says more, is read with the message.
+/// The exit code. `is_read`: whether the answer, which says more, and the message are read together.
 fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode, Failure> {
     if has_failed(result) {
         let old = failures(&result.old, 2 * result.old.runs.len());

@@ -23,7 +23,7 @@ const WHAT_IS_COPIED: &str = "only files, pipes, sockets and devices can be copi
 
 /// The input of a copy.
 pub struct Input {
-    /// As in `cannot read NAME`.
+    /// The name in `cannot read NAME`.
     pub name: String,
     file: Option<File>,
     metadata: Option<Metadata>,
@@ -93,8 +93,9 @@ impl Input {
         self.metadata.as_ref().map(id) == Some(id(other))
     }
 
-    /// Whether a file on another device is this one: of an overlay, which shows a file of its layers with a device number of its
-    /// own, but with its times. They are compared again after the times of the file were set anew, to what they are.
+    /// Whether a file on another device is this one. An overlay shows a file of its layers with another device number,
+    /// but with the same times. The times are compared again after the times of the file were set anew, to the same
+    /// values.
     fn is_seen_as(&self, file: &File) -> io::Result<bool> {
         let look = |fd: BorrowedFd<'_>| {
             let found = fstat(fd)?;
@@ -120,12 +121,12 @@ impl Input {
 
 /// The output of a copy.
 pub struct Output {
-    /// As in `cannot write to NAME`.
+    /// The name in `cannot write to NAME`.
     pub name: String,
     kind: Kind,
     /// Whether a file still has bytes of before, which are cut off once the copy has begun.
     has_old_bytes: Cell<bool>,
-    /// That of a new file, to synchronise its name.
+    /// The directory of a new file, to synchronise its name.
     directory: Option<File>,
 }
 
@@ -257,7 +258,6 @@ impl Output {
         }
     }
 
-    /// Whether a file still has bytes of before.
     pub fn has_old_bytes(&self) -> bool {
         self.has_old_bytes.get()
     }

@@ -10,7 +10,6 @@ use crate::terminal::status_line::StatusLine;
 /// A shorter copy shows nothing.
 const FIRST_AFTER: Duration = Duration::from_secs(1);
 
-/// Whether progress is shown.
 pub fn is_shown(quiet: bool) -> bool {
     !quiet && can_redraw()
 }
@@ -18,7 +17,7 @@ pub fn is_shown(quiet: bool) -> bool {
 /// A line with the bytes so far, the rate, and the time left or that the input is silent.
 pub struct CopyProgress {
     began: Instant,
-    /// Of all bytes; `None` if that is unknown.
+    /// The number of all bytes; `None` if it is unknown.
     bytes: Option<u64>,
     /// The number of copied bytes, and when it was first heard.
     last: (u64, Instant),

@@ -23,7 +23,6 @@ const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
 const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
-/// One list of segments.
 #[derive(PartialEq)]
 pub struct List {
     /// Runs of `(count, bytes)`.
@@ -44,7 +43,7 @@ impl List {
         total_bytes(&self.runs)
     }
 
-    /// For the cells.
+    /// The workload of the cells of this list.
     pub fn workload(&self) -> Workload {
         if let Some((mix, bytes)) = &self.swept {
             return Workload::swept(mix, *bytes);

@@ -11,7 +11,6 @@ use crate::size_lists::Counts;
 /// The rivals of `--join`: a call for each message, or one call.
 const JOIN_RIVALS: [TechniqueName; 2] = [TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE];
 
-/// The techniques that compete.
 pub fn rivals(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
     if let Some(counts) = &args.join {
         check_join(args, counts)?;

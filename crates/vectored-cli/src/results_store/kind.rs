@@ -8,13 +8,9 @@ use vectored_versus::model::Versus;
 /// A kind of result: the command that saves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResultKind {
-    /// `vectored measure`.
     Measure,
-    /// `vectored reproduce`.
     Reproduce,
-    /// `vectored advise`.
     Advise,
-    /// `vectored versus`.
     Versus,
 }
 
@@ -36,7 +32,6 @@ impl ResultKind {
         }
     }
 
-    /// The schema of its files.
     pub fn schema(self) -> &'static str {
         match self {
             ResultKind::Measure => Results::SCHEMA,

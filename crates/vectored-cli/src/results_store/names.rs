@@ -57,7 +57,6 @@ impl FromStr for ResultName {
     }
 }
 
-/// A saved result.
 pub struct SavedFile {
     pub kind: ResultKind,
     pub path: PathBuf,
@@ -220,12 +219,10 @@ pub fn unmatched(path: &Path, error: &io::Error) -> &'static str {
     }
 }
 
-/// The paths of the files.
 pub fn paths(names: &[ResultName], taken: Option<ResultKind>) -> Result<Vec<PathBuf>, Failure> {
     names.iter().map(|name| name.path(taken)).collect()
 }
 
-/// Reads a file as text.
 pub fn read(path: &Path) -> io::Result<String> {
     let file = fs::File::open(path)?;
     let mut text = String::new();

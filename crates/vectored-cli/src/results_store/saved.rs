@@ -49,7 +49,6 @@ impl Saved {
         }
     }
 
-    /// The result as a document.
     pub fn document(&self) -> Document {
         match self {
             Saved::Results(results) => measured(results),

@@ -117,7 +117,6 @@ impl<'a> GrowingResult<'a> {
         GrowingResult { store, path: None }
     }
 
-    /// Saves what is known now.
     pub fn save(&mut self, started_at: &str, json: &str) -> anyhow::Result<SaveOutcome> {
         let Some(path) = &self.path else {
             let saved = self.store.save(ResultKind::Measure, started_at, json)?;

@@ -16,7 +16,6 @@ use crate::strace;
 pub struct Program {
     /// `old`, `new` or `new 2`.
     pub name: String,
-    /// As typed.
     pub typed: String,
     pub words: Vec<String>,
 }

@@ -20,7 +20,7 @@ use vectored_versus::{
 use super::command::{Program, Surroundings, discarded};
 use crate::strace::{log_pipe, tracer_of_all_calls, tracer_of_stacks};
 
-/// Lines that vary and are named; more are counted.
+/// The most varying lines that are named. Further ones are only counted.
 const NAMED_LINES: usize = 5;
 
 /// What a run did.
@@ -28,7 +28,7 @@ pub struct Observed {
     pub status: ExitStatus,
     /// Standard output, standard error and the files of `--same`, with their names.
     outputs: Vec<(String, State)>,
-    /// Unless calls cannot be counted.
+    /// `None` if calls cannot be counted.
     pub counter: Option<Counter>,
 }
 
@@ -42,7 +42,8 @@ enum State {
 
 struct Written {
     whole: Captured,
-    /// What follows the bytes that it had before, if they are still there: the run may have appended it, or written all anew.
+    /// What follows the earlier bytes of the file, if they are still there: the run appended it, or wrote everything
+    /// anew.
     appended: Option<Captured>,
 }
 

@@ -54,7 +54,7 @@ pub fn other_files(earlier: &Versus, now: &Versus) -> bool {
     sides.any(|(one, other)| other.files.is_empty() || sums(one) != sums(other))
 }
 
-/// Its rounds: the runs of old, of each new command, and of old again.
+/// The rounds of the earlier result: the runs of old, of each new command, and of old again.
 pub fn rounds_of(earlier: &Versus) -> Vec<Vec<Run>> {
     let new = earlier.new.iter().map(|one| &one.side.runs);
     let slots = std::iter::once(&earlier.old.runs).chain(new);

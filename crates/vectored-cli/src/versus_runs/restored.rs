@@ -31,7 +31,7 @@ struct Kept {
     sha256: String,
     times: FileTimes,
     permissions: Permissions,
-    /// After it was put back last.
+    /// The identity of the file after it was last put back.
     identity: Option<Identity>,
 }
 

@@ -530,7 +530,8 @@ impl Session<'_> {
         let least = self.began.elapsed() + plan.budget / 2;
         let budget = plan.budget.max(least);
         while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
-            // The reverse order of the round before, so that each command has each place as often as its mirror image.
+            // Every second round has the reverse order of the round before: so each command has each place as often as
+            // the mirror image of that place.
             if rounds.len().is_multiple_of(2) {
                 self.random.shuffle(&mut order);
             } else {
@@ -588,8 +589,8 @@ impl Session<'_> {
         inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)
     }
 
-    /// Whether the rounds are enough; so many of them are of an earlier result. Those were enough, so that only the budget ends
-    /// others.
+    /// Whether the rounds are enough; so many of them are of an earlier result. The rounds of that result were enough,
+    /// so only the budget ends further ones.
     fn is_over(
         &self,
         rounds: &[Vec<Run>],
@@ -649,7 +650,8 @@ fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<
     of_new.collect()
 }
 
-/// Says so where a difference is the name of a program alone, which the two commands call by two names: messages and logs name it.
+/// Says where outputs differ only in the name of the program, since the two commands call it by two names: messages and
+/// logs contain the name.
 fn note_names(old: &str, new: &str, differences: &mut [Difference]) {
     let mut words = std::iter::zip(old.split_whitespace(), new.split_whitespace());
     let Some((old, new)) = words.find(|(old, new)| old != new) else {

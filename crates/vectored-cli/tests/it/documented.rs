@@ -31,7 +31,6 @@ fn read(path: &str) -> String {
     fs::read_to_string(root.join(path)).unwrap()
 }
 
-/// The blocks of a page in this language.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let text = read(page);
     let fence = format!("\n```{language}\n");

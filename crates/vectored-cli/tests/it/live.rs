@@ -264,7 +264,7 @@ fn what_is_lost_is_said_exactly() {
     let found = result_at_end(watcher);
     let lost = found["watch"]["lost"].as_u64().unwrap();
     assert!(lost > 0, "{found}");
-    // All that it makes but the loop, by a run of the same without it.
+    // All calls of the program but the loop, by a run of the program without the loop.
     fs::write(bench.work().join("fast.py"), script.replace("1500000", "0")).unwrap();
     let rest = live(&bench, "exec /usr/bin/python3 fast.py")["calls"]
         .as_u64()

@@ -159,7 +159,7 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // Until the copies are under way, which are children of it.
+    // Waits until the copies run, which are children of the run.
     let children = format!("/proc/{0}/task/{0}/children", child.id());
     let mut copies = std::collections::HashSet::new();
     while copies.len() < 8 {
@@ -177,7 +177,7 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     assert_eq!(results["complete"], false);
     assert_eq!(stderr.lines().last(), bench.saved()[0].to_str());
     assert!(entries(&bench.work()).is_empty());
-    // No copy goes on behind its back.
+    // No copy goes on after the run.
     for copy in copies {
         let status = fs::read_to_string(format!("/proc/{copy}/stat")).unwrap_or_default();
         assert!(!status.contains("(vectored) R"), "{status}");

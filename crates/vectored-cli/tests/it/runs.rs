@@ -179,8 +179,7 @@ fn a_second_signal_ends_the_program_at_once() {
     // signal each, and each believe that its own is the first.
     // A part of what is written before all cells are decided.
     let run = LongRun::of("2..64", "16..512", 64 << 20);
-    // Both wait while the program is stopped, so that it can do nothing
-    // between them.
+    // Both signals wait while the program is stopped, so that it can do nothing between them.
     run.signal(Signal::STOP);
     run.signal(Signal::INT);
     run.signal(Signal::TERM);

@@ -12,7 +12,6 @@ use tempfile::TempDir;
 /// The costs of the simulated machine in golden files.
 pub const MACHINE: &str = "call=200,segment=20,byte=0.03,copy-segment=3,copy-byte=0.05,sigma=0.02";
 
-/// The program.
 pub const VECTORED: &str = env!("CARGO_BIN_EXE_vectored");
 
 /// A directory for files that are measured and another for saved results,
@@ -192,7 +191,6 @@ pub fn strace_is_missing() -> Option<String> {
     }
 }
 
-/// Makes a FIFO.
 pub fn make_fifo(path: &Path) {
     let mode = Mode::RUSR | Mode::WUSR;
     mknodat(CWD, path, FileType::Fifo, mode, 0).unwrap();

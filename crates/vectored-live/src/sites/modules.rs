@@ -28,7 +28,6 @@ struct Elf<'d> {
     data: Data<'d>,
 }
 
-/// The order of bytes.
 const ENDIAN: LittleEndian = LittleEndian;
 
 impl<'d> Elf<'d> {
@@ -106,7 +105,7 @@ pub(crate) struct Module {
     /// Its path in the process.
     pub(crate) path: String,
     pub(crate) owner: Owner,
-    /// It is read, not its path: another file may be there by now.
+    /// The open file is read, not its path, which may lead to another file by now.
     file: File,
     /// Executable segments: where they are in the file, and their address.
     segments: Vec<(Range<u64>, u64)>,

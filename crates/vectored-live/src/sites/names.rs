@@ -1,4 +1,4 @@
-//! Names of functions, as a person writes them, and whose they are.
+//! Names of functions, as a person writes them, and the libraries that they belong to.
 
 /// Longer names are not taken apart.
 const LENGTH_MAX: usize = 2048;
@@ -24,7 +24,7 @@ pub(crate) fn readable(symbol: &str) -> String {
 /// The rest of a name that a compiler of C++ made (Itanium C++ ABI, "External Names").
 struct Mangled<'n>(&'n str);
 
-/// Names of the library, by their codes.
+/// Names of the standard library of C++, by their codes.
 const OF_STD: &str = "St std Sa std::allocator Sb std::basic_string Ss std::string Si std::istream So std::ostream Sd std::iostream";
 
 /// Operators, by their codes.
@@ -124,7 +124,7 @@ impl<'n> Mangled<'n> {
         Some(name)
     }
 
-    /// A piece of a type or of an argument of a template.
+    /// Skips a piece of a type or of an argument of a template.
     fn skip(&mut self) -> Option<()> {
         let first = self.0.chars().next()?;
         match first {
@@ -171,7 +171,7 @@ pub(crate) fn is_of_language(name: &str, path: &str) -> bool {
         || NAMES.split(',').any(|with| name.starts_with(with))
 }
 
-/// Whether a function without a line, in a program with a C library in it, may be of that library.
+/// Whether a function of a static program, without line numbers, may be of the C library.
 pub(crate) fn is_of_c(name: &str) -> bool {
     const KNOWN: &str = "new_do_write write writev pwrite pwrite64 pwritev pwritev64 read readv pread pread64 send sendto sendmsg recv recvfrom recvmsg fwrite \
         fwrite_unlocked fread fread_unlocked fputs fputs_unlocked puts fputc putc putchar putw fflush fflush_unlocked fclose fgets getline getdelim fgetc getc \

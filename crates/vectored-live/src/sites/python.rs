@@ -135,7 +135,6 @@ impl Layout {
     }
 }
 
-/// A code object.
 struct Code {
     /// Its fields, to see whether another object is there by now.
     fields: [u64; 4],
@@ -253,7 +252,7 @@ impl Python {
             }
             innermost.get_or_insert(site);
         }
-        // Who called may be further out.
+        // The caller may be further out than the frames of the sample.
         innermost.filter(|_| sample.python.len() < PYTHON_FRAMES)
     }
 
@@ -337,7 +336,6 @@ fn table(memory: &File, at: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A string.
 fn text(memory: &File, at: u64, before: [u64; 2]) -> Option<String> {
     let mut head = [0; 40];
     memory.read_exact_at(&mut head, at).ok()?;

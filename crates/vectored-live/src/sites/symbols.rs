@@ -61,7 +61,7 @@ impl Symbols {
                     if frame.is_first { Leads::Runtime } else { self.called(program, frame)? };
                 return match leads {
                     Leads::Runtime => self.words(&frame.module, frame.address()),
-                    // It jumped on, at its end: its own frame is gone.
+                    // The function jumped on at its end, so its own frame is gone.
                     Leads::Function(module, address) => {
                         self.jump(program, &module, address, JUMPS_MAX)
                     }

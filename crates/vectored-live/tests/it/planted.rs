@@ -9,7 +9,7 @@ pub const SITES: usize = 20;
 pub struct Language {
     pub head: &'static str,
     pub shapes: &'static [&'static str],
-    /// Around the lines `call`, one a function, of a shape each.
+    /// Stands before the calls, one for each function, in the shapes of `calls` in turn.
     pub begin: &'static str,
     pub calls: &'static [&'static str],
     pub end: &'static str,

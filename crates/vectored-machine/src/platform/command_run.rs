@@ -135,11 +135,11 @@ pub fn run(
 ///
 /// # Errors
 ///
-/// As of [`run`].
+/// The errors of [`run`].
 #[cfg(target_os = "linux")]
 pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let mut command = Command::new("/proc/self/exe");
-    // The last of two: the same way up to the program itself.
+    // The child ends in the second step: so it takes the same way as in [`run`], up to its program.
     in_own_session(&mut command);
     end_before_program(&mut command);
     let ended = run(command, None, LEFT_BEHIND_LIMIT, is_stopped)?;

@@ -64,7 +64,7 @@ impl ProvisionalFile {
     ///
     /// # Errors
     ///
-    /// Those of open(2), fstat(2) and sigaction(2). There is no file then.
+    /// The errors of open(2), fstat(2) and sigaction(2). There is no file then.
     ///
     /// # Panics
     ///
@@ -98,7 +98,7 @@ impl ProvisionalFile {
     ///
     /// # Errors
     ///
-    /// Those of close(2). The file is removed then.
+    /// The errors of close(2). The file is removed then.
     pub fn keep(mut self) -> io::Result<()> {
         self.file
             .take()

@@ -548,7 +548,7 @@ fn room(bytes: u64, spec: &CellSpec) -> u32 {
 fn calls_within(room: u32, spec: &CellSpec, first: FirstCall) -> u32 {
     let untimed = match spec.conditions.queue_depth {
         0 | 1 => u32::from(first.is_in_batch()),
-        // They keep the queue full.
+        // The untimed calls keep the queue full.
         depth => 2 * depth - 1,
     };
     let most = MAX_CALLS.max(calls_multiple(spec));

@@ -254,7 +254,7 @@ struct Scene {
 
 /// What is at the other end.
 enum Other {
-    /// A file has none.
+    /// A file has no other end.
     Nothing,
     /// The end that is written to before each sample of reads.
     Writer(File),

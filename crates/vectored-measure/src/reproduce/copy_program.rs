@@ -55,7 +55,7 @@ pub struct CopyOrder {
 /// The standard output of the child.
 pub enum CopyOutput {
     Null,
-    /// As for the input, this process must keep no other descriptor.
+    /// A file. This process must keep no other descriptor of its open file description, as of `input`.
     File(File),
     /// A pipe that a thread of this process reads.
     Pipe,
@@ -205,7 +205,7 @@ impl CopyProgram {
             bench.eta.within(began.elapsed().as_secs_f64());
             bench.is_stopped()
         };
-        // It ends all processes, so the pipes end as well.
+        // `run` ends all processes, so the pipes end as well.
         let ended = run(command, limit, LEFT_BEHIND_LIMIT, &mut is_stopped);
         drop(kept_output);
         let said = said.join().expect("the reading thread does not panic");

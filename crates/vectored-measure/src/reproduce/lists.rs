@@ -34,7 +34,7 @@ const ALTERNATING: [TechniqueName; 2] = [TechniqueName::WRITEV, TechniqueName::C
 pub struct ListPlan {
     /// The sizes of the elements of `kalinin`, in ascending order; `None` for `apue-14.28`.
     pub element_bytes: Option<Vec<usize>>,
-    /// Calls of each technique in a file. The techniques of `kalinin` alternate in one.
+    /// Calls of each technique in a file. The techniques of `kalinin` alternate in one file.
     pub calls: u32,
     /// Files of each size, or of each technique.
     pub repeats: usize,

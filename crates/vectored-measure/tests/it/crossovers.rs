@@ -18,7 +18,7 @@ use crate::support::{Hooked, Step, WRITES, experiment, run_quietly};
 const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
-/// A cell of the grid moves no more.
+/// The most bytes that a cell of the grid moves.
 const MAX_BYTES: usize = 4 << 20;
 
 /// The simulations of each kind of noise. They have 96 crossovers. A procedure whose intervals cover 93 % of them

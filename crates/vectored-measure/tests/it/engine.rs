@@ -150,7 +150,7 @@ proptest! {
         if rounds_ns + opening_share * (budget_ns as f64) < 0.7 * budget_ns as f64 {
             prop_assert_eq!(outcome.left_out.len(), 0);
         }
-        // Whoever has fewer than twenty rounds has dearer ones than who has twenty.
+        // A cell with fewer than twenty rounds has dearer rounds than a cell with twenty.
         let dearness = |cell: &&vectored_results::model::Cell| calls_us[cell.segment_count - 1].max(150);
         let (full, cut): (Vec<_>, Vec<_>) = outcome.cells.iter().partition(|cell| cell.rounds >= 20);
         let dearest = full.iter().map(dearness).max();
@@ -343,8 +343,7 @@ fn the_order_within_a_round_is_random_balanced_and_decided_by_the_seed() {
     assert_ne!(rounds[..6], rounds[6..12]);
 }
 
-/// A run that is stopped at the given report of progress, and one precedes
-/// each visit.
+/// A run that is stopped at the report of progress with this number. A report precedes each visit.
 fn stopped_after(reports: usize) -> (Outcome, Vec<Progress>) {
     let clock = FakeClock::default();
     let mut sampler = exact_machine(&clock);

@@ -33,7 +33,8 @@ const SYNCED: [SyncMode; 3] = [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync]
 /// A pool smaller than the caches: these tests check bytes, not times.
 pub const SMALL_POOL_BYTES: u64 = 1 << 20;
 
-/// A cell in its state and, if it has a list, with cold or adjacent bytes and arrays that are filled once.
+/// The cell as it is and, if it has a list, the same with cold bytes, with adjacent bytes, or with arrays that are
+/// filled once.
 pub fn states(usual: &CellSpec) -> Vec<CellSpec> {
     let cold = |asked: &mut Conditions| asked.cache = Cache::Cold;
     let adjacent = |asked: &mut Conditions| asked.layout = Layout::Adjacent;

@@ -24,7 +24,7 @@ pub const WRITES: [TechniqueName; 3] = [
 /// A budget that begins a cell, which then gets the minimum of rounds.
 pub const MINIMUM_NS: u64 = 10_000_000;
 
-/// These cells and rivals, with `adaptive` for comparison.
+/// An experiment with these cells and rivals, and with `adaptive` for comparison.
 pub fn experiment(cells: Vec<CellSpec>, rivals: &[TechniqueName], budget_ns: u64) -> Experiment {
     Experiment {
         cells,
@@ -67,7 +67,7 @@ pub fn run_quietly(
     run(experiment, sampler, clock, unwatched(&mut |_| (), &stop))
 }
 
-/// A run that nothing is saved of until its end.
+/// The watch of a run that saves nothing before its end.
 pub fn unwatched<'a>(progress: &'a mut dyn FnMut(Progress), stop: &'a AtomicBool) -> Watch<'a> {
     Watch {
         progress,

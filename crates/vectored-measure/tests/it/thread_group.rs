@@ -19,7 +19,7 @@ struct Shared {
     size: usize,
     state: Mutex<State>,
     changed: Condvar,
-    /// The groups of the first ranks, by their number.
+    /// The groups of the first ranks, by how many they are.
     parts: Mutex<HashMap<u32, Arc<Shared>>>,
 }
 

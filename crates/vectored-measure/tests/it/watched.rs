@@ -126,7 +126,7 @@ fn watch(spec: &CellSpec, watched: &'static [Contender], budget_ns: u64) -> (u32
     (outcome.unwrap().cells[0].rounds, visits.take())
 }
 
-/// As [`watch`], with the budget that it takes here until there is enough.
+/// [`watch`] with more and more budget, until `is_enough` says so.
 fn watch_until(
     spec: &CellSpec,
     watched: &'static [Contender],

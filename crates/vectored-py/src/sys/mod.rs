@@ -135,7 +135,7 @@ pub fn position(fd: RawFd) -> Option<i64> {
 ///
 /// # Errors
 ///
-/// Those of an attribute of the program's own.
+/// The errors of an attribute that the program defines.
 pub fn reads_ahead(file: &Bound<'_, PyAny>) -> PyResult<bool> {
     static CLASSES: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
     let py = file.py();

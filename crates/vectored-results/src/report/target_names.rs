@@ -54,8 +54,8 @@ pub(crate) fn file_system_in_words(cell: &Cell) -> String {
     name.map_or_else(String::new, |name| format!(" ({})", visible(name)))
 }
 
-/// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor
-/// does not grow with the list. That of a copy to it does.
+/// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor does not grow
+/// with the list. The floor of a copy to it does.
 pub(crate) fn has_tax(cell: &Cell) -> bool {
     cell.conditions.target != Target::Null || cell.conditions.from.is_some()
 }

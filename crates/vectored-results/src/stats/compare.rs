@@ -26,7 +26,7 @@ use crate::stats::verdict::{FALSE_DISCOVERIES, TIE_ZONE};
 /// With fewer runs on a side the variance between runs is poorly known.
 pub const MIN_RUNS: usize = 3;
 
-/// The smallest change that is reported then.
+/// The smallest change that is reported with fewer than [`MIN_RUNS`] runs on a side.
 pub const CALLED_FROM_WITH_FEW_RUNS: f64 = 0.05;
 
 /// The lower bound on the standard deviation between runs, with few runs. Ten runs of one build on a shared virtual

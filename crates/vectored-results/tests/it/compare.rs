@@ -194,7 +194,7 @@ fn cells_that_not_every_run_has_are_counted_and_not_compared() {
     new.cells.truncate(50);
     new.cells[0].drain = Some(Drain::ReaderThread);
     let comparison = compared(&[base], &[new]);
-    // The changed one is another cell on each side.
+    // The cell that was changed counts as another cell on each side.
     assert_eq!(comparison.unmatched_cells, 3);
     assert_eq!(comparison.cells.len(), 49 * 4);
     let note = "Not compared: 3 cells, not measured under the same conditions in every run.";

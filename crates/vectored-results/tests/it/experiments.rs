@@ -66,7 +66,7 @@ fn shown(experiments: Vec<Reproduction>) -> Experiments {
     }
 }
 
-/// Of copies, in seconds: a read and a write, the bytes of the whole file, the start.
+/// Costs of copies, in seconds: a read and a write, the bytes of the whole file, the start.
 struct Costs(f64, f64, f64);
 
 const OURS: Costs = Costs(1e-6, 0.02, 0.001);

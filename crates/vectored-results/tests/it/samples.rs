@@ -57,8 +57,7 @@ pub fn csv(results: &Results) -> String {
     csv_of(&[results])
 }
 
-/// A technique with its gather tax, and its ratio to the leader with the
-/// interval of that.
+/// A technique with its gather tax, and its ratio to the leader with the interval of the ratio.
 pub fn technique(
     name: TechniqueName,
     tax: f64,
@@ -115,7 +114,7 @@ pub fn cell(
 
 /// A run in which everything occurs that the renderings tell apart.
 pub fn results() -> Results {
-    /// A tax, a ratio to the leader and the interval of that.
+    /// A tax, a ratio to the leader and the interval of the ratio.
     type Figures = (f64, f64, Option<(f64, f64)>);
     /// The techniques of a cell.
     fn four(figures: [Figures; 4]) -> Vec<TechniqueResult> {

@@ -31,7 +31,8 @@ impl<'a> Body<'a> {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
 
-    /// Whether a path in the arguments, if there is one, is a string. Of strace it is an address only if the call failed.
+    /// Whether a path in the arguments, if there is one, is a string. In a log of strace it is an address only if the
+    /// call failed.
     pub(crate) fn shows_path(&self) -> bool {
         let mut arguments = self.arguments();
         let is_address = |arguments: Arguments| arguments.rest().starts_with(b"0x");

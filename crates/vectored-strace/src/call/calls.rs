@@ -240,7 +240,7 @@ fn inode(text: &[u8]) -> Option<(u64, u64)> {
             number(after!(text, b"stx_dev_minor=")?)?,
         ),
     };
-    // As `makedev` of Linux puts them together.
+    // Puts them together as `makedev` of Linux does.
     let device = (major & 0xffff_f000) << 32
         | (major & 0xfff) << 8
         | (minor & 0xffff_ff00) << 12

@@ -74,7 +74,7 @@ pub(crate) enum Syscall {
 }
 
 impl Syscall {
-    /// Whether a call without a result may have done anything. Of the others the name tells the effect.
+    /// Whether a call without a result may have done anything. Of all other calls, the name alone tells the effect.
     pub(crate) fn needs_result(self) -> bool {
         !matches!(self, Self::Poll | Self::Connect | Self::Other)
     }

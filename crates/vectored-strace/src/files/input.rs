@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-/// Bytes at the beginning of a file that tell its format.
+/// How many bytes at the beginning of a file are read to tell its format.
 const FORMAT_BYTES: u64 = 4096;
 
 /// The byte order mark with which some editors begin text in UTF-8.
@@ -56,7 +56,6 @@ impl Input {
         })
     }
 
-    /// Whether the compressed data ended too early.
     pub(crate) fn is_cut(&self) -> bool {
         match self {
             Self::Plain(_) => false,
@@ -80,7 +79,7 @@ impl Read for Input {
     }
 }
 
-/// The first bytes of formats that are not decompressed here, and the program that does.
+/// Compressed formats that are refused: their first bytes, and the command that decompresses them.
 const PACKED: [(&[u8], &str); 3] = [
     (b"\xfd7zXZ\0", "xz -dc"),
     (b"\x28\xb5\x2f\xfd", "zstd -dc"),
@@ -90,7 +89,7 @@ const PACKED: [(&[u8], &str); 3] = [
 /// The byte order marks of UTF-16, which redirections of PowerShell write.
 const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// The remedy for a file that is no plain text.
+/// The remedy for a file in UTF-16 or in a format of [`PACKED`].
 fn encoded(first_bytes: &[u8]) -> Option<String> {
     if UTF16_MARKS.iter().any(|mark| first_bytes.starts_with(mark)) {
         let remedy =
@@ -107,7 +106,7 @@ fn encoded(first_bytes: &[u8]) -> Option<String> {
     })
 }
 
-/// The error message for the output of another program; `None` if the file is not recognised as such.
+/// The error message for a summary by `strace -c` or `perf trace -s`, which lists no calls; `None` for other files.
 fn other_program(first_bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(first_bytes);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -36,8 +36,9 @@ pub enum Item<'a> {
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, is compressed otherwise, or has a table alone (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error:
-/// see [`Counts::truncated`].
+/// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has a table alone
+/// (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error: see
+/// [`Counts::truncated`].
 ///
 /// # Examples
 ///

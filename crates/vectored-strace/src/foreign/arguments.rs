@@ -99,7 +99,6 @@ static BY_NAME: LazyLock<HashMap<&[u8], Call>> = LazyLock::new(|| {
     calls.collect()
 });
 
-/// An argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<'a> {
     Number(u64),
@@ -111,8 +110,9 @@ enum Value<'a> {
     Structure(&'a [u8]),
 }
 
-/// Of each form of flags and constants: its letter, the prefix of strace, and names without it. Before a name is the number
-/// (hexadecimal), and before that the mask of its bits, if it is another one; `*` are all.
+/// For each form of flags and constants: its letter, the prefix of strace, and names without the prefix. Before a name
+/// stands its number (hexadecimal), and before the number the mask of its bits, if that is another number; `*` stands
+/// for all bits.
 const NAMES: &str = "\
 F O_ 3:0:RDONLY 3:1:WRONLY 3:2:RDWR 40:CREAT 80:EXCL 200:TRUNC 400:APPEND 800:NONBLOCK 101000:1000:DSYNC 101000:SYNC 4000:DIRECT \
     10000:DIRECTORY 80000:CLOEXEC 200000:PATH

@@ -9,7 +9,6 @@ use super::{Record, arguments, seconds};
 use crate::call::names::name_bytes;
 use crate::text::numbers::leading;
 
-/// Reads a line.
 pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     let line = line.trim_ascii();
     if line.is_empty() {

@@ -90,7 +90,7 @@ fn begun<'a>(who: Who<'a>, number: u16, values: &[u64; 6]) -> Record<'a> {
     let name = numbers::name_of(number).as_bytes();
     let mut arguments = Vec::new();
     of_numbers(&mut arguments, name, values, &[], b"");
-    // These do not return, or with the registers of what the signal interrupted.
+    // These calls do not return, or return with the registers of what the signal interrupted.
     let result = match name {
         b"rt_sigreturn" => Some(b"0".to_vec()),
         b"exit" | b"exit_group" => Some(b"?".to_vec()),

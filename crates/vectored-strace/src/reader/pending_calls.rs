@@ -46,7 +46,6 @@ impl UnfinishedCalls {
         true
     }
 
-    /// Removes and returns the call of `thread`.
     pub(crate) fn take(&mut self, thread: u32) -> Option<UnfinishedCall> {
         let call = self.by_thread.remove(&thread)?;
         self.bytes -= call.text.len();

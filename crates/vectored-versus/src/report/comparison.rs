@@ -23,7 +23,7 @@ pub struct VersusComparison {
     pub schema: &'static str,
     /// The new commands that both have, by their names.
     pub new: Vec<CommandChange>,
-    /// The names of those that one alone has.
+    /// The names of the new commands that only one result has.
     pub in_one_alone: Vec<String>,
     /// The limits that were set, and whether they are kept.
     pub limits: Vec<RuledLimit>,
@@ -36,7 +36,7 @@ pub struct CommandChange {
     pub name: String,
     /// The old and the new command of the earlier result.
     pub earlier: [String; 2],
-    /// Those of the later one.
+    /// The old and the new command of the later result.
     pub later: [String; 2],
     /// Times and memory as ratios to the old command of the same result, whatever the machine; counts as they are.
     pub figures: Vec<Compared>,

@@ -272,7 +272,7 @@ fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
         .collect()
 }
 
-/// The files that both ran; the sums of those alone whose contents one of them ran.
+/// The files that both ran. Only files whose contents one side alone ran have their sums.
 fn files(old: &Side, new: &Side) -> Option<Section> {
     let is_in = |file: &File, side: &Side| {
         let mut others = side.files.iter();

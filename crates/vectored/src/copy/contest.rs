@@ -54,7 +54,7 @@ const PART_TRIALS: u64 = 4;
 /// Parts of a contest between two comparisons with another technique, 16 MiB.
 const STRETCH_TRIALS: u64 = 32;
 
-/// The same after a comparison with a slow technique.
+/// Parts of a contest between two comparisons, if the first was with a slow technique.
 const LONG_STRETCH_TRIALS: u64 = 44;
 
 /// Half a part of a contest is a part of a comparison, with so many of each of the two.

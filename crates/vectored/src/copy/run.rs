@@ -194,7 +194,7 @@ impl<'p, C: Calls> Run<'p, C> {
             filled = if read == memory_bytes { filled + 1 } else { 0 };
             if filled >= 2 && read < plan.most_bytes {
                 let larger = allocated(read.saturating_mul(4).min(plan.most_bytes));
-                // Without memory for it the old one goes on.
+                // Without memory for a larger buffer, the old one goes on.
                 if larger.capacity() > 0 {
                     buffer = Some(larger);
                     filled = 0;

@@ -1,4 +1,5 @@
-//! The flush at the end of `drain_to`. Real streams, cancelled: `vectored-conformance/src/queue/soak.rs`.
+//! The flush at the end of `drain_to`. Real streams, and operations that are dropped half-way:
+//! `vectored-conformance/src/queue/soak.rs`.
 
 use tokio::io::AsyncReadExt;
 use vectored::SegmentQueue;

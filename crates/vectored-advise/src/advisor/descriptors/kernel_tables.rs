@@ -30,7 +30,7 @@ pub(crate) struct Process {
     pub(crate) folder: Vec<u8>,
     /// Parent, if its fork showed.
     pub(crate) parent: Option<ProcessId>,
-    /// Event of that fork; 0 if it did not show or its order is unknown.
+    /// Event of the fork that made it; 0 if it did not show or its order is unknown.
     pub(crate) born: u64,
     /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
     pub(crate) forked: u64,
@@ -65,7 +65,7 @@ pub(crate) struct KernelTables {
     pub(crate) dropped: Vec<DroppedFile>,
     /// Number of processes in the log.
     pub(crate) process_count: u64,
-    /// Descriptors that were copied or looked through.
+    /// How many descriptors were copied or looked through.
     pub(crate) work: u64,
     generation: u32,
     thread_count: u64,
@@ -74,7 +74,7 @@ pub(crate) struct KernelTables {
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
 
-/// Open file descriptions, processes and threads that are known at once.
+/// The most open file descriptions, processes and threads that are known at once.
 const OPEN_FILES_MAX: usize = 1 << 15;
 const PROCESSES_MAX: usize = 1 << 15;
 const THREADS_MAX: usize = 1 << 17;
@@ -87,7 +87,7 @@ const WORK_AN_EVENT: u64 = 16;
 pub(super) const ANCESTORS_MAX: usize = 256;
 
 impl KernelTables {
-    /// Whether there is more than a bounded memory and time allow, after so many events.
+    /// Whether the tables, or the work for `events` events, exceed their limits.
     #[inline]
     pub(crate) fn is_full(&self, events: u64) -> bool {
         self.open_files.len() > OPEN_FILES_MAX
@@ -183,7 +183,7 @@ impl KernelTables {
         process_at(&mut self.processes, id)
     }
 
-    /// Takes a process that ran before the log began for part of another one: it is not counted.
+    /// Counts a process that ran before the log began as part of another process.
     pub(crate) fn count_with_another(&mut self, id: ProcessId) {
         if let Some(process) = process_at(&mut self.processes, id)
             && process.is_found
@@ -257,7 +257,6 @@ impl KernelTables {
         }
     }
 
-    /// Sets or clears `FD_CLOEXEC`.
     pub(crate) fn set_close_on_exec(&mut self, process: ProcessId, number: i32, up: bool) {
         if let Some(open_file) = self.open_file_of(process, number) {
             self.set(process, number, open_file, up);
@@ -316,7 +315,7 @@ impl KernelTables {
         self.set(process, number, open_file, false);
     }
 
-    /// Copies a table for one process; after `execve` without the descriptors that are closed then.
+    /// Copies a table for one process; after `execve`, without the descriptors that it closes.
     pub(super) fn copied(&mut self, table: TableId, executed: bool) -> TableId {
         let mut copy = self.fd_tables[table].clone();
         copy.processes = 1;
@@ -344,8 +343,7 @@ impl KernelTables {
         }
     }
 
-    /// Notes a name that the log shows beside a thread. The first one is its program's, unless an
-    /// `execve` showed.
+    /// Notes a name that the log shows beside a thread. The first name is the program's, unless an `execve` showed.
     pub(crate) fn name(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
         if let Some(known) = self.process_mut(process)
             && known.program == 0

@@ -15,7 +15,6 @@ impl<A: Copy + PartialEq> Latest<A> {
         self.first = (event, by);
     }
 
-    /// The last event by any actor.
     pub(crate) fn by_any(&self) -> u64 {
         self.first.0
     }

@@ -23,15 +23,15 @@ pub(crate) struct OpenFile {
     pub(crate) is_inherited: bool,
     /// Descriptors that lead to it, in all tables.
     pub(crate) descriptors: u32,
-    /// Tables that have such a descriptor.
+    /// Tables that have a descriptor of it.
     pub(crate) fd_tables: u32,
     /// Its offset, if known.
     pub(crate) position: Option<u64>,
     /// The event that set its offset since the last transfer; 0 if none did.
     pub(crate) sought: u64,
-    /// The thread of that event, by serial number.
+    /// The thread that set the offset so, by serial number.
     pub(crate) sought_by: Serial,
-    /// Whether that was `SEEK_END`, whose result depends on what was written.
+    /// Whether `SEEK_END` set the offset: the result depends on what was written.
     pub(crate) sought_size: bool,
     /// The thread that first read from the offset or the stream, by serial number; 0 for none.
     pub(crate) reader: Serial,
@@ -43,7 +43,7 @@ pub(crate) struct OpenFile {
     pub(crate) has_shared_offset: bool,
     /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
     pub(crate) held: HeldFindings,
-    /// Whether others may write to it of whom the log does not know: a FIFO, a pipe from before the log began, a file
+    /// Whether writers that the log does not show may write to it: a FIFO, a pipe from before the log began, a file
     /// with `O_APPEND`. Then each call writes whole records.
     pub(crate) has_other_writers: bool,
     /// Whether the log does not show that it is a file: it may be a FIFO.
@@ -81,11 +81,11 @@ pub(crate) struct OpenFile {
     pub(crate) runs: [DirectionRuns; 2],
     /// Whether its writes and its reads are in the table of uses.
     pub(crate) was_counted: [bool; 2],
-    /// Number of its descriptor when its calls were first added to that table. All of them go under one
+    /// Number of its descriptor when its calls were first added to the table of uses. All its calls go under this
     /// number, since the processes that share it may use several.
     pub(crate) use_number: Option<i32>,
-    /// Its name at that time, if it was renamed later; else empty. A run that began before the renaming is listed by the
-    /// name under which its calls are counted.
+    /// Its name when its calls were first added to the table of uses, if it was renamed later; else empty. A run that
+    /// began before the renaming is listed by the name under which its calls are counted.
     pub(crate) renamed_use: Vec<u8>,
     /// Number of earlier open file descriptions of the file whose writes it took over.
     pub(crate) reopened: u64,
@@ -129,7 +129,7 @@ impl OpenFile {
         }
     }
 
-    /// Notes a call that depends on the offset, which the transfer after a seek may have left.
+    /// Notes a call that depends on the offset. It may be the offset that a seek and the next transfer left.
     pub(crate) fn use_offset(&mut self) {
         self.offset_is_used |= self.was_sought && !self.is_placed;
     }

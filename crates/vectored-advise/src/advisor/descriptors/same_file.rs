@@ -31,7 +31,7 @@ pub(crate) struct FileGroups {
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
     watched: NameSet,
-    /// Those by device and inode.
+    /// Watched files and folders by device and inode.
     watched_inodes: FxHashSet<Inode>,
     /// Whether all files are watched, or a folder whose name the log does not have.
     watches_all: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Group {
     is_mapped: bool,
     is_mapped_to_write: bool,
     pub(crate) was_locked: bool,
-    /// Where it ends at least.
+    /// It has bytes at least up to here.
     pub(crate) end: u64,
     /// The open file description that the stream was first read through.
     reader: Option<DescriptorId>,
@@ -270,8 +270,8 @@ impl FileGroups {
         new.held.append(held);
     }
 
-    /// Notes that a stream is read through an open file description. Returns the first one that it was
-    /// read through, if that is another.
+    /// Notes that a stream is read through an open file description. Returns the description that it was first read
+    /// through, if that is another one.
     pub(crate) fn note_reader(
         &mut self,
         key: GroupId,
@@ -464,8 +464,8 @@ impl FileGroups {
         }
     }
 
-    /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file since
-    /// `event`, the first of them.
+    /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file
+    /// since `event`, the first transfer.
     #[inline]
     pub(crate) fn barrier_since(
         &self,

@@ -27,7 +27,7 @@ pub(crate) struct Thread {
     /// 1-based index in order of first appearance.
     pub(crate) serial: Serial,
     pub(crate) last: u64,
-    /// Time that strace added to its calls so far, at least, and that it was preempted, in ns.
+    /// The least time that strace added to its calls so far, and the time that it was preempted, in ns.
     pub(crate) delayed_ns: u64,
     pub(crate) last_wait: (u64, Barrier),
     /// The last event after which another process may rely on earlier writes, and its barrier.
@@ -49,7 +49,7 @@ pub(crate) struct Thread {
     pub(crate) last_stat: u64,
     /// The last writes to files, by open file description.
     pub(crate) filed_out: Latest<DescriptorId>,
-    /// The last overwrites of what a file has, by open file description.
+    /// The last overwrites of bytes that a file has, by open file description.
     pub(crate) placed_out: Latest<DescriptorId>,
     /// The last writes to what has a peer, by open file description.
     pub(crate) streamed_out: Latest<DescriptorId>,
@@ -101,8 +101,8 @@ impl Thread {
         }
     }
 
-    /// The barriers since an event to transfers through an open file description, each with its first event. One that was also
-    /// set before may have come at any time up to its last event: that, and true.
+    /// The barriers since `event` to transfers through an open file description, each with false and its first event.
+    /// One that was also set before `event` has true and its last event: it may have come at any time up to that one.
     pub(crate) fn barriers_since(
         &self,
         event: u64,

@@ -35,13 +35,13 @@ pub const VARYING: &str = "the lengths of the reads vary, or their number: the p
 /// Below this time a saving is little: no user notices it, whatever the program takes.
 pub(crate) const LITTLE_S: f64 = 100e-6;
 
-/// Whether a finding is not counted for this reason only because of prices, or of who could change the code.
+/// Whether the reason is only a price, or who could change the code: one call could replace the calls.
 pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
     [UNPRICED, DEARER, STARTS, SYSTEM, FILTER, VARYING].contains(&&*one.reason)
         || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)
 }
 
-/// Why a finding is not counted, unless it is.
+/// Why a finding is not counted; `None` if it is counted.
 fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option<String> {
     let in_system = |path: &String| {
         let mut folders = ["/usr/", "/lib", "/etc/"].iter();

@@ -1,5 +1,5 @@
-//! What all transfers of a program with one name, through files that one call may have opened, have in common, since an edit that
-//! adds a buffer changes all of them.
+//! What is known of the transfers of a program by the name of their file. One call in the program may have opened all
+//! files of a name, so an edit that adds a buffer changes all these transfers.
 
 use rustc_hash::FxHashMap;
 
@@ -9,7 +9,7 @@ use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::model::{FindingKind, Grade, Tally};
 use vectored_strace::event::OpenFlags;
 
-/// Names of a log that are known separately; later ones are one for each program and direction.
+/// The most names of a log that are told apart. Later names count as one for each program and direction.
 const NAMES_MAX: usize = 4096;
 
 /// A program, whether it reads, and the name and the flags that it opened a file with, or the text of a stream.
@@ -25,7 +25,7 @@ pub(crate) struct Buffers {
 /// The transfers that one buffer in the program would change.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
-    /// Why some of them may be in no buffer.
+    /// Why some of the transfers must not go through a buffer.
     reason: Option<Barrier>,
     /// The barriers between them, with their number.
     ends: Vec<(Barrier, u64)>,
@@ -83,7 +83,7 @@ impl Buffers {
         None
     }
 
-    /// The calls before which a buffer must be empty that could be sound if its program had one thread.
+    /// The calls before which a buffer must be empty, for a buffer that would be sound if the program had one thread.
     pub(crate) fn ends(
         &self,
         kind: FindingKind,

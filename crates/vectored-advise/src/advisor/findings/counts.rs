@@ -11,7 +11,7 @@ pub(crate) struct Counts {
     pub(crate) tally: Tally,
     pub(crate) sites: Vec<(u32, u64, u64)>,
     pub(crate) files: Vec<(Vec<u8>, FileCalls)>,
-    /// Ascending: the buffer that would change the calls, their use, and their number.
+    /// By buffer, ascending: the buffer that would change the calls, the use of the calls, and their number.
     pub(crate) buffers: Vec<(u32, u32, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! The files of a run: those that were read, and those that were written, by the names that they have at the end.
+//! The files that a run read or wrote, by the names that they have at its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ pub struct RunFiles {
 pub struct WrittenFile {
     /// Its path, as findings have it.
     pub path: String,
-    /// The names that it had: that path, and those that it got later.
+    /// `path`, and the names that the file got later.
     pub names: Vec<PathBuf>,
     /// Whether some of its writes are in findings.
     pub is_counted: bool,
@@ -120,7 +120,7 @@ impl RunFiles {
     }
 }
 
-/// A name and those that the file got later, also by a folder that was renamed.
+/// A name, and the names that the file got later, also because a folder was renamed.
 fn names(first: PathBuf, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
     let mut names = vec![first];
     for (from, to) in links {

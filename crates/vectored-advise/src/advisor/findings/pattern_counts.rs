@@ -189,7 +189,7 @@ impl PatternCounts {
                 ..self.entries[place as usize].0
             };
             if counts.tally.runs == 0 {
-                // Only the entry of any file, which `place` of one file finds again.
+                // This entry of any file has no runs of its own. `place` finds it again for each single file.
                 continue;
             }
             let counted = self.place(key);
@@ -264,8 +264,8 @@ impl PatternCounts {
         place
     }
 
-    /// Lists the findings whose remedy is a buffer that would also change calls that it breaks, and adds to the others what
-    /// the buffer must heed elsewhere.
+    /// Lists each finding whose buffer would also change calls that it breaks. To other findings it adds the barriers
+    /// that their buffers meet outside of the finding.
     pub(crate) fn judge(
         &mut self,
         buffers: &Buffers,
@@ -337,7 +337,7 @@ impl PatternCounts {
             };
             if self.entries[any_file as usize].1.apart > FILES_APART {
                 let mut own = std::mem::take(&mut self.entries[place].1.counts);
-                // Its processes and open file descriptions are counted there already.
+                // The entry of any file counts these processes and open file descriptions already.
                 (own.tally.processes, own.tally.openings) = (0, 0);
                 self.entries[any_file as usize].1.counts.join(own);
             }
@@ -351,7 +351,7 @@ impl PatternCounts {
                 ..
             } = entry.counts;
             if tally.runs == 0 {
-                // All of it is listed, or it counts only what several files share.
+                // All its runs are listed, or it counts only what several files share.
                 continue;
             }
             // Threads to which strace was attached count as one process, elsewhere.

@@ -23,7 +23,7 @@ pub(crate) struct Pending {
     calls: CallCounts,
     /// The barriers between its transfers, with their number.
     ends: Vec<(Barrier, u64)>,
-    /// Those since the last call of [`Pending::take_ends`].
+    /// The barriers since the last call of [`Pending::take_ends`].
     new_ends: Vec<(Barrier, u64)>,
 }
 

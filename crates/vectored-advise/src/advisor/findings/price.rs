@@ -118,7 +118,7 @@ fn medium_calls(tally: &Tally) -> f64 {
     saved.saturating_sub(small) as f64
 }
 
-/// The cost of such a call as a share of `call_ns`.
+/// The cost of a call that moves 256 bytes or more, as a share of `call_ns`.
 fn medium_share(price: &Price) -> f64 {
     price.medium_call_ns / price.call_ns
 }

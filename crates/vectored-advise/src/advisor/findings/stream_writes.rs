@@ -1,4 +1,5 @@
-//! Writes to pipes and sockets, for what reads of the other end there may be: a fast reader makes one for each write.
+//! Writes to pipes and sockets. They tell how many reads the other end makes at most: a fast reader makes one for each
+//! write.
 
 use rustc_hash::FxHashMap;
 
@@ -18,7 +19,7 @@ impl StreamWrites {
         }
     }
 
-    /// Most of the reads that a larger buffer leaves, as far as the log shows the writes at the other end.
+    /// The most reads that remain with a larger buffer, as far as the log shows the writes at the other end.
     pub(crate) fn most_reads(&self, reads: &[(Vec<u8>, FileCalls)]) -> u64 {
         let most = reads.iter().map(|(name, file)| {
             let other = parts_of(name).map(|[kind, own, arrow, peer]| [kind, peer, arrow, own]);

@@ -305,7 +305,7 @@ impl DescriptorUses {
 }
 
 impl Entry {
-    /// The reason why most of the calls that are not counted are not.
+    /// The reason that most of the uncounted calls have.
     fn reason(&self, kind: &str, listed: u64, max_delay_ns: u64) -> Option<String> {
         let calls = &self.calls;
         let neither = calls.calls.saturating_sub(self.counted + listed);

@@ -1,10 +1,10 @@
 //! Barriers: why calls that one call would replace are not counted.
 
-/// A call that set a barrier of several calls, as a source has it.
+/// The call that set a barrier, if several calls can set it, by its name in the source of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Call(u8);
 
-/// Parts of the names of such calls. A name that holds several of them is called by the first.
+/// Parts of the names of these calls. If a name contains several parts, the first one counts.
 const CALLS: [&str; 38] = [
     "rename",
     "unlink",

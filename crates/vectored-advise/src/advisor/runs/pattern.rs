@@ -86,8 +86,8 @@ impl Pattern {
         &self.steps[..usize::from(self.count)]
     }
 
-    /// The least of its rotations, which is the same for all of them, and the index in it of the step
-    /// that comes first here.
+    /// Its least rotation, which is the same for all rotations of a pattern, and the index in that rotation of the
+    /// first step of this pattern.
     pub(crate) fn canonical(self) -> (Pattern, usize) {
         let steps = self.steps();
         let rotated = |by: usize| steps[by..].iter().chain(&steps[..by]);

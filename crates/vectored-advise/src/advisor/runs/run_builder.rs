@@ -71,9 +71,9 @@ pub(crate) struct DirectionRuns {
     pub(crate) is_large: bool,
     /// Offset after the last transfer, if it gave one.
     pub(crate) next_offset: u64,
-    /// The first barrier since then on the same open file description.
+    /// The first barrier since the last transfer, on the same open file description.
     pub(crate) barrier: Option<Barrier>,
-    /// All of them, with the event of the first of each kind.
+    /// All barriers since the last transfer: each kind with its first event.
     pub(crate) barriers: Vec<(u64, Barrier)>,
     /// Calls of the current run. A single call is in `first`.
     calls: u64,

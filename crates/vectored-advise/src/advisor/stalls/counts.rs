@@ -11,29 +11,31 @@ use crate::advisor::runs::pattern::{PatternStep, call_name};
 use crate::advisor::stalls::exchange::{Answered, Message, Part, QUICK_NS, Wait};
 use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
 
-/// Shapes of a log that are counted separately; later ones are not counted.
+/// The most shapes of a log that are counted. Later ones are left out.
 const SHAPES_MAX: usize = 4096;
 
-/// Stalls are listed from one in this number of exchanges on.
+/// Stalls are listed if at least one in this many exchanges stalls.
 const LISTED_PART: u64 = 10;
 
-/// Exchanges from which on a stall is certain.
+/// Fewer exchanges than this prove nothing.
 const EXCHANGES_MIN: u64 = 3;
 
-/// An answer that comes sooner than others by this time, in ns, shows that the other end does not take as long.
+/// If some answers come sooner than the slow ones by this time, in ns, the peer's own work does not explain the slow
+/// ones.
 const SOONER_NS: u64 = 10_000_000;
 
-/// The timer of the peer, which a busy machine makes longer and not shorter, ends this time, in ns, after the least at most.
+/// An undisturbed timer of the peer ends at most this time, in ns, after `least_ns`. A busy machine can make it end
+/// later, never sooner.
 const LATE_TIMER_NS: u64 = 2_000_000;
 
 /// A delay of acknowledgements, in ns, after the time that the peer itself takes.
 struct Delay {
-    /// Waits from here to the least are not those for the timer.
+    /// Waits from here to `least_ns` are for something other than the timer.
     unclear_ns: u64,
     least_ns: u64,
-    /// The end of waits that the timer alone explains.
+    /// The timer alone explains waits up to here.
     near_ns: u64,
-    /// The end of waits that are counted.
+    /// Longer waits are not counted.
     most_ns: u64,
 }
 
@@ -53,7 +55,8 @@ const DELAYS: [Delay; 2] = [
     },
 ];
 
-/// Waits by whole ms: their number, and the sums of the whole waits and of what the thread waited for them alone, in ns.
+/// By whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for nothing
+/// else.
 #[derive(Debug, Default)]
 struct Times(BTreeMap<u64, (u64, u64, u64)>);
 
@@ -65,7 +68,7 @@ impl Times {
         *all_alone_ns = all_alone_ns.saturating_add(alone_ns.min(ns));
     }
 
-    /// Number of waits of at least so many ns.
+    /// Number of waits of at least `least_ns`.
     fn from(&self, least_ns: u64) -> u64 {
         self.0
             .range(least_ns / 1_000_000..)
@@ -73,7 +76,7 @@ impl Times {
             .sum()
     }
 
-    /// The time that a tenth of the waits of at least so many ns do not reach.
+    /// The tenth percentile of the waits of at least `least_ns`.
     fn low_ns(&self, least_ns: u64) -> Option<u64> {
         let mut left = self.from(least_ns) / 10;
         let mut range = self.0.range(least_ns / 1_000_000..);
@@ -85,7 +88,7 @@ impl Times {
         found.map(|(_, one)| one.1 / one.0)
     }
 
-    /// The waits by a delay. The peer took `own_ns` of each.
+    /// Sorts the waits by a delay, less the `own_ns` that the peer took of each.
     fn waits(&self, delay: &Delay, own_ns: u64) -> Waits {
         let mut waits = Waits::default();
         for (count, all_ns, alone_ns) in self.0.values() {
@@ -110,7 +113,7 @@ struct Waits {
     unclear: u64,
     near: u64,
     late: u64,
-    /// Sum of the near and late ones, each up to the end of the near ones, in ns.
+    /// Sum of the near and late waits, in ns; a late wait counts as `near_ns`.
     ns: u64,
 }
 
@@ -119,7 +122,7 @@ impl Waits {
         self.near + self.late
     }
 
-    /// Whether they begin at the delay: few are shorter, and not too many much longer.
+    /// Whether the waits begin at the delay: few are shorter, and at least a quarter are near it.
     fn has_edge(&self) -> bool {
         self.unclear * 8 <= self.near && self.near * 4 >= self.stalls()
     }
@@ -156,7 +159,7 @@ struct Counts {
     times: Times,
     /// The shortest wait of a first exchange, in ns.
     first_ns: Option<u64>,
-    /// Exchanges for which the log shows what the peer took.
+    /// Exchanges for which the log shows how long the peer took.
     served: u64,
     long_round_trips: u64,
     unknown_options: u64,
@@ -172,7 +175,8 @@ pub(crate) struct StallCounts {
 
 /// How quickly the peers of a program answer.
 ///
-/// Linux acknowledges the first exchange of a connection at once, and single writes never wait: they show what a peer takes itself.
+/// Linux acknowledges the first exchange of a connection at once, and single writes never wait: both show how long a
+/// peer takes itself.
 #[derive(Debug, Default)]
 struct Peers {
     /// The shortest first exchange of a connection, in ns.
@@ -180,10 +184,10 @@ struct Peers {
     single: Times,
 }
 
-/// What the waits of a shape are.
+/// The verdict on the waits of a shape.
 struct Judged {
     waits: Waits,
-    /// What the peer takes itself, in ns.
+    /// The time that the peer takes itself, in ns.
     own_ns: u64,
     doubt: Option<Barrier>,
 }
@@ -191,12 +195,12 @@ struct Judged {
 impl StallCounts {
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
         let exchange = &answered.exchange;
-        // A shorter one comes from a busy machine, or is in the answers that do not stall.
+        // A shorter round trip is ignored: a busy machine made it, or the answers that do not stall contain it as well.
         let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
         let round_trip_ns = exchange.round_trip_ns.filter(is_long).unwrap_or(0);
         let own_ns = round_trip_ns.saturating_add(answered.served_ns.unwrap_or(0));
         let waited_ns = answered.wait.whole_ns().saturating_sub(own_ns);
-        // The first that is seen of an older connection may wait like any other.
+        // The connection may be older than the log: the first exchange in the log may then wait like any other.
         let is_first =
             answered.is_first && (exchange.no_delay.is_some() || waited_ns < DELAYS[0].least_ns);
         let first_ns = is_first.then_some(waited_ns);
@@ -238,7 +242,7 @@ impl StallCounts {
             let peers = self.peers.entry((kind, owner.program)).or_default();
             peers.first_ns = least(peers.first_ns, Some(waited_ns));
         }
-        // One that came at once says nothing of the others; several waits are those for a slow peer.
+        // A message that one read returned says nothing of the others. Several long waits are for a slow peer.
         if message.reads < 2 || message.long_waits > 1 {
             return;
         }
@@ -268,7 +272,8 @@ impl StallCounts {
         has_room.then(|| self.shapes.entry(shape).or_default())
     }
 
-    /// The stalls of the log, with the reason if one is not certain. `lack` is what the log lacks.
+    /// Hands each stall to `take`, with the reason if it is not certain. `lack` is the reason if the log lacks
+    /// something.
     pub(crate) fn close(
         self,
         lack: Option<Barrier>,
@@ -331,10 +336,10 @@ impl Counts {
         }
     }
 
-    /// The waits by the delay that most of them are near, and the reason why a stall is not certain.
+    /// Judges the waits by the delay that more of them are near.
     fn judged(&self, peers: &Peers) -> Judged {
         let is_served = self.served * 2 > self.tally.runs;
-        // What the log shows of the peer is subtracted already.
+        // If the log shows how long the peer took, that time is subtracted already.
         let quick_ns = if is_served { Some(0) } else { self.first_ns.or(peers.first_ns) };
         let by_delay = DELAYS.map(|delay| {
             let low_ns = self.times.low_ns(delay.least_ns).unwrap_or(0);

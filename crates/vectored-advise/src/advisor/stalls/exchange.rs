@@ -5,7 +5,7 @@ use crate::advisor::runs::pattern::PatternStep;
 /// Longer segments are not kept back: the most bytes of a segment on Ethernet.
 const SEGMENT_BYTES: u64 = 1460;
 
-/// The same over the loopback interface, whose packets have up to 64 KiB.
+/// The most bytes of a segment over the loopback interface, whose packets have up to 64 KiB.
 const LOOPBACK_SEGMENT_BYTES: u64 = 65_483;
 
 /// After a pause of this length, in ns, the earlier bytes are acknowledged.
@@ -57,7 +57,7 @@ pub(crate) struct Message {
     /// Number of waits of 20 ms or more between its parts: a delayed acknowledgement makes one.
     pub(crate) long_waits: u64,
     first_ns: u64,
-    /// Sum of the waits after that.
+    /// Sum of the waits after the first part.
     rest_ns: u64,
 }
 
@@ -85,10 +85,10 @@ pub(crate) struct Moved {
 pub(crate) struct Wait {
     /// The time in reads and polls, in ns.
     pub(crate) waited_ns: u64,
-    /// The part of it in which the thread did not wait for another answer as well.
+    /// The part of `waited_ns` in which the thread waited for no other answer.
     pub(crate) alone_ns: u64,
-    /// The time since what the peer may have kept back was sent, in ns. What delays the thread between two calls
-    /// makes `waited_ns` shorter and not this.
+    /// The time since the first write or, without one, since the last transfer, in ns: the peer may have kept bytes
+    /// back for so long. A delay of the thread between two calls makes `waited_ns` shorter, but not this.
     since_ns: u64,
 }
 

@@ -111,7 +111,7 @@ impl Tracker {
         }
     }
 
-    /// A file that is cut by its name.
+    /// `truncate`: cuts a file by its path.
     fn truncate(&mut self, path: &[u8], caller: Caller) {
         let serial = self.serial(caller);
         let (path, _) = self.full_path(path, None, caller);

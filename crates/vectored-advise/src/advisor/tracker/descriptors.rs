@@ -303,8 +303,8 @@ impl Tracker {
         Some(key)
     }
 
-    /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two,
-    /// and opens again to append: only that keeps the writes apart.
+    /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two, and opens again
+    /// to append: only the close and the second open keep the writes apart.
     fn reopen(&mut self, open_file: &mut OpenFile, caller: Caller) {
         let serial = self.serial(caller);
         let is_before = |key: &DescriptorId| {

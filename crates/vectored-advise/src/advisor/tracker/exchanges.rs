@@ -141,7 +141,6 @@ impl Tracker {
         thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
     }
 
-    /// Notes a `shutdown`.
     pub(super) fn shut_down(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
         if let Some(descriptor) = descriptor {
             let key = self.resolve(descriptor, caller);

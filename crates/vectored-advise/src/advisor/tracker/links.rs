@@ -19,7 +19,7 @@ pub(super) struct LinkContext<'a> {
     pub(super) program: u32,
     /// The event since which transfers of its process may not show.
     pub(super) submitted: u64,
-    /// The last event that may have been any call of any thread.
+    /// The last event at which any thread may have made any call.
     pub(super) lost: u64,
     pub(super) forked: u64,
     /// Whether the transfer before it went through another descriptor of the process, which is still open.
@@ -70,7 +70,7 @@ impl LinkContext<'_> {
             return Link::Barrier(Barrier::TwoDescriptors);
         }
         if runs.barrier == Some(Barrier::Reopened) {
-            // Whatever else the program calls on its new descriptor.
+            // This holds whatever else the program calls on its new descriptor.
             return Link::Barrier(Barrier::Reopened);
         }
         let is_shared = open_file.fd_tables > 1;
@@ -289,8 +289,8 @@ fn barrier_of_thread(
     (kind == FdKind::File && thread.last_stat > since).then_some(Barrier::Stat)
 }
 
-/// The barriers between the last transfer in a direction and now that a buffer may not outlive: the first one of the own thread
-/// that its program shows, any before that, the ones that matter most, and the barriers of other threads.
+/// The barriers since the last transfer in a direction that a buffer may not outlive. Of the own thread: the first one
+/// that its program shows, any before that, and the ones that matter most. Also the barriers of other threads.
 pub(super) fn barriers_since_last(
     key: DescriptorId,
     open_file: &OpenFile,

@@ -46,11 +46,11 @@ pub(super) struct Tracker {
     groups: FileGroups,
     /// Ended processes that were waited for: the event of the wait, and the waiting process.
     awaited: FxHashMap<u32, (u64, ProcessId)>,
-    /// Processes that submitted transfers that do not show: the last event.
+    /// By process, the last event that submitted transfers that do not show.
     submitted: FxHashMap<ProcessId, u64>,
     /// The last event that may have moved bytes or waited in any thread.
     lost: u64,
-    /// The last event that may have been any call of any thread.
+    /// The last event at which any thread may have made any call.
     forgot: u64,
     forked: u64,
     /// The last event that may have asked for the size of any file.
@@ -167,8 +167,8 @@ impl Tracker {
         self.kernel.is_full(self.event)
     }
 
-    /// Goes on as at the begin of a log: no process and no descriptor is known. Only logs with more of them at once than
-    /// any program has come here.
+    /// Goes on as at the begin of a log: no process and no descriptor is known. Called only if a log has more of them
+    /// at once than any real program.
     #[cold]
     fn forget_all(&mut self) {
         self.settle_all();

@@ -189,9 +189,9 @@ impl Tracker {
         }
     }
 
-    /// The path that a call means: with the folder in front if it is relative, and if it leads through a descriptor, with what
-    /// that leads to. Also the open file description, if it leads to one. A path of more than `PATH_MAX` bytes stays relative:
-    /// each `chdir("x")` makes the path of the folder longer.
+    /// The path that a call means: a relative path gets its folder in front, and a path through a descriptor what the
+    /// descriptor leads to. Also the open file description, if the path leads to one. A path of more than `PATH_MAX`
+    /// bytes stays relative: each `chdir("x")` makes the path of the folder longer.
     pub(super) fn full_path<'a>(
         &mut self,
         path: &'a [u8],

@@ -56,7 +56,8 @@ impl Tracker {
         open_file.pending[direction].note_ends(ends);
     }
 
-    /// Notes a message to a file as standard error after the last write of a run: what is in a buffer then comes later.
+    /// Notes that a message went to standard error, which is a file, after the last write of a run: a buffer would be
+    /// written after the message.
     fn note_late_message(&mut self, key: DescriptorId) {
         let open_file = &self.kernel.open_files[key];
         let runs = &open_file.runs[WRITES];
@@ -70,7 +71,8 @@ impl Tracker {
         }
     }
 
-    /// Notes the barriers since the transfers of a thread that ends, which may be the last through what its process has open.
+    /// Notes the barriers since the transfers of a thread that ends: these may be the last transfers through what its
+    /// process has open.
     pub(super) fn note_last_barriers(&mut self, number: u32) {
         let Some((thread, process)) = self.kernel.thread_of_number(number) else {
             return;

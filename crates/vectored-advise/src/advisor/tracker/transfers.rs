@@ -283,8 +283,8 @@ impl Tracker {
         open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
     }
 
-    /// Sets the thread that goes on with an open file description. Calls of another process or program
-    /// are counted for that one first.
+    /// Sets the thread that goes on with an open file description. Calls that another process or program made through
+    /// it are counted first.
     fn own(&mut self, key: DescriptorId, direction: usize, thread: CallingThread) {
         let before = self.kernel.open_files[key].runs[direction].last_caller;
         if (before.process, before.program) != (thread.process, thread.program) {
@@ -533,7 +533,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
     sought
 }
 
-/// Sets a barrier in the other direction, which observes a transfer or whose offset it moved.
+/// Sets a barrier in the other direction: a transfer there observes this one, or finds that it moved the offset.
 #[inline(always)]
 fn observe_other_direction(event: u64, open_file: &mut OpenFile, is_read: bool, serial: Serial) {
     let other = &mut open_file.runs[1 - usize::from(is_read)];

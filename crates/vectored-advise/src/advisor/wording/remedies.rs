@@ -60,8 +60,8 @@ fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
     }
 }
 
-/// The rows of a way in a language, of these kinds; the general ones if the language has none, those with calls of section 2 only if
-/// the language is unknown.
+/// The rows of these kinds for a way in a language; general rows if the language has none. Rows with calls of section 2
+/// are left out of these unless the language is unknown.
 fn rows_for(
     way: Way,
     kinds: &[RemedyKind],
@@ -71,7 +71,7 @@ fn rows_for(
     let suits = |one: &&Remedy| kinds.contains(&one.kind) && suits(one.text, runtime, program);
     let of = |runtime, way| remedies_of(runtime).filter(move |one| one.way == way);
     let own: Vec<&Remedy> = of(runtime, way).filter(suits).collect();
-    // Who can set no offset of a call makes no calls at offsets either: a library does.
+    // A language in which no call takes an offset makes no calls at offsets itself: a library does.
     let is_at_offset = matches!(way, Way::WritesAt | Way::ReadsAt);
     let mut seeks = of(runtime, Way::Seeks).filter(|one| is_at_offset && one.mark == Mark::Lacks);
     let is_for_all = |one: &&Remedy| runtime.is_none() || !one.text.contains("(2)");
@@ -137,7 +137,8 @@ pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
     largest.map(|kib| kib << 10)
 }
 
-/// How often a program starts that the remedy needs: once for each run, or for each opening of a file that is read as a whole.
+/// How often the program that a remedy needs is started: once for each run, or for each opening of a file that is read
+/// as a whole.
 pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
     if option_of(key, tally) == Some(STDBUF) {
         return tally.processes;
@@ -151,8 +152,9 @@ pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
     if rows.is_empty() { 0 } else { tally.runs.min(at_most) }
 }
 
-/// Alternative changes to the program, each for another way to have made the calls, under the name of the language, with its ways out
-/// that lose what is in a buffer, if a change has one. The calls named may transfer only a part, unless the text says otherwise.
+/// Alternative changes to the program, one for each way in which it may have made the calls, under the name of the
+/// language. If a change has a buffer, also the ways out that lose what is in it. The calls named may transfer only a
+/// part, unless the text says otherwise.
 pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) {
     let runtime = runtime_of(key, tally);
     let mut rows = rows_of(key, tally);
@@ -173,7 +175,7 @@ pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) 
     )
 }
 
-/// The text of a row. Code of the general ones is in C.
+/// The text of a row. The code of general rows is in C.
 fn text_in(runtime: Option<Runtime>, row: &Remedy) -> &'static str {
     let is_own = runtime.is_none() || remedies_of(runtime).any(|own| own == row);
     let end = if is_own { None } else { row.text.find(FLUSH) };

@@ -9,7 +9,7 @@ use crate::model::{FindingKey, FindingKind, Tally};
 pub(crate) enum Verdict {
     /// The barrier does not concern what the remedy keeps.
     Allowed,
-    /// If no byte is in a buffer when the program makes this call.
+    /// Allowed if no byte is in a buffer when the program makes this call.
     Before(&'static str),
     Not,
 }

@@ -10,7 +10,6 @@ use crate::cluster::Team;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// A run of the engine.
 pub struct Run<'a> {
     pub experiment: &'a Experiment,
     pub clock: &'a dyn Clock,

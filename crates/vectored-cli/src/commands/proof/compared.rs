@@ -14,7 +14,7 @@ use super::kept::is_of_user;
 /// Files that are named to be compared.
 const SAME_MAX: usize = 64;
 
-/// Files that are not compared for no reason of their own, and are named.
+/// The most files that are named as not compared, of the files without a reason of their own.
 const NAMED_MAX: usize = 5;
 
 /// Digits in a name from which on they are a time.

@@ -102,7 +102,7 @@ fn has_code(before: &[&str]) -> bool {
     awk_has || before.iter().any(is_code)
 }
 
-/// Whether a file belongs to neither the system, nor an installed interpreter, nor a package, nor is hidden.
+/// Whether a file is the user's: not hidden, and not of the system, an installed interpreter or a package.
 pub fn is_of_user(path: &Path, ran: &Ran) -> bool {
     let folder = path.strip_prefix(&ran.here).unwrap_or(path).parent();
     let is_package = |part: &str| part.starts_with('.') || PACKAGES.contains(&part);

@@ -49,7 +49,7 @@ impl Input {
 pub struct Ran {
     pub files: RunFiles,
     pub programs: Vec<PathBuf>,
-    /// The least number of a thread, and the first above all.
+    /// The numbers of threads: from the least to the first above all.
     pub numbers: Range<u32>,
     /// The working directory.
     pub here: PathBuf,
@@ -177,7 +177,7 @@ fn add_what_is_missing(
         *text += &other_end;
     }
     if text.contains(" --same seen,") {
-        // That has what goes through the FIFO.
+        // The file `seen` has what goes through the FIFO.
         not.retain(|not| !not.ends_with(", a FIFO"));
     }
     if !not.is_empty() {
@@ -188,7 +188,8 @@ fn add_what_is_missing(
     }
 }
 
-/// How to run the other end of a FIFO, or the client of a service, together with each command: it would wait for ever.
+/// How to run the other end of a FIFO, or the client of a service, together with each command: alone, the command would
+/// wait for ever.
 fn other_end(advisory: &Advisory, ran: &Ran) -> Option<String> {
     if ran.accepts {
         return Some(

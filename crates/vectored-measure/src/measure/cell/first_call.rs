@@ -8,7 +8,8 @@ use crate::measure::sampler::interface::{Contender, Timing};
 pub(crate) enum FirstCall {
     /// The untimed call is in the batch of the timed calls.
     InBatch,
-    /// So it is, although it may take as long as the sample: it fills the stream, so that the thread at the other end works.
+    /// The untimed call is in the batch, although it may take as long as the sample: it fills the stream, so that the
+    /// thread at the other end works.
     Filling,
     /// The untimed call is a batch of its own: the stream holds one call but not two, so it is filled or emptied in
     /// between.
@@ -18,7 +19,8 @@ pub(crate) enum FirstCall {
     None,
 }
 
-/// A call of this time, in ns, warms nothing up that the call before it has not: it makes a sample by itself.
+/// A call of this time, in ns, needs no untimed call before it: it makes a sample by itself, after a call that has
+/// warmed everything up.
 const LONG_CALL_NS: u64 = 75_000;
 
 /// The longest call that may be made to fill a stream that is written: eight times the capacity of a pipe. Longer calls fill

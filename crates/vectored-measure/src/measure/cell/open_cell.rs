@@ -19,7 +19,7 @@ use crate::measure::techniques::depth_of;
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
 
-/// The longest time for that.
+/// The longest time for sending [`AGE_BYTES`].
 const AGE_NS: u64 = 100_000_000;
 
 /// Approximate size of the batches in which [`AGE_BYTES`] are sent.
@@ -214,8 +214,8 @@ impl OpenCell {
         (extras, self.step.close())
     }
 
-    /// Makes a batch and checks it, with each of its bytes compared if it is a `proof`: again if the page cache turns out not
-    /// to have been cold.
+    /// Makes a batch and checks it; of a `proof`, it compares each byte. Repeats the batch if the page cache turns out
+    /// not to have been cold.
     fn batch(
         &mut self,
         batch: (Contender, Timed, u32),
@@ -254,7 +254,7 @@ impl OpenCell {
         let is_compared = proof && self.sink.as_ref().is_some_and(|sink| sink.can_prove());
         let image = is_compared.then(|| self.step.sent(&turn));
         if let Some(sink) = &mut self.sink {
-            // It is emptied, even if the source has failed.
+            // The sink is emptied even if the source has failed.
             let arrived = sink.finish(batch, image.as_deref());
             outcome = outcome.and(arrived);
         }

@@ -17,7 +17,7 @@ pub(crate) struct Turn {
     pub timed: Timed,
     /// Position of the first byte in the pattern of the source.
     pub position: u64,
-    /// Changes the bytes that are written, so that the bytes of another batch cannot pass for them.
+    /// Makes the bytes of each batch different, so that bytes of an earlier batch are not taken for them.
     pub mark: u64,
     /// Offset of the techniques' working memory in its allocation in this round.
     pub start_bytes: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Turn {
 /// The descriptors to take from and to write to: the same one twice if there is only one.
 pub(crate) type Ends<'f> = (BorrowedFd<'f>, BorrowedFd<'f>);
 
-/// Writes, reads or copies.
+/// An operation: writing, reading or copying.
 pub(crate) trait Step {
     /// Prepares the bytes and the techniques' working memory. Not timed.
     fn prepare(&mut self, turn: &Turn) -> io::Result<()>;
@@ -34,7 +34,7 @@ pub(crate) trait Step {
     /// Makes the calls of a batch, measured by `meter`.
     fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing>;
 
-    /// The bytes that must have arrived at the target: the bytes of one call, which every call repeats, or of all calls.
+    /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes.
     fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
         Cow::Borrowed(&[])
     }

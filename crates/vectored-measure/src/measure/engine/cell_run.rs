@@ -24,7 +24,8 @@ const FAR_BEHIND: f64 = 4.0;
 /// [`MIN_ROUNDS`] for a significant result: without one, a clear cell would stay open because of a hopeless technique.
 const OUT_EVERY: u32 = 10;
 
-/// Nor is it sampled while these samples have taken more than one part in this many of the cell's time.
+/// A technique that is no contender is not sampled while the samples that it had as none have taken more than one part
+/// in this many of the cell's time.
 const OUT_DIVISOR: u64 = 20;
 
 /// A cell while it is measured.

@@ -70,7 +70,7 @@ const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
 /// Segment size of the cells on both sides of [`FAST_IOVECS`].
 const STEP_BYTES: usize = 64;
 
-/// Rounds of each of these cells.
+/// Rounds of each cell beside [`FAST_IOVECS`].
 const STEP_ROUNDS: u32 = LOOKS[1] as u32;
 
 /// The progress of a run.
@@ -217,7 +217,7 @@ struct Engine<'a> {
 /// The progress during a visit is reported when this time has passed.
 const REPORT_NS: u64 = 500_000_000;
 
-/// Saving takes at most one part in this many of the time, but for the first time.
+/// Saving takes at most one part in this many of the time, except for the first save.
 const SAVES_DIVISOR: u64 = 20;
 
 impl<'a> Engine<'a> {
@@ -523,8 +523,8 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Opens a cell and samples it until it has the rounds of the visit. It starts over if a sample does not fit the target,
-    /// with a thread at the other end, and if the kernel refuses the calls of a technique, without that.
+    /// Opens a cell and samples it until it has the rounds of the visit. Starts over with a thread at the other end if
+    /// a sample does not fit the target, and without a technique if the kernel refuses its calls.
     fn visit(
         &mut self,
         cells: &mut [CellRun<'a>],
@@ -629,7 +629,7 @@ impl<'a> Engine<'a> {
         let weigh = |cell: &CellRun<'_>| weigh_cell(&cell.cell, &self.experiment.rivals);
         cell.evidence = weigh(cell);
         if cell.readmit() {
-            // One that was out may lead, and its interval is wide.
+            // A technique that was out may lead, and its interval is wide.
             cell.evidence = weigh(cell);
         }
         Ok(())

@@ -62,7 +62,8 @@ pub fn receive<T: DeserializeOwned>(group: &dyn Group) -> T {
     parsed(text)
 }
 
-/// A value of another rank. From a `str`, as results are read: each source of bytes would be compiled once more for each type.
+/// A value of another rank. It is parsed from a `str`, as results are: for another source of bytes, the parser of each
+/// type would be compiled once more.
 fn parsed<T: DeserializeOwned>(text: Vec<u8>) -> T {
     let text = String::from_utf8(text).expect(SAME_PROGRAM);
     serde_json::from_str(&text).expect(SAME_PROGRAM)

@@ -13,7 +13,7 @@ use crate::measure::sampler::interface::{
     CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 
-/// The bits of a rank in a word beside a time.
+/// A word holds a time and, in so many low bits, a rank.
 const RANK_BITS: u32 = 20;
 
 /// One rank with its own sampler.
@@ -23,7 +23,7 @@ pub(crate) struct Member<'a> {
     pub host: &'a str,
     /// The number of the signal that asks this rank to end the run; 0 if none does.
     signal: &'a dyn Fn() -> u64,
-    /// The groups of the first ranks, by their number. `None` if this rank is not one of them.
+    /// The groups of the first ranks, by how many they are. `None` if this rank is not one of them.
     parts: Vec<(u32, Option<Rc<dyn Group>>)>,
     /// The samples of this rank. Only summaries of them leave it.
     tallies: Vec<(CellSpec, CellTally)>,
@@ -34,7 +34,7 @@ pub(crate) struct Member<'a> {
 struct CellTally {
     /// Time of a call of each sample, by technique.
     samples_ns: Vec<Vec<f64>>,
-    /// The samples in which this rank was the last, by technique.
+    /// Number of samples in which this rank was the slowest, by technique.
     last: Vec<u64>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct OpenCell {
     /// The ranks that have opened it.
     pub part: Rc<dyn Group>,
     techniques: Vec<TechniqueName>,
-    /// The place in the tallies.
+    /// The index in [`Member::tallies`].
     tally: usize,
     round: u32,
     /// An error that is reported by the next sample.
@@ -74,7 +74,8 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The group of the ranks of a cell, which is made once; `None` on the others. All ranks call it.
+    /// The group of the ranks of a cell; `None` on all other ranks. The first call makes the group, so all ranks call
+    /// this.
     fn part(&mut self, spec: &CellSpec) -> Option<Rc<dyn Group>> {
         let size = self.group.size();
         let count = spec.conditions.ranks.unwrap_or(size).clamp(1, size);
@@ -86,7 +87,7 @@ impl<'a> Member<'a> {
         part
     }
 
-    /// Opens a cell on its ranks: all or none of them. On the others there is nothing to do: `None`.
+    /// Opens a cell on its ranks: all or none of them. `None` on the other ranks, which have nothing to do.
     pub fn open(
         &mut self,
         spec: &CellSpec,
@@ -98,7 +99,7 @@ impl<'a> Member<'a> {
         let is_open = own.is_ok();
         let setup = agree_on_setup(&*part, self.host, own, drain);
         if is_open && setup.is_err() {
-            // The error of another rank. That of an empty cell's end would hide it.
+            // Another rank failed, and its error is reported, not the error of ending an empty cell.
             let _ = self.own.end_cell();
         }
         Some(setup.map(|setup| {
@@ -121,7 +122,7 @@ impl<'a> Member<'a> {
     /// Begins a round. Its error is kept for the next sample.
     pub fn round(&mut self, open: &mut OpenCell, round: u32) {
         open.round = round;
-        // The engine tries the calls in round 0, when it has no samples of the cell, or discards them.
+        // Round 0 only tries the calls: the engine has no samples of the cell, or discards them.
         if round == 0 {
             let count = open.techniques.len();
             self.tallies[open.tally].1 = CellTally {
@@ -173,7 +174,8 @@ impl<'a> Member<'a> {
         })
     }
 
-    /// Closes the cell, and hands the summaries of its samples over to rank 0. There the proofs cover all ranks.
+    /// Closes the cell, and hands the summaries of its samples over to rank 0, where `proof_calls` is the sum over all
+    /// ranks.
     pub fn close(&mut self, open: OpenCell) -> Result<CellExtras, MeasureError> {
         let own = self.own.end_cell();
         let mut words = [status(&own)];
@@ -205,7 +207,7 @@ impl<'a> Member<'a> {
 }
 
 /// Obeys the orders of rank 0 until the run ends. Every rank but 0 calls it, with the sampler that it measures with.
-/// Errors of this rank are rank 0's to report.
+/// Rank 0 reports the errors of this rank.
 ///
 /// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of it in the next
 /// sample in which this rank takes part.
@@ -246,8 +248,8 @@ fn follow_cell(member: &mut Member<'_>, mut open: OpenCell) {
     }
 }
 
-/// The setup that suits all ranks. If some empty their target by a thread and others do not, all start over with a
-/// thread.
+/// The setup that suits all ranks. If some empty their target by a thread and others do not, the error is `DidNotFit`:
+/// the engine starts over with threads everywhere.
 fn agree_on_setup(
     part: &dyn Group,
     host: &str,

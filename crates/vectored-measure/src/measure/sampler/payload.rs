@@ -43,7 +43,7 @@ pub struct Payload {
 
 impl Payload {
     /// Lays out segments of these sizes that begin at multiples of `alignment`, a power of two of at least
-    /// [`ALIGNMENT`]. Adjacent ones do only if their sizes are also multiples of it.
+    /// [`ALIGNMENT`]. Adjacent segments do so only if their sizes are also multiples of it.
     pub fn new(sizes: &[usize], layout: Layout, alignment: usize, seed: u64) -> Self {
         let total_bytes = sizes.iter().sum();
         let mut payload = Payload {

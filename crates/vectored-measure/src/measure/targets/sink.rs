@@ -25,9 +25,8 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Removes the batch and checks that as many bytes as it has have arrived. With
-    /// `proof` each of them is compared, as far as [`Sink::can_prove`]: with `proof`
-    /// repeated, if that holds fewer calls than the batch.
+    /// Removes the batch and checks that as many bytes as it has have arrived. If there is a `proof` and
+    /// [`Sink::can_prove`] is true, each byte is compared with it. A proof of fewer calls than the batch is repeated.
     ///
     /// # Errors
     ///

@@ -128,7 +128,8 @@ pub fn lacks_for(name: &str) -> Option<&'static str> {
     technique(name).is_none().then_some(lack)
 }
 
-/// The techniques of an operation: those that are measured if none is named, or those that are measured only if they are.
+/// The techniques of an operation: those that are measured if none is named (`usual`), or those that are measured only
+/// if they are named.
 pub fn techniques(operation: Operation, usual: bool) -> Vec<TechniqueName> {
     let of_it = TECHNIQUES.iter().filter(|one| one.moves(operation));
     let of_it = of_it.filter(|one| one.usual == usual);

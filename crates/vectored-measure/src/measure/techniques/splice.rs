@@ -21,7 +21,7 @@ pub const SPLICE: Technique = Technique {
 };
 
 struct Splice {
-    /// The pipe between two descriptors that are none.
+    /// The pipe between two descriptors that are no pipes.
     between: Option<OwnPipe>,
 }
 

@@ -22,7 +22,7 @@ pub fn smallest_near_fastest(experiment: &Reproduction, technique: &str) -> Opti
         };
         match experiment.copying_s(row, experiment.compared()) {
             Some(s) => timed.push((bytes, s)),
-            // Too slow a buffer to copy more.
+            // The buffer was too slow to copy the whole file.
             None if row.copied_bytes.is_some() => {}
             None => return None,
         }
@@ -108,7 +108,7 @@ fn near_in_words(experiment: &Reproduction, technique: &str) -> String {
     words::bytes(bytes) + edge
 }
 
-/// The row in which a program is farthest from reading with the buffer that it was told, if it is not near it.
+/// The row in which the reads of a program differ most from the buffer that it was told, unless they are near it.
 pub fn other_buffer(experiment: &Reproduction) -> Option<String> {
     let file_bytes = experiment.setting.file_bytes?;
     let of_row = |row: &ExperimentRow| {

@@ -48,7 +48,7 @@ fn row(heads: &[&str], line: &str) -> ExperimentRow {
             "clock_s" => times.clock_s = Some(number()),
             "cpu_ms" => times.cpu_s = Some(number() / 1e3),
             "clock_us" => times.clock_s = Some(number() / 1e6),
-            // These rates do not follow from the times.
+            // The printed rates do not follow from the times.
             "printed_mb_s" => {}
             unknown => panic!("{VALID}: {unknown}"),
         }

@@ -330,13 +330,13 @@ fn slower(cell: &Cell, technique: TechniqueName) -> Option<f64> {
     cell.is_slower(result).then_some(result.ratio_to_leader)
 }
 
-/// The largest of these ratios, if it is certainly slower in every cell.
+/// The largest ratio of [`slower`] in these cells, if the technique is certainly slower in each.
 fn slowness(cells: &[&Cell], technique: TechniqueName) -> Option<f64> {
     let ratios: Option<Vec<f64>> = cells.iter().map(|cell| slower(cell, technique)).collect();
     ratios?.into_iter().reduce(f64::max)
 }
 
-/// `never one by one`, with figures `never one by one (up to 39 times as long)`, of those that never pay.
+/// `never one by one`, with figures `never one by one (up to 39 times as long)`, of the techniques that never pay.
 fn never(
     cells: &[&Cell],
     of: &[TechniqueName],

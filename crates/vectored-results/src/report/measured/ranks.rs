@@ -75,7 +75,7 @@ fn rows(cell: &Cell) -> Vec<Vec<Entry>> {
     rows.collect()
 }
 
-/// The times of the fastest and of the slowest of them.
+/// The times of the fastest rank and of the slowest.
 fn extremes(times_ns: &[f64]) -> [String; 2] {
     let times = || times_ns.iter().copied();
     [

@@ -58,7 +58,7 @@ impl Copier {
         }
     }
 
-    /// The one with the widest registers. Once they were looked up, this costs a load and a branch.
+    /// The copier with the widest registers. After the first call, this costs a load and a branch.
     #[inline]
     pub(crate) fn widest() -> Copier {
         #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]

@@ -4,7 +4,7 @@
 //!
 //! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one, copies its bytes to `place`,
 //! moves `place` on by the length, and goes to the next. In pseudo-code, with `limit` the length of the longest segment
-//! to copy and `last` the highest place before which the longest one would still fit:
+//! to copy and `last` the highest place at which the longest one still fits:
 //!
 //! ```text
 //! loop:                                      label 20
@@ -50,12 +50,12 @@
 //! Because of where its jumps lie. Intel's processors up to Cascade Lake decode a block of 32 bytes anew each time if a
 //! jump ends in it or lies across its end (erratum SKX102, "jump conditional code"). No compiler keeps jumps off these
 //! places unless asked, and the same loop in Rust took 20 % more or less time from one build to the next. `.p2align 5`
-//! begins a block. Here every jump lies within one, in the builds that were looked at: the length of an instruction
-//! depends on its registers.
+//! begins a block. Every jump of this loop lies within a block, in the builds that were inspected. Another build may
+//! choose other registers, and so longer instructions.
 //!
 //! # Safety
 //!
-//! `unsafe` for assembly that reads segments and writes to memory that it is handed.
+//! `unsafe` for assembly: it reads the segments, and writes to the memory that the caller hands over.
 
 #![allow(unsafe_code)]
 
@@ -67,8 +67,8 @@ use super::sizes::{MAX_BY_16, MAX_BY_32};
 
 /// The end of each case: goes to the next segment, if there is one and the longest one would fit.
 ///
-/// These are up to 29 bytes, which must not lie across two blocks of 32: `aligned` if the moves before them leave less
-/// of their block.
+/// The instructions take up to 29 bytes, and must lie in one block of 32. `aligned` begins a new block, where the moves
+/// before leave too little room in the current one.
 macro_rules! next {
     (aligned) => {
         concat!(".p2align 5\n", next!())
@@ -93,9 +93,9 @@ macro_rules! copy_short_run {
     ) => {
         $(#[$about])*
         ///
-        /// Copies segments from the first on, up to one that is longer than `most_bytes` or than the longest that this
-        /// loop copies, or to where less is free than that one takes. Returns the number of copied segments and the number
-        /// of their bytes.
+        /// Copies segments from the first on. Stops at a segment longer than `most_bytes` or than the longest that this
+        /// loop copies, and where less than that longest length is free. Returns the number of copied segments and the
+        /// number of their bytes.
         #[inline(always)]
         pub(super) unsafe fn $name(
             segments: &[IoSlice<'_>],
@@ -241,7 +241,7 @@ copy_short_run! {
 copy_short_run! {
     /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
     ///
-    /// The registers belong to AVX-512, since `ymm16` and above need no `vzeroupper`. (`Copier::is_wide` has their
+    /// The loop uses `ymm16` and above, which need AVX-512 but no `vzeroupper`. (`Copier::is_wide` says what they
     /// gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes
     /// at each end are copied then. All lengths meet again at `66:` for the stores of the outer bytes.
     ///

@@ -1,11 +1,11 @@
-//! What calls do that are no plain transfer.
+//! What calls do, other than plain transfers.
 
 use super::fix::Fix;
 use super::kernel::{FIFO, Object, OpenFile, Stream, path_of};
 use super::program::{OWN_DESCRIPTOR, Op};
 use super::run::{Done, Runner, Turn};
 
-/// A call that saw nothing.
+/// The result of a call that shows the program no data.
 fn done(result: impl ToString) -> Option<Done> {
     Some((Vec::new(), result.to_string()))
 }
@@ -16,7 +16,7 @@ fn found(is_there: bool) -> Option<Done> {
 }
 
 impl Runner<'_> {
-    /// Makes a call that does not have to wait; `None` if it makes no sense where it stands.
+    /// Makes a call that does not have to wait; `None` if the call makes no sense at this point.
     pub(super) fn call(&mut self, turn: Turn) -> Option<Done> {
         match turn.op {
             Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend | Op::OpenPath => {
@@ -151,7 +151,8 @@ impl Runner<'_> {
         Some((bytes, count))
     }
 
-    /// A stream object gives back what it read ahead before it seeks, and knows where it stands.
+    /// Before the seek, a stream object gives back what it has read ahead: so the offset is where the program has read
+    /// to.
     fn seek(&mut self, turn: Turn) -> Option<Done> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let Object::File(file) = self.kernel.object(turn.process, turn.fd)? else {

@@ -13,16 +13,17 @@ use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};
 use vectored_machine::model::DescriptorKind;
 
-/// The size of buffers here, in place of 64 KiB.
+/// The size of a buffer in the model. Printed remedies say 64 KiB.
 pub(super) const BUFFER_BYTES: usize = 4096;
 
 /// A change of a program.
 ///
 /// - `WriteBuffer`: what a process writes through a descriptor of the finding goes into a buffer. The buffer is written
-///   when it is full, and where the text says so. No seek, close or exit writes it, since it stands for a string of the program.
-///   A fork copies it, a close and `execve` lose it.
+///   when it is full, and where the text says so. A seek, a close or an exit does not write it: the buffer is a string
+///   of the program. A fork copies it, a close and `execve` lose it.
 /// - `ReadAhead`: reads through the descriptor take from a buffer, which one large read fills when it is empty.
-/// - `Join`, `ReadRun`: one call for the calls of each run, in the place of the last write or of the first read.
+/// - `Join`, `ReadRun`: one call replaces the calls of each run. It takes the place of the last write or the first
+///   read.
 /// - `EachCall`: an offset in place of a seek.
 #[derive(Clone, Debug)]
 pub(super) struct Fix {
@@ -45,7 +46,7 @@ pub(super) fn bytes_of(program: &[Step], before: &Outcome, step: usize) -> usize
 }
 
 impl Fix {
-    /// The remedies that a finding may have, each by itself.
+    /// One fix for each remedy of a finding.
     pub(super) fn all_of(
         key: &FindingKey,
         tally: &Tally,
@@ -144,12 +145,12 @@ impl Fix {
         &self.groups[group]
     }
 
-    /// Whether the text says to flush the buffer on every way out: some ways out of a program write nothing of it.
+    /// Whether the text says to flush the buffer on every way out: some ways out lose what is in it.
     pub(super) fn flushes_at_ends(&self) -> bool {
         self.text.contains(EVERY_END)
     }
 
-    /// Whether the text has each call write whole records.
+    /// Whether the text says that each call writes whole records.
     pub(super) fn keeps_records(&self) -> bool {
         self.text.contains("whole records")
     }
@@ -163,7 +164,7 @@ impl Fix {
         self.text.contains("Empty the buffer before poll")
     }
 
-    /// Whether the text has the program write the buffer of a descriptor before a call.
+    /// Whether the text says to write the buffer of `buffered` before the call `step`.
     pub(super) fn is_written_before(&self, step: Turn, kernel: &Kernel, buffered: i32) -> bool {
         let process = step.process;
         let names = |barrier: Barrier| {

@@ -282,7 +282,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Notes the end of a process behind the call that brought it about.
+    /// Logs the end of a process after the call that caused it.
     fn after_the_call(&mut self, turn: Turn) {
         match turn.op {
             Op::Exit => self.end(turn.process, true),
@@ -336,7 +336,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Writes what there is of a joined call, before a seek in the midst of it.
+    /// Writes the part of a joined call that is there already, before a seek that comes between its parts.
     pub(super) fn write_parts(&mut self, key: usize) {
         let Some((fix, before)) = self.fix.zip(self.before) else {
             return;
