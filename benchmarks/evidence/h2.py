@@ -18,6 +18,8 @@ HTTP/2 server of hyper above h2). --servers new,copy16 chooses what is compared:
     bytes16, bytes32, bytes128, bytes256: with the patch, and so many KiB instead of 64
     threshold  h2 0.4.20 with CHAIN_THRESHOLD 4096 and a buffer of 64 KiB
     copy16     the same with the buffer of 16 KiB
+    both       with the patch and the changes of threshold
+    pr903, base903    hyperium/h2#903 and the commit that it changes (0.4.13 and five commits), which git fetches
 
 Each round also runs old (h2 0.4.20) and again, another build of it, every second round in the other order. A ratio compares with the
 mean of both; A/A is again ÷ old.
@@ -50,8 +52,9 @@ PLAIN = {
     "threshold": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;", "CAPACITY: usize = 16 *": "CAPACITY: usize = 64 *"},
     "copy16": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;"},
 }
-PATCHED = {"new": {}} | {f"new{n}": {"MAX_CHAINED_FRAMES: usize = 16": f"MAX_CHAINED_FRAMES: usize = {n}"} for n in (4, 8, 32, 64)}
+PATCHED = {"new": {}, "both": PLAIN["threshold"]} | {f"new{n}": {"MAX_CHAINED_FRAMES: usize = 16": f"MAX_CHAINED_FRAMES: usize = {n}"} for n in (4, 8, 32, 64)}
 PATCHED |= {f"bytes{n}": {"MAX_CHAINED_BYTES: usize = 64 *": f"MAX_CHAINED_BYTES: usize = {n} *"} for n in (16, 32, 128, 256)}
+FETCHED = {"pr903": "a1f880bc6b11d71c2880240117eb569db7ee3d0e", "base903": "dbc204e57e0f96ea25d023c82d8a16340675b271"}
 SHORT = """
 tcp:1x1:100/100:ready tcp:10x10:1024/1024:inline tcp:10x10:16384/16384:inline tcp:10x10:1024/1024:ready tcp:1x1:65536/65536:ready tcp:10x10:16384/16384:ready
 tcp:1x1:16384/1024:yields tcp:10x10:16384/1024:yields veth:10x10:16384/1024:yields
@@ -82,7 +85,7 @@ debug = 0
 """
 # Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
 SERVER = PARTS + r"""
-use h2::{server::{handshake, SendResponse}, RecvStream};
+use h2::{server::{Builder, SendResponse}, RecvStream};
 use std::{convert::Infallible, future::poll_fn, io, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
@@ -107,7 +110,7 @@ async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<By
     let mut sent = 0;
     while sent < body {
         let end = body.min(sent + part);
-        let mut bytes = Bytes::from_static(&BYTES[sent..end]);
+        let mut bytes = Bytes::from_static(&BYTES[sent % BYTES.len()..][..end - sent]);
         if way == "owned" {
             bytes = Bytes::copy_from_slice(&bytes);
             stream.reserve_capacity(end - sent);
@@ -124,8 +127,8 @@ async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<By
     Some(())
 }
 
-async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin) {
-    let Ok(mut connection) = handshake(socket).await else { return };
+async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, buffer: usize) {
+    let Ok(mut connection) = Builder::new().max_send_buffer_size(buffer).handshake(socket).await else { return };
     while let Some(Ok((request, respond))) = connection.accept().await {
         if request.uri().path().ends_with("inline") {
             answer(request, respond).await;
@@ -188,11 +191,12 @@ async fn run(words: Vec<String>) {
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         socket.set_nodelay(words[2] != "nagle").unwrap();
+        let buffer = if words[2] == "small" { 16 << 10 } else { 400 << 10 }; // the second is h2's default
         match tls.clone() {
-            Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap()).await })),
-            None if words[2] == "plain" => drop(tokio::spawn(serve(Plain(socket)))),
+            Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap(), buffer).await })),
+            None if words[2] == "plain" => drop(tokio::spawn(serve(Plain(socket), buffer))),
             None if words[2] == "hyper" => drop(tokio::spawn(serve_hyper(socket))),
-            None => drop(tokio::spawn(serve(socket))),
+            None => drop(tokio::spawn(serve(socket, buffer))),
         }
     }
 }
@@ -201,24 +205,36 @@ async fn run(words: Vec<String>) {
 
 def build(server, source):
     folder = os.path.join(TARGET, f"evidence-{server}")
+    changes = (PLAIN | PATCHED | FETCHED)[server]
     copy = os.path.join(folder, f"h2-{server}")  # cargo tells packages of one target folder apart by this name
     with open(PATCH, encoding="utf-8") as file:
-        stamp = "".join([file.read(), MANIFEST, SERVER, repr((PLAIN | PATCHED)[server])])
+        stamp = "".join([file.read(), MANIFEST, SERVER, repr(changes)])
     if is_built(folder, stamp):
         return
     os.makedirs(os.path.join(folder, "src"))
-    shutil.copytree(source, copy)
-    if server in PATCHED:
-        run("patch", "-p1", "-i", PATCH, cwd=copy)
-    path = os.path.join(copy, "src", "codec", "framed_write.rs")
-    for old, new in (PLAIN | PATCHED)[server].items():
-        replace(path, old, new)
+    if server in FETCHED:
+        fetch(changes, copy)
+    else:
+        shutil.copytree(source, copy)
+        if server in PATCHED:
+            run("patch", "-p1", "-i", PATCH, cwd=copy)
+        for old, new in changes.items():
+            replace(os.path.join(copy, "src", "codec", "framed_write.rs"), old, new)
     write(os.path.join(folder, "Cargo.toml"), MANIFEST.replace("SERVER", server))
     write(os.path.join(folder, "src", "main.rs"), SERVER)
     shutil.copy(os.path.join(HERE, "..", "Cargo.lock"), folder)  # the versions of all but h2
     run("cargo", "build", "--release", "--quiet", "--target-dir", TARGET, cwd=folder)
     shutil.copy(os.path.join(TARGET, "release", f"evidence-{server}"), os.path.join(folder, "server"))
     write(os.path.join(folder, "stamp"), stamp)
+
+
+def fetch(commit, folder):
+    run("git", "init", "--quiet", folder)
+    run("git", "fetch", "--quiet", "--depth", "1", "https://github.com/hyperium/h2", commit, cwd=folder)
+    run("git", "checkout", "--quiet", "FETCH_HEAD", cwd=folder)
+    path = os.path.join(folder, "Cargo.toml")
+    replace(path, 'version = "0.4.13"', f'version = "{VERSION}"')  # which hyper accepts
+    replace(path, "[workspace]\n", "[package.metadata.workspace]\n")  # a workspace has no other in it
 
 
 class Network:
@@ -261,9 +277,9 @@ def network(found, case):
     return found.get(case["transport"], found["veth"])
 
 
-def enter(one):
-    """Brings this process and its children into the server's namespace."""
-    with open(f"/run/netns/{one.server}", encoding="utf-8") as file:
+def enter(namespace):
+    """Brings this process and its children into it."""
+    with open(f"/run/netns/{namespace}", encoding="utf-8") as file:
         if ctypes.CDLL(None).setns(file.fileno(), 0x40000000):  # CLONE_NEWNET
             raise SystemExit("setns failed")
 
@@ -274,7 +290,7 @@ class Running:
     FETCHES = ["nghttp"]
 
     def __init__(self, server, transport, network, files):
-        self.over_veth = transport in ("veth", "shaped", "delay")
+        self.over_veth = transport in ("veth", "shaped", "delay", "small")
         self.network, self.tls = network, transport == "tls"
         self.host = "10.77.0.1" if self.over_veth else "127.0.0.1"
         words = ["ip", "netns", "exec", network.server, os.path.join(TARGET, f"evidence-{server}", "server"), f"{self.host}:0"]
@@ -430,7 +446,7 @@ def summary(results):
 
 def main():
     words = iter(sys.argv[1:])
-    names, rounds, seconds, saved, only_build, servers = SHORT, 8, 0.25, None, False, ["old", "new", "threshold", "again"]
+    names, rounds, seconds, saved, only_build, servers = SHORT, 8, 0.1, None, False, ["old", "new", "threshold", "again"]
     contended = False
     for word in words:
         if word == "--full":

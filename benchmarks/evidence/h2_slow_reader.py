@@ -7,6 +7,8 @@ first   µs from a request for 64 KiB in frames of 4 KiB to its first DATA frame
 ping    KiB in front of the answer to a PING, when 100 bodies of 64 KiB wait for a client that has read nothing for 50 ms
 reset   KiB of DATA that arrive for streams reset then
 memory  KiB a connection by which the server grows, for 1,000 connections that read nothing and ask for 64 KiB ten times
+chain   the same for 200 connections between two network namespaces that ask for 8 MiB in parts of 16 KiB, which the kernel cannot
+        hold; max_send_buffer_size is 16 KiB
 """
 
 import os
@@ -95,20 +97,29 @@ def memory(server):
     return (server.read("status", r"VmRSS:\s+(\d+)") - before) / 1000
 
 
+def chain(server):
+    before = server.read("status", r"VmRSS:\s+(\d+)")
+    clients = [Client(server) for _ in range(200)]
+    for client in clients:
+        client.ask([1], f"/{8 << 20}/16384/owned")
+    time.sleep(2)
+    return (server.read("status", r"VmRSS:\s+(\d+)") - before) / 200
+
+
 def main():
     rounds, names = int(sys.argv[1]) if sys.argv[1:] else 10, sys.argv[2:] or ["old", "new", "threshold", "again"]
     source = fetched("h2", VERSION)
     for name in names:
         build(name, source)
     network = Network()
-    enter(network)
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))  # the server inherits it
     print(f"| | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
-    for measure in (first, ping, reset, memory):
+    for measure in (first, ping, reset, memory, chain):
         found = {name: [] for name in names}
-        for _ in range(3 if measure is memory else rounds):
+        enter(network.client if measure is chain else network.server)
+        for _ in range(3 if measure in (memory, chain) else rounds):
             for name in names:
-                server = Running(name, "tcp", network, [])
+                server = Running(name, "small" if measure is chain else "tcp", network, [])
                 found[name].append(measure(server))
                 server.process.kill()
                 server.process.wait()

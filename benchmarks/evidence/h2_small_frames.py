@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """After how many small DATA frames does a server of h2 close the connection? The table of docs/measured/h2-small-frames.md.
 
-    benchmarks/evidence/h2_small_frames.py [--target FOLDER] [VERSION]...
+    benchmarks/evidence/h2_small_frames.py [--target FOLDER] [--window BYTES] [VERSION]...
 
+With --window, stream and connection have windows of so many bytes, and 12000 frames are enough; two ways are counted.
 Builds one server with its default settings for each version of h2, and sends it frames without END_STREAM over a socket of
 its own. Nothing is timed: each answer is a count, and a second run prints the same. It needs cargo, which fetches h2.
 """
@@ -23,6 +24,13 @@ WINDOW = 65_535  # of a stream and of a connection, by default
 ENOUGH = 500  # frames
 DATA, HEADERS, SETTINGS, PING, GOAWAY = 0, 1, 4, 6, 7
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
+MORE = [
+    ("A request for each frame, which ends it; a task reads each body", True, "requests"),
+    ("A task reads the body; each frame is sent when the one before was received", True, "one_by_one"),
+    ("A request for each frame, which ends it; nobody reads the bodies", False, "requests"),
+    ("A request for each frame, and trailers that end it; a task reads each body", True, "trailers"),
+    ("A request for each frame, and trailers that end it; nobody reads the bodies", False, "trailers"),
+]
 MANIFEST = """
 [package]
 name = "small-frames"
@@ -37,13 +45,18 @@ SERVER = """
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let reads = std::env::args().nth(1).unwrap() == "reads";
+    let window: u32 = std::env::args().nth(2).unwrap().parse().unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{}", listener.local_addr().unwrap().port());
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         tokio::spawn(async move {
             socket.set_nodelay(true).unwrap();
-            let mut connection = h2::server::handshake(socket).await.unwrap();
+            let mut builder = h2::server::Builder::new();
+            if window != 65_535 {
+                builder.initial_window_size(window).initial_connection_window_size(window);
+            }
+            let mut connection = builder.handshake::<_, &[u8]>(socket).await.unwrap();
             let mut held = Vec::new();
             while let Some(Ok((request, mut respond))) = connection.accept().await {
                 if !reads {
@@ -81,6 +94,10 @@ class Client:
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.unread = b""
+        for words in (HELLO, frame(SETTINGS, ACK, 0)):  # the server's window holds once its SETTINGS are acknowledged
+            self.socket.sendall(words + frame(PING, 0, 0, b"received"))
+            if not self.answered():
+                raise SystemExit("GOAWAY before the first frame")
 
     def take(self, count):
         while len(self.unread) < count:
@@ -106,36 +123,40 @@ class Client:
 
 
 class Server:
-    def __init__(self, program, way):
-        self.process = subprocess.Popen([program, way], stdout=subprocess.PIPE, text=True)
+    def __init__(self, program, way, window):
+        self.process = subprocess.Popen([program, way, str(window)], stdout=subprocess.PIPE, text=True)
         self.port = int(self.process.stdout.readline())
 
     def one_by_one(self, size, most):
         """The frame at which the connection ends, if each is sent when the one before it was received."""
         client = Client(self.port)
-        client.socket.sendall(HELLO + request(1))
+        client.socket.sendall(request(1))
         for number in range(1, most + 1):
             client.socket.sendall(frame(DATA, 0, 1, b"x" * size) + frame(PING, 0, 0, b"received"))
             if not client.answered():
                 return number
         return None
 
-    def requests(self, size, most):
-        """The same with a request for each frame, which ends it."""
+    def requests(self, size, most, trailers=False):
+        """The same with a request for each frame, which ends it, or trailers do."""
         client = Client(self.port)
-        client.socket.sendall(HELLO)
         for number in range(1, most + 1):
             stream = 2 * number - 1
-            client.socket.sendall(request(stream) + frame(DATA, END_STREAM, stream, b"x" * size) + frame(PING, 0, 0, b"received"))
+            words = request(stream) + frame(DATA, 0 if trailers else END_STREAM, stream, b"x" * size)
+            words += frame(HEADERS, END_HEADERS | END_STREAM, stream, b"\0\1a\1b") if trailers else b""
+            client.socket.sendall(words + frame(PING, 0, 0, b"received"))
             if not client.answered():
                 return number
         return None
 
+    def trailers(self, size, most):
+        return self.requests(size, most, True)
+
     def ends_a_burst(self, size, count):
         """Whether the connection ends if so many frames wait in the socket when the server gets to run."""
-        os.kill(self.process.pid, signal.SIGSTOP)
         client = Client(self.port)
-        client.socket.sendall(HELLO + request(1) + frame(DATA, 0, 1, b"x" * size) * count + frame(PING, 0, 0, b"received"))
+        os.kill(self.process.pid, signal.SIGSTOP)
+        client.socket.sendall(request(1) + frame(DATA, 0, 1, b"x" * size) * count + frame(PING, 0, 0, b"received"))
         os.kill(self.process.pid, signal.SIGCONT)
         return not client.answered()
 
@@ -174,12 +195,12 @@ def cell(count, most):
     return str(count) if count else f"none of {most}"
 
 
-def row(version, program, reads, how):
-    server = Server(program, "reads" if reads else "holds")
+def row(version, program, reads, how, sizes, window, enough):
+    server = Server(program, "reads" if reads else "holds", window)
     cells = []
-    for size in SIZES:
+    for size in sizes:
         # A body that nobody reads is limited by the window.
-        most = ENOUGH if reads and how != "burst" else min(ENOUGH, WINDOW // max(size, 1))
+        most = enough if reads and how != "burst" else min(enough, window // max(size, 1))
         cells.append(cell(getattr(server, how)(size, most), most))
     server.end()
     return f"| {version} | {' | '.join(cells)} |"
@@ -187,22 +208,24 @@ def row(version, program, reads, how):
 
 def main():
     words = sys.argv[1:]
-    target = os.path.join(HERE, "..", "target", "evidence")
-    if words[:1] == ["--target"]:
-        target, words = words[1], words[2:]
-    elif words and words[0].startswith("-"):
-        raise SystemExit(__doc__)
+    target, sizes, window, enough, more = os.path.join(HERE, "..", "target", "evidence"), SIZES, WINDOW, ENOUGH, MORE
+    while words and words[0].startswith("-"):
+        if words[0] == "--target":
+            target = words[1]
+        elif words[0] == "--window":
+            sizes, window, enough, more = [1, 100, 200], int(words[1]), 12_000, []
+        else:
+            raise SystemExit(__doc__)
+        words = words[2:]
     programs = {version: build(version, os.path.abspath(target)) for version in words or VERSIONS}
     for title, reads, how in [
-        ("A request for each frame, which ends it; a task reads each body", True, "requests"),
-        ("A task reads the body; each frame is sent when the one before was received", True, "one_by_one"),
-        ("A request for each frame, which ends it; nobody reads the bodies", False, "requests"),
+        *more,
         ("Nobody reads the body; each frame is sent when the one before was received", False, "one_by_one"),
         ("A task reads the body; the frames wait in the socket when the server gets to run", True, "burst"),
     ]:
-        print(f"\n{title}:\n\n| h2 | {' | '.join(f'{size} B' for size in SIZES)} |\n|---|{'---:|' * len(SIZES)}")
+        print(f"\n{title}:\n\n| h2 | {' | '.join(f'{size} B' for size in sizes)} |\n|---|{'---:|' * len(sizes)}")
         for version, program in programs.items():
-            print(row(version, program, reads, how), flush=True)
+            print(row(version, program, reads, how, sizes, window, enough), flush=True)
 
 
 if __name__ == "__main__":

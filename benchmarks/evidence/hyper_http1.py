@@ -3,6 +3,8 @@
 
     benchmarks/evidence/hyper_http1.py [--rounds N] [--seconds S] [--cases tcp:1x1:4096/4096:ready,…] [--servers auto4,cap16] [--json FILE]
     benchmarks/evidence/hyper_http1.py --first [--cases …]      when the first byte of a body arrives
+    benchmarks/evidence/hyper_http1.py --slow [--cases …]       what clients cost that read 16 KiB every 10 ms, with 64 KiB for a socket to send
+    benchmarks/evidence/hyper_http1.py --idle                                                       the memory of a connection that waits after an answer
     benchmarks/evidence/hyper_http1.py --build                                                      only builds
 
 A case is TRANSPORT:CONNECTIONSxPIPELINED:BODY/PART:WAY. A body of one part has a content-length, others are chunked. `ready` has each
@@ -22,10 +24,12 @@ Each round runs these and old again. A ratio compares with the mean of both runs
 It needs root, cargo, curl, h2load (Debian's nghttp2-client), iproute2, strace and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
+import inspect
 import os
 import re
 import shutil
 import signal
+import socket
 import statistics
 import subprocess
 import sys
@@ -143,12 +147,37 @@ for _ in range(50):
     found.append((first * 1e6, (time.perf_counter() - began) * 1e6))
 print(*map(statistics.median, zip(*found)))
 """
+# Its arguments: address, port, path of a body in chunks, its length, connections.
+SLOW = r"""
+import socket, sys, time
+ones = {}
+for _ in range(int(sys.argv[5])):
+    one = socket.socket()
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+    one.connect((sys.argv[1], int(sys.argv[2])))
+    one.sendall(f"GET {sys.argv[3]} HTTP/1.1\r\nhost: a\r\n\r\n".encode())
+    one.setblocking(False)
+    ones[one] = (0, b"")
+while ones:
+    began = time.perf_counter()
+    for one, (count, end) in list(ones.items()):
+        try:
+            got = one.recv(16384)
+        except BlockingIOError:
+            continue
+        assert got
+        ones[one] = count, end = count + len(got), (end + got)[-7:]
+        if end == b"\r\n0\r\n\r\n":
+            assert count > int(sys.argv[4])
+            del ones[one]
+    time.sleep(max(0, began + 0.01 - time.perf_counter()))
+"""
 
 
 def build(server, source):
     folder = os.path.join(TARGET, f"evidence-hyper-{server}")
-    with open(PATCH, encoding="utf-8") as file, open(__file__, encoding="utf-8") as own:
-        stamp = file.read() + own.read() + PARTS
+    with open(PATCH, encoding="utf-8") as file:
+        stamp = file.read() + inspect.getsource(build) + MANIFEST + SERVER
     if is_built(folder, stamp):
         return
     os.makedirs(os.path.join(folder, "src"))
@@ -202,7 +231,7 @@ class Running(h2.Running):
 
 def parsed(name):
     match = re.fullmatch(r"(tcp|tls|threads|veth|delay):(\d+)x(\d+):(\d+)/(\d+):(ready|yields|works|cold)", name)
-    if not match or int(match[4]) > 1 << 20:
+    if not match or int(match[4]) > 1 << 21:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "pipelined", "body", "part"], map(int, match.groups()[1:5])))
     return {"name": name, "transport": match[1], "way": match[6], **numbers}
@@ -242,6 +271,58 @@ def measured_first(case, servers, rounds, network, files):
     return {"case": case["name"], "servers": servers, "rounds": found[1:]}  # the first warms up
 
 
+def measured_slow(case, servers, rounds, network, files):
+    """The CPU time of a request, and the most memory for each connection, in KiB."""
+    running = {server: Running(f"hyper-{server}", case["transport"], network, files) for server in servers}
+    connections, path = case["connections"], f"/{case['body']}/{case['part']}/{case['way']}"
+    run(*running["old"].namespace(), "sysctl", "-qw", "net.ipv4.tcp_wmem=4096 65536 65536")
+
+    def load(which):
+        one, memory = running[which], 0
+        before = one.used()[0]
+        words = [*one.namespace(), "python3", "-c", SLOW, one.host, one.port, path, case["body"], connections]
+        with subprocess.Popen(list(map(str, words))) as client:
+            while client.poll() is None:
+                memory = max(memory, one.read("status", r"RssAnon:\s+(\d+)"))
+                time.sleep(0.005)
+        if client.returncode:
+            raise SystemExit(f"{case['name']}: not all bodies arrived")
+        return {"cpu_us": (one.used()[0] - before) / 1000 / connections, "memory": (memory - (128 << 10)) / connections}
+
+    found = [in_turns(servers, number, load) for number in range(rounds)]
+    for one in running.values():
+        one.process.kill()
+        one.process.wait()
+    return {"case": case["name"], "servers": servers, "rounds": found}
+
+
+def idle(servers, network):
+    """KiB by which a server grows for each of 500 connections that got 512 chunks of 1 KiB and wait."""
+    print(f"| {' | '.join(servers)} |\n|{'---:|' * len(servers)}")
+    grown = []
+    for server in servers:
+        one = Running(f"hyper-{server}", "tcp", network, [])
+        before = one.read("status", r"RssAnon:\s+(\d+)")
+        sockets = [socket.create_connection((one.host, one.port)) for _ in range(500)]
+        for client in sockets:
+            client.sendall(b"GET /524288/1024/ready HTTP/1.1\r\nhost: a\r\n\r\n")
+            got = b""
+            while not got.endswith(b"\r\n0\r\n\r\n"):
+                got = got[-6:] + client.recv(1 << 20)
+        grown.append((one.read("status", r"RssAnon:\s+(\d+)") - before) / 500)
+        one.process.kill()
+        one.process.wait()
+    print(f"| {' | '.join(f'{kib:.1f}' for kib in grown)} |")
+
+
+def cells_slow(result):
+    rounds, servers = result["rounds"], result["servers"]
+    yield middles(rounds, "cpu_us", 0, ["old"])
+    yield from (against(rounds, which) for which in servers[1:])
+    yield again(rounds)
+    yield middles(rounds, "memory", 0, [*servers, "again"])
+
+
 def cells_first(result):
     for figure in ("first", "whole"):
         found = {which: [one[which][figure] for one in result["rounds"]] for which in [*result["servers"], "again"]}
@@ -260,7 +341,7 @@ def cells(result):
 
 
 def main():
-    args = options(__doc__, SHORT, 8, "--build", "--first", servers=SERVERS)
+    args = options(__doc__, SHORT, 8, "--build", "--first", "--slow", "--idle", servers=SERVERS)
     servers = ["old", *args.servers]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
@@ -272,9 +353,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         files, log = certificate(folder), os.path.join(folder, "log")
         networks = h2.networks(cases)
+        if args.idle:
+            h2.enter(networks["veth"].server)
+            idle(servers, networks["veth"])
+            return
         if args.first:
             columns = " | ".join(f"{which}{end}" for end in ("", ", end") for which in [*servers, "again"])
             table(columns, (measured_first(case, servers, args.rounds, h2.network(networks, case), files) for case in cases), cells_first, args.json)
+            return
+        if args.slow:
+            columns = f"CPU, µs: {' | '.join(servers)} | A/A | memory of a connection, KiB"
+            table(columns, (measured_slow(case, servers, args.rounds, h2.network(networks, case), files) for case in cases), cells_slow, args.json)
             return
         columns = f"CPU, µs: {' | '.join(servers)} | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
         table(columns, (measured(case, servers, args.rounds, args.seconds, h2.network(networks, case), files, log) for case in cases), cells, args.json)

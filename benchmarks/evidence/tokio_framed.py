@@ -3,6 +3,7 @@
 
     benchmarks/evidence/tokio_framed.py [--rounds N] [--seconds S] [--cases tcp:1:16x4096:ready,…] [--json FILE]
     benchmarks/evidence/tokio_framed.py --apart     one connection, the server on CPU 1 and the client on CPU 0
+    benchmarks/evidence/tokio_framed.py --late      times instead of CPU time, with intervals
     benchmarks/evidence/tokio_framed.py --idle      the memory of a connection that waits after an answer
     benchmarks/evidence/tokio_framed.py --lost      what write_all_vectored tells after an error, and after it was dropped
 
@@ -329,26 +330,29 @@ def measured(program, case, rounds, seconds, network, files, apart):
 
 
 def idle(program, network):
-    """KiB by which a server grows for each of 500 connections that got 64 frames and wait."""
+    """KiB by which a server grows for each of 500 connections that got 64 frames and wait, or asked for 1000 and read nothing."""
     print("| | " + " | ".join(SERVERS) + " |\n|---|" + "---:|" * len(SERVERS))
-    for bytes_of in (0, 100, 1000, 4096):
+    for frames, bytes_of in ((64, 0), (64, 100), (64, 1000), (64, 4096), (1000, 1000)):
         grown = []
+        if frames == 1000:
+            run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 65536 65536")  # the kernel takes no whole answer
         for server in SERVERS:
             one = Running(program, server, "idle", network, [], False)
             before = one.read("status", r"RssAnon:\s+(\d+)")
             sockets = [socket.create_connection((one.host, one.port)) for _ in range(500)]
             for client in sockets:
-                client.sendall(struct.pack(">III", 64, bytes_of, 0))
+                client.sendall(struct.pack(">III", frames, bytes_of, 0))
                 answer = client.makefile("rb", 0)
-                left = 64 * (bytes_of + 4)
+                left = frames * (bytes_of + 4) if frames == 64 else 0
                 while left:
                     left -= len(answer.read(left))
+            time.sleep(0 if frames == 64 else 1)
             grown.append((one.read("status", r"RssAnon:\s+(\d+)") - before) / 500)
             one.process.kill()
             one.process.wait()
             for client in sockets:
                 client.close()
-        print(f"| after 64 frames of {bytes_of} B | {' | '.join(f'{kib:.1f}' for kib in grown)} |", flush=True)
+        print(f"| {'after 64' if frames == 64 else 'unread, 1000'} frames of {bytes_of} B | {' | '.join(f'{kib:.1f}' for kib in grown)} |", flush=True)
 
 
 def cells(result):
@@ -363,13 +367,20 @@ def cells(result):
     yield " / ".join(map(str, result["memory_kib"]))
 
 
+def cells_late(result):
+    for figure in ("first_us", "p50_us", "p99_us"):
+        yield middles(result["rounds"], figure, 0, SERVERS)
+        yield from (against(result["rounds"], which, figure) for which in ("b16", "b32", "b64"))
+
+
+LATE = " | ".join(f"{figure}: {' / '.join(SERVERS)} | b16 ÷ old | b32 | b64" for figure in ("first frame, µs", "50 %, µs", "99 %, µs"))
 COLUMNS = f"CPU, µs: {' | '.join(SERVERS)} | A/A | requests/s: b64 | writes | TCP segments | first frame, µs | 50 %, µs | 99 %, µs | memory, KiB"
 LOST = """| way | the write is | error | bytes sent | bytes sent, by the slices | sent again from there |
 |---|---|---|---:|---:|---|"""
 
 
 def main():
-    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart", "--idle")
+    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart", "--idle", "--late")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
     program = build()
@@ -378,12 +389,13 @@ def main():
         return
     networks = h2.networks(cases)
     if args.idle:
-        h2.enter(networks["veth"])
+        h2.enter(networks["veth"].server)
         idle(program, networks["veth"])
         return
     with tempfile.TemporaryDirectory() as folder:
         files = certificate(folder)
-        table(COLUMNS, (measured(program, case, args.rounds, args.seconds, h2.network(networks, case), files, args.apart) for case in cases), cells, args.json)
+        results = (measured(program, case, args.rounds, args.seconds, h2.network(networks, case), files, args.apart) for case in cases)
+        table(LATE if args.late else COLUMNS, results, cells_late if args.late else cells, args.json)
 
 
 if __name__ == "__main__":
