@@ -27,7 +27,7 @@ pub trait SavedResult: Serialize + DeserializeOwned {
     fn rows(&self) -> Value;
 }
 
-/// Plain data as one line of JSON, complete.
+/// Plain data as JSON: one line, with its line break.
 pub fn json(data: &impl Serialize) -> String {
     // Serializing fails only for maps with non-string keys and for failing writers.
     let mut text = serde_json::to_string(data).expect("plain data");
@@ -75,8 +75,8 @@ pub fn schema_of(text: &str) -> Result<String, ParseError> {
     header.schema.ok_or(ParseError(Problem::NoSchema))
 }
 
-/// The rows of results as CSV, without samples. The columns have the names of the JSON fields; of several results the first
-/// ones are `host`, `kernel` and `started_at`.
+/// The rows of results as CSV, without samples. The columns have the names of the JSON fields. For several results, the
+/// first columns are `host`, `kernel` and `started_at`.
 pub fn csv_of<T: SavedResult>(results: &[&T]) -> String {
     if let [only] = results {
         return csv(&only.rows(), T::ROWS);
@@ -96,7 +96,7 @@ pub fn csv_of_values(rows: Vec<Value>) -> String {
     csv(&literal!({ "rows": rows }), &["rows"])
 }
 
-/// Data as JSON. By way of the text: `serde_json::to_value` would be compiled once more for each type.
+/// Data as JSON. It is read from the text, since `serde_json::to_value` would be compiled once more for each type.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub fn value_of(data: &impl Serialize) -> serde_json::Result<Value> {
     serde_json::from_str(&serde_json::to_string(data)?)
 }
 
-/// The fields of plain data behind one more.
+/// Plain data as an object, with one more field before its own.
 pub fn with_field(name: &str, value: impl Into<Value>, of: &impl Serialize) -> Value {
     let mut all = literal!({ name: value.into() });
     let others = value_of(of).expect("plain data");

@@ -58,7 +58,7 @@ pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
 }
 
 fn interrupted() -> io::Error {
-    // The error has its number, which Python and C tell errors by.
+    // The error has the number `EINTR`: Python and C tell errors apart by their numbers.
     #[cfg(unix)]
     return io::Error::from_raw_os_error(crate::sys::codes::EINTR);
     // `WSAEINTR` is not of this kind in the standard library.

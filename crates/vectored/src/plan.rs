@@ -114,7 +114,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
         let data = part(segment, offset, segment.byte_len());
         let len = data.byte_len();
         if len > left {
-            // Only a segment that alone exceeds the bytes of a call is cut, but for a call that is to be filled.
+            // A segment is cut only if it alone exceeds the bytes of a call, or if the call is to be filled.
             if left > 0 && (policy.fills || iovecs.is_empty()) {
                 iovecs.push(part(&data, 0, left));
                 offset += left;
@@ -205,7 +205,8 @@ mod tests {
         let usual = (10, 64, MANY, MANY);
         let long = (1000, 10_000, MANY, 450);
         let wide = (10, 150, MANY, MANY);
-        // Small segments are copied into one entry, also a segment of the threshold. Empty segments do not part a run.
+        // Small segments are copied into one entry, also a segment as long as the threshold. Empty segments do not part
+        // a run.
         check(&[3, 0, 4, 5], usual, "copied 12 to 4.0");
         check(&[0, 3, 0, 0, 4, 0], usual, "copied 7 to 6.0");
         check(&[10, 10], usual, "copied 20 to 2.0");

@@ -181,7 +181,7 @@ mod tests {
             let mut at = 0;
             for (gap, len, rare) in places {
                 at += if rare == 0 { 0 } else { gap + 1 };
-                // Mostly longer than small ones.
+                // Most segments are longer than a small one.
                 let len = if rare == 1 { len } else { len + 3 };
                 segments.push(IoSlice::new(&data[at..at + len]));
                 at += len;

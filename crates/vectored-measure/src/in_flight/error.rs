@@ -1,4 +1,4 @@
-//! The error of a list.
+//! Which list failed, how far it got, and why.
 
 use std::error::Error;
 use std::fmt;
@@ -31,7 +31,7 @@ impl ListError {
         self.list
     }
 
-    /// The bytes of that list that were moved: its first ones.
+    /// The bytes of the list that were moved: its first ones.
     #[must_use]
     pub fn transferred(&self) -> u64 {
         self.transferred

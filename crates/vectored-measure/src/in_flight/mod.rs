@@ -6,9 +6,9 @@
 //! | a file without `O_DIRECT` | asynchronous | `io_submit` moves the bytes before it returns |
 //! | a pipe, socket or character device | asynchronous | `io_submit` moves the bytes before it returns, if the driver has `read_iter` or `write_iter`; otherwise `EINVAL` |
 //!
-//! The buffers are borrowed. [`ListQueue::write`] and [`ListQueue::read`] return, or unwind, only when the kernel has ended
-//! every transfer. So no buffer is copied, and none is allocated. [`move_by_ring`], which a [`RingQueue`] calls, also moves
-//! what a program owns.
+//! The buffers are borrowed. [`ListQueue::write`] and [`ListQueue::read`] return, or unwind, only when the kernel has
+//! ended every transfer. So no buffer is copied, and none is allocated. [`move_by_ring`], which a [`RingQueue`] calls,
+//! also moves lists that own their buffers.
 
 #[cfg(target_os = "linux")]
 mod engine;

@@ -29,8 +29,8 @@ impl<'a> RawListMut<'a> {
         read_exact(fd, &mut self.segments)
     }
 
-    /// Calls the function [`resume_read`].
-    /// If the cursor lies outside of the list: [`contains`](RawListMut::contains) tells.
+    /// Calls the function [`resume_read`], which panics if the cursor lies outside of the list:
+    /// [`contains`](RawListMut::contains) tells.
     pub fn resume_read(
         &mut self,
         fd: impl AsDescriptor,

@@ -51,8 +51,8 @@ impl Writers {
         }
     }
 
-    /// Times batches by these techniques in turn, and takes the mean of each: not a number if it is none of them. `None` if
-    /// the target does not take the list.
+    /// Times batches by these techniques in turn, and takes the mean time of each technique: NaN for one that is not
+    /// among them. `None` if the target does not take the list.
     pub(super) fn observe(
         &mut self,
         channel: &mut Channel,

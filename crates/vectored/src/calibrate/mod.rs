@@ -41,14 +41,15 @@ const MIN_ROUNDS: usize = 2;
 /// The longest segments that are measured, in bytes.
 const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
-/// By round, in turn: the lengths to measure are about the crossover multiplied and divided by √2 to this power.
+/// Exponents of √2, one for each round in turn: the lengths to measure are about the crossover, multiplied by that
+/// power and divided by it.
 const STEPS: [i32; 2] = [1, 2];
 
 /// The techniques of the costs, in an order that rotates by round.
 const TECHNIQUES: [Technique; 3] = [Technique::Write, Technique::Reference, Technique::Copy];
 
-/// Two pairs at a time: a change of speed disturbs both techniques equally. The order alternates, since the place of a batch may
-/// matter.
+/// Two pairs at a time: a change of speed disturbs both techniques equally. The order alternates, since it may matter
+/// whether a batch is an outer or an inner one.
 const PAIRS: [[Technique; 4]; 2] = {
     let (reference, copy) = (Technique::Reference, Technique::Copy);
     [
@@ -79,7 +80,7 @@ impl CostModel {
     /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
     /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
     /// queue that copies its segments and one that keeps them write 16 segments of 1500 to 6144 bytes, each after a
-    /// copied head. Then two messages of 3 to 24 KB are copied into one call, and written by two calls.
+    /// copied head. Then two messages of 3 to 33 KB each are copied into one call, and written by two calls.
     ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, more thresholds stay unmeasured. The least
     /// number of measurements, two rounds of the lists and three of the queue, takes 10 ms on a stream and 30 to 50 ms on a file. One

@@ -35,8 +35,9 @@ const VALUES: usize = 16;
 /// The copied bytes before each value.
 const HEAD: [u8; 24] = [0x5a; 24];
 
-/// The bytes of two messages that are joined, or written by two calls. A stream takes all of them. The last is the highest
-/// threshold of any policy: where joining takes less time at all of them, the threshold is that one.
+/// How many bytes two messages have together, which are joined into one call, or written by two calls. A stream takes
+/// all these lengths. The last one is the highest threshold of any policy, and is the threshold if joining takes less
+/// time at every length.
 const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
 /// The least number of pairs of writes at each size, for any budget. The first is not counted, since the queues allocate

@@ -14,13 +14,14 @@ const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 /// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual ones.
 const PAGE_NS: f64 = 500.0;
 
-/// The size of a file from which it is spliced to another file through a pipe of 1 MiB, on a file system that has no copy of its own.
-/// On ext4 (Zen 4, Linux 6.18.44) this took 0.88 of the time of `copy_file_range`, which goes through a pipe of 64 KiB, at 1 MiB with
-/// the making of the pipe, 0.82 at 4 MiB, 0.81 at 64 MiB; on tmpfs 1.03, 1.05, 1.05. `copy_file_range` took 0.79 to 0.92 of the time of
-/// reading and writing for 16 KiB to 16 MB (Skylake: 0.85; another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
+/// A file of this size or more is spliced to another file through a pipe of 1 MiB, on a file system that has no copy of
+/// its own. On ext4 (Zen 4, Linux 6.18.44) this took, of the time of `copy_file_range`, which goes through a pipe of 64
+/// KiB: 0.88 at 1 MiB, with the making of the pipe, 0.82 at 4 MiB and 0.81 at 64 MiB. On tmpfs it took 1.03, 1.05 and
+/// 1.05. `copy_file_range` took 0.79 to 0.92 of the time of reading and writing for 16 KiB to 16 MB (Skylake: 0.85;
+/// another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
 const SPLICED_BYTES: u64 = 1 << 20;
 
-/// The size of a copy that measures itself: nearly twice what the first comparison copies.
+/// A copy of this size or more measures itself: nearly twice what the first comparison copies.
 const MEASURED_BYTES: u64 = 16 << 20;
 
 /// The size of a pipe of Linux. A pipe of another system becomes as large when it is used.
@@ -39,7 +40,7 @@ pub(super) struct Wishes {
 
 /// What is asked of the output only if it matters.
 pub(super) trait Output {
-    /// The size of the pipe that it is, if that is known.
+    /// The size of the output, if it is a pipe whose size is known.
     fn pipe_bytes(&self) -> Option<usize>;
 
     /// Whether it is on a file system that cannot copy files itself.
@@ -66,7 +67,7 @@ pub(super) fn plan(
     let are_files = is_file && to.kind == FileKind::Regular;
     let most_bytes = match wishes.buffer_bytes {
         Some(bytes) => bytes.max(1),
-        // If splicing is refused: not worth a call that asks for the size of the pipe.
+        // The buffer is used only if splicing is refused: not worth a call that asks for the size of the pipe.
         None if technique == Technique::Splice && !are_files => USUAL_PIPE_BYTES / 2,
         None => buffer_bytes(from, to, output, wishes),
     };
@@ -96,7 +97,7 @@ pub(super) fn plan(
     }
 }
 
-/// Why the kernel has no such call between these two kinds, whatever else they are.
+/// Why the kernel makes no such call between these two kinds, whatever else is true of the two.
 pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Option<&'static str> {
     use FileKind::{Fifo, Regular, Socket};
     match technique {
@@ -122,13 +123,13 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
 /// The technique for two kinds of descriptors, on Linux. None of them puts pages of a file into a pipe or socket, where a later
 /// write to the file would change them.
 ///
-/// Where bytes could be spliced and are not, that took longer (two processes on 2 CPUs, Linux 6.18, loopback): 1.5 times as long
-/// from a pipe to a file, 1.3 to 1.7 times to a socket. From pipe to pipe splicing took 0.8 to 1.0 of the time, and from a socket
-/// to a pipe 0.4 to 0.9.
+/// Where bytes could be spliced and are not, splicing took longer (two processes on 2 CPUs, Linux 6.18, loopback): 1.5
+/// times as long from a pipe to a file, 1.3 to 1.7 times to a socket. From pipe to pipe splicing took 0.8 to 1.0 of the
+/// time, and from a socket to a pipe 0.4 to 0.9.
 fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
-        // A size of 0 is an empty file, or one of /proc, that only reads tell apart.
+        // A size of 0 is an empty file, or one of /proc: only reads tell the two apart.
         (Regular, _) if from.bytes == 0 => Technique::ReadWrite,
         // Measured on ext4 (Linux 6.18): 0.9 of the time of `copy_file_range` at 16 B to 8 KiB, 0.95 at 16 KB.
         (Regular, Regular) if from.bytes <= LEAST_BYTES => Technique::ReadWrite,
@@ -144,9 +145,10 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
     }
 }
 
-/// The size of the buffer: to a pipe half of the pipe, so that its reader empties one half while the other is filled. (To one of
-/// 64 KiB, 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, 0.41 for 256 MiB.) Otherwise the power of two at which
-/// calls and first accesses to pages cost about the same: with more bytes in all, fewer calls are worth more pages.
+/// The size of the buffer. To a pipe it is half of the pipe, so that its reader empties one half while the other is
+/// filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, and 0.41 for
+/// 256 MiB.) To others it is the power of two at which calls and first accesses to pages cost about the same: with more
+/// bytes in all, fewer calls are worth more pages.
 ///
 /// At most twice the staging memory, which the second-level cache has room for: a copy has no other memory.
 fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wishes) -> usize {

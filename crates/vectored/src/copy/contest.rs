@@ -48,25 +48,25 @@ const TURNS: usize = 3;
 /// buffer is part of the first turn.)
 const SLOW: f64 = 1.2;
 
-/// Parts of a contest that are a part of a stretch.
+/// The length of a part of a stretch, in parts of a contest.
 const PART_TRIALS: u64 = 4;
 
-/// Parts of a contest between two comparisons with another technique, 16 MiB.
+/// The length of a stretch, from one comparison with another technique to the next, in parts of a contest: 16 MiB.
 const STRETCH_TRIALS: u64 = 32;
 
-/// Parts of a contest between two comparisons, if the first was with a slow technique.
+/// The length of a stretch after a comparison with a slow technique, in parts of a contest.
 const LONG_STRETCH_TRIALS: u64 = 44;
 
-/// Half a part of a contest is a part of a comparison, with so many of each of the two.
+/// A comparison has so many parts by each of the two ways. They are half as long as the parts of a contest.
 const DUEL_TURNS: usize = 2;
 
 /// Stretches after which all ways are tried again.
 const STRETCHES: u32 = 16;
 
-/// A rival that takes less than this part of the time calls for a contest.
+/// A rival that takes less than this share of the time calls for a contest.
 const FASTER: f64 = 0.95;
 
-/// A way goes on that takes at most so many times as long as the fastest.
+/// The chosen way goes on if it takes at most so many times as long as the fastest.
 const TIE: f64 = 1.02;
 
 /// Two parts in a row that take so many times as long as the part in the contest call for another contest.
@@ -225,7 +225,7 @@ impl Contest {
         }
     }
 
-    /// The fastest of these ways, or one that is none of them if all are refused.
+    /// The fastest of these ways that is not refused. Without one, the chosen way, which may be none of these.
     fn fastest(&self, is_one: impl Fn(usize) -> bool) -> usize {
         let ways = (0..WAYS.len()).filter(|way| !self.is_refused[*way] && is_one(*way));
         ways.min_by(|one, other| self.least[*one].total_cmp(&self.least[*other]))
@@ -256,7 +256,7 @@ mod tests {
         by
     }
 
-    /// ns a byte, by way: each is the fastest once.
+    /// The time of each way in ns a byte: least for `fastest`.
     fn ns(fastest: usize) -> impl Fn(Way, u64) -> f64 {
         move |way, _| if way == WAYS[fastest] { 0.2 } else { 0.25 }
     }
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_technique_that_becomes_slow_or_fast_is_left_or_taken_within_32_mib() {
         for (before, after) in [(0.1, 0.5), (0.5, 0.1)] {
-            // In every place of a stretch.
+            // The change comes in every place of a stretch.
             for at in 0..20 {
                 let mut contest = Contest::new(TRIAL_BYTES);
                 let of = |cost: f64| {

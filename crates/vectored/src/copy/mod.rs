@@ -51,7 +51,7 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// - From a file or pipe to a pipe, after 64 KiB, both are polled for up to 50 µs before a call that would sleep, since waking up takes
 ///   longer than a fast process at the other end needs. After four times in vain, only one time in 32 is polled.
 /// - A socket is copied from until its peer ends the stream.
-/// - An output that is open with `O_DIRECT` takes whole blocks alone, so a last part is the error `EINVAL`.
+/// - An output that is open with `O_DIRECT` takes only whole blocks, so a last part is the error `EINVAL`.
 ///
 /// # Errors
 ///
@@ -131,8 +131,8 @@ impl Copied {
         }
     }
 
-    /// The bytes that a technique moved. Several share a [copy that measures itself](crate::copy()), and one whose first
-    /// technique the kernel refused.
+    /// The bytes that a technique moved. A [copy that measures itself](crate::copy()) uses several techniques, and so
+    /// does a copy whose first technique the kernel refused.
     #[must_use]
     pub fn bytes_by(&self, technique: Technique) -> u64 {
         self.bytes_by[technique as usize]
@@ -258,9 +258,10 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Enlarges a pipe that is the input, or the output of a file, to this size, on Linux, once 1 MiB has passed through it:
-    /// `F_SETPIPE_SZ` of fcntl(2). It keeps that size. A larger pipe stays as it is, and so does one that the kernel refuses to enlarge, since a user's pipes may have 64 MiB
-    /// in all (pipe(7)).
+    /// Enlarges a pipe to this size, on Linux, once 1 MiB has passed through it, by `F_SETPIPE_SZ` of fcntl(2): a pipe
+    /// that is the input, or a pipe that is the output if the input is a file. It keeps that size. A larger pipe stays
+    /// as it is, and so does one that the kernel refuses to enlarge, since a user's pipes may have 64 MiB in all
+    /// (pipe(7)).
     ///
     /// The processes at the two ends sleep less often: to a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of one
     /// through the usual 64 KiB, and 1 MiB was no better.
@@ -341,7 +342,7 @@ impl<'p> Options<'p> {
         Run::new(descriptors, plan, progress).finish(plan)
     }
 
-    /// Returns the error of [`copy`](Options::copy) before any byte to a regular file that is not there yet.
+    /// Returns the error that [`copy`](Options::copy) to a new regular file would return before any byte.
     pub fn check_into_new_file(&self, from: impl AsDescriptor) -> Result<(), CopyError> {
         let input = look(from.as_descriptor());
         let input = input.map_err(|error| CopyError::before_any_byte(Some(Side::Input), error))?;
@@ -362,7 +363,7 @@ impl<'p> Options<'p> {
     }
 }
 
-/// The pipe at which a process sleeps less often if it is larger: the input, or the output of a file.
+/// The pipe at which a process sleeps less often if it is larger: the input, or the output if the input is a file.
 #[cfg(target_os = "linux")]
 fn pipe_to_enlarge<'d>(
     from: BorrowedDescriptor<'d>,
@@ -391,7 +392,8 @@ fn is_same(from: &CopyEnd, to: &CopyEnd) -> bool {
     matches!(from.kind, Regular | Block | Fifo) && from.file.is_some() && from.file == to.file
 }
 
-/// Whether two processes that hand over a pipe of bytes at a time are waited for: sockets buffer more.
+/// Whether both ends are polled before a call that would sleep: two processes then hand over one full pipe of bytes at
+/// a time. Sockets buffer more.
 #[cfg(target_os = "linux")]
 fn is_polled(from: &CopyEnd, to: &CopyEnd) -> bool {
     matches!(from.kind, FileKind::Regular | FileKind::Fifo) && to.kind == FileKind::Fifo
@@ -423,7 +425,7 @@ struct Descriptors<'d> {
     /// Between two files.
     #[cfg(target_os = "linux")]
     own_pipe: Option<moves::OwnPipe>,
-    /// The pipe that is enlarged once it has proved long, and its size then.
+    /// The pipe that is enlarged once the copy has proved long, and its size then.
     #[cfg(target_os = "linux")]
     pipe_to_enlarge: Option<(BorrowedDescriptor<'d>, usize)>,
     #[cfg(target_os = "linux")]

@@ -12,9 +12,9 @@ use crate::sys::staging::StagingBuffer;
 use crate::sys::uninit::Filling;
 use crate::transfer::read_loop::retry_interrupted;
 
-/// The most bytes of a call that moves them within the kernel: a signal and the progress function are heard after each.
-/// A call may take 2 GiB, which is a minute on a slow disk; with 16 MiB it is less than a second at 20 MB/s, and the price
-/// of the calls is less than 0.1 % at any speed.
+/// The most bytes of a call that moves them within the kernel. After each such call, a signal and the progress function
+/// are heard. A call may take 2 GiB, which is a minute on a slow disk; with 16 MiB it is less than a second at 20 MB/s,
+/// and the price of the calls is less than 0.1 % at any speed.
 pub(super) const CALL_BYTES: u64 = 16 << 20;
 
 /// Memory on the stack, for a read that confirms the end, and for small files.
@@ -27,9 +27,9 @@ struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 /// How a copy up to some byte ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moved {
-    /// There.
+    /// That byte was reached.
     Part,
-    /// At the end of the input.
+    /// The end of the input was reached.
     End,
     /// The rest is to be read and written.
     Refused,
@@ -220,7 +220,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 Ok(0) => return Ok(Moved::Refused),
                 Ok(bytes) => {
                     assert!(bytes <= most, "{bytes} bytes of {most} were moved");
-                    // One is counted with the bytes.
+                    // `count` adds one call, with the bytes.
                     self.copied.calls += self.calls.calls_of_transfer() - 1;
                     self.count(bytes, technique)?;
                     let is_last = plan.is_short_the_last && bytes < most;
@@ -228,7 +228,8 @@ impl<'p, C: Calls> Run<'p, C> {
                         return Ok(Moved::End);
                     }
                 }
-                // The call does not tell which of the two would block, and does not wait for one that waits by itself.
+                // The call does not tell which side would block. Nor does it wait for a side at which a read or a write
+                // would wait.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match retry_interrupted(|| self.calls.is_output_full()) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
@@ -309,7 +310,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// An error after which every byte that was read is written.
+    /// An error after which every byte that was read has been written.
     fn failure(&self, side: Option<Side>, error: io::Error) -> CopyError {
         CopyError::new(side, self.copied.bytes, Vec::new(), error)
     }

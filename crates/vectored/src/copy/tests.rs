@@ -21,7 +21,7 @@ struct Kernel {
     taken: usize,
     output: Vec<u8>,
     is_full: bool,
-    /// How often asking whether it is full is interrupted.
+    /// How many more questions whether the output is full are interrupted.
     signals: u32,
     /// The kinds of calls so far: `r`, `w`, `t`.
     calls: String,
@@ -170,7 +170,7 @@ fn what_a_system_refuses_is_read_and_written() {
     #[cfg(windows)]
     let refusals = [codes::EINVAL, codes::ENOSYS, codes::EIO];
     for code in refusals {
-        // At once, and after a part.
+        // The refusal comes at once, and after a part.
         let script = [Answer::Take(usize::MAX), Answer::Fail(code)];
         let long = CALL_BYTES as usize + 50;
         for (script, calls, bytes) in [(&script[1..], "trwrwrwr", 250), (&script, "ttrwr", long)] {
@@ -202,7 +202,7 @@ fn memory_grows_fourfold_when_two_reads_have_filled_it() {
     let mut kernel = Kernel::new(sizes.iter().sum(), &[]);
     run(&mut kernel, plan).unwrap();
     assert_eq!(kernel.calls, "rwrwrwrwrwrwrwr");
-    // After a read that does not fill it, two more have to.
+    // After a read that does not fill the memory, two more have to fill it before it grows.
     let script = [usize::MAX, usize::MAX, 50].map(Answer::Take);
     let mut kernel = Kernel::new(50 + (16 << 10) * 3 + (64 << 10), &script);
     run(&mut kernel, plan).unwrap();
@@ -235,14 +235,14 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     };
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().bytes, 250);
     assert_eq!(kernel.calls, "trwrwrwr");
-    // A short call is the last one of most files, and was cut in others.
+    // A short call is the last one of most files. In others the kernel cut it, and more bytes follow.
     let mut kernel = Kernel::new(250, &[]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 1);
     assert_eq!(kernel.calls, "tr");
     let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 3);
     assert_eq!(kernel.calls, "trwtr");
-    // Unless the size was known, and a read gets less than it asked for.
+    // No read confirms the end if the size was known, and a read that reaches it gets less than it asked for.
     let of_reads = Plan {
         technique: Technique::ReadWrite,
         ..OF_FILES
@@ -250,7 +250,7 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     for (file_bytes, script, calls) in [
         (250, vec![], "rwrwrw"),
         (250, vec![Answer::Take(70)], "rwrwrw"),
-        // It has grown, or a read took all that it asked for.
+        // The file has grown or shrunk, or a read took all that it asked for.
         (249, vec![], "rwrwrwr"),
         (251, vec![], "rwrwrwr"),
         (200, vec![], "rwrwrwr"),
@@ -283,7 +283,8 @@ fn a_transfer_that_would_block_asks_which_side_it_was() {
         (ErrorKind::WouldBlock, Some(Side::Output))
     );
     assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
-    // The input is empty: the read waits, or says that it would block. A signal comes when it asks.
+    // The input is empty: the read waits, or says that it would block. Signals interrupt the question which side it
+    // was.
     for signals in [0, 2] {
         let mut kernel = Kernel {
             signals,
@@ -418,7 +419,7 @@ proptest! {
                 Ok(copied) => {
                     prop_assert_eq!(copied.bytes, arrived);
                     prop_assert!(arrived <= limit);
-                    // An end before the last byte is one of the script.
+                    // An end before the last byte comes from the script.
                     let is_early = kernel.left() > 0 && arrived < limit;
                     prop_assert!(!is_early || kernel.last == Answer::Take(0));
                 }
@@ -512,7 +513,7 @@ fn the_technique_follows_from_the_two_kinds() {
         (large, file, Technique::CopyFileRange),
         (of_proc, file, Technique::ReadWrite),
         (file, null, Technique::Sendfile),
-        // These would alias.
+        // Splicing these would alias.
         (file, pipe, Technique::ReadWrite),
         (large, pipe, Technique::ReadWrite),
         (file, socket, Technique::ReadWrite),

@@ -3,8 +3,8 @@
 /// A threshold is known if its interval lies within this factor of it, in both directions.
 pub(crate) const KNOWN_WITHIN: f64 = 1.3;
 
-/// The threshold is where a line crosses 0 that is fitted to the lengths within this factor of the crossover, and to the
-/// nearest length on each side.
+/// A line is fitted to the lengths within this factor of the crossover, and to the nearest length on each side. The
+/// threshold is where the line crosses 0.
 const WINDOW: f64 = 2.5;
 
 /// The half width of an interval, in standard errors.
@@ -31,7 +31,8 @@ pub(crate) struct Length {
     pub(crate) log_ratios: Vec<f64>,
 }
 
-/// How many of the `lengths`, which are sorted, are copied if copying is to cost least in all rounds.
+/// How many of the `lengths`, which are sorted, are copied if all rounds are to cost least, with the other lengths
+/// referenced.
 fn copied(lengths: &[Length]) -> usize {
     let (mut sum, mut least, mut copied) = (0.0, 0.0, 0);
     for (index, length) in lengths.iter().enumerate() {
@@ -52,7 +53,7 @@ pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     let Some(below) = copied.checked_sub(1).map(|index| &lengths[index]) else {
         return Some(above.segment_bytes - 1);
     };
-    // The sum of `copied` fell by the one, and rises by the other.
+    // The sum in `copied` fell at `below`, and rises at `above`.
     let [low, high] = [below, above].map(|length| median(&length.log_ratios));
     let step = above.segment_bytes as f64 / below.segment_bytes as f64;
     Some((below.segment_bytes as f64 * step.powf(low / (low - high))).round() as usize)
@@ -110,7 +111,8 @@ fn deviation(lengths: &[Length]) -> Option<f64> {
         deviations.extend(length.log_ratios.iter().map(|ratio| (ratio - middle).abs()));
     }
     let repeats = deviations.len() - lengths.len();
-    // The median of each length is as near to its rounds as one of them.
+    // Distances from a median are too small, since it was taken from the same rounds: the count is less by one a
+    // length.
     let shrunk = deviations.len() as f64 / repeats.max(1) as f64;
     deviations.sort_unstable_by(f64::total_cmp);
     let four_fifths = deviations.get(deviations.len() * 4 / 5)?;

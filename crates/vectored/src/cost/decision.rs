@@ -31,8 +31,8 @@ impl CostModel {
     ///
     /// - at a count with a measured threshold, it is that one;
     /// - between two such counts it is interpolated, linearly in `log(bytes)` over `log(count)`;
-    /// - above the last one, a threshold of `b` bytes at `m` segments, it is the formula's, multiplied by `b` and divided
-    ///   by the formula's at `m`, and at most `b`;
+    /// - above the last one, a threshold of `b` bytes at `m` segments, it is the threshold of the formula, multiplied
+    ///   by `b` and divided by the threshold of the formula at `m`, but at most `b`;
     /// - above 1000 segments, the last count, it is `b` if `n` segments of `b` bytes fit the
     ///   staging buffer. It is also `b` if `m · b ≥ staging_bytes / 2`: `b` was then measured with a staging buffer
     ///   that was at least half full, and a longer list takes several such calls. Otherwise it is `staging_bytes / n`,
@@ -201,7 +201,8 @@ mod tests {
         for count in [2, 8, 9, 64, 128] {
             let bytes = (count * model.copy_below_bytes(count)) as u64;
             let saved = model.writev_ns(count, bytes) - model.copy_then_write_ns(count, bytes);
-            // Within the byte that rounding down the threshold drops.
+            // The threshold is rounded down by less than one byte, so copying saves at most the cost of a byte in each
+            // segment.
             let byte = count as f64 * model.copy_byte_ns;
             assert!((-0.001..=byte).contains(&saved), "{count}: {saved}");
         }

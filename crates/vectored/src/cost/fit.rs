@@ -31,7 +31,7 @@ pub struct Observation {
 /// The unit in which `page_end_ns` is fitted. It replaces the prior as a scale, since some priors are 0.
 const TYPICAL_PAGE_END_NS: f64 = 30.0;
 
-/// The size of a staging buffer is raised to a multiple of this, in bytes, and to at most the other one.
+/// The size of a staging buffer is raised to a multiple of `STAGING_STEP_BYTES`, at most `MAX_STAGING_BYTES`.
 const STAGING_STEP_BYTES: usize = 64 << 10;
 const MAX_STAGING_BYTES: usize = 1 << 20;
 

@@ -202,7 +202,7 @@ mod tests {
         prop::array::uniform7(one).prop_map(|bytes| CopyThresholds { bytes })
     }
 
-    /// Models with costs with and without sense.
+    /// Models whose costs make sense, or make none.
     fn any_model() -> impl Strategy<Value = CostModel> {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];

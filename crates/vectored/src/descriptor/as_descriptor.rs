@@ -7,15 +7,16 @@ use super::borrowed::BorrowedDescriptor;
 /// - On Unix it is every type with [`AsFd`](https://doc.rust-lang.org/std/os/fd/trait.AsFd.html), and no other: `File`, `PipeWriter`,
 ///   `TcpStream`, `UnixStream`, `Stdout`, `OwnedFd`, `BorrowedFd`, references to such types, `Box`, `Arc` and `Rc` of
 ///   them, and the types of other crates.
-/// - On Windows, where files have handles and sockets do not, it is the types of the standard library with one of both:
-///   `File`, `PipeReader`, `PipeWriter`, `Stdin`, `Stdout` and `Stderr` with their locks, `ChildStdin`, `ChildStdout` and
-///   `ChildStderr`, `OwnedHandle`, `BorrowedHandle`, `TcpStream`, `UdpSocket`, `OwnedSocket` and `BorrowedSocket`,
-///   references to them, `Box`, `Arc` and `Rc` of them. For a type of another crate, pass its `BorrowedHandle` or
-///   `BorrowedSocket`.
+/// - On Windows, where files have handles and sockets do not, it is the types of the standard library that have a
+///   handle or a socket: `File`, `PipeReader`, `PipeWriter`, `Stdin`, `Stdout` and `Stderr` with their locks,
+///   `ChildStdin`, `ChildStdout` and `ChildStderr`, `OwnedHandle`, `BorrowedHandle`, `TcpStream`, `UdpSocket`,
+///   `OwnedSocket` and `BorrowedSocket`, references to them, `Box`, `Arc` and `Rc` of them. For a type of another
+///   crate, pass its `BorrowedHandle` or `BorrowedSocket`.
 ///
-/// A number is a descriptor by `BorrowedFd::borrow_raw`. A `Box<dyn Write>`, a `Vec` and a TLS stream have none: use
-/// [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader) for any `Read`. A socket of tokio
-/// has one, but no function here waits for it: use [`SegmentQueue::drain_to`](crate::SegmentQueue).
+/// A number becomes a descriptor by `BorrowedFd::borrow_raw`. A `Box<dyn Write>`, a `Vec` and a TLS stream have none:
+/// use [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader) for any
+/// `Read`. A socket of tokio has one, but no function here waits for it: use
+/// [`SegmentQueue::drain_to`](crate::SegmentQueue).
 ///
 /// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and the buffer of
 /// [`Stdout`](std::io::Stdout): flush it first. A [`Stderr`](std::io::Stderr) has no

@@ -126,7 +126,7 @@ impl FastPath {
             Some(chunks) => max(max(chunks.threshold_bytes, chunks.chunk_bytes), PIPE_BUF),
             None => usize::MAX,
         };
-        // A list that goes in one call is the longest that is staged.
+        // Nothing longer is staged than a list that goes in one call.
         let staging_bytes = min(model.staging_within(most), whole_bytes);
         FastPath {
             model,
@@ -359,8 +359,8 @@ impl FastPath {
     /// Copies the `rest` after a staged run too, if that is worth it.
     ///
     /// The run is copied in any case. The kernel then sees it as one entry of a list with the rest. A list of as many
-    /// equal segments would be copied if it had no more bytes than the threshold allows. So up to that many bytes, a
-    /// copy of the rest pays: a body after a header in pieces.
+    /// equal segments would be copied if it had no more bytes than the threshold allows. So a copy of the rest pays up
+    /// to that many bytes, for example of a body after a header in pieces.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
             return false;
@@ -499,16 +499,16 @@ fn completed(
     }
 }
 
-/// Whether `bytes` are a call: not none, and not more than `most_bytes`.
+/// Whether one call takes `bytes`: at least one, and at most `most_bytes`.
 #[inline(always)]
 fn is_call(bytes: usize, most_bytes: usize) -> bool {
     bytes.wrapping_sub(1) < most_bytes
 }
 
-/// The number of segments at the start of a list that first exceed `bytes` together, and their bytes; `None` if all
-/// segments do not.
+/// The number of segments at the start of a list with which the sum of their bytes first exceeds `bytes`, and that sum;
+/// `None` if all segments do not exceed it.
 ///
-/// It reads no more of the list than that: it is called again for each call of a transfer.
+/// It reads no more of the list than these: it is called again for each call of a transfer.
 fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
     let mut sum = 0_usize;
     for (index, segment) in segments.iter().enumerate() {

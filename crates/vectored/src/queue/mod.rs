@@ -300,8 +300,8 @@ impl SegmentQueue {
         self.record_ends.push_group(end, self.written, group_bytes);
     }
 
-    /// The most bytes of a [group](RecordEnds) of records. A call holds whole groups, so it is shorter than it may be by up to
-    /// a group: an eighth of the smallest limit of a call.
+    /// The most bytes of a [group](RecordEnds) of records: an eighth of the smallest limit of a call. A call holds
+    /// whole groups, so it may stay below its limit by up to one group.
     #[inline]
     fn group_bytes(&self) -> usize {
         let policy = &self.policy;
@@ -354,7 +354,7 @@ impl SegmentQueue {
             self.move_copied_to_start();
         }
         let at_once = match self.copied.capacity() {
-            // A queue is written once it is full. The last message may have taken it over the limit.
+            // A queue is written as soon as it is full. The last message may have taken it over the limit.
             0 => self
                 .regrow_bytes
                 .min(self.policy.limit_bytes.saturating_mul(2)),

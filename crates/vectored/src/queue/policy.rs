@@ -11,10 +11,11 @@ pub struct QueuePolicy {
     /// The longest segment that [`push`](crate::SegmentQueue::push) copies, in bytes. A longer one is kept, and referenced
     /// when it is written. 0 copies none.
     ///
-    /// It is the length at which both take the same time, if a call has some segments with short copied heads. Copying
-    /// saves a place in the queue, a reference count and the `iovec`s of the segment and of the bytes after it. With one
-    /// segment a call, copying is faster up to 2 to 4 times that length, since the whole list is saved; with 16 segments a
-    /// call, up to a length between half of it and all of it. A few percent of the time of a write depend on it.
+    /// It is the length at which copying and keeping take the same time, if a call has some segments with short copied
+    /// heads. Copying saves a place in the queue, a reference count and the `iovec`s of the segment and of the bytes
+    /// after it. With one segment a call, copying is faster up to 2 to 4 times that length, since the whole list is
+    /// saved; with 16 segments a call, up to 0.5 to 1 times that length. A few percent of the time of a write depend on
+    /// it.
     pub copy_below_bytes: usize,
     /// The bytes that are copied together for a writer that does not gather (the TLS stream of tokio-native-tls, for
     /// example), so that they are written by one call instead of several. A single segment of this size or more is passed on as it is.
@@ -28,8 +29,8 @@ pub struct QueuePolicy {
     /// The most bytes of a call, except that a record is not cut, and that without records the last call may have up to
     /// half as many more. 0 counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).
     pub chunk_bytes: usize,
-    /// The memory that a queue keeps when it becomes empty: of the copied bytes, and as much at most of each of its lists
-    /// of kept segments and of ends of records. More is freed then.
+    /// The most memory that an empty queue keeps for copied bytes, and the most that it keeps for each of its lists, of
+    /// kept segments and of ends of records. What is beyond is freed when the queue becomes empty.
     pub retained_bytes: usize,
     /// The bytes after which `poll_write_to` lets other tasks run.
     pub poll_budget_bytes: usize,

@@ -186,9 +186,9 @@ impl SegmentQueue {
         result
     }
 
-    /// The bytes of the next slice for a writer that does not gather: a long first segment, or as many as are worth
-    /// copying together, or a record, which is not cut. The rest of a record that the writer has cut is not copied whole:
-    /// a writer that takes a part of each slice would have all of it copied for each part.
+    /// How many bytes the next slice has, for a writer that does not gather: a long first segment, or as many bytes as
+    /// are worth copying together, or a record, which is not cut. If the writer has cut a record, the rest is not
+    /// copied whole: for a writer that takes a part of each slice, all that is left would be copied for each part.
     fn joined_bytes(&self, head_bytes: usize) -> usize {
         let record_bytes = self.record_ends.whole_at(self.written).unwrap_or(0);
         let worth_joining = self.policy.join_below_bytes.max(head_bytes);

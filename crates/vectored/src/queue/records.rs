@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
-/// Copied records in a row are a group, whose last end alone is remembered, as long as they have only a part of the
-/// bytes that a call may have. A call then holds whole groups, and so whole records. Most ends cost a comparison and a store,
-/// and no memory.
+/// Copied records in a row are a group, as long as they have only a small part of the bytes that a call may have. Of a
+/// group, only the last end is remembered. A call then holds whole groups, and so whole records. Most ends cost a
+/// comparison and a store, and no memory.
 ///
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
 #[derive(Debug)]

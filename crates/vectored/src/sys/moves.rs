@@ -1,5 +1,5 @@
 //! Calls that move bytes from one descriptor to another within the kernel, each made once, at the positions of the
-//! descriptors. One that fails has moved nothing: after a part it returns the count of that.
+//! descriptors. A call that fails has moved nothing: after a part, it returns the count of the part.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -27,7 +27,7 @@ pub(crate) fn sendfile(
     Ok(rustix::fs::sendfile(to, from, None, most)?)
 }
 
-/// `splice(2)`, which waits unless one of the two does not.
+/// `splice(2)`, which waits unless one of the two descriptors is non-blocking.
 ///
 /// Without `SPLICE_F_MORE`: a TCP socket would hold the last bytes back.
 pub(crate) fn splice(
@@ -48,7 +48,8 @@ pub(crate) struct OwnPipe {
 }
 
 impl OwnPipe {
-    /// The most that a process without privileges may ask for (pipe(7)). One that is not granted moves 64 KiB at a time.
+    /// The most that a process without privileges may ask for (pipe(7)). A pipe that the kernel does not enlarge moves
+    /// 64 KiB at a time.
     const BYTES: usize = 1 << 20;
 
     /// Copies up to `most` bytes; fewer at the end of the input, or where a call fails after the first bytes.
@@ -92,7 +93,8 @@ impl OwnPipe {
         while left > 0 {
             match splice(reader.as_fd(), to, left) {
                 Ok(bytes @ 1..) => left -= bytes,
-                // Given back, the bytes would never arrive if each second call was interrupted.
+                // The bytes stay in the pipe: if they were given back, they would never arrive where every second call
+                // is interrupted.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 ended => {
                     // The bytes left are read again, by the next call or by another technique.
@@ -134,8 +136,9 @@ fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
 
 /// Polls two ends before a call that sleeps. One of them is a pipe.
 ///
-/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than another process needs for all of a pipe of
-/// 64 KiB. If that is slower, most calls sleep at once: the others cost at most 1/32 of the time.
+/// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than another process needs for all of a pipe
+/// of 64 KiB. If the other process is slower, most calls sleep at once, and those that poll cost at most 1/32 of the
+/// time.
 #[derive(Default)]
 pub(crate) struct Patience {
     /// How often the ends were not ready.
@@ -151,8 +154,8 @@ impl Patience {
     /// After polling in vain this many times in a row, only one call in 32 polls.
     const MOST_IN_VAIN: u32 = 4;
 
-    /// Polls until the output has room, and the input bytes, if it is to be waited for. An error is left to the call that
-    /// follows.
+    /// Polls until the output has room and, if the input is to be waited for, the input has bytes. An error is left to
+    /// the call that follows.
     pub(crate) fn wait(
         &mut self,
         from: Option<BorrowedDescriptor<'_>>,

@@ -41,7 +41,6 @@ impl<'b> Filling<'b> {
         Ok(bytes)
     }
 
-    /// The part that was filled.
     pub(crate) fn into_filled(self) -> &'b mut [u8] {
         let filled: *mut [MaybeUninit<u8>] = ptr::from_mut(&mut self.buf[..self.filled]);
         // SAFETY: the pointer is made from a `&'b mut` slice, which `self` owned and which is not

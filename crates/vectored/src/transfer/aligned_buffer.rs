@@ -152,7 +152,8 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{IoSlice, IoSliceMut, Write};
 
-    /// The result of a file that takes only entries of whole blocks of 4096 bytes at multiples of it.
+    /// The result of a file that takes only entries of whole blocks of 4096 bytes, at addresses that are multiples of
+    /// 4096.
     fn take_aligned<'s>(slices: impl Iterator<Item = &'s [u8]>) -> io::Result<usize> {
         let mut bytes = 0;
         for slice in slices {

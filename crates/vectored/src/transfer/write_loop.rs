@@ -79,8 +79,8 @@ impl Attempt {
 impl Batch<'_> {
     /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
     ///
-    /// Inline, down to the call where the sink's is: the first function that is left after it takes long
-    /// ([`fast_path`](crate::gather::fast_path)), and the loop is left once a list.
+    /// Inline, and so are the sink's functions, down to the system call: the first function that is left after that
+    /// call takes long ([`fast_path`](crate::gather::fast_path)). Only the loop is left, once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes, true);

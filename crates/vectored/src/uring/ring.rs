@@ -18,10 +18,10 @@ use crate::uring::transfer::Transfer;
 /// until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see [`Buffer`].
 /// Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order, without a limit.
 ///
-/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each of them
-/// passes all new transfers to the kernel in one system call, the last two only if no completion is there already. Call
-/// `start` before other work, so that the kernel makes the transfers meanwhile, and after a completion that `wait`
-/// returned without a system call, if the program does not call `wait` again at once.
+/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each
+/// of them passes all new transfers to the kernel in one system call, the last two only if no completion is there
+/// already. Call `start` before other work, so that the kernel makes the transfers meanwhile. Call it too after a
+/// `wait` that returned a completion without a system call, unless the next step is another `wait`.
 ///
 /// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only
 /// is followed by another one. A call takes at most [`iov_max`](crate::limits::iov_max) segments and

@@ -17,7 +17,8 @@ use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::{Descriptor, Kind};
 use crate::uring::sys::{Begun, Call, Operation};
 
-/// A transfer that has not ended. In as few cache lines as it can be: many in flight are in no cache when they end.
+/// A transfer that has not ended. It takes as few cache lines as it can: if many are in flight, they are in no cache
+/// when they end.
 #[repr(align(64))]
 pub(super) struct Transfer<B> {
     pub(super) token: u64,
@@ -33,7 +34,7 @@ pub(super) struct Transfer<B> {
     readiness: Readiness,
     /// Whether it ends with the first call that moves bytes.
     ends_early: bool,
-    /// Whether the descriptor was asked if it keeps messages apart.
+    /// Whether the descriptor was asked, and does not keep messages apart.
     is_stream: bool,
 }
 
@@ -43,7 +44,7 @@ enum Place {
     /// known.
     Submitted(Option<u64>),
     Offset(u64),
-    /// The position of a file, which was here.
+    /// The position of a file, which was this one at the start of the transfer.
     Position(u64),
     /// The position does not matter, though the descriptor takes offsets.
     Device,

@@ -192,7 +192,7 @@ fn a_file_that_refuses_though_it_is_ready_is_not_asked_for_ever() {
     assert_eq!(refused(write(file.into(), &payload(&[10]))), 1);
 }
 
-/// Another transfer of it may use the room each time.
+/// Another transfer of the same stream may use the room each time.
 #[test]
 fn a_stream_that_refuses_though_it_was_ready_is_waited_for_again() {
     let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -223,7 +223,7 @@ fn a_cancelled_transfer_makes_no_further_call() {
     );
 }
 
-/// A file system may answer it, as one in user space (FUSE): to try again would not end.
+/// A file system may answer `ECANCELED`, as one in user space (FUSE) can: to try again would not end.
 #[test]
 fn a_cancellation_without_a_request_is_an_error() {
     let mut transfer = write(pipe_end(), &payload(&[10]));
@@ -259,8 +259,8 @@ fn the_answer_of_a_wait_moves_no_bytes() {
     assert_eq!(transfer.end(Ok(())).result.unwrap(), 4);
 }
 
-/// The kernel may write a part of a call and leave the position where it was. That of a file that is open for appending it
-/// moves to the end of the file.
+/// The kernel may write a part of a call and leave the position where it was. If a file is open for appending, the
+/// kernel moves its position to the end of the file.
 #[test]
 fn the_position_of_a_file_is_that_after_the_bytes_of_a_short_call() {
     use std::os::unix::fs::FileExt;

@@ -144,10 +144,10 @@ pub enum OnRefusal {
 /// [`write_all_at`](crate::files::write_all_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each call of the
 /// transfer has the flags. With an empty set of flags it does the same as those functions.
 ///
-/// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) holds for the rest of the list: each list that is
-/// written with a refused flag costs one more call, with several flags up to one for each set of them. `EINVAL` has other
-/// causes as well. It counts as a refusal only with [`Fallback`](OnRefusal::Fallback), and only if the same call succeeds
-/// without the flag. The same holds for the error of Linux before 4.13 for unknown flags.
+/// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) holds for the rest of the list. So each list
+/// that is written with a refused flag costs one more call, and with several flags up to one more for each set of them.
+/// `EINVAL` has other causes as well. It counts as a refusal only with [`Fallback`](OnRefusal::Fallback), and only if
+/// the same call succeeds without the flag. The same holds for the error of Linux before 4.13 for unknown flags.
 ///
 /// # Errors
 ///

@@ -74,7 +74,7 @@ pub(crate) struct KernelTables {
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
 
-/// The most open file descriptions, processes and threads that are known at once.
+/// How many open file descriptions, processes and threads are known at once, at most.
 const OPEN_FILES_MAX: usize = 1 << 15;
 const PROCESSES_MAX: usize = 1 << 15;
 const THREADS_MAX: usize = 1 << 17;
@@ -83,7 +83,7 @@ const THREADS_MAX: usize = 1 << 17;
 const WORK_MIN: u64 = 1 << 20;
 const WORK_AN_EVENT: u64 = 16;
 
-/// Generations of a process that are looked through for a common ancestor.
+/// The most processes of a line of ancestors that are looked through: a process, its parent, and so on.
 pub(super) const ANCESTORS_MAX: usize = 256;
 
 impl KernelTables {
@@ -154,7 +154,6 @@ impl KernelTables {
         key
     }
 
-    /// A thread by its key, if it is known.
     pub(crate) fn thread_at(&self, thread: ThreadId) -> Option<&Thread> {
         self.threads.get(thread)
     }
@@ -183,7 +182,7 @@ impl KernelTables {
         process_at(&mut self.processes, id)
     }
 
-    /// Counts a process that ran before the log began as part of another process.
+    /// Takes back the count of a process that ran before the log began, since it is a part of another process.
     pub(crate) fn count_with_another(&mut self, id: ProcessId) {
         if let Some(process) = process_at(&mut self.processes, id)
             && process.is_found
@@ -240,7 +239,7 @@ impl KernelTables {
         open_file
     }
 
-    /// `dup` and `dup2`; nothing if `from` is not open.
+    /// `dup` and `dup2`; nothing if `from` is not open, or is `to`.
     pub(crate) fn duplicate(
         &mut self,
         process: ProcessId,

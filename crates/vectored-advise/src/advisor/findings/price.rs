@@ -10,9 +10,9 @@ use crate::model::{FindingKey, FindingKind, StallTally, Tally};
 pub struct Saving {
     /// In s.
     pub s: f64,
-    /// Its interval: lower end.
+    /// The lower end of the interval.
     pub low_s: f64,
-    /// Its interval: upper end.
+    /// The upper end of the interval.
     pub high_s: f64,
 }
 
@@ -24,8 +24,8 @@ pub struct Saving {
 /// from that. On a file, larger calls also save [`Price::batch_byte_ns`] for each byte: in full if they grow
 /// from a page to 64 KiB, and in part if they grow less.
 ///
-/// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does
-/// not reach below the entries of all saved calls, less the cost of copying and lists.
+/// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does not reach below
+/// the time of these entries, less the cost of copying and lists.
 ///
 /// For reads of a pipe or socket, the lower end assumes a writer that is slower than the reader.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
@@ -71,8 +71,8 @@ fn price_of(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving>
     Some(less_starts(saved, starts(key, tally)))
 }
 
-/// The time that the start of a program takes (`fork` and `execve`), the least and the most, in s. It is fixed, since the times of
-/// a log include the time that strace adds.
+/// The time that the start of a program takes (`fork` and `execve`), the least and the most, in s. It is a constant,
+/// since the times in a log include the time that strace adds.
 const START_S: [f64; 3] = [0.003, 0.002, 0.004];
 
 /// A saving less the starts of the programs that the remedy needs.
@@ -123,7 +123,7 @@ fn medium_share(price: &Price) -> f64 {
     price.medium_call_ns / price.call_ns
 }
 
-/// Runs with more calls than this on average are not answers.
+/// The most calls in a run of pieces of an answer, as an average over the runs of a finding.
 const ANSWER_CALLS: f64 = 16.0;
 
 /// The cost of a call as a share of `call_ns`. A few calls in a row on a stream are taken for the pieces of an
@@ -154,13 +154,14 @@ pub fn operation_of(key: &FindingKey) -> Operation {
     if is_read { Operation::Read } else { Operation::Write }
 }
 
-/// The saving of `calls` calls and `besides_ns`.
+/// The saving of `calls` calls, and of the time `besides_ns` that is saved besides them.
 ///
-/// All prices are measured together, so all get the relative interval of a call.
+/// All prices are measured together, so both parts get the relative interval of a call.
 fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
     let [low, high] = [price.call_low_ns, price.call_high_ns]
         .map(|end| if price.call_ns > 0.0 { end / price.call_ns } else { 1.0 });
-    // The errors of the two are independent: each at its worse end, and each at its better end.
+    // The errors of the two parts may go in any directions: both parts are taken at their worse ends, and both at their
+    // better ends.
     let calls_ns = calls * price.call_ns;
     let ends = |one: f64| (one * low).min(one * high)..=(one * low).max(one * high);
     let (of_calls, besides) = (ends(calls_ns), ends(besides_ns));
@@ -224,7 +225,7 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
     mixed_ns.min(all_copied_ns)
 }
 
-/// The saving of larger calls beyond their number.
+/// What larger calls save besides the calls that are no longer made.
 fn batch_ns(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     if target != DescriptorKind::File || tally.gathered_calls == 0 || tally.calls == 0 {
         return 0.0;
@@ -307,7 +308,8 @@ mod tests {
         // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is one more segment, and
         // each call has a list.
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
-        // The costs are uncertain by a quarter, as the calls are, and independently of them.
+        // The costs are uncertain by a quarter, as the calls are: both at their worse ends, and both at their better
+        // ends.
         let expected = [
             100.0 * 400.0 - gathering,
             100.0 * 300.0 - 1.25 * gathering,
@@ -333,7 +335,7 @@ mod tests {
         };
         let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &calls, price));
         assert_eq!(both[1][0] - both[0][0], 70.0 * 200.0);
-        // In the same proportion at both ends.
+        // The lower end rises in proportion: 150 is to 200 as 300 is to 400.
         assert_eq!(both[1][1] - both[0][1], 70.0 * 150.0);
         // If a header and a payload are merged, the call of the header is saved.
         let header = tally(20, 10, &[(4, 10, 80), (14, 10, 100_000)]);
@@ -395,7 +397,7 @@ mod tests {
         let least = saved(FindingKind::AdjacentWrites, &calls, known);
         assert_eq!(least[1], 99.0 * 150.0 - copying);
         assert_eq!([least[0], least[2]], [unknown[0], unknown[2]]);
-        // Copying 10,000 bytes takes longer than an entry: that may be lost.
+        // Copying 10,000 bytes takes longer than an entry, so time may be lost.
         let large = tally(100, 1, &[(14, 100, 1_000_000)]);
         assert!(saved(FindingKind::SmallReads, &large, reads(known))[1] < 0.0);
     }

@@ -1,8 +1,9 @@
 //! The transfers of one direction through one open file description, cut into runs.
 //!
-//! A link describes what lies between two transfers in a row. Transfers with sound links form a run. A
-//! transfer that no sound link holds joins a chain of transfers with the same unsound link: calls that
-//! only a `poll` keeps apart are listed, but not counted. So each call is in at most one run or chain.
+//! A link describes what lies between two transfers in a row. Transfers with sound links form a run. A transfer without
+//! a sound link on either side joins a chain: transfers whose links are unsound for one and the same reason. For
+//! example, calls that only a `poll` keeps apart are a chain: they are listed, but not counted. Each call is in at most
+//! one run or chain.
 
 use crate::advisor::descriptors::keys::{ProcessId, Serial, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
@@ -16,7 +17,7 @@ pub(crate) enum Link {
         /// Whether calls that cannot observe the data lie between them.
         has_between: bool,
     },
-    /// Unsound to merge, or maybe so.
+    /// Unsound to merge, or perhaps unsound.
     Barrier(Barrier),
     /// The offset was set.
     Sought {
@@ -37,7 +38,7 @@ pub(crate) enum RunKind {
     Sought,
 }
 
-/// Files written in turn with another that are named.
+/// The most files that are named of those written between the calls of a run.
 pub(crate) const IN_TURN_MAX: usize = 3;
 
 pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
@@ -79,8 +80,8 @@ pub(crate) struct DirectionRuns {
     calls: u64,
     first: RunCall,
     first_site: u32,
-    /// The link before `first`, if the chain may go on with it, and whether other calls than a seek lay
-    /// there.
+    /// The link before `first`, and whether other calls than a seek lay there; `None` if the chain cannot go on with
+    /// `first`.
     before: Option<(RunKind, bool)>,
     run: Option<Box<Run>>,
     chain: Option<Box<Run>>,
@@ -167,12 +168,13 @@ impl DirectionRuns {
         }
     }
 
-    /// Whether it consists of a single call, which would not be counted.
+    /// Whether the current run is a single call so far, which would not be counted.
     pub(crate) fn is_single(&self) -> bool {
         self.last != 0 && self.calls == 1
     }
 
-    /// Puts a barrier between the last transfer and the next one, if a thread did what `reason` says.
+    /// Puts a barrier between the last transfer and the next one: `reason`, or [`Barrier::Elsewhere`] if it was another
+    /// thread that did what `reason` says.
     pub(crate) fn cross_by(&mut self, event: u64, thread: Serial, reason: Barrier) {
         let is_own = self.last_caller.thread == thread || self.last == 0;
         self.cross(event, if is_own { reason } else { Barrier::Elsewhere });

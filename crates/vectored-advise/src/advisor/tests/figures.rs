@@ -11,7 +11,7 @@ use crate::advisor::{Analysis, Options, advise, merge};
 use crate::model::{Advisory, Finding, Skipped};
 use vectored_strace::Reader;
 
-/// Calls, also such as contradict each other. Most of the log shows no text of a descriptor.
+/// Calls; some contradict each other. Most descriptors are bare numbers: the log does not show what they are open on.
 const TRANSFERS: &str = concat!(
     r#"(write|read)\((3|4|5|6|3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6<TCP:\[1\.1\.1\.1:5->2\.2\.2\.2:6\]>), "x"\.\.\., (8|5000|70000)\) = (8|8|5000|70000|0|-1 EAGAIN \(x\))"#,
     r#"|p(write|read)64\((3|4|3</srv/a>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,
@@ -169,7 +169,7 @@ proptest! {
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
             .collect();
         prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one)), &at_once);
-        // In two steps.
+        // Merged in two steps.
         let (some, others) = one_by_one.split_at(split.min(one_by_one.len()));
         let merged = merge(&[merge(some), merge(others)].map(|step| saved_and_loaded(&step)));
         prop_assert_eq!(merged.findings, at_once.findings);

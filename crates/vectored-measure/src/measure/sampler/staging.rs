@@ -4,8 +4,8 @@
 /// they are moved on purpose. So do the buffers of [`vectored::Gather`].
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
 
-/// Prepares `memory` for a buffer of `total_bytes` bytes, which ends with it, and returns where the buffer begins:
-/// `start_bytes` after a multiple of [`STAGING_ALIGNMENT`], so that it is aligned for direct I/O if `start_bytes` is.
+/// Prepares `memory` for a buffer of `total_bytes` bytes at its end, and returns where the buffer begins: `start_bytes`
+/// after a multiple of [`STAGING_ALIGNMENT`]. So the buffer is aligned for direct I/O if `start_bytes` is.
 pub(crate) fn prepare_staging(
     memory: &mut Vec<u8>,
     start_bytes: usize,

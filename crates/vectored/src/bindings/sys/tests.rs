@@ -50,7 +50,7 @@ impl AddressSink<'_> {
     }
 }
 
-/// Sends a list of nothing by `send`, resumed after each error, and compares the addresses.
+/// Sends [`entries_of_nothing`] by `send`, resumed after each error, and compares the addresses.
 fn check(
     sizes: &[usize],
     most: &[usize],
@@ -221,7 +221,7 @@ fn a_segment_at_no_address_or_beyond_the_last_one_is_an_error() {
 #[test]
 fn an_array_that_cannot_be_is_refused() {
     let code = |iov: *const iovec, count| {
-        // SAFETY: the array is null, or has more entries than any.
+        // SAFETY: the array is null, or has more entries than any array can have.
         let refused = unsafe { (RawList::new(iov, count), RawListMut::new(iov, count)) };
         let codes = [refused.0.unwrap_err(), refused.1.unwrap_err()];
         assert_eq!(codes[0].raw_os_error(), codes[1].raw_os_error());

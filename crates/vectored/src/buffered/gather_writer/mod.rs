@@ -21,13 +21,13 @@ use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 /// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: as
 /// [`BufWriter`](io::BufWriter) has it.
 ///
-/// Copying 8 KiB takes about as long as a system call. A slice that does not fit is therefore about long enough
-/// for a call of its own to pay.
+/// Copying 8 KiB takes about as long as a system call. So a slice that does not fit is long enough, or nearly, that a
+/// call of its own pays.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A slice of up to this length that does not fit the free part of the buffer is staged after the staged bytes are written:
-/// referencing it in a list would cost more than copying it. It is `copy_below_bytes(2)` of the default model, as a test checks:
-/// a constant, because a program may make a writer for a single line.
+/// A slice of up to this length that does not fit the free part of the buffer is staged after the staged bytes are
+/// written: referencing it in a list would cost more than copying it. The length is `copy_below_bytes(2)` of the
+/// default model, as a test checks. It is a constant, because a program may make a writer for a single line.
 const SMALL_BYTES: usize = 2700;
 
 /// A buffered writer like [`BufWriter`](io::BufWriter) that sends the buffer and a large slice in one call.

@@ -6,7 +6,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::StagingBuffer;
 
-/// A guard that, when it is dropped, also during a panic, removes from the staging buffer the bytes that were sent.
+/// When it is dropped, also during a panic, it removes the bytes that were sent from the staging buffer.
 pub(super) struct SendGuard<'s> {
     pub(super) staged: &'s mut StagingBuffer,
     /// The position in the list whose first segment is the staged bytes.

@@ -34,8 +34,8 @@ struct Case<'c> {
     at_eof: AtEof,
 }
 
-/// Reads several lists one after another, resuming after every error and end of file. Then the bytes left in the
-/// buffer and the source must be those that follow.
+/// Reads several lists one after another, resuming after every error and end of file. The bytes left in the buffer and
+/// the source must then be those that follow the lists.
 fn check(case: &Case<'_>) {
     const BEYOND: usize = 300;
     let sizes = case.lists.concat();
@@ -163,7 +163,7 @@ fn it_reads_as_any_buffered_reader_does() {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
         assert_eq!(line, " line\n");
-        // More than a capacity of 12, which has a byte left.
+        // 13 bytes, more than the capacity of 12. At that capacity, the buffer has one byte left.
         let (mut some, mut more) = ([0; 2], [0; 11]);
         let mut bufs = [IoSliceMut::new(&mut some), IoSliceMut::new(&mut more)];
         let bytes = reader.read_vectored(&mut bufs).unwrap();

@@ -54,7 +54,7 @@ fn lists_that_fit_pages_have_a_threshold_of_their_own() {
     }
 }
 
-/// The call of segments that lie apart, as it is.
+/// The call of a list that goes as it is, and whose segments lie apart.
 fn listed(bytes: usize) -> SingleCall {
     SingleCall::List(ListScan {
         bytes,
@@ -62,7 +62,7 @@ fn listed(bytes: usize) -> SingleCall {
     })
 }
 
-/// The call that takes a list of these pieces of 60 bytes, or the number of segments that are staged.
+/// The call that takes a list of these pieces of a memory of 60 bytes, or the number of segments that are staged.
 fn prepared(copy_below_bytes: u32, pieces: &[(usize, usize)]) -> Result<SingleCall, usize> {
     prepared_by(CopyThresholds::everywhere(copy_below_bytes), pieces)
 }
@@ -119,7 +119,7 @@ fn a_list_is_one_call_staged_or_as_it_is_or_behind_a_staged_run() {
     let header_and_body = [(0, 9), (10, 12), (13, 30)];
     assert_eq!(shorter_lists(9, &header_and_body), staged);
     assert_eq!(shorter_lists(8, &header_and_body), prefix(2, 28));
-    // 3 × 12 bytes, for what is between 17 of two and 9 of four.
+    // The rest is copied up to 3 × 12 bytes. The threshold of three segments is 12: between 17, of two, and 9, of four.
     let two_bodies = |bytes: usize| [(0, 9), (10, 12), (13, 13 + bytes), (13, 32)];
     assert_eq!(shorter_lists(17, &two_bodies(17)), staged);
     assert_eq!(shorter_lists(17, &two_bodies(18)), prefix(2, 48));

@@ -68,7 +68,7 @@ impl Copier {
         Copier::BASELINE
     }
 
-    /// Every one that this processor has, for tests and measurements.
+    /// Every copier that this processor has, for tests and measurements.
     #[cfg_attr(not(test), allow(dead_code))]
     pub(crate) fn all() -> Vec<Copier> {
         let mut all = vec![Copier::BASELINE];

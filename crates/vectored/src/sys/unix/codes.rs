@@ -2,7 +2,7 @@
 
 pub(crate) use libc::{EINTR, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP};
 
-/// Errors of a call that reads and writes, which only the side that is written to gives.
+/// Errors of a call that reads from one side and writes to another: those that only the output gives.
 pub(crate) const OF_OUTPUT: [i32; 4] = [libc::EPIPE, libc::ENOSPC, libc::EFBIG, libc::EDQUOT];
 
 /// The errors with which a kernel or a sandbox refuses a call that a read and a write replace.

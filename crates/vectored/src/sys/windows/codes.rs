@@ -11,7 +11,8 @@ pub(crate) const EOPNOTSUPP: i32 = win32::ERROR_NOT_SUPPORTED as i32;
 /// A descriptor that has no position.
 pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
 
-/// Errors of a call that reads and writes, which only the side that is written to gives. There is no such call.
+/// Errors of a call that reads from one side and writes to another: those that only the output gives. Windows has no
+/// such call.
 pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 
 /// The errors with which a kernel refuses a call that a read and a write replace: none, since Windows has no such call.

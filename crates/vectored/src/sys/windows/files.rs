@@ -64,17 +64,18 @@ impl CopyEnd {
     }
 }
 
-/// The size of a pipe: the sizes of its two directions are asked for by other means.
+/// Always `None`: the sizes of the two directions of a pipe are asked for by other means.
 pub(crate) fn pipe_bytes(_descriptor: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
 
-/// Whether the file system cannot copy by itself: no such call is made.
+/// Always true: no call that leaves a copy to the file system is made.
 pub(crate) fn is_without_copies(_descriptor: BorrowedDescriptor<'_>) -> bool {
     true
 }
 
-/// Whether a file that is copied to itself is written at a place that the copy reads later: taken for granted.
+/// Whether a file that is copied to itself is written at a place that the copy reads later. Always true: it is not
+/// looked at.
 pub(crate) fn is_written_ahead(
     _from: BorrowedDescriptor<'_>,
     _to: BorrowedDescriptor<'_>,

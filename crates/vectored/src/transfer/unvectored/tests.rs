@@ -70,8 +70,8 @@ proptest! {
     }
 }
 
-/// A list of two for a kernel that answers `vectored` to it and `plain` to one slice, and the slices of the calls that
-/// were made.
+/// Writes a list of two slices to a kernel that answers `vectored` to the list, and `plain` to a single slice. Returns
+/// the result, and the number of slices of each call.
 fn two_slices(
     calls: &mut ListCalls,
     may_get_plain_call: bool,

@@ -52,8 +52,8 @@ const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 /// The most completions that are taken from the kernel at a time.
 const MAX_TAKEN: usize = 32;
 
-/// The call of a completion is loaded into the cache when that many completions are before it. When many calls have ended, what
-/// they moved has taken the place of the calls there.
+/// The call of a completion is loaded into the cache when that many completions are before it. When many calls have
+/// ended, the bytes that they moved have taken the place of the calls in the cache.
 const PREFETCH_AHEAD: usize = 4;
 
 /// The most bytes of lists that are kept for later calls: 64 calls of 1024 segments.
@@ -144,7 +144,7 @@ pub(super) struct Calls<C: Call> {
     given: Vec<asan::Given>,
 }
 
-/// The state of a call. It has less than a cache line.
+/// The state of a call. It takes less than a cache line.
 struct Slot<C> {
     call: Option<InFlight<C>>,
     used_at_end: *const SegmentQueue,
@@ -156,7 +156,7 @@ struct Slot<C> {
     /// The bytes of its lists, if they are empty.
     retained_bytes: u32,
     is_cancelled: bool,
-    /// Whether its lists may not be empty.
+    /// Whether its lists may have entries.
     uses_lists: bool,
 }
 
@@ -278,7 +278,7 @@ impl<C: Call> Calls<C> {
         // names. All stay as they are until the completion: the slot's `call` is set, so neither is used again, and `drop`
         // waits. The descriptor is open while the call lives.
         let pushed = unsafe { self.ring.submission().push(&entry) };
-        // The kernel has not got it: nothing but the leaked call is lost.
+        // If this panics, the kernel has not got the entry: nothing but the leaked call is lost.
         pushed.expect("there is room in the submission queue");
         slot.call = Some(InFlight(call));
         slot.used_at_end = begun.used_at_end;
@@ -491,7 +491,8 @@ impl<C: Call> Calls<C> {
             // All are cancelled again, whether one was missed or not.
             self.missed.clear();
             self.missed_since = None;
-            // The cancellations themselves have ended: now for a call, or the time to cancel again.
+            // The cancellations themselves have ended. Now it waits until a call ends, or until it is time to cancel
+            // again.
             if self.in_flight() > 0 {
                 let entered = self.enter_for(CANCEL_AGAIN);
                 self.pause_if_transient(entered)?;

@@ -129,7 +129,7 @@ fn an_invalid_argument_that_no_flag_causes_is_passed_on() {
     }
 }
 
-/// The error of the second call may as well be the reason why that call was made at all.
+/// The first call may have failed for the same reason as the second, and not for its flag.
 #[test]
 fn an_invalid_argument_is_no_refusal_if_the_call_without_the_flag_fails_as_well() {
     for code in [codes::EIO, codes::EAGAIN, codes::ENOSPC] {

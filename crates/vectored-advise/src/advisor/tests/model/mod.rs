@@ -1,6 +1,5 @@
-//! A model tests the advice: random programs run on a small kernel, as they are and with the printed remedy of each counted
-//! finding.
-//! What any process sees may not differ.
+//! A model tests the advice: random programs run on a small kernel, as they are and with the printed remedy of each
+//! counted finding. What any process sees may not differ.
 //!
 //! `VECTORED_SIMULATIONS=200000 cargo test --release -p vectored-advise model -- --nocapture`.
 
@@ -22,7 +21,7 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::options::{Options, Seen};
 use vectored_strace::Reader;
 
-/// A counted finding that changes what is seen.
+/// A counted finding whose remedy changes what a process sees.
 #[derive(Clone, Debug)]
 struct Fault {
     kind: String,
@@ -72,8 +71,9 @@ fn tallies_of(program: &[Step], outcome: &Outcome) -> Tallies {
     analysis.finish()
 }
 
-/// Orders of steps that are tried. A remedy may change the order in which the steps end. Then the program is run in the new
-/// order with and without the remedy, and these runs are compared: only chance decided the first order.
+/// The most orders of the steps that are tried. A remedy may change the order in which the steps end. The program is
+/// then run in the new order, with and without the remedy, and these two runs are compared: the first order was an
+/// accident, so a difference from it is no fault.
 const ORDERS: usize = 4;
 
 /// The findings of a program, and the faults of those that are counted.
@@ -115,7 +115,7 @@ fn difference(program: &[Step], order: &[usize], fix: &Fix) -> Option<String> {
     for round in 0..ORDERS {
         let before = run(program, &order, None);
         let after = run(program, &order, Some((fix, &before)));
-        // Without the remedy these threads end in this order; with it, they wait for ever.
+        // The steps end in this order without the remedy. With the remedy, some of their threads wait for ever.
         let waits = round > 0 && !after.stuck.is_subset(&before.stuck);
         if before.order == after.order || waits {
             return compare(program, &before, &after);
@@ -154,8 +154,8 @@ fn compare(program: &[Step], before: &Outcome, after: &Outcome) -> Option<String
     differ.map(|(one, other)| format!("at the end: {} became {}", in_words(one), in_words(other)))
 }
 
-/// Whether two contents differ only in where a process outside of the log wrote. Its bytes may split no more records in
-/// `other` than in `one`.
+/// Whether two contents differ only in where a process outside of the log wrote. The bytes of that process may split no
+/// more records in `other` than in `one`.
 fn are_alike(program: &[Step], one: &[u16], other: &[u16]) -> bool {
     let is_foreign = |cell: &u16| {
         let step = program.get(usize::from(cell >> 8).wrapping_sub(1));
@@ -176,7 +176,7 @@ fn are_alike(program: &[Step], one: &[u16], other: &[u16]) -> bool {
             && parts(one) >= parts(other)
 }
 
-/// Steps, and how many bytes in a row of each.
+/// A content in words: each step, and how many of its bytes lie in a row.
 fn in_words(cells: &[u16]) -> String {
     let parts = cells.chunk_by(|one, next| one >> 8 == next >> 8);
     let words = parts.map(|part| match part[0] >> 8 {
@@ -222,7 +222,7 @@ fn least(program: &[Step], fault: &Fault) -> (String, String) {
 fn report(program: &[Step], fault: &Fault) -> String {
     let all: Vec<usize> = (0..program.len()).collect();
     let log = run(program, &all, None).log;
-    // Some leave no line in the log.
+    // The steps are listed too, since some leave no line in the log.
     let steps: String = program.iter().map(|step| format!("  {step:?}\n")).collect();
     format!(
         "{}: {}\n  {}\n{log}{steps}",
@@ -230,7 +230,7 @@ fn report(program: &[Step], fault: &Fault) -> String {
     )
 }
 
-/// The calls of a program without their arguments.
+/// The kind of a fault, and the calls of its program without their arguments.
 fn signature(program: &[Step], fault: &Fault) -> String {
     let names: Vec<Op> = program.iter().map(|step| step.op).collect();
     format!("{} {names:?}", fault.kind)
@@ -293,5 +293,5 @@ fn no_counted_finding_changes_what_any_process_sees() {
     }
 }
 
-/// Faults whose programs are shrunk, which takes time.
+/// The faults from this one on are counted, but their programs are not shrunk: that takes time.
 const FAULTS_SHRUNK: u64 = 40;

@@ -75,7 +75,7 @@ fn a_list_that_fits_is_staged_and_one_that_does_not_is_one_call() {
     assert_eq!(writer.write_vectored(&list(&more)).unwrap(), 113);
     assert_eq!(inner.calls(), 1);
     assert_eq!(inner.taken(), [data.concat(), more.concat()].concat());
-    // One that fills the buffer of a writer that copies is staged after a call.
+    // A list that fills the buffer of a writer that copies is staged after a call.
     let inner = Shared::new(&[]);
     let mut writer = GatherWriter::copying_with_capacity(64, inner.clone());
     writer.write_all(&[1; 40]).unwrap();
@@ -134,7 +134,7 @@ fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again()
         ) -> Result<u64, TransferError> {
             self.0
                 .extend(segments.iter().flat_map(|segment| segment.iter()));
-            // At first the place cannot be, then it does not match the count.
+            // At first a place that is in no list, then one that contradicts the count.
             let offset = if self.0.len() > 6 { 0 } else { 7 };
             *cursor = SegmentCursor::at(segments.len(), offset);
             Ok(3)

@@ -17,7 +17,8 @@ proptest! {
         inner.panics_at = Some(panics_at);
         let mut writer = make(&inner, kind);
         let mut model = Model::new();
-        // A panic loses the count of what the writes before it accepted of a list.
+        // `write_all_vectored` makes several writes: if one panics, nothing tells what those before it accepted of the
+        // list.
         for step in steps.iter().filter(|step| !matches!(step, Step::AllVectored(_))) {
             let before = model.accepted.clone();
             if catch_unwind(AssertUnwindSafe(|| model.run(step, &mut writer))).is_err() {
