@@ -326,7 +326,7 @@ const ANSWERS: [Case; 15] = [
         a.uncounted[0].at_most_s = Some(9.0);
     }),
     ("listed calls that matter more", |a| {
-        a.uncounted[0].at_most_s = Some(3.8)
+        a.uncounted[0].at_most_s = Some(3.8);
     }),
     ("writes alone", |a| a.findings.truncate(1)),
     ("reads alone", |a| drop(a.findings.drain(..2))),
@@ -345,14 +345,14 @@ const ANSWERS: [Case; 15] = [
 
 const SUMS: [Case; 9] = [
     ("a finding that hardly matters", |a| {
-        a.findings[2].saving_s = 0.000_09
+        a.findings[2].saving_s = 0.000_09;
     }),
     ("nothing but a finding that hardly matters", |a| {
         a.findings[2].saving_s = 0.000_09;
         a.findings.drain(..2);
     }),
     ("14 ms are more than 1 % of 1.29 s", |a| {
-        a.findings[2].saving_s = 0.014
+        a.findings[2].saving_s = 0.014;
     }),
     (
         "and less than 1 % of 3.29 s, where answers waited 2 s",
@@ -361,7 +361,7 @@ const SUMS: [Case; 9] = [
         },
     ),
     ("listed calls that hardly matter", |a| {
-        a.uncounted[0].at_most_s = Some(0.001)
+        a.uncounted[0].at_most_s = Some(0.001);
     }),
     ("30 times 2 ms", |a| more_listed(a, Some(0.002), 5000, 30)),
     ("30 times 0.2 s", |a| more_listed(a, Some(0.2), 5000, 30)),
@@ -430,14 +430,14 @@ const OTHERS: [Case; 9] = [
         });
     }),
     ("a remedy is told once", |a| {
-        a.findings[1] = a.findings[0].clone()
+        a.findings[1] = a.findings[0].clone();
     }),
     ("a command that failed", |a| {
-        a.failed = Some("exit status 2".to_owned())
+        a.failed = Some("exit status 2".to_owned());
     }),
     ("stalls", |a| stall(a, FindingKind::Stall, 2.26, true)),
     ("stalls of the peer", |a| {
-        stall(a, FindingKind::PeerStall, 2.26, true)
+        stall(a, FindingKind::PeerStall, 2.26, true);
     }),
     ("stalls of both", |a| {
         stall(a, FindingKind::Stall, 2.0, true);
@@ -445,10 +445,10 @@ const OTHERS: [Case; 9] = [
     }),
     ("short stalls", |a| stall(a, FindingKind::Stall, 0.1, true)),
     ("possible stalls", |a| {
-        stall(a, FindingKind::Stall, 2.26, false)
+        stall(a, FindingKind::Stall, 2.26, false);
     }),
     ("short possible stalls", |a| {
-        stall(a, FindingKind::PeerStall, 0.1, false)
+        stall(a, FindingKind::PeerStall, 0.1, false);
     }),
 ];
 

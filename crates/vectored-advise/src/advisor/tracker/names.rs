@@ -198,11 +198,11 @@ impl Tracker {
         folder: Option<Descriptor<'_>>,
         caller: Caller,
     ) -> (Cow<'a, [u8]>, Option<DescriptorId>) {
-        if let Some((process, number, rest)) = self.descriptor_of(path, caller) {
-            if let Some(key) = self.kernel.open_file_of(process, number) {
-                let path = [self.kernel.open_files[key].name(), rest].concat();
-                return (Cow::Owned(path), rest.is_empty().then_some(key));
-            }
+        if let Some((process, number, rest)) = self.descriptor_of(path, caller)
+            && let Some(key) = self.kernel.open_file_of(process, number)
+        {
+            let path = [self.kernel.open_files[key].name(), rest].concat();
+            return (Cow::Owned(path), rest.is_empty().then_some(key));
         }
         let folder = match folder {
             Some(folder) if folder.number != Descriptor::WORKING_FOLDER => {

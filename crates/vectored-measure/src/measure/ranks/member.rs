@@ -201,7 +201,6 @@ impl<'a> Member<'a> {
             ranks: techniques
                 .map(|(place, technique)| (technique, of(place).copied().collect()))
                 .collect(),
-            ..own
         })
     }
 }
