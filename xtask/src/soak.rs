@@ -30,7 +30,7 @@ fn with_sanitizer(words: &str) -> Result<Command> {
     }
     let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
     let mut command = cargo_of("nightly", &words.split(' ').collect::<Vec<_>>());
-    // A build folder of its own, so that this waits for no other build.
+    // With its own build folder, the soak waits for no other build.
     command.args(["--target", &target, "--target-dir", "target/asan"]);
     let settings = [
         // A report names functions and lines.

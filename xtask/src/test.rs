@@ -124,7 +124,7 @@ fn run_script(words: &str) -> Result<()> {
 
 /// The checks and tests of this workspace, which build in `target/debug`.
 fn in_debug() -> Vec<Step> {
-    // The same packages and features each time, so that cargo builds a package once.
+    // All steps name equal packages and features, so cargo builds a package once.
     let all = format!("test --workspace {FEATURES} --locked");
     vec![
         Step::new("tidy", tidy::run),

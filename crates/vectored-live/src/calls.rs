@@ -4,7 +4,7 @@ use vectored_strace::x86_64::NOT_TRACED;
 
 macro_rules! classes {
     ($($class:ident $calls:literal)+) => {
-        /// What a call needs beyond its first four arguments; `bpf/live.bpf.c` has the same numbers.
+        /// The data that a record of a call has besides its first four arguments. `bpf/live.bpf.c` has the same numbers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Class {

@@ -134,7 +134,7 @@ fn kinds_of(result: &Value) -> Vec<String> {
                 .filter(|field| has_path || *field != "path");
             let fields = fields.map(|field| one[field].to_string());
             let text = format!("{list} {}", fields.collect::<Vec<_>>().join(" "));
-            // Each run has a folder of its own.
+            // Each run has its own folder.
             let words = text.split(' ').map(|word| word.rsplit('/').next().unwrap());
             all.push(words.collect::<Vec<_>>().join(" "));
         }

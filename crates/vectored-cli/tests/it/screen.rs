@@ -80,7 +80,7 @@ fn a_locale_without_utf_8_gets_the_same_text_in_ascii() {
     let whole = stdout_of(&mut bench.command("report"));
     let ascii = stdout_of(bench.command("report").env("LC_ALL", "C"));
     assert!(ascii.is_ascii() && !whole.is_ascii(), "{ascii}");
-    // No character is without a look of its own.
+    // Each character has its own look.
     let unknown = |text: &str| text.matches('?').count();
     assert_eq!(unknown(&ascii), unknown(&whole), "{ascii}");
     assert!(widest(&ascii) <= widest(&whole), "{ascii}");

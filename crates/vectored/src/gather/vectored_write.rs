@@ -19,7 +19,7 @@ use crate::error::TransferError;
 use crate::gather::Gather;
 use crate::sys;
 use crate::transfer::message_sockets::refuse_messages;
-use crate::transfer::write_loop::Sink;
+use crate::transfer::write_loop::{Sink, whole};
 
 /// A destination to which several segments go in one call, unbuffered.
 ///
@@ -188,19 +188,16 @@ impl Sink for Socket<'_> {
         bytes: usize,
         may_adjoin: bool,
     ) -> Result<(), io::Result<usize>> {
-        match sys::syscalls::send_slices(self.0, slices, may_adjoin) {
-            Ok(taken) if taken == bytes => Ok(()),
-            answer => Err(answer),
-        }
+        whole(
+            sys::syscalls::send_slices(self.0, slices, may_adjoin),
+            bytes,
+        )
     }
 
     #[cfg(unix)]
     #[inline(always)]
     fn take_bytes(&mut self, bytes: &[u8]) -> Result<(), io::Result<usize>> {
-        match sys::syscalls::send_bytes(self.0, bytes) {
-            Ok(taken) if taken == bytes.len() => Ok(()),
-            answer => Err(answer),
-        }
+        whole(sys::syscalls::send_bytes(self.0, bytes), bytes.len())
     }
 
     #[inline]

@@ -87,10 +87,7 @@ impl Sink for Stream<'_> {
     #[cfg(unix)]
     #[inline(always)]
     fn take_bytes(&mut self, bytes: &[u8]) -> Result<(), io::Result<usize>> {
-        match sys::syscalls::write_bytes(self.fd, bytes) {
-            Ok(taken) if taken == bytes.len() => Ok(()),
-            answer => Err(answer),
-        }
+        crate::transfer::write_loop::whole(sys::syscalls::write_bytes(self.fd, bytes), bytes.len())
     }
 
     #[inline]

@@ -21,10 +21,7 @@ pub(crate) trait Sink: Sized {
         bytes: usize,
         _may_adjoin: bool,
     ) -> Result<(), io::Result<usize>> {
-        match self.call(slices) {
-            Ok(taken) if taken == bytes => Ok(()),
-            answer => Err(answer),
-        }
+        whole(self.call(slices), bytes)
     }
 
     /// [`take_all`](Sink::take_all) of bytes that this process owns.
@@ -39,6 +36,15 @@ pub(crate) trait Sink: Sized {
     /// Whether it is a file that is open with `O_DIRECT`, which refuses what is not aligned with `EINVAL`.
     fn is_direct(&self) -> bool {
         false
+    }
+}
+
+/// The result of a call that was expected to take `bytes`, for [`Sink::take_all`].
+#[inline(always)]
+pub(crate) fn whole(result: io::Result<usize>, bytes: usize) -> Result<(), io::Result<usize>> {
+    match result {
+        Ok(taken) if taken == bytes => Ok(()),
+        answer => Err(answer),
     }
 }
 

@@ -10,7 +10,7 @@ use slab::Slab;
 pub(crate) struct Arena<K, T> {
     known: Slab<T>,
     nothing: T,
-    /// What is written to nothing.
+    /// The value that takes writes to a key that is gone.
     lost: T,
     keys: PhantomData<K>,
 }
