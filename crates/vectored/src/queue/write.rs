@@ -62,7 +62,7 @@ impl SegmentQueue {
         let answer = match self.only_copied() {
             Some(copied) if self.fits_one_call(copied, limits) => {
                 let bytes = copied.len();
-                match sink.take_all(&[IoSlice::new(copied)], bytes, false) {
+                match sink.take_bytes(copied) {
                     Ok(()) => {
                         self.clear();
                         return Ok(bytes as u64);
