@@ -4,7 +4,6 @@
 mod advise_pipeline;
 mod args;
 mod atomic_file;
-mod charset;
 mod cluster;
 #[cfg(unix)]
 mod command_signals;
@@ -33,78 +32,37 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod versus_runs;
 
+#[cfg(unix)]
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use anstream::ColorChoice;
 use args::{Cli, Command};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ColorChoice, CommandFactory, FromArgMatches};
+use clap::{CommandFactory, Parser};
 use cluster::Launch;
-use target_path::TargetName;
-use terminal::{ColorWhen, print_help, print_message, set_color};
+use terminal::{print_help, print_message};
 use vectored_report::sort;
 
-/// Replaces the tips of clap that lead astray: the best of several subcommands would be its last, an option of another
-/// subcommand would be taken for a similar one of this, and `--` would be put before any unknown word, which `vectored advise`
-/// would run as a command.
+/// Replaces the tip of clap for an option that another subcommand has, and for a command after `vectored advise` without `--`.
 fn mend_tip(error: &mut clap::Error) {
-    if let Some(ContextValue::Strings(mut names)) = error.remove(ContextKind::SuggestedSubcommand) {
-        names.reverse();
-        error.insert(
-            ContextKind::SuggestedSubcommand,
-            ContextValue::Strings(names),
-        );
-    }
     let word = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => word.clone(),
-        _ => String::new(),
+        _ => return,
     };
     let owners = owners_of(&word);
-    if let Some(ContextValue::String(similar)) = error.get(ContextKind::SuggestedArg) {
-        // `--sizes` is meant by `--size`, and `--pin` not by `--min`.
-        if owners.is_none() || similar.starts_with(&word) || word.starts_with(similar.as_str()) {
-            return;
-        }
-        // The usage shows it.
-        error.remove(ContextKind::SuggestedArg);
-        error.remove(ContextKind::Usage);
+    let similar = error.get(ContextKind::SuggestedArg);
+    // `--sizes` is meant by `--size`, and `--pin` not by `--min`.
+    if similar.is_some_and(|name| owners.is_none() || name.to_string().starts_with(&word)) {
+        return;
     }
-    let words = std::env::args_os().skip_while(|word| word != "advise");
-    let traced = command_in(&words.skip(1).collect::<Vec<_>>());
-    let tip = match subcommand().as_deref() {
-        name if owners.is_some() && (name != Some("advise") || traced.is_none()) => {
-            owners.unwrap_or_default()
+    let is_command = || subcommand().as_deref() == Some("advise");
+    let to_run = "to run a command, put -- before it: vectored advise -- COMMAND";
+    if let Some(tip) = owners.or_else(|| is_command().then(|| to_run.to_owned())) {
+        // The usage would show what clap suggests.
+        if error.remove(ContextKind::SuggestedArg).is_some() {
+            error.remove(ContextKind::Usage);
         }
-        Some("advise") => {
-            let command = traced.unwrap_or("COMMAND".to_owned());
-            format!("to run a command, put -- before it: vectored advise -- {command}")
-        }
-        Some("measure") => match error.get(ContextKind::InvalidArg) {
-            Some(ContextValue::String(word)) if word.parse::<TargetName>().is_ok() => {
-                format!("a target is named with --target: vectored measure --target {word}")
-            }
-            _ => return,
-        },
-        Some("reproduce") if error.kind() == ErrorKind::InvalidSubcommand => {
-            let names = Cli::command();
-            let names = names.find_subcommand("reproduce");
-            let names = names.into_iter().flat_map(clap::Command::get_subcommands);
-            let names: Vec<&str> = names.map(clap::Command::get_name).collect();
-            format!("the experiments are {}", names.join(", "))
-        }
-        _ => {
-            // Only `vectored advise` takes words after it.
-            let is_dashes = |tip: &ContextValue| tip.to_string().contains("'-- ");
-            if error.get(ContextKind::Suggested).is_some_and(is_dashes) {
-                error.remove(ContextKind::Suggested);
-            }
-            return;
-        }
-    };
-    if matches!(
-        error.kind(),
-        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand
-    ) {
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }
@@ -158,58 +116,19 @@ fn is_silent() -> bool {
 }
 
 /// The value of `--color`, even if other arguments are invalid: clap colours its own messages.
-fn color() -> ColorWhen {
-    let ours = arguments().take_while(|argument| argument != "--");
-    let mut ours = ours.skip_while(|argument| !argument.starts_with("--color"));
-    let value = match ours.next() {
-        Some(alone) if alone == "--color" => ours.next(),
-        joined => joined.and_then(|text| Some(text.strip_prefix("--color=")?.to_owned())),
+fn color() -> ColorChoice {
+    let ours: Vec<String> = arguments()
+        .take_while(|argument| argument != "--")
+        .collect();
+    let is_given = |when: &str| {
+        let alone = ours.windows(2).any(|pair| pair == ["--color", when]);
+        alone || ours.contains(&format!("--color={when}"))
     };
-    match value.as_deref() {
-        Some("always") => ColorWhen::Always,
-        Some("never") => ColorWhen::Never,
-        _ => ColorWhen::Auto,
+    match ["always", "never"].map(is_given) {
+        [true, _] => ColorChoice::Always,
+        [_, true] => ColorChoice::Never,
+        _ => ColorChoice::Auto,
     }
-}
-
-fn parse() -> Result<Cli, clap::Error> {
-    let choice = match color() {
-        ColorWhen::Auto => ColorChoice::Auto,
-        ColorWhen::Always => ColorChoice::Always,
-        ColorWhen::Never => ColorChoice::Never,
-    };
-    let matches = Cli::command().color(choice).try_get_matches()?;
-    Cli::from_arg_matches(&matches)
-}
-
-/// Whether a program of this name can be found.
-#[cfg(unix)]
-fn is_program(name: &OsString) -> bool {
-    strace::find(name).is_ok()
-}
-
-/// No command is traced on Windows.
-#[cfg(windows)]
-fn is_program(_name: &OsString) -> bool {
-    false
-}
-
-/// The command that `words` name if `--` was forgotten, as in `vectored advise make -j2`.
-fn command_in(words: &[OsString]) -> Option<String> {
-    let first = words.first()?;
-    let is_option = first.as_encoded_bytes().starts_with(b"-");
-    if is_option || words.iter().any(|word| word == "--") || !is_program(first) {
-        return None;
-    }
-    let words = words.iter().map(|word| {
-        let word = word.to_string_lossy();
-        if word.contains(char::is_whitespace) || word.is_empty() {
-            format!("'{word}'")
-        } else {
-            word.into_owned()
-        }
-    });
-    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 /// The refusal of a subcommand that is not built for this system.
@@ -245,7 +164,8 @@ fn main() -> ExitCode {
     if let Some(args) = copy_alone() {
         return ended(commands::copy::run(&args));
     }
-    let cli = match parse() {
+    color().write_global();
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(mut error) => {
             mend_tip(&mut error);
@@ -260,7 +180,6 @@ fn main() -> ExitCode {
             return ended(printed.map(|()| ExitCode::SUCCESS));
         }
     };
-    set_color(cli.color);
     let outcome = match &cli.command {
         Command::Measure(args) => commands::measure::run(args),
         #[cfg(unix)]

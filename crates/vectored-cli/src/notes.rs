@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::results_store::SaveOutcome;
+use crate::results_store::{STATE_HOME, Store};
 use crate::terminal::print_message;
 
 /// Prints notes on standard error.
@@ -21,14 +21,17 @@ impl Notes {
     }
 
     /// Prints the path of a saved result. A path alone on its line is easy to use in a script.
-    pub fn saved(&self, saved: &SaveOutcome) {
+    pub fn saved(&self, saved: &Store) {
         match saved {
-            SaveOutcome::As(path) if !self.quiet => {
+            Store::As(path) if !self.quiet => {
                 // No character is replaced. Standard error may be closed, which is no error of the run.
                 let _ = io::stderr().write_all(format!("{}\n", path.display()).as_bytes());
             }
-            SaveOutcome::As(_) | SaveOutcome::Unwanted => {}
-            SaveOutcome::NoDirectory(why) => self.note(why),
+            Store::NoDirectory => self.note(&format!(
+                "the result is not saved, because no directory for it is known: set {STATE_HOME}, or write the JSON to a \
+                 file with --format json --output FILE"
+            )),
+            _ => {}
         }
     }
 }

@@ -2,10 +2,8 @@
 //! stay the command's.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
@@ -18,15 +16,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vectored_machine::platform::processes::wait_for;
-use vectored_report::visible;
 use vectored_strace::x86_64::NOT_TRACED;
 
 use crate::command_signals::{CommandSignals, Stage};
 use crate::failure::Failure;
 use crate::notes::Notes;
-
-/// Bytes at the beginning of a file in which the kernel looks for an interpreter.
-const HEAD_BYTES: u64 = 256;
 
 const STRACE: &str = "strace";
 
@@ -53,14 +47,13 @@ fn tracer() -> Vec<String> {
         .split_whitespace()
         .map(|call| format!("?{call}"))
         .collect();
-    let mut words: Vec<String> = [STRACE]
-        .into_iter()
-        .chain(OPTIONS)
-        .map(str::to_owned)
-        .collect();
     let chosen = format!("trace=!{}", without.join(","));
-    words.extend(["--seccomp-bpf", "-e", &chosen].map(str::to_owned));
-    words
+    let chosen = ["--seccomp-bpf", "-e", &chosen];
+    in_words(&[&[STRACE], &OPTIONS[..], &chosen[..]].concat())
+}
+
+fn in_words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// The options that send the log into a pipe, by a name that strace opens: so the command inherits no descriptor, and no
@@ -70,30 +63,28 @@ fn into_pipe(log: &PipeWriter) -> [String; 3] {
     ["-o".to_owned(), name, "--".to_owned()]
 }
 
-/// Words before a command that log all of its calls into a pipe.
+/// Words before a command that log all of its calls into a pipe; or its calls of some names, each with its stack.
 #[cfg(target_os = "linux")]
-pub fn tracer_of_all_calls(log: &PipeWriter) -> Vec<String> {
-    let options = [STRACE].into_iter().chain(OPTIONS).map(str::to_owned);
-    options.chain(into_pipe(log)).collect()
-}
-
-/// Words before a command that log its calls of these names into a pipe, each with its stack.
-#[cfg(target_os = "linux")]
-pub fn tracer_of_stacks(calls: &[String], log: &PipeWriter) -> Vec<String> {
-    let chosen = format!("trace={}", calls.join(","));
-    let options = [
-        STRACE,
-        "-D",
-        "-q",
-        "-f",
-        "-s0",
-        "-k",
-        "--seccomp-bpf",
-        "-e",
-        &chosen,
-    ];
-    let options = options.map(str::to_owned).into_iter();
-    options.chain(into_pipe(log)).collect()
+pub fn tracer_into(log: &PipeWriter, stacks_of: Option<&[String]>) -> Vec<String> {
+    let mut words = match stacks_of {
+        None => in_words(&[&[STRACE], &OPTIONS[..]].concat()),
+        Some(calls) => {
+            let chosen = format!("trace={}", calls.join(","));
+            in_words(&[
+                STRACE,
+                "-D",
+                "-q",
+                "-f",
+                "-s0",
+                "-k",
+                "--seccomp-bpf",
+                "-e",
+                &chosen,
+            ])
+        }
+    };
+    words.extend(into_pipe(log));
+    words
 }
 
 /// Whether strace of this machine shows stacks.
@@ -140,77 +131,39 @@ pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
         vec![PathBuf::from(name)]
     } else {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path)
-            .map(|directory| directory.join(name))
-            .collect()
+        let folders = std::env::split_paths(&path);
+        folders.map(|folder| folder.join(name)).collect()
     };
-    let files: Vec<&PathBuf> = candidates.iter().filter(|path| path.is_file()).collect();
-    let is_runnable = |path: &&&PathBuf| is_executable(path);
-    if let Some(found) = files.iter().find(is_runnable) {
-        return match interpreter_problem(found) {
-            None => Ok((*found).clone()),
-            Some(why) => Err(Failure {
-                error: anyhow::anyhow!("cannot run '{shown}': {why}"),
-                code: 126,
-            }),
-        };
+    if let Some(found) = candidates.iter().find(|path| is_executable(path)) {
+        return Ok(found.clone());
     }
-    Err(match (files.first(), is_path && Path::new(name).is_dir()) {
-        (None, false) => Failure {
-            error: if is_path {
-                anyhow::anyhow!("command '{shown}' not found: check its path")
-            } else {
-                anyhow::anyhow!(
-                    "command '{shown}' not found in PATH: check its name, or give its path \
-                     (./{shown})"
-                )
-            },
-            code: 127,
-        },
-        (Some(_), _) => Failure {
-            error: anyhow::anyhow!(
-                "cannot run '{shown}': it is not executable; to make it executable, run chmod +x on it"
+    let is_there = candidates
+        .iter()
+        .any(|path| path.is_file() || is_path && path.exists());
+    let (code, error) = match (is_there, is_path) {
+        (true, _) => (
+            126,
+            anyhow::anyhow!(
+                "cannot run '{shown}': it is not executable; to make a file executable, run chmod +x on it"
             ),
-            code: 126,
-        },
-        (None, true) => Failure {
-            error: anyhow::anyhow!("cannot run '{shown}': it is a directory"),
-            code: 126,
-        },
-    })
-}
-
-/// Why the kernel would not run a script.
-fn interpreter_problem(path: &Path) -> Option<String> {
-    let mut head = Vec::new();
-    // The kernel runs what this user may not read.
-    File::open(path)
-        .ok()?
-        .take(HEAD_BYTES)
-        .read_to_end(&mut head)
-        .ok()?;
-    let Some(line) = head.strip_prefix(b"#!") else {
-        // Other programs have a NUL near their beginning, and may have a handler of their own.
-        return (!head.contains(&0)).then(|| {
-            "it is a script without a first line that names its interpreter: add one such as #!/bin/sh".to_owned()
-        });
+        ),
+        (false, true) => (
+            127,
+            anyhow::anyhow!("command '{shown}' not found: check its path"),
+        ),
+        (false, false) => (
+            127,
+            anyhow::anyhow!(
+                "command '{shown}' not found in PATH: check its name, or give its path (./{shown})"
+            ),
+        ),
     };
-    let line = line.split(|byte| *byte == b'\n').next()?;
-    let mut words = line.split(|byte| matches!(byte, b' ' | b'\t'));
-    let interpreter = OsStr::from_bytes(words.find(|word| !word.is_empty())?);
-    let interpreter = Path::new(interpreter);
-    let is_missing = interpreter.is_absolute() && matches!(interpreter.try_exists(), Ok(false));
-    is_missing.then(|| {
-        format!(
-            "its first line names the interpreter '{}', which does not exist",
-            visible(&interpreter.display().to_string())
-        )
-    })
+    Err(Failure { error, code })
 }
 
 fn is_executable(path: &Path) -> bool {
-    let metadata = path.metadata();
-    metadata.is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+    let found = path.metadata();
+    found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// Checks with a trivial program that strace is installed and may trace.

@@ -57,8 +57,6 @@ pub struct RunOptions {
     pub stdout: Stdout,
     /// The file that was standard input; `None` for `/dev/null`.
     pub input: Option<String>,
-    /// The directory that they ran in, if one was named.
-    pub working_dir: Option<String>,
     /// Untimed runs of each command before the others.
     pub warmup: u64,
     /// What ran before each run: one command, or one for each.
@@ -83,6 +81,20 @@ pub enum Stdout {
     File,
     /// To a pipe whose bytes are discarded.
     Pipe,
+}
+
+impl Stdout {
+    /// All of them.
+    pub const ALL: [Stdout; 3] = [Stdout::Null, Stdout::File, Stdout::Pipe];
+
+    /// The value of `--stdout`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stdout::Null => "null",
+            Stdout::File => "file",
+            Stdout::Pipe => "pipe",
+        }
+    }
 }
 
 /// A command and its runs.

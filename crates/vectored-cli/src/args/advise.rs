@@ -7,36 +7,17 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::output::{OutputArgs, SavingArgs};
-use super::parsers::{one_size, time, whole_number};
+use super::parsers::{one_size, time};
 use crate::results_store::ResultName;
 
-pub const ADVISE_ABOUT: &str = "\
-Find system calls in a program that one larger call could replace
-
-Reads a log of strace(1), or watches a command or a running process. Finds runs of small reads and \
-writes that one vectored call, or a larger buffer, could replace without changing what the \
-program does. Each finding names the process, the pattern of its calls, what to change, and \
-the time that it would save, with an interval.
-
-Calls around a poll, an fsync or a long gap could be merged only with a change of behaviour: \
-they are listed, but not counted. The cost of each call is measured on this machine; the \
-times in a log are not used, because strace inflates them.
-
-With -- COMMAND, the command runs once, watched by programs in the kernel, or under strace where \
-these may not be attached. Its input, output, signals and exit status are unchanged. 'vectored versus' measures what an edit saves. The report goes to standard \
-error, because standard output belongs to the command.
-
-The result is saved as JSON in $XDG_STATE_HOME/vectored (by default \
-~/.local/state/vectored). The path of the saved file is the last line on standard error.";
-
 /// clap's own usage line would show a log and a command at once.
-pub const ADVISE_USAGE: &str = "\
+const USAGE: &str = "\
 vectored advise [OPTIONS] <LOG>...
        vectored advise [OPTIONS] -- <COMMAND>...
        vectored advise [OPTIONS] -p <PID>... [--for <TIME>]
        vectored advise [OPTIONS] --merge <RESULT>...";
 
-pub const ADVISE_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored advise -- python3 script.py
           Analyse a script
@@ -64,8 +45,24 @@ pub enum Source {
     Strace,
 }
 
-/// Options of `vectored advise`.
+/// Find system calls in a program that one larger call could replace
+///
+/// Reads a log of strace(1), or watches a command or a running process. Finds runs of small reads and writes that one
+/// vectored call, or a larger buffer, could replace without changing what the program does. Each finding names the
+/// process, the pattern of its calls, what to change, and the time that it would save, with an interval.
+///
+/// Calls around a poll, an fsync or a long gap could be merged only with a change of behaviour: they are listed, but
+/// not counted. The cost of each call is measured on this machine; the times in a log are not used, because strace
+/// inflates them.
+///
+/// With -- COMMAND, the command runs once, watched by programs in the kernel, or under strace where these may not be
+/// attached. Its input, output, signals and exit status are unchanged. 'vectored versus' measures what an edit saves.
+/// The report goes to standard error, because standard output belongs to the command.
+///
+/// The result is saved as JSON in $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored). The path of the saved
+/// file is the last line on standard error.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER, override_usage = USAGE)]
 pub struct AdviseArgs {
     /// Logs written by strace, also with -ff, also compressed by gzip; - is standard input
     #[arg(value_name = "LOG")]
@@ -127,23 +124,11 @@ pub struct AdviseArgs {
     ///
     /// Merging calls across a longer gap would delay data that another program may be waiting for. Such
     /// calls are listed, but not counted. If bytes would stay in a buffer for longer, the finding says so.
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "10ms",
-        value_parser = max_delay,
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = max_delay)]
     pub max_delay: Duration,
 
     /// Size of the buffer that would collect small calls, for example 64KiB
-    #[arg(
-        long,
-        value_name = "BYTES",
-        value_parser = one_size,
-        default_value = "64KiB",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "BYTES", value_parser = one_size, default_value = "64KiB")]
     pub buffer: u64,
 
     /// Use the call costs of a saved result of advise instead of measuring them
@@ -160,13 +145,7 @@ pub struct AdviseArgs {
     pub dir: Option<PathBuf>,
 
     /// Number of findings to show; JSON, CSV and the web page contain more
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        default_value = "10",
-        value_parser = whole_number::<usize>,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "NUMBER", default_value = "10")]
     pub top: usize,
 
     #[command(flatten)]

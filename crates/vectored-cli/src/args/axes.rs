@@ -87,14 +87,12 @@ fn argument(axis: &'static Axis) -> Arg {
         Values::Numbers { min, max, default } => (
             argument
                 .value_name("LIST")
-                .allow_negative_numbers(true)
                 .value_parser(move |text: &str| numbers(text, axis, (min, max))),
             default.map_or_else(String::new, |default| format!(" [default: {default}]")),
         ),
         Values::Sizes { max, default } => (
             argument
                 .value_name("LIST")
-                .allow_negative_numbers(true)
                 .value_parser(move |text: &str| sizes(text, axis, max)),
             format!(" [default: {default}]"),
         ),

@@ -6,32 +6,12 @@ use super::output::OutputArgs;
 use super::parsers::share;
 use crate::results_store::ResultName;
 
-pub const COMPARE_ABOUT: &str = "\
-Compare saved results of two versions of a program, or of several machines
-
-Base runs are compared with new runs of the same cells. The figure compared is the time of a \
-technique divided by that of the floor in the same round, so that a slower or busier machine \
-does not look like a change. A change is reported only if it exceeds the run-to-run \
-variation within each side. With fewer than three runs on a side this variation is poorly \
-known, and changes below 5 % are not reported: measure each side several times, in \
-alternation. Differences between the environments are listed first.
-
-Results of advise, one on each side, are compared by their calls: how many move bytes, and which findings came, went or \
-changed, by program, file and call site. --fail-if-more-calls makes a test of the calls that move bytes, where that of \
-`vectored versus` counts all calls, reads and writes. What an edit saves is measured by `vectored versus`.
-
-Results of versus, one on each side, are compared by the ratios of new to old that each has, and by the calls of new. A \
-change is reported if the two intervals have nothing in common.
-
-With --machines, the crossovers of results are shown side by side instead, one row for each run \
-and target. Results are named as in `vectored report`.";
-
 /// clap's own usage line does not show that one of the two options is required.
-pub const COMPARE_USAGE: &str = "\
+const USAGE: &str = "\
 vectored compare [OPTIONS] <RESULT>... --against <RESULT>...
        vectored compare [OPTIONS] --machines <RESULT>...";
 
-pub const COMPARE_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored compare latest~1 --against latest
           The newest run against the one before it
@@ -50,8 +30,25 @@ Exit status: 0 success, 1 failure, 2 wrong usage; 3 with --fail-if-slower, if an
 is significantly slower by at least SHARE, or with --fail-if-more-calls, if the new program makes more calls by more than \
 SHARE; 4 if a limit could not be decided.";
 
-/// Options of `vectored compare`.
+/// Compare saved results of two versions of a program, or of several machines
+///
+/// Base runs are compared with new runs of the same cells. The figure compared is the time of a technique divided by
+/// that of the floor in the same round, so that a slower or busier machine does not look like a change. A change is
+/// reported only if it exceeds the run-to-run variation within each side. With fewer than three runs on a side this
+/// variation is poorly known, and changes below 5 % are not reported: measure each side several times, in alternation.
+/// Differences between the environments are listed first.
+///
+/// Results of advise, one on each side, are compared by their calls: how many move bytes, and which findings came, went
+/// or changed, by program, file and call site. --fail-if-more-calls makes a test of the calls that move bytes, where
+/// that of `vectored versus` counts all calls, reads and writes. What an edit saves is measured by `vectored versus`.
+///
+/// Results of versus, one on each side, are compared by the ratios of new to old that each has, and by the calls of
+/// new. A change is reported if the two intervals have nothing in common.
+///
+/// With --machines, the crossovers of results are shown side by side instead, one row for each run and target. Results
+/// are named as in `vectored report`.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER, override_usage = USAGE)]
 pub struct CompareArgs {
     /// Base results, or with --machines all results: files, latest, latest~1, ...
     #[arg(value_name = "RESULT", required = true)]
@@ -66,13 +63,7 @@ pub struct CompareArgs {
     pub machines: bool,
 
     /// Exit with status 3 if any technique is significantly slower by at least SHARE, for example 5% or 0.05
-    #[arg(
-        long,
-        value_name = "SHARE",
-        value_parser = share,
-        conflicts_with = "machines",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "machines")]
     pub fail_if_slower: Option<f64>,
 
     /// Exit with status 3 if the new program makes more calls that move bytes, by more than SHARE, for example 1% or 0
@@ -82,8 +73,7 @@ pub struct CompareArgs {
         long,
         value_name = "SHARE",
         value_parser = share,
-        conflicts_with_all = ["machines", "fail_if_slower"],
-        allow_hyphen_values = true
+        conflicts_with_all = ["machines", "fail_if_slower"]
     )]
     pub fail_if_more_calls: Option<f64>,
 

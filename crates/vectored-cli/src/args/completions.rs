@@ -3,12 +3,7 @@
 use clap::Args;
 use clap_complete::Shell;
 
-pub const COMPLETIONS_ABOUT: &str = "\
-Print a script that completes the options of vectored in a shell
-
-The Debian package installs these scripts.";
-
-pub const COMPLETIONS_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored completions bash > ~/.local/share/bash-completion/completions/vectored
           For bash with the package bash-completion: from the next shell on
@@ -19,8 +14,11 @@ Examples:
 
 Exit status: 0 success, 1 failure, 2 wrong usage.";
 
-/// Options of `vectored completions`.
+/// Print a script that completes the options of vectored in a shell
+///
+/// The Debian package installs these scripts.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub struct CompletionsArgs {
     /// The shell that reads the script
     #[arg(value_name = "SHELL")]

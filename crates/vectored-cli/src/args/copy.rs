@@ -12,22 +12,7 @@ use super::parsers::one_size;
 #[cfg(unix)]
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
 
-pub const COPY_ABOUT: &str = "\
-Copy a file or stream
-
-Copies FROM to TO up to the end of FROM, by the system calls that suit both: copy_file_range \
-between files of more than 16 KiB; where the file system has no copy of its own, splice through a pipe from 1 MiB on, and from 16 MiB \
-on, this and reads and writes with several buffers are timed on parts of the file, and the fastest goes on; splice \
-to a pipe from a pipe, a socket or a long file; sendfile or splice to /dev/null; read and write otherwise. From a file of more than 64 KiB to a pipe, splice copies \
-no bytes, but puts pages of FROM there: what is written to FROM, or cut off, before the reader has received them may \
-reach the reader. Otherwise, and with --technique read-write, TO has a copy: it does not change if FROM is written \
-afterwards.
-
-TO gets the mode of FROM within the umask. It is removed if the copy fails or a signal ends it, other than KILL, BUS, \
-SEGV and the real-time signals. A file that exists is overwritten with --force only, and keeps its mode. It is as before if the \
-copy fails before the first byte, and else stays as far as it was written. A closed standard input or output is an error.";
-
-pub const COPY_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored copy from to
           Copy a file
@@ -40,8 +25,22 @@ Environment (2nd edition) does, and count the reads
 Exit status: 0 success, also if the reader of the output goes away; 1 failure, 2 wrong \
 usage. An error says how many bytes were written.";
 
-/// Options of `vectored copy`.
+/// Copy a file or stream
+///
+/// Copies FROM to TO up to the end of FROM, by the system calls that suit both: copy_file_range between files of more
+/// than 16 KiB; where the file system has no copy of its own, splice through a pipe from 1 MiB on, and from 16 MiB on,
+/// this and reads and writes with several buffers are timed on parts of the file, and the fastest goes on; splice to a
+/// pipe from a pipe, a socket or a long file; sendfile or splice to /dev/null; read and write otherwise. From a file of
+/// more than 64 KiB to a pipe, splice copies no bytes, but puts pages of FROM there: what is written to FROM, or cut
+/// off, before the reader has received them may reach the reader. Otherwise, and with --technique read-write, TO has a
+/// copy: it does not change if FROM is written afterwards.
+///
+/// TO gets the mode of FROM within the umask. It is removed if the copy fails or a signal ends it, other than KILL,
+/// BUS, SEGV and the real-time signals. A file that exists is overwritten with --force only, and keeps its mode. It is
+/// as before if the copy fails before the first byte, and else stays as far as it was written. A closed standard input
+/// or output is an error.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub struct CopyArgs {
     /// File to copy; - or none is standard input
     #[arg(value_name = "FROM")]
@@ -60,12 +59,7 @@ pub struct CopyArgs {
     pub technique: CopyWith,
 
     /// Size of the buffer of read-write, for example 4096, 4k or 128KiB; up to 1GiB [default: by the kinds of both and the size]
-    #[arg(
-        long,
-        value_name = "BYTES",
-        value_parser = one_size,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "BYTES", value_parser = one_size)]
     pub buffer_size: Option<u64>,
 
     /// Leave holes where FROM has them, both being files

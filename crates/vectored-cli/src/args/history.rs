@@ -4,15 +4,7 @@ use clap::Args;
 
 use super::output::OutputArgs;
 
-pub const HISTORY_ABOUT: &str = "\
-List saved results
-
-Lists the results of `vectored measure`, `reproduce`, `advise` and `versus` in \
-$XDG_STATE_HOME/vectored (by default ~/.local/state/vectored), the newest last, with the names \
-that `vectored report` and `vectored compare` accept: measure, measure~1 and so on, the \
-same for the other commands. A result is a file, which rm(1) removes.";
-
-pub const HISTORY_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored history
           All saved results
@@ -24,8 +16,13 @@ Examples:
 Exit status: 0 success, 1 failure, 2 wrong usage. An unreadable file is listed with the \
 reason.";
 
-/// Options of `vectored history`.
+/// List saved results
+///
+/// Lists the results of `vectored measure`, `reproduce`, `advise` and `versus` in $XDG_STATE_HOME/vectored (by default
+/// ~/.local/state/vectored), the newest last, with the names that `vectored report` and `vectored compare` accept:
+/// measure, measure~1 and so on, the same for the other commands. A result is a file, which rm(1) removes.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub struct HistoryArgs {
     /// Show the results of `vectored versus` in which COMMAND is new, with their commits; --html has a chart
     #[arg(long, value_name = "COMMAND")]

@@ -6,13 +6,7 @@ use clap::Args;
 
 use super::output::OutputArgs;
 
-pub const HOST_ABOUT: &str = "\
-Show the limits and features of this machine: iovec limits, io_uring, O_DIRECT
-
-An io_uring and a file with O_DIRECT are tried, with an unnamed file in the directory. The report gives the \
-reason for anything it cannot determine. Nothing is saved, and no file is left in the directory.";
-
-pub const HOST_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored host
           This machine and the file system of the current directory
@@ -24,8 +18,12 @@ Examples:
 Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 or 143 if stopped by SIGHUP, \
 SIGINT or SIGTERM.";
 
-/// Options of `vectored host`.
+/// Show the limits and features of this machine: iovec limits, io_uring, O_DIRECT
+///
+/// An io_uring and a file with O_DIRECT are tried, with an unnamed file in the directory. The report gives the reason
+/// for anything it cannot determine. Nothing is saved, and no file is left in the directory.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub struct HostArgs {
     /// Directory on the file system to test; nothing is left there
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]

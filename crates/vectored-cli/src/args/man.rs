@@ -4,13 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-pub const MAN_ABOUT: &str = "\
-Show the manual page of vectored or of a subcommand
-
-On a terminal, man(1) shows the page. Otherwise the page is printed as roff(7), which man(1) \
-and groff(1) read.";
-
-pub const MAN_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored man
           The page of the program, vectored(1)
@@ -21,8 +15,11 @@ Examples:
 
 Exit status: 0 success, 1 failure, 2 wrong usage; on a terminal that of man(1).";
 
-/// Options of `vectored man`.
+/// Show the manual page of vectored or of a subcommand
+///
+/// On a terminal, man(1) shows the page. Otherwise the page is printed as roff(7), which man(1) and groff(1) read.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub struct ManArgs {
     /// The subcommand whose page to show; by default the page of the program
     #[arg(value_name = "SUBCOMMAND")]

@@ -10,32 +10,14 @@ use vectored_results::model::{Conditions, Operation, Target};
 
 use super::axes::AxisOptions;
 use super::output::{OutputArgs, SavingArgs};
-use super::parsers::{budget, pinning, rate, whole_number};
+use super::parsers::{budget, pinning, rate};
 use crate::size_lists::{Counts, Mix, Sizes};
-use crate::synthetic::Synthetic;
 use crate::target_path::TargetName;
 
-pub const MEASURE_ABOUT: &str = "\
-Find the fastest technique for each segment count and size
-
-Each cell of the grid is a list of segments, written to (or read from) one target; with --operation copy, a \
-number of bytes that is copied from one descriptor to another. All \
-techniques are timed in rounds, in balanced random order, beside the floor: one write or \
-read of the same bytes in one buffer. A technique is reported as faster only if the \
-difference is significant; otherwise the cell is a tie, or open (undecided).
-
-Files, pipes and sockets are temporary, unless --target names one. The bytes that arrive are \
-counted, and those of every fifth sample are compared. On /dev/null and on sockets of other programs they cannot be \
-compared.
-
-The answer is printed: a map and a sentence for each target, and at the end what holds on all. Everything is saved as JSON in $XDG_STATE_HOME/vectored (by default \
-~/.local/state/vectored). The path of the saved file is the last line on standard error. \
-Ctrl-C stops the run and keeps what was measured.";
-
 /// In an error, clap's own usage line would show the options that were typed as if they were required.
-pub const MEASURE_USAGE: &str = "vectored measure [OPTIONS]";
+const USAGE: &str = "vectored measure [OPTIONS]";
 
-pub const MEASURE_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored measure
           The default grid on files, pipes and Unix sockets, in 18 seconds
@@ -75,8 +57,21 @@ Examples:
 Exit status: 0 success, 1 failure, 2 wrong usage; 129, 130 or 143 if stopped by SIGHUP, \
 SIGINT or SIGTERM.";
 
-/// Options of `vectored measure`.
+/// Find the fastest technique for each segment count and size
+///
+/// Each cell of the grid is a list of segments, written to (or read from) one target; with --operation copy, a number
+/// of bytes that is copied from one descriptor to another. All techniques are timed in rounds, in balanced random
+/// order, beside the floor: one write or read of the same bytes in one buffer. A technique is reported as faster only
+/// if the difference is significant; otherwise the cell is a tie, or open (undecided).
+///
+/// Files, pipes and sockets are temporary, unless --target names one. The bytes that arrive are counted, and the
+/// bytes of every fifth sample are compared. On /dev/null and on sockets of other programs they cannot be compared.
+///
+/// The answer is printed: a map and a sentence for each target, and at the end what holds on all. Everything is saved
+/// as JSON in $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored). The path of the saved file is the last
+/// line on standard error. Ctrl-C stops the run and keeps what was measured.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER, override_usage = USAGE)]
 pub struct MeasureArgs {
     /// List of segments of mixed sizes, for example 9x16,1x4KiB; may be repeated
     ///
@@ -94,14 +89,14 @@ pub struct MeasureArgs {
     /// Answers up to which message size copying that many messages into one buffer, for one call, is
     /// faster than a call for each. The same as --segments LIST --technique write-each,copy-then-write,
     /// with writev shown beside the verdict, and sizes of 64..64KiB unless --sizes is given.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST")]
     pub join: Option<Counts>,
 
     /// Lists that a program sends in a second, for example 50000/s
     ///
     /// The answer then says what the choice is worth: saving 200 ns in each of 50,000 lists a second is 1 % of a CPU. Give
     /// it with --mix or --join, which measure the lists of a program.
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
+    #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<f64>,
 
     #[cfg_attr(
@@ -134,7 +129,7 @@ pub struct MeasureArgs {
     /// Segment counts, for example 2,16 or 2..128 [default: 2,16,1000]
     ///
     /// A range grows by factors of four and ends with its end: 2..100 is 2,8,32,100.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST")]
     pub segments: Option<Counts>,
 
     /// Segment sizes, for example 100,4KiB or 16..64KiB [default: 16..16KiB]
@@ -146,7 +141,7 @@ pub struct MeasureArgs {
     ///
     /// Lists of more than 4 MiB are skipped, unless both --segments and --sizes are given. Then lists
     /// of up to 64 MiB are measured.
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LIST")]
     pub sizes: Option<Sizes>,
 
     /// Technique to compare; may be repeated [default: all except adaptive]
@@ -160,13 +155,7 @@ pub struct MeasureArgs {
     ///
     /// A round that has begun is finished, and so is the check that every technique moves the right
     /// bytes. With very long lists, the run takes longer.
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "18s",
-        value_parser = budget,
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "TIME", default_value = "18s", value_parser = budget)]
     pub budget: Duration,
 
     /// Directory for temporary files; nothing is left there
@@ -176,11 +165,11 @@ pub struct MeasureArgs {
     /// Seed for the order of samples and the placement of buffers [default: random]
     ///
     /// The same seed repeats the order and the placement, not the timings.
-    #[arg(long, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 
     /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
-    #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CPU|none", value_parser = pinning)]
     pub pin: Option<Pinning>,
 
     /// Print all figures before the answer: tables, cost models, notes
@@ -189,9 +178,9 @@ pub struct MeasureArgs {
     #[arg(long)]
     pub details: bool,
 
-    /// Measure a simulated machine with a simulated clock, for tests
-    #[arg(long, value_name = "SPEC", hide = true)]
-    pub synthetic: Option<Synthetic>,
+    /// Measure a simulated machine with a simulated clock, for tests: a call takes CALL_NS
+    #[arg(long, value_name = "CALL_NS", hide = true)]
+    pub synthetic: Option<f64>,
 
     #[command(flatten)]
     pub output: OutputArgs,

@@ -15,20 +15,7 @@ mod report;
 mod reproduce;
 mod versus;
 
-use clap::{Parser, Subcommand};
-
-use crate::terminal::ColorWhen;
-use advise::{ADVISE_ABOUT, ADVISE_AFTER, ADVISE_USAGE};
-use compare::{COMPARE_ABOUT, COMPARE_AFTER, COMPARE_USAGE};
-use completions::{COMPLETIONS_ABOUT, COMPLETIONS_AFTER};
-use copy::{COPY_ABOUT, COPY_AFTER};
-use history::{HISTORY_ABOUT, HISTORY_AFTER};
-use host::{HOST_ABOUT, HOST_AFTER};
-use man::{MAN_ABOUT, MAN_AFTER};
-use measure::{MEASURE_ABOUT, MEASURE_AFTER, MEASURE_USAGE};
-use report::{REPORT_ABOUT, REPORT_AFTER};
-use reproduce::{REPRODUCE_ABOUT, REPRODUCE_AFTER};
-use versus::{VERSUS_ABOUT, VERSUS_AFTER};
+use clap::{ColorChoice, Parser, Subcommand};
 
 pub use advise::AdviseArgs;
 #[cfg(unix)]
@@ -45,8 +32,6 @@ pub use measure::MeasureArgs;
 pub use output::{Format, OutputArgs};
 pub use report::ReportArgs;
 pub use reproduce::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
-#[cfg(target_os = "linux")]
-pub use versus::StdoutTo;
 pub use versus::VersusArgs;
 
 /// Find the small reads and writes of a program, and the fastest way to move several buffers
@@ -57,16 +42,15 @@ pub use versus::VersusArgs;
 #[derive(Debug, Parser)]
 #[command(name = "vectored", version, max_term_width = 100, after_long_help = ENVIRONMENT)]
 pub struct Cli {
-    /// When to print colours
+    /// When to print colours: always is also in files and pipes
     #[arg(
         long,
         global = true,
         value_name = "WHEN",
-        value_enum,
-        default_value_t,
+        default_value = "auto",
         display_order = 900
     )]
-    pub color: ColorWhen,
+    pub color: ColorChoice,
 
     /// The subcommand.
     #[command(subcommand)]
@@ -87,7 +71,7 @@ TERM is dumb. CLICOLOR_FORCE=1 turns colours on in pipes, too, unless NO_COLOR i
 set
   LC_ALL, LC_CTYPE, LANG
           If the first of these that is set names no UTF-8 locale (for example C), tables \
-and messages are ASCII: us for microseconds, +- for plus or minus. JSON, \
+and messages are ASCII: us for microseconds, ~ for plus or minus. JSON, \
 CSV, Markdown and web pages are always UTF-8
 
 If standard output is closed (>&-), or its disk is full, a command that prints to it ends with \
@@ -96,38 +80,16 @@ exit status 1.";
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Find the fastest technique for each segment count and size
-    #[command(long_about = MEASURE_ABOUT, after_long_help = MEASURE_AFTER, override_usage = MEASURE_USAGE)]
     Measure(Box<MeasureArgs>),
-    /// Show the limits and features of this machine: iovec limits, io_uring, O_DIRECT
-    #[command(long_about = HOST_ABOUT, after_long_help = HOST_AFTER)]
     Host(HostArgs),
-    /// Repeat published experiments and compare their figures with this machine
-    #[command(long_about = REPRODUCE_ABOUT, after_long_help = REPRODUCE_AFTER)]
     Reproduce(Box<ReproduceArgs>),
-    /// Copy a file or stream
-    #[command(long_about = COPY_ABOUT, after_long_help = COPY_AFTER)]
     Copy(CopyArgs),
-    /// Find system calls in a program that one larger call could replace
-    #[command(long_about = ADVISE_ABOUT, after_long_help = ADVISE_AFTER, override_usage = ADVISE_USAGE)]
     Advise(Box<AdviseArgs>),
-    /// Compare two commands: their time, memory, system calls and output
-    #[command(long_about = VERSUS_ABOUT, after_long_help = VERSUS_AFTER)]
     Versus(Box<VersusArgs>),
-    /// Show saved results as tables or a web page
-    #[command(long_about = REPORT_ABOUT, after_long_help = REPORT_AFTER)]
     Report(ReportArgs),
-    /// Compare saved results of two versions, or of several machines
-    #[command(long_about = COMPARE_ABOUT, after_long_help = COMPARE_AFTER, override_usage = COMPARE_USAGE)]
     Compare(CompareArgs),
-    /// List or remove saved results
-    #[command(long_about = HISTORY_ABOUT, after_long_help = HISTORY_AFTER)]
     History(HistoryArgs),
-    /// Print a script that completes the options in a shell
-    #[command(long_about = COMPLETIONS_ABOUT, after_long_help = COMPLETIONS_AFTER)]
     Completions(CompletionsArgs),
-    /// Show the manual page of vectored or of a subcommand
-    #[command(long_about = MAN_ABOUT, after_long_help = MAN_AFTER)]
     Man(ManArgs),
 }
 

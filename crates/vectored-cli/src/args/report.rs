@@ -7,19 +7,7 @@ use vectored_report::{FORMATS, Format};
 
 use crate::results_store::ResultName;
 
-pub const REPORT_ABOUT: &str = "\
-Show saved results as tables or a web page
-
-A result is a file that `vectored measure`, `vectored reproduce` or `vectored advise` saved, \
-or the name of one. latest is the newest result, and latest~1 the one before it; measure, \
-reproduce and advise are the newest of each command, and measure~1 the one before it. \
-`vectored history` lists them.
-
-Without options, tables are printed. The web page is one file that works offline. It shows \
-the conclusions, a map of the fastest technique by segment count and size, charts, all \
-figures, the environment, and the experiments.";
-
-pub const REPORT_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored report
           The newest result, as a table
@@ -32,8 +20,16 @@ Examples:
 
 Exit status: 0 success, 1 failure, 2 wrong usage.";
 
-/// Options of `vectored report`.
+/// Show saved results as tables or a web page
+///
+/// A result is a file that `vectored measure`, `vectored reproduce` or `vectored advise` saved, or the name of one.
+/// latest is the newest result, and latest~1 the one before it; measure, reproduce and advise are the newest of each
+/// command, and measure~1 the one before it. `vectored history` lists them.
+///
+/// Without options, tables are printed. The web page is one file that works offline. It shows the conclusions, a map of
+/// the fastest technique by segment count and size, charts, all figures, the environment, and the experiments.
 #[derive(Args, Debug)]
+#[command(after_long_help = AFTER)]
 pub struct ReportArgs {
     /// Saved results: files, or names such as latest, latest~1, measure or advise~1
     #[arg(value_name = "RESULT", default_value = "latest")]

@@ -2,27 +2,15 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use vectored_machine::host::Pinning;
 use vectored_measure::reproduce::CopyTarget;
 use vectored_results::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
 use super::output::{OutputArgs, SavingArgs};
-use super::parsers::{one_count, one_of, one_size, pinning, whole_number};
+use super::parsers::{one_of, one_size, pinning};
 
-pub const REPRODUCE_ABOUT: &str = "\
-Repeat published experiments and compare their figures with this machine
-
-Each experiment runs at its published size, in seven repeats with alternating rows (three \
-repeats for rows of apue-3.5 with buffers below 64 bytes). Its result is a table and \
-a one-sentence finding. Its files have no names, so none is left behind. Without an \
-experiment, the experiments are listed.
-
-The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default \
-~/.local/state/vectored). The path of the saved file is the last line on standard error. \
-Ctrl-C stops the run and keeps what was measured.";
-
-pub const REPRODUCE_AFTER: &str = "\
+const AFTER: &str = "\
 Examples:
   vectored reproduce apue-14.28
           Does copying still beat writev at 300 bytes?
@@ -52,9 +40,17 @@ Examples:
   vectored reproduce mincer --size 4KiB --count 100 --repeats 10
           Buffers of another size";
 
-/// Options of `vectored reproduce`.
+/// Repeat published experiments and compare their figures with this machine
+///
+/// Each experiment runs at its published size, in seven repeats with alternating rows (three repeats for rows of
+/// apue-3.5 with buffers below 64 bytes). Its result is a table and a one-sentence finding. Its files have no names, so
+/// none is left behind. Without an experiment, the experiments are listed.
+///
+/// The result is printed, and saved as JSON in $XDG_STATE_HOME/vectored (by default ~/.local/state/vectored). The path
+/// of the saved file is the last line on standard error. Ctrl-C stops the run and keeps what was measured.
 #[derive(Args, Debug)]
 #[command(
+    after_long_help = AFTER,
     disable_help_subcommand = true,
     subcommand_value_name = "EXPERIMENT",
     subcommand_help_heading = "Experiments",
@@ -74,11 +70,11 @@ pub struct ReproduceArgs {
     pub dir: PathBuf,
 
     /// Seed for the order of rows and for the data [default: random]
-    #[arg(long, value_name = "NUMBER", value_parser = whole_number::<u64>, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 
     /// CPU to run on, or none to let the scheduler choose [default: the current CPU]
-    #[arg(long, value_name = "CPU|none", value_parser = pinning, allow_negative_numbers = true)]
+    #[arg(long, value_name = "CPU|none", value_parser = pinning)]
     pub pin: Option<Pinning>,
 
     #[command(flatten)]
@@ -122,19 +118,19 @@ pub struct CopiesArgs {
     ///
     /// With --sync dsync or --sync sync the default is 4096, as in the book, because every write waits
     /// for the device.
-    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", value_parser = one_size)]
     pub min: Option<u64>,
 
     /// Largest buffer, up to 1GiB [default: 512KiB]
     ///
     /// Buffer sizes are powers of two. The book ends at 512 KiB.
-    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", value_parser = one_size)]
     pub max: Option<u64>,
 
     /// Length of the file that is copied [default: 103316352, as in the book]
     ///
     /// A larger file, for example 1GiB, resolves copies that take less time than the start of the program.
-    #[arg(long, value_name = "BYTES", value_parser = one_size, allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", value_parser = one_size)]
     pub file_size: Option<u64>,
 
     /// State of the page cache for the file that is copied [default: hot]
@@ -172,15 +168,15 @@ pub struct CopiesArgs {
 #[derive(Args, Clone, Debug, Default)]
 pub struct PassesArgs {
     /// Size of each buffer, with --count [default: 1024, then 102400]
-    #[arg(long, value_name = "BYTES", value_parser = one_size, requires = "count", allow_negative_numbers = true)]
+    #[arg(long, value_name = "BYTES", value_parser = one_size, requires = "count")]
     pub size: Option<u64>,
 
     /// Number of buffers, with --size [default: 1000, then 10]
-    #[arg(long, value_name = "NUMBER", value_parser = one_count, requires = "size", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u64).range(1..), requires = "size")]
     pub count: Option<u64>,
 
     /// Passes over the buffers in each of the seven repeats [default: 10]
-    #[arg(long, value_name = "NUMBER", value_parser = one_count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u64).range(1..))]
     pub repeats: Option<u64>,
 
     /// When the iovec array for writev or readv is filled; may be repeated [default: both]

@@ -3,12 +3,15 @@
 use std::process::ExitCode;
 
 #[cfg(unix)]
+use vectored_advise::model::Advisory;
+#[cfg(unix)]
 use vectored_advise::report::{advice_comparison_document, compare_advice};
-use vectored_report::{Document, Ruling, csv_of, json};
+use vectored_report::{Document, Ruling, SavedResult, csv_of, json};
 use vectored_results::model::Results;
 use vectored_results::report;
 use vectored_results::stats::compare;
 use vectored_versus::judge::{CallLimit, Limits, rulings};
+use vectored_versus::model::Versus;
 use vectored_versus::report::{
     CommandChange, compare_versus, limits_in_words, versus_comparison_document,
 };
@@ -44,7 +47,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let names = [&args.result[..], &args.against].concat();
     let inputs = paths(&names, Some(ResultKind::Measure))?;
     let mut outputs = Outputs::check(&args.output, &inputs)?;
-    let shown = match args.result[0].kind()? {
+    let shown = match args.result[0].load(Some(ResultKind::Measure))?.kind() {
         #[cfg(unix)]
         ResultKind::Advise => advisories(args)?,
         ResultKind::Versus => two_versus(args)?,
@@ -60,7 +63,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         _ => measurements(args)?,
     };
     outputs.show(&shown.document, &shown.json, || shown.csv)?;
-    ruled(&shown.limits, outputs.is_read_with_messages())
+    ruled(&shown.limits)
 }
 
 /// Shows runs side by side.
@@ -107,7 +110,7 @@ fn advisories(args: &CompareArgs) -> Result<Shown, Failure> {
         ));
     }
     let remedy = "; `vectored advise --merge` makes one of several";
-    let [old, new] = one_a_side(args, "advise", remedy, ResultName::load_advisory)?;
+    let [old, new] = one_a_side::<Advisory>(args, "advise", remedy)?;
     let mut comparison = compare_advice(&old, &new);
     if let Some(limit) = args.fail_if_more_calls {
         comparison.rule(limit);
@@ -121,7 +124,7 @@ fn advisories(args: &CompareArgs) -> Result<Shown, Failure> {
 }
 
 fn two_versus(args: &CompareArgs) -> Result<Shown, Failure> {
-    let [earlier, later] = one_a_side(args, "versus", "", ResultName::load_versus)?;
+    let [earlier, later] = one_a_side::<Versus>(args, "versus", "")?;
     let mut comparison = compare_versus(&earlier, &later);
     let commands = comparison.new.iter().map(CommandChange::ruled);
     let calls = args
@@ -142,11 +145,10 @@ fn two_versus(args: &CompareArgs) -> Result<Shown, Failure> {
 }
 
 /// The result before an edit and the one after it.
-fn one_a_side<R: PartialEq>(
+fn one_a_side<R: PartialEq + SavedResult>(
     args: &CompareArgs,
     made_by: &str,
     remedy: &str,
-    load: impl Fn(&ResultName) -> Result<R, Failure>,
 ) -> Result<[R; 2], Failure> {
     if args.machines {
         return Err(Failure::usage(
@@ -158,7 +160,7 @@ fn one_a_side<R: PartialEq>(
             "only one result of advise or versus on each side can be compared: name one{remedy}"
         )));
     };
-    let sides = [load(base)?, load(new)?];
+    let sides = [base.load_as()?, new.load_as()?];
     on_one_side(
         made_by,
         (&args.result, &sides[..1]),
@@ -168,7 +170,7 @@ fn one_a_side<R: PartialEq>(
 }
 
 fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
-    names.iter().map(ResultName::load_results).collect()
+    names.iter().map(ResultName::load_as).collect()
 }
 
 /// Refuses a run that is named twice on one side: it would count as two runs without variation.
@@ -209,22 +211,17 @@ fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
 }
 
-/// The exit code by these limits. `is_read`: whether the answer, which names them, and the message are read together.
-pub fn ruled(limits: &[(Ruling, String)], is_read: bool) -> Result<ExitCode, Failure> {
-    let with = |wanted: Ruling| -> Vec<&str> {
+/// The exit code by these limits.
+pub fn ruled(limits: &[(Ruling, String)]) -> Result<ExitCode, Failure> {
+    for (wanted, code) in [(Ruling::Beyond, REGRESSION), (Ruling::Undecided, UNDECIDED)] {
         let found = limits.iter().filter(|(ruling, _)| *ruling == wanted);
-        found.map(|(_, text)| text.as_str()).collect()
-    };
-    let (beyond, undecided) = (with(Ruling::Beyond), with(Ruling::Undecided));
-    // If the answer and the message are read together, the message is short: the answer names each limit.
-    let (messages, in_short, code) = match (&beyond[..], &undecided[..]) {
-        ([], []) => return Ok(ExitCode::SUCCESS),
-        ([], undecided) => (undecided, "a limit could not be decided", UNDECIDED),
-        (beyond, _) => (beyond, "a limit is exceeded", REGRESSION),
-    };
-    let in_full = messages.join("; ");
-    Err(Failure {
-        error: anyhow::anyhow!("{}", if is_read { in_short } else { &in_full }),
-        code,
-    })
+        let found: Vec<&str> = found.map(|(_, text)| text.as_str()).collect();
+        if !found.is_empty() {
+            return Err(Failure {
+                error: anyhow::anyhow!("{}", found.join("; ")),
+                code,
+            });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -162,12 +162,7 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     let remedy = match error.side() {
         None if error.kind() == io::ErrorKind::OutOfMemory => "; choose a smaller --buffer-size",
         None => OTHER_TECHNIQUE,
-        Some(Side::Input) if error.kind() == io::ErrorKind::WouldBlock => {
-            "; it is non-blocking: python3 -c 'import os; os.set_blocking(0, True)' before changes that"
-        }
-        Some(Side::Output) if error.kind() == io::ErrorKind::WouldBlock => {
-            "; it is non-blocking: python3 -c 'import os; os.set_blocking(1, True)' before changes that"
-        }
+        Some(_) if error.kind() == io::ErrorKind::WouldBlock => "; it is non-blocking",
         Some(_) => remedy(cause),
     };
     anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into()
@@ -198,7 +193,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. Several techniques have their shares.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
 fn in_words(copied: Copied) -> String {
     let techniques = [
         (Technique::ReadWrite, "reading and writing"),
@@ -206,21 +201,12 @@ fn in_words(copied: Copied) -> String {
         (Technique::Sendfile, "sendfile"),
         (Technique::Splice, "splice"),
     ];
-    let used = techniques.map(|(technique, name)| (name, copied.bytes_by(technique)));
-    let used: Vec<_> = used.iter().filter(|(_, bytes)| *bytes > 0).collect();
+    let used = techniques.into_iter();
+    let used = used.filter(|(technique, _)| copied.bytes_by(*technique) > 0);
+    let used: Vec<&str> = used.map(|(_, name)| name).collect();
     let (call, of) = match used[..] {
-        [] | [&("reading and writing", _)] => ("read", String::new()),
-        [(name, _)] => ("call", format!(" of {name}")),
-        _ => {
-            let share = |(name, bytes): &&(&str, u64)| {
-                format!(
-                    "{:.1} % by {name}",
-                    *bytes as f64 * 100.0 / copied.bytes as f64
-                )
-            };
-            let shares: Vec<String> = used.iter().map(share).collect();
-            ("call", format!("; {}", shares.join(", ")))
-        }
+        [] | ["reading and writing"] => ("read", String::new()),
+        _ => ("call", format!(" of {}", words::enumerated(&used))),
     };
     let s = if copied.calls == 1 { "" } else { "s" };
     format!("{} bytes, {} {call}{s}{of}", copied.bytes, copied.calls)

@@ -7,7 +7,7 @@ use vectored_report::{Document, html};
 use crate::args::{Format, OutputArgs};
 use crate::failure::Failure;
 use crate::output_file::OutputFile;
-use crate::terminal::{Screen, are_read_together, print, print_aside};
+use crate::terminal::{Screen, print, print_aside};
 
 /// The outputs of a command, checked before it runs.
 pub struct Outputs {
@@ -95,11 +95,5 @@ impl Outputs {
         } else {
             Screen::of_output(self.file.is_some())
         }
-    }
-
-    /// Whether the answer of a document is printed where messages are printed.
-    pub fn is_read_with_messages(&self) -> bool {
-        let has_answer = matches!(self.format, Format::Table | Format::Document(_));
-        has_answer && self.file.is_none() && are_read_together()
     }
 }

@@ -1,6 +1,5 @@
 //! `vectored versus`.
 
-use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -14,11 +13,11 @@ use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, json};
 use vectored_versus::judge::{Limits, Ruled, rulings};
 use vectored_versus::model::{
-    Comparison, RuledLimit, Ruling, RunOptions, Side, Stdout, VERSUS_SCHEMA, Versus,
+    Comparison, RuledLimit, Ruling, RunOptions, Side, VERSUS_SCHEMA, Versus,
 };
 use vectored_versus::report::{document, failures, limits_in_words, stacks_in_words};
 
-use crate::args::{StdoutTo, VersusArgs};
+use crate::args::VersusArgs;
 use crate::commands::compare::ruled;
 use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
@@ -27,7 +26,7 @@ use crate::notes::Notes;
 use crate::progress::Bar;
 use crate::results_store::{ResultKind, ResultName, Store, time_of};
 use crate::strace;
-use crate::versus_runs::{Plan, Program, Surroundings, differs, measure};
+use crate::versus_runs::{Plan, Program, differs, measure};
 
 /// The major number of `/dev/null`, `/dev/zero` and the like.
 const MEMORY_DEVICES: u32 = 1;
@@ -70,7 +69,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let mut result = Versus {
         started_at: time_of(SystemTime::now())?,
         not_counted: tracing.err(),
-        commit: commit(args.working_dir.as_deref()),
+        commit: commit(),
         ..planned
     };
     measure(&plan, &interrupt, &Bar::new(args.saving.quiet), &mut result)?;
@@ -91,22 +90,13 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = interrupt.exit_code() {
         return Ok(ExitCode::from(code));
     }
-    let is_read = outputs.is_read_with_messages();
-    verdict(args, &result, is_read)
+    verdict(args, &result)
 }
 
-fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
-    let directory = args.working_dir.as_deref();
-    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
-        return Err(Failure::usage(format!(
-            "--working-dir '{}' is no directory",
-            directory.display()
-        )));
-    }
+fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan<'_>, Failure> {
     if let Some(input) = &args.input {
         check_input(input)?;
     }
-    let shell = args.shell.clone().unwrap_or_else(|| "sh".to_owned());
     if args.prepare.len() > 1 && args.prepare.len() != args.new.len() + 1 {
         return Err(Failure::usage(format!(
             "--prepare is given {} times for {} commands: give it once for all, or once for each",
@@ -114,19 +104,13 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
             args.new.len() + 1
         )));
     }
-    for (option, typed) in [
-        ("--setup", args.setup.as_ref()),
-        ("--prepare", args.prepare.first()),
-        ("--cleanup", args.cleanup.as_ref()),
-    ] {
-        if let (Some(typed), Err(failure)) = (typed, strace::find(OsStr::new(&shell))) {
-            return Err(Failure {
-                error: failure.error.context(format!(
-                    "cannot run the command of {option} ('{typed}') by a shell"
-                )),
-                ..failure
-            });
-        }
+    if let Some(typed) = args.prepare.first() {
+        strace::find(args.shell().as_ref()).map_err(|failure| Failure {
+            error: failure.error.context(format!(
+                "cannot run the command of --prepare ('{typed}') by a shell"
+            )),
+            ..failure
+        })?;
     }
     let name = |index: usize| match index {
         0 => "old".to_owned(),
@@ -134,36 +118,13 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan, Failure> {
         more => format!("new {more}"),
     };
     let typed = std::iter::once(&args.old).chain(&args.new).enumerate();
-    let programs = typed
-        .map(|(index, typed)| Program::new(name(index), typed, args.shell.as_deref(), directory));
-    let within =
-        |path: &Path| directory.map_or_else(|| path.to_owned(), |directory| directory.join(path));
+    let programs =
+        typed.map(|(index, typed)| Program::new(name(index), typed, args.shell.as_deref()));
     Ok(Plan {
+        args,
         programs: programs.collect::<Result<_, _>>()?,
-        surroundings: Surroundings {
-            input: args.input.clone(),
-            directory: args.working_dir.clone(),
-            shell,
-            prepare: args.prepare.clone(),
-        },
-        setup: args.setup.clone(),
-        cleanup: args.cleanup.clone(),
-        stdout: match args.stdout {
-            StdoutTo::Null => Stdout::Null,
-            StdoutTo::File => Stdout::File,
-            StdoutTo::Pipe => Stdout::Pipe,
-        },
-        warmup: args.warmup,
-        budget: args.budget,
-        rounds: args.rounds,
-        same: args.same.iter().map(|path| within(path)).collect(),
-        ignore_output: args.ignore_output,
-        ignore_failure: args.ignore_failure,
         is_traced,
-        earlier: args.add.as_ref().map(ResultName::load_versus).transpose()?,
-        limits: args.fail_if_more_calls.clone(),
-        same_layout: args.same_layout,
-        seed: fastrand::u64(..),
+        earlier: args.add.as_ref().map(ResultName::load_as).transpose()?,
     })
 }
 
@@ -185,18 +146,16 @@ fn check_input(input: &Path) -> Result<(), Failure> {
 }
 
 /// The commit of the repository of this folder, if it is in one and git is there.
-fn commit(directory: Option<&Path>) -> Option<String> {
+fn commit() -> Option<String> {
     let mut git = Command::new("git");
     git.args(["describe", "--always", "--dirty"]);
-    git.current_dir(directory.unwrap_or(Path::new(".")));
     let output = git.stdin(Stdio::null()).output().ok()?;
     let said = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| said.trim().to_owned())
 }
 
 /// The result before anything has run.
-fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
-    let in_words = |path: &std::path::PathBuf| path.display().to_string();
+fn planned(args: &VersusArgs, plan: &Plan<'_>) -> Versus {
     let mut sides = plan.programs.iter().map(|program| Side {
         name: program.name.clone(),
         command: program.typed.clone(),
@@ -212,9 +171,8 @@ fn planned(args: &VersusArgs, plan: &Plan) -> Versus {
         }),
         options: RunOptions {
             shell: args.shell.clone(),
-            stdout: plan.stdout,
-            input: args.input.as_ref().map(in_words),
-            working_dir: args.working_dir.as_ref().map(in_words),
+            stdout: args.stdout,
+            input: args.input.as_ref().map(|path| path.display().to_string()),
             warmup: args.warmup,
             prepare: args.prepare.clone(),
             budget_s: args.budget.as_secs_f64(),
@@ -261,14 +219,14 @@ fn differ(args: &VersusArgs, result: &Versus) -> bool {
     new.any(|one| one.differs(args.ignore_output, args.ignore_failure))
 }
 
-/// The exit code. `is_read`: whether the answer, which says more, and the message are read together.
-fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode, Failure> {
+/// The exit code.
+fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
     if has_failed(result) {
         let old = failures(&result.old, 2 * result.old.runs.len());
         let new = result.new.iter();
         let new = new.filter_map(|one| failures(&one.side, one.side.runs.len()));
         let all: Vec<String> = old.into_iter().chain(new).collect();
-        let what = if is_read { "a run failed".to_owned() } else { all.join("; ") };
+        let what = all.join("; ");
         return Err(anyhow::anyhow!("{what}: give --ignore-failure if that is meant").into());
     }
     if differ(args, result) {
@@ -284,5 +242,5 @@ fn verdict(args: &VersusArgs, result: &Versus, is_read: bool) -> Result<ExitCode
     let mut limits = limits_in_words(&result.limits, "old");
     let stacks = result.new.iter().filter_map(stacks_in_words);
     limits.extend(stacks.map(|text| (Ruling::Beyond, text)));
-    ruled(&limits, is_read)
+    ruled(&limits)
 }

@@ -6,8 +6,6 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use rustix::fs::{OFlags, fcntl_getfl, fstat, fsync, ftruncate, tell};
@@ -91,31 +89,6 @@ impl Input {
     fn is(&self, other: &Metadata) -> bool {
         let id = |found: &Metadata| (found.dev(), found.ino());
         self.metadata.as_ref().map(id) == Some(id(other))
-    }
-
-    /// Whether a file on another device is this one. An overlay shows a file of its layers with another device number,
-    /// but with the same times. The times are compared again after the times of the file were set anew, to the same
-    /// values.
-    fn is_seen_as(&self, file: &File) -> io::Result<bool> {
-        let look = |fd: BorrowedFd<'_>| {
-            let found = fstat(fd)?;
-            let stamp = (
-                found.st_mtime,
-                found.st_mtime_nsec,
-                found.st_ctime,
-                found.st_ctime_nsec,
-            );
-            io::Result::Ok((found.st_dev, found.st_size, stamp))
-        };
-        let (from, to) = (look(self.fd())?, look(file.as_fd())?);
-        if from.0 == to.0 || (from.1, from.2) != (to.1, to.2) {
-            return Ok(false);
-        }
-        // Longer than the clock of file systems takes for a step.
-        thread::sleep(Duration::from_millis(20));
-        file.set_modified(file.metadata()?.modified()?)?;
-        let (from, to) = (look(self.fd())?, look(file.as_fd())?);
-        Ok((from.1, from.2) == (to.1, to.2))
     }
 }
 
@@ -227,7 +200,7 @@ impl Output {
         let file = File::options().write(true).open(path).map_err(cannot)?;
         let opened = file.metadata().map_err(cannot)?;
         // It may have become another file since.
-        if opened.is_file() && (from.is(&opened) || from.is_seen_as(&file).map_err(cannot)?) {
+        if opened.is_file() && from.is(&opened) {
             return Err(same());
         }
         self.has_old_bytes.set(opened.is_file() && opened.len() > 0);

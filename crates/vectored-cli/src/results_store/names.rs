@@ -8,13 +8,10 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::Context;
-use vectored_report::sort;
-use vectored_results::model::Results;
-use vectored_versus::model::Versus;
+use vectored_report::{ParseError, SavedResult, parse, sort};
 
 use crate::failure::Failure;
-use crate::results_store::kind::ResultKind;
-use crate::results_store::saved::Saved;
+use crate::results_store::saved::{ResultKind, Saved};
 use crate::results_store::store::results_directory;
 
 /// Limit on the size of a result. Results have a few MB.
@@ -147,64 +144,47 @@ impl ResultName {
 
     /// Reads the result.
     pub fn load(&self, taken: Option<ResultKind>) -> Result<Saved, Failure> {
+        self.load_by(taken, Saved::parse)
+    }
+
+    /// Reads a result of one command, and refuses any other.
+    pub fn load_as<T: SavedResult>(&self) -> Result<T, Failure> {
+        let mut kinds = ResultKind::ALL.into_iter();
+        self.load_by(kinds.find(|kind| kind.schema() == T::SCHEMA), parse)
+    }
+
+    #[cfg(unix)]
+    pub fn load_advisory(&self) -> Result<vectored_advise::model::Advisory, Failure> {
+        self.load_as()
+    }
+
+    fn load_by<R>(
+        &self,
+        taken: Option<ResultKind>,
+        parse: impl Fn(&str) -> Result<R, ParseError>,
+    ) -> Result<R, Failure> {
         let path = self.path(taken)?;
-        let text = read(&path).map_err(|error| {
-            let message = format!(
-                "cannot read '{}': {error}{}; expected a result that vectored saved, or a name \
+        let of = taken.map_or(String::new(), |kind| {
+            format!(" of `vectored {}`", kind.command())
+        });
+        let text = read(&path).map_err(|error| Failure {
+            code: match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => 2,
+                _ => 1,
+            },
+            error: anyhow::anyhow!(
+                "cannot read '{}': {error}{}; expected a result{of} that vectored saved, or a name \
                  such as latest",
                 path.display(),
                 unmatched(&path, &error)
-            );
-            match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory => Failure::usage(message),
-                _ => Failure::from(anyhow::anyhow!("{message}")),
-            }
+            ),
         })?;
-        Saved::parse(&text).map_err(|error| {
-            Failure::from(anyhow::anyhow!(
-                "cannot use '{}': {error}; name a saved result, such as latest",
-                path.display()
-            ))
+        parse(&text).map_err(|error| {
+            let path = path.display();
+            let why =
+                format!("cannot use '{path}': {error}; name a saved result{of}, such as latest");
+            anyhow::anyhow!(why).into()
         })
-    }
-
-    /// Reads a result of `vectored measure`, and refuses any other.
-    pub fn load_results(&self) -> Result<Results, Failure> {
-        match self.load(Some(ResultKind::Measure))? {
-            Saved::Results(results) => Ok(*results),
-            other => Err(self.of_another_command(&other, ResultKind::Measure)),
-        }
-    }
-
-    /// The command that saved it.
-    pub fn kind(&self) -> Result<ResultKind, Failure> {
-        Ok(self.load(Some(ResultKind::Measure))?.kind())
-    }
-
-    /// Reads a result of `vectored versus`, and refuses any other.
-    pub fn load_versus(&self) -> Result<Versus, Failure> {
-        match self.load(Some(ResultKind::Versus))? {
-            Saved::Versus(versus) => Ok(*versus),
-            other => Err(self.of_another_command(&other, ResultKind::Versus)),
-        }
-    }
-
-    /// Reads a result of `vectored advise`, and refuses any other.
-    #[cfg(unix)]
-    pub fn load_advisory(&self) -> Result<vectored_advise::model::Advisory, Failure> {
-        match self.load(Some(ResultKind::Advise))? {
-            Saved::Advisory(advisory) => Ok(*advisory),
-            other => Err(self.of_another_command(&other, ResultKind::Advise)),
-        }
-    }
-
-    fn of_another_command(&self, found: &Saved, wanted: ResultKind) -> Failure {
-        Failure::usage(format!(
-            "'{}' is a result of `vectored {}`: expected a result of `vectored {}`",
-            self.in_words(),
-            found.kind().command(),
-            wanted.command()
-        ))
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use vectored_versus::sum;
 
-use super::counted::{Identity, identity};
+use super::observed::{Identity, identity};
 
 /// A file that the runs may change.
 pub struct Restored {

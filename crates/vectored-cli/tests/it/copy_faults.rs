@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use crate::copy::{check, content, said_in_shell};
-use crate::support::{Bench, VECTORED, entries, needs_strace, skip};
+use crate::support::{Bench, VECTORED, entries, needs_strace};
 
 /// The names in the working directory.
 fn names(bench: &Bench) -> Vec<PathBuf> {
@@ -78,42 +78,6 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
             fs::read(bench.work().join(from)).unwrap()
         );
     }
-}
-
-/// An overlay shows the files of its upper layer with a device number of its own.
-#[test]
-fn a_file_that_an_overlay_shows_is_not_copied_to_itself() {
-    let bench = Bench::new();
-    let script = "mkdir base && mount -t tmpfs tmpfs base && cd base && mkdir lower upper work merged && \
-                  mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged && cp ../from upper/from";
-    fs::write(bench.work().join("from"), content()).unwrap();
-    let (code, said) = said_in_shell(&bench, script);
-    if code != 0 {
-        return skip(&said);
-    }
-    let copies = [
-        "upper/from merged/from",
-        "merged/from upper/from",
-        "--sparse upper/from merged/from",
-    ];
-    let copied =
-        copies.map(|words| said_in_shell(&bench, &format!("cd base; COPY --force {words}")));
-    let left = fs::read(bench.work().join("base/upper/from")).unwrap();
-    // Files that were made at the same time are not the same.
-    let others = said_in_shell(
-        &bench,
-        "echo 1 > base/1; echo 2 > 2; COPY --force base/1 2; cat 2 >&2",
-    );
-    let unmounted = said_in_shell(&bench, "umount base/merged && umount base");
-    assert_eq!(unmounted, (0, String::new()));
-    for (code, said) in copied {
-        assert!(
-            code == 2 && said.contains("are the same file"),
-            "{code}, {said}"
-        );
-    }
-    assert_eq!(left, content());
-    assert_eq!(others, (0, "1\n".to_owned()));
 }
 
 #[test]

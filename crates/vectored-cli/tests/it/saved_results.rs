@@ -79,7 +79,7 @@ fn history_lists_saved_results_with_their_names() {
     for (row, (name, words)) in std::iter::zip(
         rows,
         [
-            ("measure~3: ", "cannot be read: it is not JSON"),
+            ("measure~3: ", "cannot be read: not JSON"),
             ("measure~2: ", "0.0, no cells in "),
             ("measure~1: ", "12 cells on pipe"),
             ("measure: ", "unknown schema \"vectored-results/9\""),

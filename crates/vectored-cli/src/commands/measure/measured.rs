@@ -20,7 +20,6 @@ use vectored_results::model::{
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
 use crate::commands::measure::engine_run::{Ended, Run};
-use crate::commands::measure::short_budget::too_short;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};
@@ -28,7 +27,7 @@ use crate::notes::Notes;
 use crate::pinning::pin;
 use crate::progress::Bar;
 use crate::results_store::time_of;
-use crate::synthetic::{self, Synthetic};
+use crate::synthetic;
 
 /// The outcome of a run, real or synthetic.
 pub struct Measured {
@@ -57,10 +56,8 @@ pub fn measured(
     interrupt: &Interrupt,
     save: Option<Save<'_>>,
 ) -> Result<Option<Measured>, Failure> {
-    match &args.synthetic {
-        Some(synthetic) => {
-            measure_synthetic(&plan.experiment, synthetic, quiet, team, interrupt, save)
-        }
+    match args.synthetic {
+        Some(call_ns) => measure_synthetic(&plan.experiment, call_ns, quiet, team, interrupt, save),
         None => measure_here(plan, (args, quiet), team, interrupt, save),
     }
 }
@@ -148,15 +145,7 @@ fn measure_here(
         .with_models(models.clone());
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
-    let mut is_noted = false;
-    let show = |progress: Progress| {
-        let progress = after(spent_ns, progress);
-        bar.show(progress);
-        if let Some(note) = too_short(&progress, bar.cpu_wait()).filter(|_| !is_noted) {
-            is_noted = true;
-            bar.aside(|| Notes { quiet }.note(&note));
-        }
-    };
+    let show = |progress: Progress| bar.show(after(spent_ns, progress));
     let experiment = Experiment {
         budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
         ..plan.experiment.clone()
@@ -211,7 +200,6 @@ fn after(spent_ns: u64, progress: Progress) -> Progress {
     Progress {
         elapsed_ns: progress.elapsed_ns.saturating_add(spent_ns),
         budget_ns: progress.budget_ns.saturating_add(spent_ns),
-        needed_ns: progress.needed_ns.saturating_add(spent_ns),
         ..progress
     }
 }
@@ -302,7 +290,7 @@ fn calibrate_for(
 
 fn measure_synthetic(
     experiment: &Experiment,
-    synthetic: &Synthetic,
+    call_ns: f64,
     quiet: bool,
     team: Option<&Team>,
     interrupt: &Interrupt,
@@ -310,7 +298,7 @@ fn measure_synthetic(
 ) -> Result<Option<Measured>, Failure> {
     let clock = FakeClock::default();
     let rank = team.map_or(0, |team| team.rank().into());
-    let mut machine = synthetic.machine(&clock, experiment.seed.wrapping_add(rank));
+    let mut machine = synthetic::machine(call_ns, &clock, experiment.seed.wrapping_add(rank));
     let bar = Bar::new(quiet);
     let show = |progress| bar.show(progress);
     let ranks = team.map_or_else(Vec::new, |team| team.ranks(&synthetic::host()));

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::MeasurePlan;
 use crate::notes::Notes;
-use crate::results_store::{GrowingResult, Store, ignored_state_home};
+use crate::results_store::{ResultKind, Store};
 
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
@@ -27,45 +27,19 @@ pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     measure(args, team.as_ref())
 }
 
-/// Saves what is measured so far: a launcher ends all ranks if one dies.
-fn saving<'a>(
-    plan: &'a MeasurePlan,
-    growing: &'a mut GrowingResult<'_>,
-    notes: Notes,
-) -> impl FnMut(Measured) + 'a {
-    move |so_far| {
-        if !so_far.outcome.cells.is_empty() {
-            let results = assemble(plan.clone(), so_far);
-            if let Err(error) = growing.save(&results.started_at, &json(&results)) {
-                notes.note(&format!("{error:#}"));
-            }
-        }
-    }
-}
-
 fn seed_of(args: &MeasureArgs) -> u64 {
     // 32 bits are short enough to be typed again.
     args.seed.unwrap_or_else(|| fastrand::u32(..).into())
 }
 
-/// What the report needs beside the figures, checked before they are measured.
-struct ReportPlan {
-    /// `None` on all ranks but the first.
-    outputs: Option<Outputs>,
-    store: Store,
-}
-
-fn report_plan(args: &MeasureArgs, notes: &Notes) -> Result<ReportPlan, Failure> {
+/// The outputs of the report, which are on the first rank alone, and the place of its result.
+fn report_plan(args: &MeasureArgs, is_first: bool) -> Result<(Option<Outputs>, Store), Failure> {
+    if !is_first {
+        return Ok((None, Store::Unwanted));
+    }
     let mut outputs = Outputs::check(&args.output, &[])?;
     outputs.details = args.details;
-    let store = Store::open(args.saving.no_save)?;
-    if let Some(note) = ignored_state_home().filter(|_| !args.saving.no_save) {
-        notes.note(&note);
-    }
-    Ok(ReportPlan {
-        outputs: Some(outputs),
-        store,
-    })
+    Ok((Some(outputs), Store::open(args.saving.no_save)?))
 }
 
 fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure> {
@@ -73,44 +47,35 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     let notes = Notes {
         quiet: args.saving.quiet || !is_first,
     };
-    let (plan, report_plan, interrupt) = match team {
-        None => {
-            let plan = MeasurePlan::new(args, seed_of(args), None)?;
-            (plan, report_plan(args, &notes)?, Interrupt::watch()?)
-        }
-        Some(team) => {
-            let seed = team.shared(seed_of(args));
-            // Each rank looks at files of its own node: if one refuses, all must end.
-            let of_this_rank = || {
-                let plan = MeasurePlan::new(args, seed, Some(team.group.size()))?;
-                let report_plan = if is_first {
-                    report_plan(args, &notes)?
-                } else {
-                    ReportPlan {
-                        outputs: None,
-                        store: Store::Unwanted,
-                    }
-                };
-                Ok((plan, report_plan, Interrupt::watch()?))
-            };
-            team.agree(of_this_rank())?
+    let seed = team.map_or_else(|| seed_of(args), |team| team.shared(seed_of(args)));
+    // Each rank looks at files of its own node: if one refuses, all must end.
+    let of_this_rank = || {
+        let plan = MeasurePlan::new(args, seed, team.map(|team| team.group.size()))?;
+        Ok((plan, report_plan(args, is_first)?, Interrupt::watch()?))
+    };
+    let planned = match team {
+        None => of_this_rank(),
+        Some(team) => team.agree(of_this_rank()),
+    };
+    let (plan, report_plan, interrupt) = planned?;
+    let (outputs, mut store) = report_plan;
+    // What is measured so far is saved: a launcher ends all ranks if one dies.
+    let mut save = |so_far: Measured| {
+        if !so_far.outcome.cells.is_empty() {
+            let results = assemble(plan.clone(), so_far);
+            match store.save(ResultKind::Measure, &results.started_at, &json(&results)) {
+                Ok(saved) => store = saved,
+                Err(error) => notes.note(&format!("{error:#}")),
+            }
         }
     };
-    let ReportPlan { outputs, store } = report_plan;
-
-    let mut growing = GrowingResult::of(&store);
-    let measured = {
-        let mut save = saving(&plan, &mut growing, notes);
-        let is_saved = team.is_some() && matches!(store, Store::In(_));
-        let save: Option<Save<'_>> = is_saved.then_some(&mut save);
-        measured(&plan, args, team, notes.quiet, &interrupt, save)
-    };
+    let save: Option<Save<'_>> = if team.is_some() { Some(&mut save) } else { None };
+    let measured = measured(&plan, args, team, notes.quiet, &interrupt, save);
     let mut measured = match measured {
         Ok(Some(measured)) => measured,
         Ok(None) => return Ok(ExitCode::SUCCESS),
         Err(failure) => {
-            let discarded = growing.discard();
-            return Err(match discarded {
+            return Err(match store.discard() {
                 Ok(()) => failure,
                 Err(also) => Failure {
                     error: anyhow::anyhow!("{:#}; and {also:#}", failure.error),
@@ -145,7 +110,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     }
 
     let json = json(&results);
-    let saved = growing.save(&results.started_at, &json);
+    let saved = store.save(ResultKind::Measure, &results.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
     let shown = outputs.map_or(Ok(()), |outputs| {
         outputs.show(&report::measured(&results), &json, || csv_of(&[&results]))

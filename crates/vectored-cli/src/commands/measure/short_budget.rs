@@ -1,39 +1,10 @@
-//! A budget that is too short: what is said during the run and after it.
+//! A budget that was too short: what is said after the run.
 
-use vectored_measure::measure::Progress;
 use vectored_results::model::{Cell, Results, TechniqueResult};
 use vectored_results::stats::MIN_ROUNDS;
 
 use crate::interrupt::Interrupt;
 use crate::progress::SHOWN_CPU_WAIT;
-
-/// The note, during a run, that the budget will not do: `None` if it will, or too little is known yet.
-pub fn too_short(progress: &Progress, cpu_wait: Option<f64>) -> Option<String> {
-    let is_known = 3 * progress.cells_begun >= progress.cells && progress.open.is_none();
-    let is_short = progress.needed_ns > progress.budget_ns / 10 * 11;
-    (is_known && is_short).then(|| {
-        format!(
-            "{MIN_ROUNDS} rounds of each of the {} cells take about {}, the budget is {}{}: some cells will have fewer; to give \
-             each enough, stop this run and {}",
-            progress.cells,
-            seconds(progress.needed_ns as f64 / 1e9),
-            seconds(progress.budget_ns as f64 / 1e9),
-            cpu_wait.map_or(String::new(), |share| format!(
-                ", and for {:.0} % of the time this program has no CPU",
-                share * 100.0
-            )),
-            remedy(progress.needed_ns, cpu_wait)
-        )
-    })
-}
-
-/// `use --budget 60s, or stop other programs`.
-fn remedy(needed_ns: u64, cpu_wait: Option<f64>) -> String {
-    // With a fifth more, in steps of 10 s.
-    let budget_s = (needed_ns as f64 * 1.2 / 1e10).ceil() * 10.0;
-    let others = if cpu_wait.is_some() { ", or stop other programs" } else { "" };
-    format!("use --budget {budget_s}s{others}")
-}
 
 /// The reason why a run is incomplete, with the remedy. `unmeasured` cells have no figures.
 pub fn incomplete(
@@ -82,12 +53,13 @@ pub fn incomplete(
         .filter(|share| *share >= SHOWN_CPU_WAIT);
     let busy = cpu_wait.map_or(String::new(), |share| {
         format!(
-            "; for {:.0} % of the time this program had no CPU",
+            "; for {:.0} % of the time this program had no CPU: stop other programs",
             share * 100.0
         )
     });
-    let remedy = remedy(needed_ns, cpu_wait);
-    format!("the budget of {budget_s} s {ended}; {short}{busy}; {remedy}")
+    // With a fifth more, in steps of 10 s.
+    let next_s = (needed_ns as f64 * 1.2 / 1e10).ceil() * 10.0;
+    format!("the budget of {budget_s} s {ended}; {short}{busy}; use --budget {next_s}s")
 }
 
 /// The time of one round of a cell: two samples of the floor and one of each technique.
@@ -106,44 +78,5 @@ fn seconds(s: f64) -> String {
         _ if s >= 1.0 => format!("{s:.1} s"),
         _ if s >= 0.1 => format!("{s:.2} s"),
         _ => format!("{:.1} ms", s * 1e3),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use vectored_results::model::Target;
-
-    use super::*;
-
-    #[test]
-    fn a_budget_that_will_not_do_is_said_during_the_run() {
-        let early = Progress {
-            cells_begun: 20,
-            cells_sampled: 0,
-            cells: 51,
-            open: None,
-            elapsed_ns: 4_000_000_000,
-            budget_ns: 18_000_000_000,
-            needed_ns: 41_000_000_000,
-            target: Target::Pipe,
-        };
-        let note = too_short(&early, Some(0.77)).unwrap();
-        for words in ["about 41 s", "77 %", "--budget 50s", "stop other programs"] {
-            assert!(note.contains(words), "{note}");
-        }
-        let alone = too_short(&early, None).unwrap();
-        assert!(!alone.contains("program"), "{alone}");
-        let suffices = Progress {
-            needed_ns: 18_500_000_000,
-            ..early
-        };
-        let unknown = Progress {
-            cells_begun: 3,
-            ..early
-        };
-        assert_eq!(
-            [suffices, unknown].map(|one| too_short(&one, None)),
-            [None, None]
-        );
     }
 }

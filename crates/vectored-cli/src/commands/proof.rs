@@ -1,0 +1,440 @@
+//! The commands that prove an edit of a program, in the form in which they can be typed.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::Read;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use vectored_advise::advisor::{RunFiles, operation_of, unescaped};
+use vectored_advise::languages::runtime_of_interpreter;
+use vectored_advise::model::Advisory;
+use vectored_machine::model::{DescriptorKind, Operation};
+use vectored_report::sort;
+use vectored_report::words::count;
+use vectored_versus::is_script_name;
+
+use crate::advise_pipeline::Observed;
+
+/// Files that are named to be compared.
+const SAME_MAX: usize = 64;
+
+/// Digits in a name from which on they are a time.
+const TIME_DIGITS: usize = 10;
+
+/// Folders of what is installed, and of packages.
+const INSTALLED: [&str; 13] = [
+    "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/run", "/sbin",
+    "/snap", "/usr",
+];
+const PACKAGES: [&str; 4] = [
+    "__pycache__",
+    "dist-packages",
+    "node_modules",
+    "site-packages",
+];
+
+/// What the standard input of the command is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing that can be read again, and nothing that is missed: a terminal, `/dev/null`.
+    None,
+    File(PathBuf),
+    /// A pipe or a socket, which is empty now.
+    Stream,
+}
+
+impl Input {
+    /// The standard input of this process, which the command inherits.
+    pub fn of_this_process() -> Input {
+        let Ok(path) = fs::read_link("/proc/self/fd/0") else {
+            return Input::None;
+        };
+        match fs::metadata("/proc/self/fd/0") {
+            Ok(found) if found.is_file() => Input::File(path),
+            _ if path.starts_with("/dev") => Input::None,
+            _ => Input::Stream,
+        }
+    }
+}
+
+/// What the log shows of a run, and where it ran.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    files: RunFiles,
+    programs: Vec<PathBuf>,
+    /// The numbers of threads: from the least to the first above all.
+    numbers: Range<u32>,
+    /// The working directory.
+    here: PathBuf,
+    /// Where standard output and standard error lead.
+    standard: Vec<PathBuf>,
+    /// Whether it accepted more connections than it made.
+    accepts: bool,
+}
+
+impl Ran {
+    /// A run in the working directory, with the standard streams of this process.
+    pub fn here(observed: &Observed) -> Ran {
+        let standard = ["/proc/self/fd/1", "/proc/self/fd/2"].map(fs::read_link);
+        let programs = observed.programs.iter();
+        Ran {
+            files: observed.files(),
+            programs: programs.map(|path| unescaped(path)).collect(),
+            numbers: observed.numbers.clone(),
+            here: env::current_dir().unwrap_or_default(),
+            standard: standard.into_iter().flatten().collect(),
+            accepts: observed.accepts,
+        }
+    }
+
+    /// A path as it is typed: from the working directory if it lies there, and never like an option.
+    fn near(&self, path: &Path) -> Option<String> {
+        let near = path.strip_prefix(&self.here).unwrap_or(path).to_str()?;
+        let before = if near.starts_with('-') { "./" } else { "" };
+        Some(format!("{before}{near}"))
+    }
+
+    /// Whether a file is the user's: not hidden, and not of the system, an installed interpreter or a package.
+    fn is_of_user(&self, path: &Path) -> bool {
+        let mut folders = path.strip_prefix(&self.here).unwrap_or(path).iter();
+        folders.next_back();
+        let is_package = |part: &OsStr| {
+            part.to_str()
+                .is_some_and(|part| part.starts_with('.') || PACKAGES.contains(&part))
+        };
+        let prefixes = self.programs.iter().filter_map(|path| {
+            runtime_of_interpreter(path.as_os_str().as_encoded_bytes())?;
+            let program = path.canonicalize().ok()?;
+            let folder = program.parent().filter(|folder| folder.ends_with("bin"))?;
+            Some(folder.parent()?.to_owned())
+        });
+        let mut installed = INSTALLED.into_iter().map(PathBuf::from).chain(prefixes);
+        !folders.any(is_package)
+            && !installed.any(|folder| path.starts_with(&folder) && !self.here.starts_with(&folder))
+    }
+
+    /// The programs and scripts of the user that the command ran, but for those that it makes: an edit changes one of them.
+    fn own_programs(&self) -> Vec<PathBuf> {
+        let executed = self
+            .programs
+            .iter()
+            .filter_map(|path| path.canonicalize().ok());
+        let read = self.files.read.iter().map(|(_, path)| path.clone());
+        let written = |path: &PathBuf| {
+            self.files
+                .written
+                .iter()
+                .any(|file| file.names.contains(path))
+        };
+        let mut own: Vec<PathBuf> = executed
+            .chain(read.filter(|path| is_script(path)))
+            .filter(|path| path.is_file() && self.is_of_user(path) && !written(path))
+            .collect();
+        sort::sort(&mut own);
+        own.dedup();
+        own
+    }
+
+    /// The files to compare, first the files of the findings, and how many others the command writes.
+    fn compared(&self, words: &[&str]) -> (Vec<PathBuf>, usize) {
+        let (mut same, mut others) = (Vec::<PathBuf>::new(), 0);
+        let (counted, rest): (Vec<_>, Vec<_>) =
+            self.files.written.iter().partition(|file| file.is_counted);
+        for (file, name) in counted
+            .into_iter()
+            .chain(rest)
+            .flat_map(|file| file.names.iter().map(move |name| (file, name)))
+        {
+            let is_cache = name.extension() == Some(OsStr::new("pyc"));
+            if !name.is_file() || is_cache || self.standard.contains(name) || same.contains(name) {
+                continue;
+            }
+            let is_wanted = (file.is_counted || self.is_of_user(name)) && !self.varies(name, words);
+            if is_wanted && same.len() < SAME_MAX {
+                same.push(name.clone());
+            } else {
+                others += 1;
+            }
+        }
+        (same, others)
+    }
+
+    /// Whether each run chooses the name: it has the number of a process or a time, or lies among the temporary files, and the
+    /// command does not name it.
+    fn varies(&self, path: &Path, words: &[&str]) -> bool {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let is_chosen = |digits: &str| {
+            let number = digits
+                .parse()
+                .is_ok_and(|number| self.numbers.contains(&number));
+            digits.len() >= TIME_DIGITS || number && digits.len() > 2
+        };
+        let is_temporary = path.starts_with(env::temp_dir()) && !path.starts_with(&self.here);
+        let is_named = words
+            .iter()
+            .any(|word| path.starts_with(self.here.join(word)));
+        !is_named && (is_temporary || name.split(|c: char| !c.is_ascii_digit()).any(is_chosen))
+    }
+}
+
+/// How to prove an edit of a command's program: the file to keep, and the command to type. `None` if a word is not text.
+pub fn proof(
+    command: &[OsString],
+    input: &Input,
+    advisory: &Advisory,
+    ran: &Ran,
+) -> Option<String> {
+    let words: Option<Vec<&str>> = command.iter().map(|word| word.to_str()).collect();
+    let words = words?;
+    let (same, others) = ran.compared(&words);
+    let mut options = String::new();
+    if let Input::File(path) = input {
+        options += &format!(" --input {}", quoted(&ran.near(path)?));
+    }
+    for path in &same {
+        options += &format!(" --same {}", quoted(&ran.near(path)?));
+    }
+    if advisory.failed.is_some() {
+        options += " --ignore-failure";
+    }
+    let typed = as_one_word(&words);
+    let own = ran.own_programs();
+    let is_own = |word: &&str| {
+        Path::new(word)
+            .canonicalize()
+            .is_ok_and(|path| own == [path])
+    };
+    let mut text = if let Some(index) = words.iter().position(is_own) {
+        // A copy beside a link would not find what lies beside the file.
+        let is_link = Path::new(words[index]).is_symlink();
+        let name = if is_link { ran.near(&own[0])? } else { words[index].to_owned() };
+        let copy = name_of_copy(&name);
+        let mut old = words.clone();
+        old[index] = &copy;
+        format!(
+            "Before the edit: cp {} {}. After it: vectored versus{options} {} {typed}",
+            quoted(&name),
+            quoted(&copy),
+            as_one_word(&old),
+        )
+    } else {
+        format!(
+            "To prove an edit, first copy the file that you edit. Then: vectored versus{options} 'OLD COMMAND' {typed}, where \
+             OLD COMMAND runs the copy"
+        )
+    };
+    let is_socket = |kind| matches!(kind, DescriptorKind::Tcp | DescriptorKind::Unix);
+    let mut written = advisory.findings.iter();
+    let sends =
+        written.any(|one| is_socket(one.key.target) && operation_of(&one.key) == Operation::Write);
+    let mut not = Vec::new();
+    not.extend(sends.then(|| "what it sends through sockets".to_owned()));
+    not.extend((others > 0).then(|| format!("{} that it writes", count(others, "other file"))));
+    for more in [
+        (*input == Input::Stream).then(|| {
+            "Its standard input came from a pipe: save that to FILE, and add --input FILE".to_owned()
+        }),
+        ran.accepts.then(|| {
+            "It accepts connections: put the start of the service, its client and its end into one script, and give that as \
+             the command"
+                .to_owned()
+        }),
+        (!not.is_empty()).then(|| format!("Not compared: {}", not.join("; "))),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        text += &format!(". {more}");
+    }
+    Some(text)
+}
+
+/// Whether a file is a program that an interpreter reads, by its name or its first line.
+fn is_script(path: &Path) -> bool {
+    let mut head = [0; 2];
+    let begins_so = |mut file: File| file.read_exact(&mut head).is_ok() && head == *b"#!";
+    is_script_name(&path.to_string_lossy()) || File::open(path).is_ok_and(begins_so)
+}
+
+/// The name of a copy beside a program. Interpreters that take a file for what its extension says find that at the end.
+fn name_of_copy(name: &str) -> String {
+    let extension = Path::new(name).extension().and_then(OsStr::to_str);
+    let (stem, end) = match extension {
+        None | Some("py" | "rb" | "pl" | "sh" | "php" | "lua" | "awk" | "tcl" | "old") => {
+            (name, "")
+        }
+        Some(extension) => name.split_at(name.len() - extension.len() - 1),
+    };
+    // `x.old` may be the program before an earlier edit.
+    let old = if stem.ends_with(".old") { "er" } else { ".old" };
+    format!("{stem}{old}{end}")
+}
+
+/// Words as one word, which `versus` splits.
+fn as_one_word(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("'{}'", words.join(" ").replace('\'', r"'\''"))
+}
+
+/// A word as a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vectored_advise::advisor::{WrittenFile, merge};
+    use vectored_versus::split;
+
+    use super::*;
+
+    /// The command, its programs, what interpreters read, what is written; then the word that is copied, the files that are
+    /// compared, and what is not.
+    const RUNS: &str = "
+python3 -u DIR/w.py DIR/q.bin 30 |  | w.py q.bin |  | w.py>w.py.old |  |
+nice DIR/y.old | y.old | y.old |  | y.old>y.older |  |
+node --no-warnings DIR/x.mjs |  | x.mjs |  | x.mjs>x.old.mjs |  |
+nice env A=b DIR/prog DIR/q.bin | prog | q.bin | q.bin | prog>prog.old | q.bin |
+sh -c DIR/w.sh |  | tool |  |  |  |
+nice DIR/tool | tool | tool |  | tool>tool.old |  |
+sort DIR/q.bin |  | q.bin |  |  |  |
+sh DIR/w.sh |  | w.sh w.pl |  |  |  |
+sh DIR/w.sh |  | w.sh node_modules/x.js .hidden/x.sh |  | w.sh>w.sh.old |  |
+sh DIR/w.sh |  | w.sh w.pl | w.pl | w.sh>w.sh.old | w.pl |
+sh DIR/w.sh log.4002 | prog | w.sh | prog log.4001 log.1795316800 standard x.pyc gone q.bin>w.py | w.sh>w.sh.old | prog q.bin w.py | 2
+DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.4001 | 1
+";
+
+    #[test]
+    fn an_edit_of_the_one_program_that_the_command_names_is_proved_by_a_copy() {
+        let dir = tempfile::Builder::new()
+            .prefix("proof")
+            .tempdir_in(".")
+            .unwrap();
+        let dir = dir.path().file_name().unwrap().to_str().unwrap().to_owned();
+        for folder in ["node_modules", ".hidden"] {
+            fs::create_dir_all(format!("{dir}/{folder}")).unwrap();
+        }
+        for name in "w.py q.bin prog x.mjs y.old w.sh w.pl tool node_modules/x.js .hidden/x.sh log.4001 log.1795316800 \
+                     standard x.pyc"
+            .split_whitespace()
+        {
+            let text = if name == "tool" { "#!" } else { "" };
+            fs::write(format!("{dir}/{name}"), text).unwrap();
+        }
+        let here = env::current_dir().unwrap();
+        let at = |name: &str| here.join(&dir).join(name);
+        for row in RUNS.lines().filter(|row| row.contains('|')) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [typed, programs, read, written, copied, same, not] = cells[..] else {
+                panic!("{row}");
+            };
+            let read = read
+                .split_whitespace()
+                .map(|name| (String::new(), at(name)));
+            let written = written.split_whitespace().map(|names| WrittenFile {
+                path: String::new(),
+                names: names.split('>').map(at).collect(),
+                is_counted: false,
+            });
+            let ran = Ran {
+                files: RunFiles {
+                    read: read.collect(),
+                    written: written.collect(),
+                    made: [].into(),
+                },
+                programs: programs.split_whitespace().map(at).collect(),
+                numbers: 4000..4100,
+                standard: vec![at("standard")],
+                accepts: false,
+                here: here.clone(),
+            };
+            let typed = typed.replace("DIR", &dir);
+            let command: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
+            let mut advisory = merge(&[]);
+            advisory.failed = Some("exit status 1".to_owned());
+            let text = proof(&command, &Input::None, &advisory, &ran).unwrap();
+            let same: String = same
+                .split_whitespace()
+                .map(|name| format!(" --same {dir}/{name}"))
+                .collect();
+            let options = same + " --ignore-failure";
+            let mut expected = match copied.split_once('>') {
+                Some((name, copy)) => {
+                    let [name, copy] = [name, copy].map(|name| format!("{dir}/{name}"));
+                    let old = typed.replacen(&name, &copy, 1);
+                    format!(
+                        "Before the edit: cp {name} {copy}. After it: vectored versus{options} '{old}' '{typed}'"
+                    )
+                }
+                None => format!(
+                    "To prove an edit, first copy the file that you edit. Then: vectored versus{options} 'OLD COMMAND' \
+                     '{typed}', where OLD COMMAND runs the copy"
+                ),
+            };
+            if let Ok(others) = not.parse() {
+                expected += &format!(
+                    ". Not compared: {} that it writes",
+                    count(others, "other file")
+                );
+            }
+            assert_eq!(text, expected, "{row}");
+        }
+    }
+
+    #[test]
+    fn words_are_typed_as_a_shell_takes_them_and_a_link_is_followed() {
+        let dir = tempfile::Builder::new()
+            .prefix("proof")
+            .tempdir_in(".")
+            .unwrap();
+        let name = dir.path().file_name().unwrap().to_str().unwrap();
+        for file in ["-real.py", "in put", "it's"] {
+            fs::write(dir.path().join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink("-real.py", dir.path().join("link")).unwrap();
+        let here = env::current_dir().unwrap().join(name);
+        let written = WrittenFile {
+            path: String::new(),
+            names: vec![here.join("it's")],
+            is_counted: true,
+        };
+        let ran = Ran {
+            files: RunFiles {
+                read: vec![(String::new(), here.join("-real.py"))],
+                written: vec![written],
+                made: [].into(),
+            },
+            programs: Vec::new(),
+            numbers: 0..0,
+            standard: Vec::new(),
+            accepts: true,
+            here: here.clone(),
+        };
+        let link = format!("{name}/link");
+        let command = ["python3", &link, "a b", "it's", "*"].map(OsString::from);
+        let input = Input::File(here.join("in put"));
+        let text = proof(&command, &input, &merge(&[]), &ran).unwrap();
+        let begin = r"Before the edit: cp ./-real.py ./-real.py.old. After it: vectored versus --input 'in put' --same 'it'\''s' ";
+        let typed = text.strip_prefix(begin).expect(&text);
+        let (typed, rest) = typed.split_once(". ").unwrap();
+        assert!(rest.starts_with("It accepts connections"), "{rest}");
+        // A shell splits the line into commands, and `versus` splits each command.
+        let commands = split(typed).unwrap();
+        let words = |name: &str| ["python3", name, "a b", "it's", "*"].map(str::to_owned);
+        assert_eq!(split(&commands[0]).unwrap(), words("./-real.py.old"));
+        assert_eq!(split(&commands[1]).unwrap(), words(&link));
+        let text = proof(&command, &Input::Stream, &merge(&[]), &ran).unwrap();
+        assert!(
+            text.contains("save that to FILE, and add --input FILE"),
+            "{text}"
+        );
+    }
+}
