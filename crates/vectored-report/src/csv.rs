@@ -14,83 +14,68 @@ use crate::text::visible;
 /// out; other arrays stay as JSON. A text that starts like a formula gets an apostrophe in front, so that no program
 /// evaluates it.
 pub fn csv(value: &Value, rows: &[&str]) -> String {
-    let mut sheet = Sheet {
-        columns: vec![Vec::new(); rows.len()],
-        rows: Vec::new(),
-    };
-    sheet.collect(value, rows, &mut Vec::new());
-    sheet.written(rows)
-}
-
-/// A row: for each level the names of its fields, and their words.
-type Fields = Vec<(String, String)>;
-
-struct Sheet {
-    /// The columns of each level, in the order in which they were first seen.
-    columns: Vec<Vec<String>>,
-    rows: Vec<Vec<Fields>>,
-}
-
-impl Sheet {
-    fn collect(&mut self, value: &Value, names: &[&str], outer: &mut Vec<Fields>) {
-        let Some((first, inner)) = names.split_first() else {
-            self.rows.push(outer.clone());
-            return;
-        };
-        for element in value[*first].as_array().into_iter().flatten() {
-            let mut fields = Vec::new();
-            if let Value::Object(object) = element {
-                flatten(object, "", inner.first().copied(), &mut fields);
-            }
-            let known = &mut self.columns[outer.len()];
-            let mut place = 0;
-            for (name, _) in &fields {
-                match known.iter().position(|other| other == name) {
-                    Some(index) => place = index + 1,
-                    // A field that the elements before did not have stands where this one has it.
-                    None => {
-                        known.insert(place, name.clone());
-                        place += 1;
-                    }
+    // Writing to memory, with equally many fields in each line, cannot fail.
+    const SOUND: &str = "a line as long as the head, into memory";
+    let mut lines = Vec::new();
+    collect(value, rows, &[], &mut lines);
+    let mut columns: Vec<Vec<&str>> = vec![Vec::new(); rows.len()];
+    for (level, fields) in lines.iter().flat_map(|line| line.iter().enumerate()) {
+        let known = &mut columns[level];
+        let mut place = 0;
+        for (name, _) in fields {
+            match known.iter().position(|other| other == name) {
+                Some(index) => place = index + 1,
+                // A field that the elements before did not have stands where this one has it.
+                None => {
+                    known.insert(place, name);
+                    place += 1;
                 }
             }
-            outer.push(fields);
-            self.collect(element, inner, outer);
-            outer.pop();
         }
     }
+    let mut heads: Vec<String> = Vec::new();
+    for (array, columns) in std::iter::zip(rows, &columns) {
+        for &column in columns {
+            let is_known = heads.iter().any(|head| head == column);
+            heads.push(word(&if is_known {
+                format!("{array}_{column}")
+            } else {
+                column.to_owned()
+            }));
+        }
+    }
+    if heads.is_empty() {
+        return String::new();
+    }
+    let mut writer = WriterBuilder::new().from_writer(Vec::new());
+    writer.write_record(&heads).expect(SOUND);
+    for line in &lines {
+        let words = std::iter::zip(&columns, line).flat_map(|(columns, fields)| {
+            columns.iter().map(|column| {
+                let found = fields.iter().find(|(name, _)| name == column);
+                found.map_or("", |(_, word)| word.as_str())
+            })
+        });
+        writer.write_record(words).expect(SOUND);
+    }
+    let bytes = writer.into_inner().expect(SOUND);
+    String::from_utf8(bytes).expect("text in, text out")
+}
 
-    fn written(&self, arrays: &[&str]) -> String {
-        // Writing to memory, with equally many fields in each line, cannot fail.
-        const SOUND: &str = "a line as long as the head, into memory";
-        let mut heads: Vec<String> = Vec::new();
-        for (array, columns) in std::iter::zip(arrays, &self.columns) {
-            for column in columns {
-                heads.push(if heads.contains(column) {
-                    word(&format!("{array}_{column}"))
-                } else {
-                    word(column)
-                });
-            }
+type Fields = Vec<(String, String)>;
+
+/// The rows: the fields of each element, after the fields of the elements that hold it.
+fn collect(value: &Value, names: &[&str], outer: &[Fields], lines: &mut Vec<Vec<Fields>>) {
+    let Some((first, inner)) = names.split_first() else {
+        lines.push(outer.to_vec());
+        return;
+    };
+    for element in value[*first].as_array().into_iter().flatten() {
+        let mut fields = Vec::new();
+        if let Value::Object(object) = element {
+            flatten(object, "", inner.first().copied(), &mut fields);
         }
-        let mut writer = WriterBuilder::new().from_writer(Vec::new());
-        if !heads.is_empty() {
-            writer.write_record(&heads).expect(SOUND);
-        }
-        for row in &self.rows {
-            let levels = std::iter::zip(&self.columns, row);
-            let words = levels.flat_map(|(columns, fields)| {
-                columns.iter().map(|column| {
-                    let found = fields.iter().find(|(name, _)| name == column);
-                    found.map_or("", |(_, word)| word.as_str())
-                })
-            });
-            if !heads.is_empty() {
-                writer.write_record(words).expect(SOUND);
-            }
-        }
-        let bytes = writer.into_inner().expect(SOUND);
-        String::from_utf8(bytes).expect("text in, text out")
+        collect(element, inner, &[outer, &[fields][..]].concat(), lines);
     }
 }
 

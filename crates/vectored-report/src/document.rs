@@ -28,7 +28,6 @@ impl Document {
         [&*self.answer, &*self.warnings].concat()
     }
 
-    /// The warnings and then the answer.
     pub(crate) fn answer_last(&self) -> Vec<Block> {
         [&*self.warnings, &*self.answer].concat()
     }
@@ -58,10 +57,6 @@ pub enum Block {
     Chart(Chart),
     /// Bars. Only the page draws them; a table has their figures.
     Bars(Bars),
-    /// Blocks that few readers need: folded on the page, and on a terminal left out without the details.
-    Details(Details),
-    /// Lines of a program.
-    Code(Code),
     /// How to read the figures.
     Note(Text),
 }
@@ -146,34 +141,6 @@ impl Choices {
         let parts = parts.map(|(index, part)| (index % 2 == 1, part));
         parts.filter(|(_, part)| !part.is_empty()).collect()
     }
-}
-
-/// Lines of a program.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Code {
-    /// The language; may be empty.
-    pub language: Text,
-    /// The lines.
-    pub lines: Vec<Text>,
-}
-
-impl Code {
-    /// The lines of `text`.
-    pub fn new(language: &str, text: &str) -> Self {
-        Code {
-            language: language.into(),
-            lines: text.lines().map(Text::from).collect(),
-        }
-    }
-}
-
-/// Content that is folded.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Details {
-    /// The line that shows while the content is folded.
-    pub summary: Text,
-    /// The content.
-    pub blocks: Vec<Block>,
 }
 
 /// Figures in rows. The first columns, as long as they are aligned left, name the row; there is at least one such

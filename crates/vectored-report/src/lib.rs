@@ -42,8 +42,8 @@ pub use crate::chart::{Bar, Bars, Chart, Curve, Mark, Point, Series, Unit};
 pub use crate::comparison::{Change, ComparedRow, Ruling, comparison_table, join};
 pub use crate::csv::csv;
 pub use crate::document::{
-    Align, Block, Cell, Choices, Code, Column, Details, Document, Item, Key, Map, MapRow, Role,
-    Section, Sentence, Square, Table, Tone,
+    Align, Block, Cell, Choices, Column, Document, Item, Key, Map, MapRow, Role, Section, Sentence,
+    Square, Table, Tone,
 };
 pub use crate::formats::{FORMATS, Format, markdown};
 pub use crate::html::html;

@@ -47,12 +47,10 @@ pub fn parse<T: SavedResult>(text: &str) -> Result<T, ParseError> {
     if schema != T::SCHEMA {
         return Err(ParseError::unknown_schema(&schema, &[T::SCHEMA]));
     }
-    let result: T =
-        serde_json::from_str(text).map_err(|error| ParseError(Problem::BadField(error)))?;
-    match result.check() {
-        Ok(()) => Ok(result),
-        Err(why) => Err(ParseError(Problem::Unsound(why))),
-    }
+    let damaged = |why: String| ParseError(format!("damaged results: {why}"));
+    let result: T = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    result.check().map_err(damaged)?;
+    Ok(result)
 }
 
 /// The field `schema` of a saved result.
@@ -65,14 +63,14 @@ pub fn schema_of(text: &str) -> Result<String, ParseError> {
     struct Header {
         schema: Option<String>,
     }
+    const NO_SCHEMA: &str = "no field \"schema\": expected a result that vectored saved";
     let header: Header = serde_json::from_str(text).map_err(|error| {
-        if error.is_data() {
-            ParseError(Problem::NoSchema)
-        } else {
-            ParseError(Problem::NotJson(error))
-        }
+        let is_other = error.is_data();
+        ParseError(if is_other { NO_SCHEMA.to_owned() } else { format!("not JSON: {error}") })
     })?;
-    header.schema.ok_or(ParseError(Problem::NoSchema))
+    header
+        .schema
+        .ok_or_else(|| ParseError(NO_SCHEMA.to_owned()))
 }
 
 /// The rows of results as CSV, without samples. The columns have the names of the JSON fields. For several results, the
@@ -117,51 +115,25 @@ pub fn with_field(name: &str, value: impl Into<Value>, of: &impl Serialize) -> V
 
 /// The reason why a text cannot be read as a result.
 #[derive(Debug)]
-pub struct ParseError(Problem);
-
-#[derive(Debug)]
-enum Problem {
-    NotJson(serde_json::Error),
-    NoSchema,
-    UnknownSchema { found: String, known: String },
-    BadField(serde_json::Error),
-    Unsound(String),
-}
+pub struct ParseError(String);
 
 impl ParseError {
     /// For a schema that is none of the known ones.
     pub fn unknown_schema(found: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|schema| format!("{schema:?}")).collect();
-        ParseError(Problem::UnknownSchema {
-            // Only the beginning of the text is shown, since it may be long.
-            found: found.chars().take(60).collect(),
-            known: enumerated(&known),
-        })
+        // Only the beginning of the text is shown, since it may be long.
+        let found: String = found.chars().take(60).collect();
+        ParseError(format!(
+            "unknown schema {found:?}: this version reads {}, and a newer version may read this file",
+            enumerated(&known)
+        ))
     }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Problem::NotJson(error) => write!(f, "not JSON: {error}"),
-            Problem::NoSchema => {
-                f.write_str("no field \"schema\": expected a result that vectored saved")
-            }
-            Problem::UnknownSchema { found, known } => write!(
-                f,
-                "unknown schema {found:?}: this version reads {known}, and a newer version may read this file"
-            ),
-            Problem::BadField(error) => write!(f, "damaged results: {error}"),
-            Problem::Unsound(why) => write!(f, "damaged results: {why}"),
-        }
+        f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for ParseError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0 {
-            Problem::NotJson(error) | Problem::BadField(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl std::error::Error for ParseError {}

@@ -1,6 +1,6 @@
 //! A document in Markdown, as GitHub and CommonMark read it.
 
-use crate::document::{Align, Block, Choices, Code, Document, Item, Map, Sentence, Table, Tone};
+use crate::document::{Align, Block, Choices, Document, Item, Map, Sentence, Table, Tone};
 
 /// A document in Markdown: title, answer, body and sections. Charts are left out.
 pub fn markdown(document: &Document) -> String {
@@ -37,11 +37,6 @@ fn blocks(blocks: &[Block], text: &mut String) {
             }
             Block::Table(of) => *text += &table(of),
             Block::Map(of) => *text += &map(of),
-            Block::Details(details) => {
-                *text += &format!("**{}**\n", escaped(&details.summary));
-                self::blocks(&details.blocks, text);
-            }
-            Block::Code(of) => *text += &code(of, ""),
             Block::Chart(_) | Block::Bars(_) => {}
         }
     }
@@ -86,21 +81,6 @@ fn item(number: usize, item: &Item) -> String {
         }
     }
     text
-}
-
-/// A fenced block, whose fence is longer than any in it.
-fn code(code: &Code, indent: &str) -> String {
-    let ticks = |line: &str| line.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let longest = code.lines.iter().map(|line| ticks(line)).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    // The name of a language is one word.
-    let is_word = |c: &char| c.is_alphanumeric() || matches!(c, '+' | '-' | '#');
-    let language: String = code.language.chars().filter(is_word).collect();
-    let mut text = format!("{indent}{fence}{}\n", language.to_lowercase());
-    for line in &code.lines {
-        text += &format!("{indent}{line}\n");
-    }
-    text + &format!("{indent}{fence}\n")
 }
 
 fn table(table: &Table) -> String {
@@ -212,11 +192,5 @@ mod tests {
         ] {
             assert_eq!(escaped(text), expected);
         }
-    }
-
-    #[test]
-    fn a_fence_is_longer_than_those_within() {
-        let text = code(&Code::new("Rust", "a\n```` x"), "");
-        assert_eq!(text, "`````rust\na\n```` x\n`````\n");
     }
 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::document::{
-    Align, Block, Cell, Choices, Code, Column, Item, Map, Role, Sentence, Square, Table, Tone,
+    Align, Block, Cell, Choices, Column, Item, Map, Role, Sentence, Square, Table, Tone,
 };
 use crate::html::drawing::series;
 use crate::html::{bars, curves};
@@ -38,11 +38,6 @@ pub(super) fn blocks(blocks: &[Block]) -> Markup {
                 Block::Table(of) => (table(of)),
                 Block::Chart(of) => (curves::figure(of)),
                 Block::Bars(of) => (bars::figure(of)),
-                Block::Details(details) => details {
-                    summary { (details.summary) }
-                    (self::blocks(&details.blocks))
-                },
-                Block::Code(of) => (code(of)),
             }
         }
     }
@@ -104,19 +99,6 @@ fn item(item: &Item) -> Markup {
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn code(code: &Code) -> Markup {
-    html! {
-        @if !code.language.is_empty() {
-            p.language { (code.language) }
-        }
-        pre tabindex="0" {
-            code {
-                @for line in &code.lines { (line) "\n" }
             }
         }
     }

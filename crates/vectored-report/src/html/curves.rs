@@ -74,7 +74,6 @@ impl<'a> Plot<'a> {
         Some(Plot { chart, across, up })
     }
 
-    /// The highest value that the axis shows.
     fn most(chart: &Chart) -> f64 {
         let highest = |curve: &Curve| {
             sound_points(curve)

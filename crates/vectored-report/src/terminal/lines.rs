@@ -11,7 +11,6 @@ const GREEN: &str = "32";
 const CYAN: &str = "36";
 const RED: &str = "31";
 
-/// The lines so far.
 pub(super) struct Screen {
     pub text: String,
     pub options: TerminalOptions,
@@ -90,17 +89,14 @@ pub(super) fn broken(text: &str, first: usize, others: usize) -> Vec<String> {
     lines
 }
 
-/// The columns of a text.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, with blanks behind it.
 pub(super) fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", blanks(text, columns))
 }
 
-/// The text, with blanks before it.
 pub(super) fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", blanks(text, columns))
 }

@@ -61,7 +61,6 @@ pub(super) fn maps(maps: &[&Map], screen: &mut Screen) -> bool {
     shape.figure > 0
 }
 
-/// The widths of titles and of the heads of rows.
 struct Names {
     title: usize,
     head: usize,
@@ -73,10 +72,8 @@ impl Names {
     }
 }
 
-/// Blanks before a square.
 const GAP: usize = 1;
 
-/// The widths of a square and its parts.
 struct Shape {
     letter: usize,
     /// 0 if figures are left out.

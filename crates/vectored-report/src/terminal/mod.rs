@@ -4,8 +4,7 @@ mod lines;
 mod map;
 mod table;
 
-use crate::document::Role;
-use crate::document::{Block, Code, Document, Item, Map, Sentence, Tone};
+use crate::document::{Block, Document, Item, Map, Role, Sentence, Tone};
 use crate::terminal::lines::{BOLD, Screen, YELLOW, style_of, width};
 
 /// The properties of a terminal, and how much it shows.
@@ -15,7 +14,7 @@ pub struct TerminalOptions {
     pub width: usize,
     /// Whether it has colours.
     pub color: bool,
-    /// Whether sections and folded content are shown.
+    /// Whether sections are shown.
     pub details: bool,
 }
 
@@ -66,12 +65,7 @@ enum Kind {
 
 impl Screen {
     fn blocks(&mut self, blocks: &[Block]) {
-        let has_details = self.options.details;
-        let shown = |block: &&Block| match block {
-            Block::Chart(_) | Block::Bars(_) => false,
-            Block::Details(_) => has_details,
-            _ => true,
-        };
+        let shown = |block: &&Block| !matches!(block, Block::Chart(_) | Block::Bars(_));
         let shown: Vec<&Block> = blocks.iter().filter(shown).collect();
         let mut before = None;
         let (mut number, mut has_figures) = (0, false);
@@ -103,11 +97,6 @@ impl Screen {
                         has_figures = false;
                     }
                 }
-                Block::Details(details) => {
-                    self.paragraph(BOLD, "", 2, &details.summary);
-                    self.blocks(&details.blocks);
-                }
-                Block::Code(code) => self.code(code, 2),
                 Block::Chart(_) | Block::Bars(_) => {}
             }
         }
@@ -153,21 +142,6 @@ impl Screen {
         self.paragraph("", &begin, indent, &format!("{}:", &*choices.label));
         for text in &choices.texts {
             self.paragraph("", &format!("{begin}- "), indent + 2, text);
-        }
-    }
-
-    /// Lines of code are never broken, except one that follows the name of its language.
-    fn code(&mut self, code: &Code, indent: usize) {
-        let begin = " ".repeat(indent);
-        let language = &*code.language;
-        if let ([only], false) = (&code.lines[..], language.is_empty()) {
-            return self.paragraph("", &begin, indent, &format!("{language}: {only}"));
-        }
-        if !language.is_empty() {
-            self.line(&format!("{begin}{language}:"));
-        }
-        for line in &code.lines {
-            self.line(&format!("{begin}{line}"));
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::sort::sort;
 use crate::terminal::lines::{BOLD, Screen, left, right, style_of, width};
 use crate::words;
 
-/// Blanks between two columns, if there is room.
 const GAP: usize = 2;
 
 pub(super) fn table(table: &Table, screen: &mut Screen) {
@@ -78,7 +77,6 @@ fn left_out(all: &[usize], shown: &[usize], table: &Table, screen: &mut Screen) 
     }
 }
 
-/// Some columns of a table, with the width of each.
 struct View<'a> {
     table: &'a Table,
     columns: Vec<usize>,
