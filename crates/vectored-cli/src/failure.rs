@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::io;
 
-use vectored_machine::host::DirectoryError;
 use vectored_measure::measure::MeasureError;
 
 /// An error that ends the program, with the exit code.
@@ -28,8 +27,7 @@ impl Failure {
     pub fn of_directory(error: impl Into<MeasureError>) -> Self {
         let error = error.into();
         let another_name_helps = match &error {
-            MeasureError::Io { source, .. }
-            | MeasureError::Directory(DirectoryError::Unusable { source, .. }) => matches!(
+            MeasureError::Io { source, .. } | MeasureError::Directory(source) => matches!(
                 source.kind(),
                 io::ErrorKind::NotFound
                     | io::ErrorKind::NotADirectory

@@ -6,7 +6,7 @@ use anyhow::Context;
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::probe_host;
 use vectored_machine::report::document;
-use vectored_measure::measure::measure_timer;
+use vectored_measure::measure::{MeasureError, measure_timer};
 use vectored_report::{csv_of_values, json, value_of};
 
 use crate::args::HostArgs;
@@ -20,8 +20,9 @@ pub fn run(args: &HostArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::watch()?;
     let timer =
         measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
-    let report =
-        probe_host(&args.dir, timer, env!("CARGO_PKG_VERSION")).map_err(Failure::of_directory)?;
+    let report = probe_host(&args.dir, timer, env!("CARGO_PKG_VERSION"));
+    let report = report.map_err(MeasureError::Directory);
+    let report = report.map_err(Failure::of_directory)?;
     if let Some(code) = interrupt.exit_code() {
         return Ok(code.into());
     }

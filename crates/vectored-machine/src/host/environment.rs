@@ -3,6 +3,7 @@
 //! Read from `/proc`, `/sys` and a few system calls. A value that the system
 //! does not report is `None`; nothing here can fail a run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -22,7 +23,11 @@ const MUCH_STEAL: f64 = 0.02;
 /// Share of the time without a CPU above which the report has a warning.
 const LONG_CPU_WAIT: f64 = 0.1;
 
-/// How the warning of a high load begins.
+const CPU: &str = "/sys/devices/system/cpu/cpu0";
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
+const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
+const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
 const BUSY: &str = "the machine is busy";
 
 /// The CPU that the measuring thread is pinned to.
@@ -173,8 +178,8 @@ pub(crate) fn describe_host(
         name: names.host,
         system: names.system,
         kernel: names.kernel,
-        cpu: describe_cpu(allowed),
-        memory_bytes: memory_bytes().unwrap_or(0),
+        cpu: describe_cpu(names.cpu_model, allowed),
+        memory_bytes: names.memory_bytes.unwrap_or(0),
         virtualization: virtualization(),
         iov_max: vectored::limits::iov_max(),
         pipe_bytes: pipe()
@@ -185,16 +190,16 @@ pub(crate) fn describe_host(
         tcp_send_buffer_bytes: tcp_send,
         tcp_receive_buffer_bytes: tcp_receive,
         directory,
-        clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_source: read(CLOCK_SOURCE),
         pinned_cpu,
         reader_cpu,
         load_average,
-        steal_share: None,
-        cpu_wait_share: None,
-        involuntary_switches: None,
-        warnings: Vec::new(),
+        ..Host::default()
     };
-    host.warnings = standing_warnings(&host, online_cpus());
+    let emulated = |emulator| format!("{emulator}: times are those of an emulation");
+    host.warnings.extend(names.emulator.map(emulated));
+    host.warnings
+        .extend(standing_warnings(&host, online_cpus()));
     host
 }
 
@@ -208,59 +213,6 @@ pub fn allowed_cpus() -> Vec<usize> {
     cpus::allowed()
 }
 
-/// Describes a directory, given the `stat` of it or of a file in it.
-#[cfg(unix)]
-pub(crate) fn describe_directory(
-    path: &Path,
-    free_bytes: u64,
-    stat: &rustix::fs::Stat,
-) -> DirectoryInfo {
-    let (major, minor) = (
-        rustix::fs::major(stat.st_dev),
-        rustix::fs::minor(stat.st_dev),
-    );
-    let mount = read("/proc/self/mountinfo").and_then(|mounts| mount_of(&mounts, path));
-    let (file_system, mount_options) = match mount {
-        Some((file_system, options)) => (file_system, Some(options)),
-        None => ("unknown".to_owned(), None),
-    };
-    // A partition has no queue of its own; its disk is one level up.
-    let device = format!("/sys/dev/block/{major}:{minor}");
-    let read_ahead_kb = ["queue", "../queue"]
-        .iter()
-        .find_map(|queue| read(&format!("{device}/{queue}/read_ahead_kb")))
-        .and_then(|kib| kib.parse().ok());
-    DirectoryInfo {
-        path: path.to_string_lossy().into_owned(),
-        file_system,
-        mount_options,
-        free_bytes,
-        st_blksize: stat.st_blksize as u64,
-        read_ahead_kb,
-    }
-}
-
-/// File system type and mount options of the mount that holds `path`, from
-/// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
-///
-/// Of the mount points above `path` the deepest counts; of several mounts on it
-/// the last, which hides the others.
-#[cfg(unix)]
-fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
-    let holding = mounts.lines().filter_map(|line| {
-        let (mount, file_system) = line.split_once(" - ")?;
-        let mut fields = mount.split(' ').skip(4);
-        // The kernel writes a space as an octal escape.
-        let point = fields.next()?.replace("\\040", " ");
-        let options = fields.next()?;
-        let kind = file_system.split(' ').next()?;
-        path.starts_with(&point)
-            .then(|| (point.len(), (kind.to_owned(), options.to_owned())))
-    });
-    let (_, mount) = holding.max_by_key(|(depth, _)| *depth)?;
-    Some(mount)
-}
-
 /// The number of online CPUs. `load_average` counts the load of all of them; this process may be restricted to some, as a
 /// rank of MPI is.
 fn online_cpus() -> Option<usize> {
@@ -269,10 +221,7 @@ fn online_cpus() -> Option<usize> {
 }
 
 fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
-    let mut warnings: Vec<String> = system_names::emulator()
-        .map(|emulator| format!("{emulator}: times are those of an emulation"))
-        .into_iter()
-        .collect();
+    let mut warnings = Vec::new();
     let cpus = online_cpus.unwrap_or(host.cpu.allowed_cpus.len()).max(1);
     let is_much = |load: &f64| *load > BUSY_LOAD * cpus as f64;
     if let Some(load) = host.load_average.filter(is_much) {
@@ -297,37 +246,23 @@ fn standing_warnings(host: &Host, online_cpus: Option<usize>) -> Vec<String> {
     warnings
 }
 
-fn describe_cpu(allowed_cpus: Vec<usize>) -> CpuInfo {
-    let in_file = || {
-        read("/proc/cpuinfo").and_then(|info| {
-            let line = info.lines().find(|line| line.starts_with("model name"))?;
-            Some(line.split_once(':')?.1.trim().to_owned())
-        })
-    };
-    let model = system_names::cpu_model().or_else(in_file);
-    let model = model.unwrap_or_else(|| "unknown".to_owned());
+fn describe_cpu(model: Option<String>, allowed_cpus: Vec<usize>) -> CpuInfo {
     let mut info = CpuInfo {
-        model,
+        model: model.unwrap_or_else(|| "unknown".to_owned()),
         allowed_cpus,
-        governor: read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor: read(GOVERNOR),
         ..CpuInfo::default()
     };
-    for index in 0..8 {
-        let attribute = |name: &str| {
-            read(&format!(
-                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
-            ))
-        };
-        let bytes = attribute("size").and_then(|size| parse_cache_size(&size));
-        match (attribute("level").as_deref(), attribute("type").as_deref()) {
-            (Some("1"), Some("Data")) => info.l1d_bytes = bytes,
-            (Some("2"), _) => info.l2_bytes = bytes,
-            (Some("3"), _) => info.l3_bytes = bytes,
+    for (level, kind, bytes) in caches() {
+        match (level, &*kind) {
+            (1, "Data") => info.l1d_bytes = Some(bytes),
+            (2, _) => info.l2_bytes = Some(bytes),
+            (3, _) => info.l3_bytes = Some(bytes),
             _ => {}
         }
     }
     if cfg!(unix)
-        && let Ok(entries) = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+        && let Ok(entries) = fs::read_dir(VULNERABILITIES)
     {
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -360,7 +295,6 @@ fn virtualization() -> Option<String> {
     }
 }
 
-/// Send and receive buffer sizes of a new pair of sockets.
 fn buffers(make_pair: fn() -> io::Result<Pair>) -> (Option<u64>, Option<u64>) {
     let Ok((writer, reader)) = make_pair() else {
         return (None, None);
@@ -406,31 +340,56 @@ fn involuntary_switches() -> Option<u64> {
     line.split_once(':')?.1.trim().parse().ok()
 }
 
-fn memory_bytes() -> Option<u64> {
-    if let Some(bytes) = system_names::memory_bytes() {
-        return Some(bytes);
-    }
-    let info = read("/proc/meminfo")?;
-    let line = info.lines().find(|line| line.starts_with("MemTotal"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    Some(kib * 1024)
+/// The caches of the first CPU: the level, type and size of each.
+fn caches() -> Vec<(u32, String, u64)> {
+    let cache = |index: u32| {
+        let attribute = |name| read(&format!("{CPU}/cache/index{index}/{name}"));
+        let bytes = parse_cache_size(&attribute("size")?)?;
+        Some((attribute("level")?.parse().ok()?, attribute("type")?, bytes))
+    };
+    (0..8).filter_map(cache).collect()
 }
 
 /// The size of the cache of the highest level.
 pub fn last_level_cache_bytes() -> Option<u64> {
-    let levels = (0..8).filter_map(|index| {
-        let attribute = |name| {
-            read(&format!(
-                "/sys/devices/system/cpu/cpu0/cache/index{index}/{name}"
-            ))
-        };
-        let level: u32 = attribute("level")?.parse().ok()?;
-        Some((level, parse_cache_size(&attribute("size")?)?))
-    });
-    levels
-        .max()
-        .map(|(_, bytes)| bytes)
-        .filter(|&bytes| bytes > 0)
+    let last = caches().into_iter().max()?;
+    Some(last.2).filter(|&bytes| bytes > 0)
+}
+
+/// The reason for each field of a host that is null although a file should have it.
+pub(crate) fn reasons(host: &Host) -> BTreeMap<String, String> {
+    let cpu = &host.cpu;
+    let cache = |index| format!("{CPU}/cache/index{index}/size");
+    let fields = [
+        (
+            "clock_source",
+            host.clock_source.is_none(),
+            CLOCK_SOURCE.to_owned(),
+        ),
+        ("cpu.governor", cpu.governor.is_none(), GOVERNOR.to_owned()),
+        ("cpu.l1d_bytes", cpu.l1d_bytes.is_none(), cache(0)),
+        ("cpu.l2_bytes", cpu.l2_bytes.is_none(), cache(2)),
+        ("cpu.l3_bytes", cpu.l3_bytes.is_none(), cache(3)),
+        (
+            "cpu.mitigations",
+            cpu.mitigations.is_empty(),
+            format!("{VULNERABILITIES}/spectre_v1"),
+        ),
+    ];
+    let unknown = fields.into_iter().filter(|(_, is_unknown, _)| *is_unknown);
+    let reason = |(field, _, path): (&str, bool, String)| {
+        let error = system_names::kernel_text(&path).err()?;
+        Some((field.to_owned(), reason(&path, &error)))
+    };
+    unknown.filter_map(reason).collect()
+}
+
+fn reason(path: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => format!("permission denied reading {path}"),
+        io::ErrorKind::NotFound => format!("{path} does not exist"),
+        _ => format!("{error} reading {path}"),
+    }
 }
 
 /// Parses a cache size, such as `1024K` or `32M`, in bytes.
@@ -473,17 +432,10 @@ mod tests {
         assert_eq!(parse_cache_size("odd"), None);
         let ticks = CpuTicks::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …").unwrap();
         assert_eq!((ticks.total, ticks.steal), (36, 8));
-        let mounts = "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
-                      23 22 0:21 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n\
-                      24 22 254:0 /x /mnt/a\\040b ro - ext4 /dev/vda rw\n";
-        let check = |path: &str, kind: &str, options: &str| {
-            let expected = Some((kind.to_owned(), options.to_owned()));
-            assert_eq!(mount_of(mounts, Path::new(path)), expected, "{path}");
-        };
-        check("/home/x", "ext4", "rw,relatime");
-        check("/dev/shm/y", "tmpfs", "rw,nosuid");
-        check("/dev/shmem", "ext4", "rw,relatime");
-        check("/mnt/a b", "ext4", "ro");
+        let denied = reason("/x", &io::ErrorKind::PermissionDenied.into());
+        assert_eq!(denied, "permission denied reading /x");
+        let absent = reason("/x", &io::ErrorKind::NotFound.into());
+        assert_eq!(absent, "/x does not exist");
     }
 
     #[test]

@@ -1,75 +1,34 @@
 //! Probes what the host offers by trying it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::host::directory::{DirectoryError, check_room};
-#[cfg(unix)]
-use crate::host::environment::describe_directory;
-use crate::host::environment::{allowed_cpus, describe_host};
-use crate::model::{DirectOffer, DirectoryInfo, HOST_SCHEMA, Host, HostReport, Known, Timer};
+use crate::host::directory::unusable;
+use crate::host::environment::{allowed_cpus, describe_host, reasons};
+use crate::model::{DirectOffer, HOST_SCHEMA, HostReport, Known, Timer};
 use crate::platform::fd::{AsFd as _, FileDescriptor};
-use crate::platform::files::{direct_alignment, set_direct, unnamed_file};
+use crate::platform::files::{describe, direct_alignment, set_direct, unnamed_file};
 use crate::platform::plain_calls::OFlags;
-use crate::platform::system_names::kernel_text;
-
-/// A field of [`Host`], the file it is read from, and whether it is unknown.
-type Source = (&'static str, &'static str, fn(&Host) -> bool);
-
-/// The optional fields of [`Host`] that are read from one file.
-const SOURCES: [Source; 6] = [
-    (
-        "clock_source",
-        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        |host| host.clock_source.is_none(),
-    ),
-    (
-        "cpu.governor",
-        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        |host| host.cpu.governor.is_none(),
-    ),
-    (
-        "cpu.l1d_bytes",
-        "/sys/devices/system/cpu/cpu0/cache/index0/size",
-        |host| host.cpu.l1d_bytes.is_none(),
-    ),
-    (
-        "cpu.l2_bytes",
-        "/sys/devices/system/cpu/cpu0/cache/index2/size",
-        |host| host.cpu.l2_bytes.is_none(),
-    ),
-    (
-        "cpu.l3_bytes",
-        "/sys/devices/system/cpu/cpu0/cache/index3/size",
-        |host| host.cpu.l3_bytes.is_none(),
-    ),
-    (
-        "cpu.mitigations",
-        "/sys/devices/system/cpu/vulnerabilities/spectre_v1",
-        |host| host.cpu.mitigations.is_empty(),
-    ),
-];
 
 /// Probes this host, with a temporary file in `directory`. No file remains there.
 ///
 /// If no file can be created, [`HostReport::direct_io`] has the reason.
+///
+/// # Errors
+///
+/// If there is no such directory.
 pub fn probe_host(
     directory: &Path,
     timer: Timer,
     vectored_version: &str,
-) -> Result<HostReport, DirectoryError> {
-    let (info, file) = match check_room(directory, 0) {
-        Ok(info) => (Some(info), new_file(directory)),
-        // The space is too little for a run, but a probe writes nothing.
-        Err(DirectoryError::NoSpace { .. }) => (describe(directory), new_file(directory)),
-        Err(DirectoryError::Unusable { why, source, .. }) if is_there(directory, &source) => {
-            (describe(directory), Err(format!("{why}: {source}")))
-        }
-        Err(error) => return Err(error),
+) -> io::Result<HostReport> {
+    let file = match unnamed_file(directory, OFlags::empty()) {
+        Err(error) if !is_there(directory, &error) => return Err(unusable(directory, error)),
+        file => file.map_err(|error| format!("no temporary file can be created there: {error}")),
     };
+    let info = describe(directory).ok().map(|(_, info)| info);
     let host = describe_host(info, (None, None), allowed_cpus());
-    let mut unknown = reasons(&host, &kernel_text);
+    let mut unknown = reasons(&host);
     if host.directory.is_none() {
         let shown = directory.display();
         unknown.insert("directory".to_owned(), format!("cannot stat '{shown}'"));
@@ -95,39 +54,6 @@ fn is_there(directory: &Path, error: &io::Error) -> bool {
     }
 }
 
-/// Describes a directory in which a run has too little space or can create no file.
-#[cfg(windows)]
-fn describe(directory: &Path) -> Option<DirectoryInfo> {
-    let (_, described) = crate::platform::files::describe(directory).ok()?;
-    Some(described)
-}
-
-/// Describes a directory in which a run has too little space or can create no file.
-#[cfg(unix)]
-fn describe(directory: &Path) -> Option<DirectoryInfo> {
-    let mount = rustix::fs::statvfs(directory).ok()?;
-    let free_bytes = mount.f_bavail.saturating_mul(mount.f_frsize);
-    let path = directory.canonicalize().ok()?;
-    let stat = rustix::fs::stat(directory).ok()?;
-    Some(describe_directory(&path, free_bytes, &stat))
-}
-
-/// The reason for each field of `host` that is null.
-fn reasons(host: &Host, read: &dyn Fn(&str) -> io::Result<String>) -> BTreeMap<String, String> {
-    let mut reasons = BTreeMap::new();
-    for (field, path, _) in SOURCES.iter().filter(|(.., is_unknown)| is_unknown(host)) {
-        let Err(error) = read(path) else { continue };
-        let why = match error.kind() {
-            io::ErrorKind::PermissionDenied => format!("permission denied reading {path}"),
-            io::ErrorKind::NotFound => format!("{path} does not exist"),
-            _ => format!("{error} reading {path}"),
-        };
-        reasons.insert((*field).to_owned(), why);
-    }
-    reasons
-}
-
-/// Whether a ring can be made, or why not.
 fn ring() -> Known<bool> {
     #[cfg(all(
         target_os = "linux",
@@ -144,12 +70,6 @@ fn ring() -> Known<bool> {
         target_endian = "little"
     )))]
     Known::Unknown("vectored uses it on 64-bit Linux only".to_owned())
-}
-
-/// A file without a name in the directory, or the reason why there is none.
-fn new_file(directory: &Path) -> Result<FileDescriptor, String> {
-    unnamed_file(directory, OFlags::empty())
-        .map_err(|error| format!("no temporary file can be created there: {error}"))
 }
 
 fn direct_offer(file: Result<FileDescriptor, String>) -> DirectOffer {
@@ -211,25 +131,7 @@ mod tests {
         assert_eq!(report.direct_io.memory_bytes.value(), None);
         for directory in ["/proc/nowhere", "/proc/version"] {
             let refused = probe_host(Path::new(directory), Timer::default(), "0").unwrap_err();
-            let is_unusable = matches!(refused, DirectoryError::Unusable { .. });
-            assert!(is_unusable, "{refused}");
+            assert!(refused.to_string().starts_with("cannot use the directory"));
         }
-    }
-
-    #[test]
-    fn an_unknown_field_has_its_reason() {
-        let refused = |kind: io::ErrorKind| {
-            let why = reasons(&Host::default(), &|_| Err(kind.into()));
-            assert_eq!(why.len(), SOURCES.len());
-            why["clock_source"].clone()
-        };
-        let path = SOURCES[0].1;
-        let denied = refused(io::ErrorKind::PermissionDenied);
-        assert_eq!(denied, format!("permission denied reading {path}"));
-        let absent = refused(io::ErrorKind::NotFound);
-        assert_eq!(absent, format!("{path} does not exist"));
-        assert!(refused(io::ErrorKind::TimedOut).ends_with(&format!(" reading {path}")));
-        let readable = reasons(&Host::default(), &|_| Ok(String::new()));
-        assert!(readable.is_empty());
     }
 }

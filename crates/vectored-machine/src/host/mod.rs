@@ -4,7 +4,7 @@ mod directory;
 mod environment;
 mod host_probe;
 
-pub use crate::host::directory::{DirectoryError, check_room};
+pub use crate::host::directory::check_room;
 pub use crate::host::environment::{
     CpuWait, Environment, Pinning, allowed_cpus, host_name, last_level_cache_bytes,
     pin_measuring_thread,

@@ -81,7 +81,6 @@ fn tcp_socket() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The sizes of a socket's send and receive buffers.
 pub(crate) fn buffer_bytes(socket: impl AsFd) -> (Option<u64>, Option<u64>) {
     use rustix::net::sockopt::{socket_recv_buffer_size, socket_send_buffer_size};
     let bytes = |size: rustix::io::Result<usize>| size.ok().map(|size| size as u64);
@@ -106,7 +105,6 @@ pub fn unix_pair() -> io::Result<Pair> {
     Ok((one, other))
 }
 
-/// Accepts a connection.
 pub(crate) fn accept(listener: impl AsFd) -> io::Result<OwnedFd> {
     let socket = rustix::net::accept_with(listener, AT_ONCE)?;
     afterwards(&socket)?;

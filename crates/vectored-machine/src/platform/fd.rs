@@ -5,5 +5,4 @@ pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// The reading end of a stream.
 pub type ByteStream = std::fs::File;
 
-/// A file that is open.
 pub(crate) type FileDescriptor = OwnedFd;

@@ -12,12 +12,66 @@ pub use crate::sys::provisional::ProvisionalFile;
 pub use crate::sys::residency::resident_bytes;
 pub use crate::sys::standard::{Standard, close, close_standard_output, was_closed};
 
-/// The space of a directory's file system.
-pub(crate) struct Space {
-    pub(crate) free_bytes: u64,
-    /// Whether the file system has a limit.
-    pub(crate) is_limited: bool,
-    pub(crate) is_read_only: bool,
+use super::Space;
+use super::system_names::kernel_text;
+use crate::model::DirectoryInfo;
+
+pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
+    let (volume, stat) = (
+        rustix::fs::statvfs(directory)?,
+        rustix::fs::stat(directory)?,
+    );
+    let space = Space {
+        // A file system that reports no blocks (ramfs, tmpfs without a limit) has
+        // no size limit.
+        is_limited: volume.f_blocks > 0,
+        is_read_only: volume
+            .f_flag
+            .contains(rustix::fs::StatVfsMountFlags::RDONLY),
+    };
+    let path = directory.canonicalize();
+    let path = path.unwrap_or_else(|_| directory.to_owned());
+    let mounts = kernel_text("/proc/self/mountinfo").ok();
+    let mount = mounts.and_then(|mounts| mount_of(&mounts, &path));
+    let (file_system, mount_options) = mount.unzip();
+    // A partition has no queue of its own; its disk is one level up.
+    let device = stat.st_dev;
+    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+    let read_ahead = ["queue", "../queue"].into_iter().find_map(|queue| {
+        kernel_text(&format!(
+            "/sys/dev/block/{major}:{minor}/{queue}/read_ahead_kb"
+        ))
+        .ok()
+    });
+    let info = DirectoryInfo {
+        path: path.to_string_lossy().into_owned(),
+        file_system: file_system.unwrap_or_else(|| "unknown".to_owned()),
+        mount_options,
+        free_bytes: volume.f_bavail.saturating_mul(volume.f_frsize),
+        st_blksize: stat.st_blksize as u64,
+        read_ahead_kb: read_ahead.and_then(|kib| kib.trim().parse().ok()),
+    };
+    Ok((space, info))
+}
+
+/// File system type and mount options of the mount that holds `path`, from
+/// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
+///
+/// Of the mount points above `path` the deepest counts; of several mounts on it
+/// the last, which hides the others.
+fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
+    let holding = mounts.lines().filter_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(4);
+        // The kernel writes a space as an octal escape.
+        let point = fields.next()?.replace("\\040", " ");
+        let options = fields.next()?;
+        let kind = file_system.split(' ').next()?;
+        path.starts_with(&point)
+            .then(|| (point.len(), (kind.to_owned(), options.to_owned())))
+    });
+    let (_, mount) = holding.max_by_key(|(depth, _)| *depth)?;
+    Some(mount)
 }
 
 /// `O_TMPFILE` of open(2), where there is one.
@@ -141,8 +195,28 @@ pub(crate) fn direct_alignment(file: impl AsFd) -> Result<(u64, u64), String> {
     }
 }
 
-/// This system cannot be asked for the alignment.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn direct_alignment(_file: impl AsFd) -> Result<(u64, u64), String> {
     Err("this system does not report it".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deepest_and_last_mount_holds_a_path() {
+        let mounts = "22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard\n\
+                      23 22 0:21 / /dev/shm rw,nosuid - tmpfs tmpfs rw\n\
+                      24 22 254:0 /x /mnt/a\\040b ro - ext4 /dev/vda rw\n";
+        for (path, kind, options) in [
+            ("/home/x", "ext4", "rw,relatime"),
+            ("/dev/shm/y", "tmpfs", "rw,nosuid"),
+            ("/dev/shmem", "ext4", "rw,relatime"),
+            ("/mnt/a b", "ext4", "ro"),
+        ] {
+            let expected = Some((kind.to_owned(), options.to_owned()));
+            assert_eq!(mount_of(mounts, Path::new(path)), expected, "{path}");
+        }
+    }
 }

@@ -27,6 +27,12 @@ pub use windows::{cpus, descriptors, fd, files, plain_calls, times};
 
 pub use unsupported::lacks;
 
+pub(crate) struct Space {
+    /// Whether the file system has a limit.
+    pub(crate) is_limited: bool,
+    pub(crate) is_read_only: bool,
+}
+
 /// Requested size of the send and receive buffers of a TCP connection: the
 /// usual limit without privilege, `net.core.wmem_max`. Linux doubles the value
 /// it grants. Setting a size turns off auto-tuning, see `tcp(7)`.

@@ -2,79 +2,56 @@
 
 use std::io;
 
-/// The names of a machine and its system.
 pub(crate) struct Names {
     pub(crate) host: String,
     /// System and processor.
     pub(crate) system: String,
     /// Release and version.
     pub(crate) kernel: String,
+    pub(crate) cpu_model: Option<String>,
+    pub(crate) memory_bytes: Option<u64>,
+    /// A program that only passes for the system, such as `Wine 8.0`.
+    pub(crate) emulator: Option<String>,
 }
 
-/// The names that uname(2) gives.
+/// By uname(2), and in files of Linux.
 #[cfg(unix)]
 pub(crate) fn names() -> Names {
     let uname = rustix::system::uname();
     let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let line = |path: &str, begin: &str| {
+        let text = kernel_text(path).ok()?;
+        let line = text.lines().find(|line| line.starts_with(begin))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let memory = line("/proc/meminfo", "MemTotal");
+    let kib = memory.and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
     Names {
         host: text(uname.nodename()),
         system: format!("{} {}", text(uname.sysname()), text(uname.machine())),
         kernel: format!("{} {}", text(uname.release()), text(uname.version())),
+        cpu_model: line("/proc/cpuinfo", "model name"),
+        memory_bytes: kib.map(|kib| kib * 1024),
+        emulator: None,
     }
 }
 
-/// The names that the system and its environment variables give.
+/// By the system and its environment variables.
 #[cfg(windows)]
 pub(crate) fn names() -> Names {
-    let emulator = emulator().map_or_else(String::new, |emulator| format!(" ({emulator})"));
+    use crate::sys::windows::{memory_bytes, system_version, wine_version};
+    let variable = |name| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    let emulator = wine_version().map(|version| format!("Wine {version}"));
+    let passing = emulator.as_ref();
+    let passing = passing.map_or_else(String::new, |emulator| format!(" ({emulator})"));
     Names {
         host: variable("COMPUTERNAME").unwrap_or_else(|| "unknown".to_owned()),
         system: format!("Windows {}", std::env::consts::ARCH),
-        kernel: crate::sys::windows::system_version() + &emulator,
+        kernel: system_version() + &passing,
+        cpu_model: variable("PROCESSOR_IDENTIFIER"),
+        memory_bytes: memory_bytes(),
+        emulator,
     }
-}
-
-#[cfg(windows)]
-fn variable(name: &str) -> Option<String> {
-    let value = std::env::var_os(name)?;
-    Some(value.to_string_lossy().into_owned())
-}
-
-/// A program that only passes for the system, such as `Wine 8.0`.
-#[cfg(windows)]
-pub(crate) fn emulator() -> Option<String> {
-    let version = crate::sys::windows::wine_version()?;
-    Some(format!("Wine {version}"))
-}
-
-/// Nothing passes for a Unix.
-#[cfg(unix)]
-pub(crate) fn emulator() -> Option<String> {
-    None
-}
-
-/// The bytes of physical memory, if the system reports them without a file.
-#[cfg(windows)]
-pub(crate) fn memory_bytes() -> Option<u64> {
-    crate::sys::windows::memory_bytes()
-}
-
-/// Linux reports them in a file.
-#[cfg(unix)]
-pub(crate) fn memory_bytes() -> Option<u64> {
-    None
-}
-
-/// The model of the processor, if the system reports it without a file.
-#[cfg(windows)]
-pub(crate) fn cpu_model() -> Option<String> {
-    variable("PROCESSOR_IDENTIFIER")
-}
-
-/// Linux reports it in a file.
-#[cfg(unix)]
-pub(crate) fn cpu_model() -> Option<String> {
-    None
 }
 
 /// A file of `/proc` or `/sys`. Windows has none: under Wine such a path leads to the files of another system.

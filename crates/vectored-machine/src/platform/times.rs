@@ -5,12 +5,10 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// The name of the clock of [`MonotonicClock`](crate::MonotonicClock).
 pub const CLOCK: &str = "CLOCK_MONOTONIC";
 
-/// Wall time since a fixed moment.
 pub(crate) fn monotonic_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::Monotonic))
 }
 
-/// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> u64 {
     nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }

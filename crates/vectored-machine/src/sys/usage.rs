@@ -17,7 +17,6 @@ use rustix::time::{ClockId, clock_gettime};
 /// `getrusage(2)`.
 const BLOCK_BYTES: u64 = 512;
 
-/// The unit of `ru_maxrss`.
 const MEMORY_UNIT_BYTES: u64 = if cfg!(target_vendor = "apple") { 1 } else { 1024 };
 
 /// Some of the figures of `getrusage(2)`.
@@ -127,8 +126,6 @@ pub fn give_back_free_memory() {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
-
     use super::*;
 
     #[test]
@@ -149,18 +146,5 @@ mod tests {
         // The hypervisor may stop the machine between two readings, so some differences are larger.
         let exact = (1..=20).map(behind_s).filter(|s| *s < 1e-4);
         assert!(exact.count() >= 15);
-    }
-
-    #[test]
-    #[expect(clippy::zombie_processes, reason = "it is waited for by its number")]
-    fn a_child_can_be_waited_for_once() {
-        let child = Command::new("sh")
-            .args(["-c", "exit 3"])
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        let (status, _) = wait_for(child.id()).unwrap();
-        assert_eq!(status.code(), Some(3));
-        assert!(wait_for(child.id()).is_err());
     }
 }

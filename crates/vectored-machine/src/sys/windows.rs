@@ -130,7 +130,6 @@ pub(crate) fn allowed_cpus() -> Vec<usize> {
     }
 }
 
-/// The CPU that this thread runs on.
 pub(crate) fn current_cpu() -> usize {
     // SAFETY: the call takes nothing and returns a number.
     unsafe { GetCurrentProcessorNumber() as usize }
@@ -189,7 +188,6 @@ pub(crate) fn wine_version() -> Option<String> {
     Some(text.to_string_lossy().into_owned())
 }
 
-/// The volume that holds a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
     /// The file system, such as `NTFS`.
@@ -273,5 +271,4 @@ pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
     Ok(volume)
 }
 
-/// A flag of `GetVolumeInformationW`.
 const FILE_READ_ONLY_VOLUME: u32 = 0x0008_0000;

@@ -169,8 +169,7 @@ impl Probe {
 ///
 /// # Errors
 ///
-/// The errors of opening a target, such as
-/// [`DirectoryError::NoSpace`](vectored_machine::host::DirectoryError::NoSpace), and of calibration.
+/// The errors of opening a target, such as too little space in the directory, and of calibration.
 pub fn measure_prices(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],
@@ -188,7 +187,7 @@ pub fn measure_prices(
             DescriptorKind::Datagram | DescriptorKind::Unknown => continue,
         };
         if place == Target::File {
-            check_room(directory, FILE_SPAN_BYTES)?;
+            check_room(directory, FILE_SPAN_BYTES).map_err(MeasureError::Directory)?;
         }
         let measured = models.iter().find(|(measured, _)| *measured == target);
         let model = match measured {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use vectored_machine::host::{DirectoryError, check_room};
+use vectored_machine::host::check_room;
 use vectored_machine::model::DirectoryInfo;
 use vectored_machine::platform::files::{reopened, unnamed_file};
 use vectored_report::words;
@@ -150,13 +150,14 @@ impl Plan for CopyPlan {
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         let inputs = self.file_bytes();
         let described = match &self.to {
-            CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes)?,
+            CopyTarget::File(None) => check_room(directory, inputs + self.file_bytes),
             CopyTarget::File(Some(other)) => {
                 check_room(other, self.file_bytes).map_err(name_option_to)?;
-                check_room(directory, inputs)?
+                check_room(directory, inputs)
             }
-            CopyTarget::Null | CopyTarget::Pipe => check_room(directory, inputs)?,
+            CopyTarget::Null | CopyTarget::Pipe => check_room(directory, inputs),
         };
+        let described = described.map_err(MeasureError::Directory)?;
         if self.page_cache == PageCache::Cold {
             check_eviction(directory)?;
         }
@@ -273,7 +274,7 @@ impl CopyPlan {
             let resident = brought.and_then(|()| file.resident_bytes());
             resident_bytes = resident.map_err(cannot)?;
             if is_cold && resident_bytes as f64 > MAX_LEFT_SHARE * planned.bytes as f64 {
-                let described = check_room(bench.directory, 0)?;
+                let described = check_room(bench.directory, 0).map_err(MeasureError::Directory)?;
                 return Err(MeasureError::NotCold {
                     directory: described.path,
                     file_system: described.file_system,
@@ -420,24 +421,9 @@ fn output_file(directory: &Path, sync: SyncMode) -> Result<(File, File), Measure
     Ok((file, kept))
 }
 
-fn name_option_to(error: DirectoryError) -> MeasureError {
-    match error {
-        DirectoryError::Unusable {
-            directory,
-            why,
-            source,
-            remedy,
-        } => MeasureError::Directory(DirectoryError::Unusable {
-            directory,
-            why,
-            source,
-            remedy: remedy.replace("--dir", "--to"),
-        }),
-        full @ DirectoryError::NoSpace { .. } => {
-            let what = full.to_string().replace("--dir", "--to");
-            MeasureError::io(what)(io::ErrorKind::StorageFull.into())
-        }
-    }
+fn name_option_to(error: io::Error) -> MeasureError {
+    let text = error.to_string().replace("--dir", "--to");
+    MeasureError::Directory(io::Error::new(error.kind(), text))
 }
 
 fn cannot_create(directory: &Path) -> impl FnOnce(io::Error) -> MeasureError + use<> {

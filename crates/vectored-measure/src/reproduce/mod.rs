@@ -99,7 +99,7 @@ pub trait Plan {
 
     /// Checks that its files can be created in `directory`, and describes it.
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
-        Ok(check_room(directory, self.file_bytes())?)
+        check_room(directory, self.file_bytes()).map_err(MeasureError::Directory)
     }
 
     /// The time in seconds after which no row is repeated.

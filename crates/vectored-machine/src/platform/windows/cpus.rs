@@ -12,7 +12,6 @@ pub(crate) fn allowed() -> Vec<usize> {
     windows::allowed_cpus()
 }
 
-/// The CPU that this thread runs on.
 pub(crate) fn current() -> usize {
     windows::current_cpu()
 }

@@ -65,7 +65,6 @@ pub fn tcp_pair() -> io::Result<Pair> {
     }
 }
 
-/// The sizes of a socket's send and receive buffers.
 pub(crate) fn buffer_bytes(socket: impl AsFd) -> (Option<u64>, Option<u64>) {
     let BorrowedFd::Socket(socket) = socket.as_fd() else {
         return (None, None);

@@ -49,7 +49,6 @@ pub enum OwnedFd {
 /// The reading end of a stream.
 pub type ByteStream = OwnedFd;
 
-/// A file that is open.
 pub(crate) type FileDescriptor = File;
 
 impl OwnedFd {

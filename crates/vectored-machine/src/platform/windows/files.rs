@@ -14,6 +14,7 @@ pub use crate::sys::windows::reopen_unbuffered;
 use super::fd::{AsFd, BorrowedFd};
 use super::plain_calls::OFlags;
 use crate::model::DirectoryInfo;
+use crate::platform::Space;
 use crate::platform::unsupported::lacks;
 use crate::sys::windows::{self, Volume};
 
@@ -36,14 +37,6 @@ pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<File> {
     }
 }
 
-/// The space of a directory's file system.
-pub(crate) struct Space {
-    pub(crate) free_bytes: u64,
-    /// Whether the file system has a limit.
-    pub(crate) is_limited: bool,
-    pub(crate) is_read_only: bool,
-}
-
 pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
     let Volume {
         file_system,
@@ -64,7 +57,6 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
         read_ahead_kb: None,
     };
     let space = Space {
-        free_bytes,
         is_limited: total_bytes > 0,
         is_read_only,
     };

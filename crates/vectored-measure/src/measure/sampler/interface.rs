@@ -5,7 +5,6 @@ use std::fmt;
 use std::io;
 
 use serde::{Deserialize, Serialize};
-use vectored_machine::host::DirectoryError;
 use vectored_results::model::{CellSpec, Drain, TechniqueName};
 
 use crate::measure::sampler::cell_extras::CellExtras;
@@ -119,7 +118,7 @@ pub enum MeasureError {
         source: io::Error,
     },
     /// A directory cannot hold the files of a run.
-    Directory(DirectoryError),
+    Directory(io::Error),
     /// A technique did not move exactly the right bytes.
     WrongBytes {
         /// The technique.
@@ -191,12 +190,6 @@ impl MeasureError {
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, InvalidInput, PermissionDenied, Unsupported};
     [PermissionDenied, Unsupported, InvalidInput, CrossesDevices].contains(&error.kind())
-}
-
-impl From<DirectoryError> for MeasureError {
-    fn from(error: DirectoryError) -> Self {
-        MeasureError::Directory(error)
-    }
 }
 
 impl fmt::Display for MeasureError {

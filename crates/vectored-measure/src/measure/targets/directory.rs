@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use vectored_machine::host::{DirectoryError, check_room};
+use vectored_machine::host::check_room;
 use vectored_machine::model::DirectoryInfo;
 use vectored_results::model::Target;
 
+use crate::measure::sampler::interface::MeasureError;
 use crate::measure::targets::file::appended_bytes;
 use crate::measure::targets::overwrite::overwritten_bytes;
 
@@ -15,10 +16,10 @@ pub fn check_directory(
     directory: &Path,
     target: Target,
     call_bytes: u64,
-) -> Result<DirectoryInfo, DirectoryError> {
+) -> Result<DirectoryInfo, MeasureError> {
     let file_bytes = match target {
         Target::FileOverwrite => overwritten_bytes(call_bytes),
         _ => appended_bytes(call_bytes),
     };
-    check_room(directory, file_bytes)
+    check_room(directory, file_bytes).map_err(MeasureError::Directory)
 }

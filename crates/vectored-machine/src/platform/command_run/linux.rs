@@ -1,76 +1,25 @@
-//! One run of a command, to the end of all its processes.
+//! Runs of commands on Linux.
 
-use std::fmt;
-#[cfg(target_os = "linux")]
 use std::fs::File;
 use std::io;
-use std::process::{Command, ExitStatus};
-use std::time::Duration;
-#[cfg(target_os = "linux")]
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-#[cfg(target_os = "linux")]
-use rustix::process::{Pid, Signal, kill_process_group};
-
-use crate::platform::processes::Usage;
-#[cfg(target_os = "linux")]
-use crate::platform::processes::{
-    ChildEnd, end_before_program, in_own_session, kill_all, wait_for, wait_for_all,
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, wait,
 };
 
+use super::{Ended, LEFT_BEHIND_LIMIT, RunError};
+use crate::sys::session::{end_before_program, in_own_session};
+use crate::sys::usage::wait_for;
+
 /// Interval at which a wait looks for signals and the limit.
-#[cfg(target_os = "linux")]
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// How long processes may run on that a command leaves behind, if its user chooses no other time.
-pub const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
-
-/// How a run ended.
-pub struct Ended {
-    /// How the command itself ended.
-    pub status: ExitStatus,
-    /// CPU time, memory and faults of the command and of the children that it waited for.
-    pub usage: Usage,
-    /// The wall time, to the end of the command itself.
-    pub took: Duration,
-    /// Processes that ended later than the command.
-    pub left_behind: u64,
-    /// Calls that read, of the command and of the children that it waited for, as the kernel counts them: `syscr` in
-    /// `proc_pid_io(5)`. `None` if it does not.
-    pub reads: Option<u64>,
-}
-
-/// Why a run has no result. Nothing that it started still runs.
-#[derive(Debug)]
-pub enum RunError {
-    /// A signal came.
-    Stopped,
-    /// It took longer than this.
-    TooLong(Duration),
-    /// It left processes behind, which did not end for this time.
-    LeftBehind(Duration),
-    /// Something failed.
-    Io(String, io::Error),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RunError::Stopped => f.write_str("it was stopped by a signal"),
-            RunError::TooLong(limit) => write!(
-                f,
-                "it still ran after {:.0} s, and was killed",
-                limit.as_secs_f64().max(1.0)
-            ),
-            RunError::LeftBehind(limit) => write!(
-                f,
-                "it left processes behind that still ran {:.1} s after its end, and were killed",
-                limit.as_secs_f64()
-            ),
-            RunError::Io(what, error) => write!(f, "{what}: {error}"),
-        }
-    }
-}
+const POLL_INTERVAL: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
 
 /// Runs a command in a session of its own, until it ends or `is_stopped`, which is asked several times a second. This
 /// process must have no other children, and be the one that adopts orphans:
@@ -79,7 +28,6 @@ impl fmt::Display for RunError {
 /// # Errors
 ///
 /// If it cannot be run, does not end in time, or was stopped.
-#[cfg(target_os = "linux")]
 pub fn run(
     mut command: Command,
     limit: Option<Duration>,
@@ -136,7 +84,6 @@ pub fn run(
 /// # Errors
 ///
 /// The errors of [`run`].
-#[cfg(target_os = "linux")]
 pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let mut command = Command::new("/proc/self/exe");
     // The child ends in the second step: so it takes the same way as in [`run`], up to its program.
@@ -146,35 +93,24 @@ pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, Run
     Ok(ended.usage.peak_bytes)
 }
 
-/// Runs a command: not on this system.
-///
-/// # Errors
-///
-/// Always.
-#[cfg(not(target_os = "linux"))]
-pub fn run(
-    _: Command,
-    _: Option<Duration>,
-    _: Duration,
-    _: impl FnMut() -> bool,
-) -> Result<Ended, RunError> {
-    Err(RunError::Io(
-        "it cannot be run".to_owned(),
-        super::lacks("way to adopt the processes that a command leaves behind"),
-    ))
-}
-
 /// Waits for the end of the process, whose status is left for others.
-#[cfg(target_os = "linux")]
 fn end_of(
     process: Pid,
     began: Instant,
     limit: Option<Duration>,
     mut is_stopped: impl FnMut() -> bool,
 ) -> Result<(), RunError> {
+    // Since Linux 5.3.
+    let ended = pidfd_open(process, PidfdFlags::empty()).map_err(io::Error::from);
     let failed = |error| RunError::Io("its end cannot be waited for".to_owned(), error);
-    let end = ChildEnd::of(process).map_err(failed)?;
-    while !end.within(POLL_INTERVAL).map_err(failed)? {
+    let ended = ended.map_err(failed)?;
+    loop {
+        let mut events = [PollFd::new(&ended, PollFlags::IN)];
+        match poll(&mut events, Some(&POLL_INTERVAL)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(failed(error.into())),
+        }
         if is_stopped() {
             return Err(RunError::Stopped);
         }
@@ -182,11 +118,9 @@ fn end_of(
             return Err(RunError::TooLong(limit));
         }
     }
-    Ok(())
 }
 
 /// The reads in `proc_pid_io(5)`. A file that cannot be read has none: not every kernel counts them.
-#[cfg(target_os = "linux")]
 fn reads_in(counts: File) -> Option<u64> {
     let text = io::read_to_string(counts).ok()?;
     let mut lines = text.lines();
@@ -194,7 +128,6 @@ fn reads_in(counts: File) -> Option<u64> {
 }
 
 /// Waits for the processes that a command has left behind; returns how many there were.
-#[cfg(target_os = "linux")]
 fn left_behind(limit: Duration, mut is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let began = Instant::now();
     let waited = wait_for_all(|| !is_stopped() && began.elapsed() < limit);
@@ -207,4 +140,55 @@ fn left_behind(limit: Duration, mut is_stopped: impl FnMut() -> bool) -> Result<
             error,
         )),
     }
+}
+
+/// Waits until all children of this process have ended, as long as `goes_on` says so. Returns how many ended after the first
+/// look, and whether all have ended.
+fn wait_for_all(mut goes_on: impl FnMut() -> bool) -> io::Result<(u64, bool)> {
+    let (mut ended, mut is_first_look) = (0, true);
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) => ended += u64::from(!is_first_look),
+            Ok(None) if !goes_on() => return Ok((ended, false)),
+            Ok(None) => {
+                is_first_look = false;
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(Errno::CHILD) => return Ok((ended, true)),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Kills all children of this process, and the children that they leave to it.
+fn kill_all() -> io::Result<()> {
+    while !wait_for_all(|| false)?.1 {
+        for child in children()? {
+            // It may have ended already.
+            let _ = kill_process(child, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// The children of this process, by `proc_pid_stat(5)`.
+fn children() -> io::Result<Vec<Pid>> {
+    let this = rustix::process::getpid().as_raw_nonzero().to_string();
+    let mut children = Vec::new();
+    for entry in std::fs::read_dir("/proc")? {
+        let name = entry?.file_name();
+        let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // It may have ended already. The name of the program may hold anything.
+        let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
+        let stat = String::from_utf8_lossy(&stat);
+        let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+        if after_name.split_whitespace().nth(1) == Some(&*this) {
+            children.extend(Pid::from_raw(number));
+        }
+    }
+    Ok(children)
 }

@@ -1,0 +1,81 @@
+//! One run of a command, to the end of all its processes.
+
+use std::process::ExitStatus;
+use std::time::Duration;
+use std::{fmt, io};
+
+use crate::platform::processes::Usage;
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub use linux::{inherited_peak_bytes, run};
+
+/// How long processes may run on that a command leaves behind, if its user chooses no other time.
+pub const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
+
+/// How a run ended.
+pub struct Ended {
+    /// How the command itself ended.
+    pub status: ExitStatus,
+    /// CPU time, memory and faults of the command and of the children that it waited for.
+    pub usage: Usage,
+    /// The wall time, to the end of the command itself.
+    pub took: Duration,
+    /// Processes that ended later than the command.
+    pub left_behind: u64,
+    /// Calls that read, of the command and of the children that it waited for, as the kernel counts them: `syscr` in
+    /// `proc_pid_io(5)`. `None` if it does not.
+    pub reads: Option<u64>,
+}
+
+/// Why a run has no result. Nothing that it started still runs.
+#[derive(Debug)]
+pub enum RunError {
+    /// A signal came.
+    Stopped,
+    /// It took longer than this.
+    TooLong(Duration),
+    /// It left processes behind, which did not end for this time.
+    LeftBehind(Duration),
+    /// Something failed.
+    Io(String, io::Error),
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Stopped => f.write_str("it was stopped by a signal"),
+            RunError::TooLong(limit) => write!(
+                f,
+                "it still ran after {:.0} s, and was killed",
+                limit.as_secs_f64().max(1.0)
+            ),
+            RunError::LeftBehind(limit) => write!(
+                f,
+                "it left processes behind that still ran {:.1} s after its end, and were killed",
+                limit.as_secs_f64()
+            ),
+            RunError::Io(what, error) => write!(f, "{what}: {error}"),
+        }
+    }
+}
+
+/// Runs a command: not on this system.
+///
+/// # Errors
+///
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn run(
+    _: std::process::Command,
+    _: Option<Duration>,
+    _: Duration,
+    _: impl FnMut() -> bool,
+) -> Result<Ended, RunError> {
+    Err(RunError::Io(
+        "it cannot be run".to_owned(),
+        crate::platform::lacks("way to adopt the processes that a command leaves behind"),
+    ))
+}
