@@ -14,18 +14,6 @@ pub struct DirectIo {
 
 impl DirectIo {
     /// The size of every segment must be a multiple of this many bytes: so that adjacent segments are aligned in memory.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored_results::model::DirectIo;
-    ///
-    /// let direct = DirectIo { memory_bytes: 4, offset_bytes: 512 };
-    /// assert_eq!(direct.step_bytes(), 512);
-    /// assert_eq!(direct.nearest_size(700), 512);
-    /// assert_eq!(direct.nearest_size(800), 1024);
-    /// assert_eq!(direct.nearest_size(1), 512);
-    /// ```
     pub fn step_bytes(self) -> usize {
         self.memory_bytes.max(self.offset_bytes)
     }

@@ -5,18 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A mix of sizes in which the segments of one run have a variable size, for example a header of 150 bytes
 /// followed by a body of any size. In JSON the runs are `[count, bytes]`, and `null` stands for the variable
 /// size: `[[1, 150], [1, null]]`.
-///
-/// # Examples
-///
-/// ```
-/// use vectored_results::model::SweptMix;
-///
-/// let header_and_body = SweptMix::try_from(vec![(1, Some(150)), (1, None)])?;
-/// assert_eq!(header_and_body.at(4096), [(1, 150), (1, 4096)]);
-/// assert_eq!(header_and_body.bytes_of(&[(1, 150), (1, 4096)]), Some(4096));
-/// assert_eq!(header_and_body.bytes_of(&[(1, 100), (1, 4096)]), None);
-/// # Ok::<(), String>(())
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(
     try_from = "Vec<(usize, Option<usize>)>",
@@ -67,12 +55,6 @@ impl SweptMix {
         counts.fold(0, usize::saturating_add)
     }
 
-    /// The index of the run of variable size.
-    pub fn swept_run(&self) -> usize {
-        let found = self.runs.iter().position(|run| run.1.is_none());
-        found.expect("one run has a variable size")
-    }
-
     /// The list in which the variable size is `bytes`, as runs of `(count, bytes)`. Neighbouring runs of
     /// the same size are not joined.
     pub fn at(&self, bytes: usize) -> Vec<(usize, usize)> {
@@ -83,7 +65,8 @@ impl SweptMix {
 
     /// The variable size in `runs`, if they are a list of this mix.
     pub fn bytes_of(&self, runs: &[(usize, usize)]) -> Option<usize> {
-        let &(_, bytes) = runs.get(self.swept_run())?;
+        let swept = self.runs.iter().position(|run| run.1.is_none())?;
+        let &(_, bytes) = runs.get(swept)?;
         (self.at(bytes) == runs).then_some(bytes)
     }
 }
@@ -128,7 +111,6 @@ mod tests {
             prop_assert_eq!(&list, &expected);
             prop_assert_eq!(mix.bytes_of(&list), Some(bytes));
             prop_assert_eq!(mix.segment_count(), list.iter().map(|run| run.0).sum::<usize>());
-            prop_assert_eq!(mix.swept_run(), before.len());
             // A list with another fixed size, or another number of runs, is none of this mix.
             for index in (0..list.len()).filter(|&index| index != before.len()) {
                 let mut changed = list.clone();

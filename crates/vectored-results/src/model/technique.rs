@@ -31,10 +31,8 @@ pub enum Role {
     Other,
 }
 
-/// The longest name that results may have.
 const MAX_BYTES: usize = 40;
 
-/// The names that were read from results.
 static READ: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl TechniqueName {

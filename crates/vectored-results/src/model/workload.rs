@@ -6,17 +6,6 @@ use crate::model::swept_mix::SweptMix;
 use crate::model::words::words;
 
 /// The sizes of one list of segments, in order, in bytes.
-///
-/// # Examples
-///
-/// ```
-/// use vectored_results::model::Workload;
-///
-/// let header_and_data = Workload::from_sizes(vec![100, 200]);
-/// assert_eq!(header_and_data.total_bytes(), 300);
-/// assert_eq!(header_and_data.uniform_bytes(), None);
-/// assert_eq!(header_and_data.runs(), [(1, 100), (1, 200)]);
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Workload {
     sizes: Vec<usize>,

@@ -4,10 +4,10 @@
 use vectored_report::words::{ratio, ratio_within};
 use vectored_report::{
     Bar, Bars, Block, Change, ComparedRow, Document, Ruling, Sentence, Series, Table, Tone, Unit,
-    comparison_table, csv_of_values, value_of, visible, words,
+    comparison_table, csv_of_values, value_of, words,
 };
 
-use crate::model::{Compared, Comparison};
+use crate::model::{Compared, Comparison, EnvironmentDifference};
 use crate::report::target_names::conditions_in_words;
 use crate::report::words::Words;
 use crate::stats::MIN_RUNS;
@@ -54,23 +54,17 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
 }
 
 fn environment(comparison: &Comparison) -> Vec<String> {
-    let mut text = Vec::new();
-    for difference in &comparison.environment {
-        let side = |values: &[String]| {
-            let values: Vec<String> = values.iter().map(|value| visible(value)).collect();
-            values.join(" | ")
-        };
-        text.push(format!(
-            "Different {}: {} in the base runs, {} in the new runs.",
-            difference.what,
-            side(&difference.base),
-            side(&difference.new)
-        ));
+    if comparison.environment.is_empty() {
+        return vec!["The environment is the same.".to_owned()];
     }
-    if text.is_empty() {
-        text.push("The environment is the same.".to_owned());
-    }
-    text
+    let sentence = |of: &EnvironmentDifference| {
+        let [base, new] = [&of.base, &of.new].map(|values| values.join(" | "));
+        format!(
+            "Different {}: {base} in the base runs, {new} in the new runs.",
+            of.what
+        )
+    };
+    comparison.environment.iter().map(sentence).collect()
 }
 
 fn summary(comparison: &Comparison) -> String {
@@ -164,7 +158,6 @@ pub fn limits_in_words(comparison: &Comparison) -> Vec<(Ruling, String)> {
     beyond.map(sentence).chain(undecided).collect()
 }
 
-/// The target means as bars; `None` if there are none.
 fn bars(comparison: &Comparison) -> Option<Bars> {
     let bar = |compared: &Compared| {
         let ends = (compared.ratio_low, compared.ratio_high);
@@ -186,7 +179,6 @@ fn bars(comparison: &Comparison) -> Option<Bars> {
     })
 }
 
-/// The legend, a paragraph each.
 fn notes(comparison: &Comparison) -> Vec<String> {
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let mut notes = vec![format!(

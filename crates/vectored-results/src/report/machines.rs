@@ -1,13 +1,12 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
 use vectored_report::sort;
-use vectored_report::words::count;
+use vectored_report::words::{about_within, count};
 use vectored_report::{
     Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit, visible,
 };
 
-use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName};
-use crate::report::crossover_text::{no_crossover, place};
+use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName, Verdict};
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{Titles, sections};
 
@@ -16,13 +15,6 @@ Several machines, kernels or file systems beside each other: the size of a segme
 gathering, is faster on each.";
 
 /// Crossovers by target and machine.
-///
-/// # Examples
-///
-/// ```
-/// let document = vectored_results::report::machines_document(&[]);
-/// assert!(vectored_report::markdown(&document).contains("no crossovers"));
-/// ```
 pub fn machines_document(runs: &[&Results]) -> Document {
     let (answer, body) = match table(runs) {
         None => (
@@ -97,7 +89,6 @@ fn missing(runs: &[&Results]) -> Vec<Block> {
     kinds.into_iter().filter_map(sentence).collect()
 }
 
-/// The machines by target and list.
 fn bars(runs: &[&Results]) -> Bars {
     let (kinds, titles) = kinds(runs);
     let mut bars = Vec::new();
@@ -213,4 +204,28 @@ fn machine_name(run: &Results, runs: &[&Results]) -> String {
         _ => run.started_at.clone(),
     };
     visible(&format!("{}, {detail}", run.host.name))
+}
+
+/// The size of a crossover, with the interval: `1.40 KiB [1.31, 1.52]`.
+pub(crate) fn place(crossover: &Crossover) -> String {
+    about_within(
+        crossover.at_bytes,
+        crossover.low_bytes,
+        crossover.high_bytes,
+    )
+}
+
+/// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if each
+/// has this winner, `none: tie` if all tie, otherwise `not decided`.
+fn no_crossover(cells: &[&Cell]) -> String {
+    let mut outcomes = cells.iter().map(|cell| (cell.verdict, cell.winner));
+    let Some(first) = outcomes.next() else {
+        return "not measured".to_owned();
+    };
+    let is_same = outcomes.all(|outcome| outcome == first);
+    match first {
+        (Verdict::Faster, Some(winner)) if is_same => format!("none: {winner}"),
+        (Verdict::Tie, _) if is_same => "none: tie".to_owned(),
+        _ => "not decided".to_owned(),
+    }
 }

@@ -4,7 +4,6 @@
 //! [`vectored_report::json()`], [`vectored_report::parse()`].
 
 pub(crate) mod compare;
-pub(crate) mod crossover_text;
 pub mod experiments;
 pub(crate) mod left_out;
 pub(crate) mod machines;

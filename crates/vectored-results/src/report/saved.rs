@@ -18,7 +18,6 @@ impl SavedResult for Results {
         [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
-    /// One row for each cell and technique.
     fn rows(&self) -> Value {
         let requested = self
             .cells

@@ -1,14 +1,11 @@
 //! Validation of loaded results. Renderings and statistics rely on these properties, and files may come
 //! from anywhere.
 
-use vectored_report::sort;
-
-use crate::model::{Cell, Experiments, MAX_QUEUE_DEPTH, MAX_RANKS, RankFigures, Results};
+use crate::model::{Cell, Experiments, Results};
 
 /// Limit on segments in a list and bytes in a segment, which no run exceeds.
 const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
 
-/// Checks the results of a run.
 pub(crate) fn results(results: &Results) -> Result<(), String> {
     for cell in results.cells.iter().chain(&results.refined_cells) {
         self::cell(cell).map_err(|why| format!("a cell of {} {why}", cell.conditions.target))?;
@@ -55,34 +52,6 @@ fn cell(cell: &Cell) -> Result<(), String> {
     {
         return Err("contains a time that is not a positive number".to_owned());
     }
-    if !(1..=MAX_QUEUE_DEPTH).contains(&cell.conditions.queue_depth) {
-        return Err(format!(
-            "has a queue depth of {}, which is not from 1 to {MAX_QUEUE_DEPTH}",
-            cell.conditions.queue_depth
-        ));
-    }
-    if let Some(direct) = cell.alignment
-        && ![direct.memory_bytes, direct.offset_bytes]
-            .iter()
-            .all(|bytes| bytes.is_power_of_two())
-    {
-        return Err(format!(
-            "has an alignment of {} and {} bytes, which are not both powers of two",
-            direct.memory_bytes, direct.offset_bytes
-        ));
-    }
-    let ranks = cell.conditions.ranks.unwrap_or(0);
-    if cell.conditions.ranks.is_some() && !(1..=MAX_RANKS).contains(&ranks) {
-        return Err(format!(
-            "has {ranks} ranks, which is not from 1 to {MAX_RANKS}"
-        ));
-    }
-    for technique in &cell.techniques {
-        if let Some(figures) = &technique.ranks {
-            self::ranks(figures, ranks)
-                .map_err(|why| format!("has figures of the ranks of {} {why}", technique.name))?;
-        }
-    }
     let rounds = cell.rounds as usize;
     let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
     let floors = cell.floor_samples_ns.len().max(cell.aa_samples_ns.len());
@@ -90,47 +59,9 @@ fn cell(cell: &Cell) -> Result<(), String> {
     if rounds == 0 || most > rounds {
         return Err(format!("has {most} samples in {rounds} rounds"));
     }
-    let mut names: Vec<_> = cell.techniques.iter().map(|t| t.name).collect();
-    sort::sort(&mut names);
-    names.dedup();
-    if names.len() < cell.techniques.len() {
-        return Err("lists a technique twice".to_owned());
-    }
-    for name in cell.leader.iter().chain(&cell.winner) {
-        if cell.technique(*name).is_none() {
-            return Err(format!(
-                "names {name} as leader or winner, which was not measured"
-            ));
-        }
-    }
     Ok(())
 }
 
-/// Each rank has a time and a share.
-fn ranks(figures: &RankFigures, ranks: u32) -> Result<(), String> {
-    let shares = &figures.rank_last_share;
-    for times in [&figures.rank_median_ns, &figures.rank_min_ns] {
-        if times.len() != ranks as usize || !times.iter().all(|&ns| is_positive(ns)) {
-            return Err(format!(
-                "without a positive time for each of the {ranks} ranks"
-            ));
-        }
-    }
-    if shares.len() != ranks as usize || !shares.iter().all(|share| (0.0..=1.0).contains(share)) {
-        return Err(format!(
-            "without a share from 0 to 1 for each of the {ranks} ranks"
-        ));
-    }
-    if !is_positive(figures.calls_per_s) || !is_positive(figures.bytes_per_s) {
-        return Err("whose throughput is not a positive number".to_owned());
-    }
-    if figures.stragglers.iter().any(|&rank| rank >= ranks) {
-        return Err("with a straggler that is not one of the ranks".to_owned());
-    }
-    Ok(())
-}
-
-/// Checks the results of `vectored reproduce`.
 pub(crate) fn experiments(experiments: &Experiments) -> Result<(), String> {
     for experiment in &experiments.experiments {
         let rows = experiment.rows.len();

@@ -43,55 +43,40 @@ impl Words {
     }
 
     pub fn of(technique: TechniqueName) -> Self {
-        let words = |short, verb, way, gerund, hue| Words {
+        let line = |line: &'static str| line.strip_prefix(technique.as_str())?.strip_prefix(": ");
+        let words = WORDS
+            .lines()
+            .find_map(line)
+            .map(|line| line.split(", ").collect::<Vec<_>>());
+        let name = technique.as_str();
+        let of = |short, verb, way, gerund, hue: &str| Words {
             short,
             verb,
             way,
             gerund,
-            hue,
+            hue: hue.parse().expect("a number ends each line"),
         };
-        match technique {
-            TechniqueName::WRITE_EACH => words(
-                "each",
-                "write one by one",
-                "one by one",
-                "writing one by one",
-                1,
-            ),
-            TechniqueName::READ_EACH => words(
-                "each",
-                "read one by one",
-                "one by one",
-                "reading one by one",
-                1,
-            ),
-            TechniqueName::COPY_THEN_WRITE => words("copy", "copy", "copy", "copying", 2),
-            TechniqueName::READ_THEN_SPLIT => {
-                words("split", "read and split", "split", "splitting", 2)
-            }
-            TechniqueName::WRITEV => words("gather", "gather", "gather", "gathering", 3),
-            TechniqueName::READV => words("scatter", "scatter", "scatter", "scattering", 3),
-            TechniqueName::ADAPTIVE => {
-                words("adaptive", "let adaptive choose", "adaptive", "adaptive", 4)
-            }
-            // Not "copy", which is a way to write a list.
-            TechniqueName::READ_WRITE => {
-                let name = "plain copying";
-                words("plain", name, name, name, 1)
-            }
-            other => {
-                let name = other.as_str();
-                let hue = match name {
-                    "copy-file-range" => 2,
-                    "splice" => 3,
-                    "sendfile" => 5,
-                    _ => 0,
-                };
-                words(name, name, name, name, hue)
-            }
+        match words.unwrap_or_default()[..] {
+            [short, verb, way, gerund, hue] => of(short, verb, way, gerund, hue),
+            [hue] => of(name, name, name, name, hue),
+            _ => of(name, name, name, name, "0"),
         }
     }
 }
+
+/// The techniques, each with the fields of [`Words`]. One that is called by its name has a colour alone.
+const WORDS: &str = "\
+write-each: each, write one by one, one by one, writing one by one, 1
+read-each: each, read one by one, one by one, reading one by one, 1
+copy-then-write: copy, copy, copy, copying, 2
+read-then-split: split, read and split, split, splitting, 2
+writev: gather, gather, gather, gathering, 3
+readv: scatter, scatter, scatter, scattering, 3
+adaptive: adaptive, let adaptive choose, adaptive, adaptive, 4
+read-write: plain, plain copying, plain copying, plain copying, 1
+copy-file-range: 2
+splice: 3
+sendfile: 5";
 
 /// Whether only joining messages into one call and a call for each compete.
 pub(crate) fn is_joining(rivals: &[TechniqueName]) -> bool {

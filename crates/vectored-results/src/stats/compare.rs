@@ -1,21 +1,18 @@
 //! Compares runs of one build with runs of another: which techniques became slower or faster relative to
 //! the floor?
 //!
-//! The interval of a run states how well a cell is known *within* that run. Another run of the same build
-//! differs by more, since its pages lie elsewhere and the machine's other load has changed. A difference
-//! is therefore tested against the variance between the runs of one side. A few runs estimate that
-//! variance poorly, but many cells together do not: the variance of each is shrunk towards the typical
-//! variance, as if that had been observed in [`PRIOR_DEGREES`] more runs (G. K. Smyth, "Linear Models and
-//! Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics
-//! and Molecular Biology 3, 2004).
+//! A difference is tested against the variance between the runs of one side. A few runs estimate that poorly, so the variance of
+//! each cell is shrunk towards the typical variance, as if that had been observed in [`PRIOR_DEGREES`] more runs (G. K. Smyth,
+//! "Linear Models and Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics and
+//! Molecular Biology 3, 2004).
 
-use vectored_machine::model::Host;
+use vectored_machine::report::lasting_properties;
 use vectored_report::sort::sort;
 use vectored_report::{Change, join};
 
 use crate::model::{
     COMPARISON_SCHEMA, Cell, Compared, Comparison, Conditions, EnvironmentDifference, FloorChange,
-    Results, TechniqueName,
+    Results, TechniqueName, measured_in,
 };
 use crate::stats::discoveries::discoveries;
 use crate::stats::series::has_helper;
@@ -98,7 +95,6 @@ impl<'a> List<'a> {
         self.base.iter().chain(&self.new).copied()
     }
 
-    /// The key of a cell: its list and its conditions.
     fn key(cell: &'a Cell) -> impl PartialEq + use<'a> {
         let list = (cell.segment_count, cell.segment_bytes, &cell.segment_sizes);
         (list, &cell.conditions, cell.drain)
@@ -131,16 +127,8 @@ fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
     rows.into_iter().map(list).collect()
 }
 
-/// The techniques that any of the runs measured.
 fn techniques(list: &List<'_>) -> Vec<TechniqueName> {
-    let all = list.all().flatten().flat_map(|cell| &cell.techniques);
-    let mut names: Vec<TechniqueName> = Vec::new();
-    for technique in all {
-        if !names.contains(&technique.name) {
-            names.push(technique.name);
-        }
-    }
-    names
+    measured_in(list.all().flatten())
 }
 
 /// A figure to compare: logarithms of time ÷ floor, by run.
@@ -250,14 +238,7 @@ fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
 fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     for (conditions, group) in by_target(lists) {
-        // The names are in the order of the results.
-        let mut names: Vec<TechniqueName> = Vec::new();
-        for technique in group.iter().flat_map(|list| techniques(list)) {
-            if !names.contains(&technique) {
-                names.push(technique);
-            }
-        }
-        for technique in names {
+        for technique in measured_in(group.iter().flat_map(|list| list.all().flatten())) {
             let cells: Vec<Item> = group
                 .iter()
                 .filter_map(|list| of_cell(list, technique))
@@ -332,7 +313,6 @@ fn usual_variance(items: &[Item]) -> f64 {
     median(&apart).map_or(0.0, |apart| (apart / 0.6745).powi(2) / 2.0)
 }
 
-/// Marks changes that are significant and large enough.
 fn call(items: &mut [Item], called_from: f64, error: f64) {
     let p_values: Vec<f64> = items.iter().map(|item| item.compared.p).collect();
     for (item, is_sure) in std::iter::zip(&mut *items, discoveries(&p_values, error)) {
@@ -371,153 +351,52 @@ fn floors(lists: &[&List<'_>]) -> Vec<FloorChange> {
         .collect()
 }
 
-/// Properties of the machine, the system and the program that differ between the sides.
+/// Properties of the machine, the system and the program that differ between the sides. One that some run does not have, such
+/// as a directory when no file was measured, is not compared.
 fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference> {
-    type Properties = Vec<(&'static str, Option<String>)>;
-    let of =
-        |runs: &[&Results]| -> Vec<Properties> { runs.iter().map(|run| properties(run)).collect() };
-    let (base, new) = (of(base), of(new));
-    let is_in_all = |index: usize| {
-        let mut all = base.iter().chain(&new);
-        all.all(|run| run[index].1.is_some())
-    };
-    let values = |runs: &[Properties], index: usize| {
-        let values = runs.iter().filter_map(|run| run[index].1.clone());
-        let mut values: Vec<String> = values.collect();
+    let values = |runs: &[&Results], what: &str| -> Option<Vec<String>> {
+        let of_run = |run: &&Results| {
+            let mut properties = properties(run).into_iter();
+            properties.find_map(|(name, value)| (name == what).then_some(value))
+        };
+        let mut values: Vec<String> = runs.iter().map(of_run).collect::<Option<_>>()?;
         sort(&mut values);
         values.dedup();
-        values
+        Some(values)
     };
-    (0..base[0].len())
-        .filter(|&index| is_in_all(index))
-        .map(|index| EnvironmentDifference {
-            what: base[0][index].0.to_owned(),
-            base: values(&base, index),
-            new: values(&new, index),
+    let difference = |(what, _): (&'static str, String)| {
+        let (base, new) = (values(base, what)?, values(new, what)?);
+        (base != new).then(|| EnvironmentDifference {
+            what: what.to_owned(),
+            base,
+            new,
         })
-        .filter(|property| property.base != property.new)
+    };
+    properties(base[0])
+        .into_iter()
+        .filter_map(difference)
         .collect()
 }
 
-/// Properties that can affect timings, always in the same order. `None` if the property does not apply,
-/// such as a file system when no file was measured.
-fn properties(run: &Results) -> Vec<(&'static str, Option<String>)> {
-    let Host {
-        name,
-        system,
-        kernel,
-        cpu,
-        memory_bytes,
-        virtualization,
-        directory,
-        ..
-    } = &run.host;
-    let known = |value: Option<String>| Some(value.unwrap_or_else(|| "unknown".to_owned()));
-    let number = |value: Option<u64>| value.map(|value| value.to_string());
+/// The properties that can affect timings and stay through a run.
+fn properties(run: &Results) -> Vec<(&'static str, String)> {
     let host = &run.host;
-    let directory = directory.as_ref();
-    let mitigations: Vec<String> = cpu
-        .mitigations
-        .iter()
-        .map(|(name, what)| format!("{name}: {what}"))
-        .collect();
-    vec![
-        ("host", Some(name.clone())),
-        ("system", Some(system.clone())),
-        ("kernel", Some(kernel.clone())),
-        ("processor", Some(cpu.model.clone())),
-        ("CPUs", Some(cpu.allowed_cpus.len().to_string())),
-        ("governor", known(cpu.governor.clone())),
-        ("mitigations", Some(mitigations.join("; "))),
-        ("memory, bytes", Some(memory_bytes.to_string())),
-        ("virtualization", known(virtualization.clone())),
-        (
-            "file system",
-            directory.map(|directory| directory.file_system.clone()),
-        ),
-        (
-            "mount options",
-            directory.and_then(|directory| known(directory.mount_options.clone())),
-        ),
-        (
-            "directory",
-            directory.map(|directory| directory.path.clone()),
-        ),
-        ("pipe, bytes", number(host.pipe_bytes)),
-        (
-            "unix send buffer, bytes",
-            number(host.unix_send_buffer_bytes),
-        ),
-        (
-            "unix receive buffer, bytes",
-            number(host.unix_receive_buffer_bytes),
-        ),
-        ("tcp send buffer, bytes", number(host.tcp_send_buffer_bytes)),
-        (
-            "tcp receive buffer, bytes",
-            number(host.tcp_receive_buffer_bytes),
-        ),
-        ("clock source", known(host.clock_source.clone())),
-        ("vectored", Some(run.vectored_version.clone())),
+    let mitigations = host.cpu.mitigations.iter();
+    let mitigations = mitigations.map(|(name, how)| format!("{name}: {how}"));
+    let rivals = run.rivals.iter().map(|rival| rival.as_str());
+    let mut all = lasting_properties(host);
+    all.retain(|(name, _)| *name != "mitigations");
+    all.extend([
+        ("mitigations", mitigations.collect::<Vec<_>>().join("; ")),
+        ("vectored", run.vectored_version.clone()),
         (
             "techniques that compete",
-            Some(
-                run.rivals
-                    .iter()
-                    .map(|rival| rival.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ),
+            rivals.collect::<Vec<_>>().join(", "),
         ),
-    ]
+    ]);
+    all
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Target;
-
-    fn item(base: &[f64], new: &[f64], within: f64) -> Item {
-        let conditions = Conditions::write(Target::Pipe);
-        Item::new(
-            conditions,
-            TechniqueName::WRITEV,
-            base.to_vec(),
-            new.to_vec(),
-            within,
-        )
-    }
-
-    #[test]
-    fn an_interval_is_at_least_as_wide_as_the_ones_of_its_runs() {
-        let mut items = [item(&[0.0, 0.0, 0.0], &[0.0, 0.0, 0.0], 0.04)];
-        weigh(&mut items, MIN_SD);
-        let Compared {
-            ratio_low,
-            ratio_high,
-            ..
-        } = items[0].compared;
-        // The difference of two means of three values with this standard deviation.
-        let least = 1.96 * 0.2 * (2.0_f64 / 3.0).sqrt();
-        assert!((ratio_high / ratio_low).ln() / 2.0 > least);
-    }
-
-    #[test]
-    fn faster_by_a_share_is_the_reciprocal_of_slower() {
-        for (ratio, change) in [
-            (1.51_f64, Change::More),
-            (1.49, Change::NotFound),
-            (0.68, Change::NotFound),
-            (0.65, Change::Less),
-        ] {
-            let mut items = [item(&[0.0], &[ratio.ln()], 0.0)];
-            items[0].compared.p = 1e-9;
-            call(&mut items, 0.5, FALSE_DISCOVERIES);
-            assert_eq!(items[0].compared.change, change, "{ratio}");
-        }
-    }
 }

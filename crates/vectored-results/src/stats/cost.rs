@@ -9,7 +9,6 @@ use crate::model::{
 };
 use crate::stats::series::pair;
 
-/// The minimum number of cells to fit a model to.
 const MIN_CELLS: usize = 6;
 
 /// A cost model for each set of conditions with enough `cells`, judged by cross-validation: in each cell

@@ -1,32 +1,17 @@
-//! Crossovers: the sizes at which the faster of two techniques changes.
-//!
-//! Between two sizes at which different techniques are significantly the fastest, the log ratio of the
-//! two is interpolated: its medians, made monotonic, are joined by straight lines over the logarithm of
-//! the size. The crossover is at the zero of that line.
-//!
-//! Its interval assumes nothing that was not measured. If every size lies significantly on one side or
-//! the other, the interval spans the gap between the two nearest sizes, since the true curve may be a
-//! step, for example where copies begin to miss a cache. If the interval of a size's ratio contains 1,
-//! the interval is the range over which the crossover can be shifted from that size, at the smaller of
-//! the slopes on its two sides.
+//! Crossovers: the sizes at which the faster of two techniques changes, where the interpolated log ratio is zero.
+//! `docs/method.md` explains their intervals.
 
 use vectored_report::sort;
 
 use crate::model::{Cell, Crossover, Target, TechniqueName, TechniqueResult};
-use crate::stats::paired::paired;
 use crate::stats::series::{SizeSeries, pair, series};
-use crate::stats::verdict::{TIE_ZONE, lead};
+use crate::stats::verdict::{TIE_ZONE, lead, noise};
 
 /// No size is added between two whose ratio is below this.
 const NEAR: f64 = 1.25;
 
-/// How much the ratio of two techniques varies from run to run beyond what the rounds of one run show:
-/// each process has its own physical memory, a virtual machine its own neighbours, and each stream its
-/// own phase of the scheduler.
-///
-/// In 47 runs of one machine (2 CPUs, 16 and 1000 segments to files, 2 and 16 to Unix sockets), 0.4 % of
-/// the pairs of intervals of files were disjoint with 0.015, and 98 % of the intervals contained the
-/// median crossover. For Unix sockets it took 0.025: 3 % and 95 %, against 7 % and 85 % with 0.015.
+/// How much the ratio of two techniques varies from run to run beyond what the rounds of one run show. In 47 runs of one
+/// machine, 98 % of the intervals of files contained the median crossover with 0.015, and 95 % of the intervals of sockets with 0.025.
 fn between_runs(target: Target) -> f64 {
     if target.is_file() || target == Target::Null { 0.015 } else { 0.025 }
 }
@@ -112,7 +97,6 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
     sizes.into_iter().chain(rounds).collect()
 }
 
-/// The data of one size.
 struct Point<'a> {
     cell: &'a Cell,
     bytes: f64,
@@ -130,7 +114,8 @@ fn points<'a>(
     cells
         .iter()
         .filter_map(|&cell| {
-            let noise = noise(cell);
+            let noise = noise(cell).and_then(|pair| pair.interval);
+            let noise = noise.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()));
             Some(Point {
                 cell,
                 bytes: cell.swept_bytes()? as f64,
@@ -139,15 +124,6 @@ fn points<'a>(
             })
         })
         .collect()
-}
-
-/// The noise floor of the cell: the largest difference within the interval of the A/A pair.
-fn noise(cell: &Cell) -> f64 {
-    let logs: Vec<f64> = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns)
-        .filter_map(|(again, first)| Some(((*again)? / first).ln()))
-        .collect();
-    let pair = paired(&logs).and_then(|pair| pair.interval);
-    pair.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
 /// The fastest rival by unadjusted 95 % intervals.
@@ -276,7 +252,6 @@ impl<'a> Bracket<'a> {
         (from + to) / 2.0
     }
 
-    /// High ÷ low of the interval.
     fn width(&self) -> f64 {
         let (low, high) = self.interval();
         (high - low).exp()
@@ -342,7 +317,6 @@ impl<'a> Bracket<'a> {
         indices.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
     }
 
-    /// The two sizes around the crossover.
     fn around(&self) -> [&Step<'a>; 2] {
         let at = self.ln_at();
         let past = self.steps.partition_point(|step| step.ln_bytes < at);
@@ -439,14 +413,6 @@ mod tests {
         assert_eq!(widened((4.0, 6.0), 2.0, bracket), (2.0, 8.0));
         assert_eq!(widened((4.0, 6.0), 5.0, bracket), bracket);
         assert_eq!(widened((4.0, 6.0), f64::INFINITY, bracket), bracket);
-    }
-
-    #[test]
-    fn values_that_fall_share_their_mean() {
-        assert_eq!(rising(&[1.0, 2.0, 3.0]), [1.0, 2.0, 3.0]);
-        assert_eq!(rising(&[1.0, 3.0, 2.0, 4.0]), [1.0, 2.5, 2.5, 4.0]);
-        assert_eq!(rising(&[3.0, 2.0, 1.0]), [2.0, 2.0, 2.0]);
-        assert_eq!(rising(&[]), [] as [f64; 0]);
     }
 
     proptest! {

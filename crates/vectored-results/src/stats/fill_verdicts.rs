@@ -2,10 +2,8 @@
 
 use crate::model::{Cell, TechniqueName, TechniqueResult, Verdict};
 use crate::stats::paired::paired;
-use crate::stats::summary::{hundredths, median, minimum};
-use crate::stats::verdict::{
-    CLOSE, Evidence, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, decide, weigh,
-};
+use crate::stats::summary::{hundredths, median};
+use crate::stats::verdict::{CLOSE, Evidence, MIN_ROUNDS, TIE_ZONE, decide, weigh_cell};
 
 /// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
 /// samples give the same results, so it can be repeated on loaded cells.
@@ -25,26 +23,12 @@ pub fn judge(cells: &mut [Cell], rivals: &[TechniqueName]) {
     }
 }
 
-/// The evidence in the samples of one cell. `None` without any round.
-pub fn weigh_cell(cell: &Cell, rivals: &[TechniqueName]) -> Option<Evidence> {
-    let series: Vec<TechniqueSamples<'_>> = cell
-        .techniques
-        .iter()
-        .map(|technique| TechniqueSamples {
-            samples_ns: &technique.samples_ns,
-            rival: rivals.contains(&technique.name),
-            contender: technique.contender,
-        })
-        .collect();
-    weigh(&series, &cell.floor_samples_ns, &cell.aa_samples_ns)
-}
-
 fn summarise(cell: &mut Cell) {
     cell.floor_ns = hundredths(median(&cell.floor_samples_ns).unwrap_or(0.0));
     for technique in &mut cell.techniques {
         let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
         technique.median_ns = hundredths(median(&sampled).unwrap_or(0.0));
-        technique.min_ns = minimum(&sampled).unwrap_or(0.0);
+        technique.min_ns = sampled.iter().copied().reduce(f64::min).unwrap_or(0.0);
         technique.gather_tax = if cell.floor_ns > 0.0 {
             technique.median_ns / cell.floor_ns - 1.0
         } else {
@@ -103,7 +87,6 @@ impl Cell {
         self.leader != Some(technique.name) && technique.ratio_low.is_some_and(|low| low > least)
     }
 
-    /// The rivals that may be the fastest.
     pub(crate) fn candidates(&self, rivals: &[TechniqueName]) -> Vec<&TechniqueResult> {
         let here = self.techniques.iter();
         here.filter(|one| rivals.contains(&one.name) && !self.is_slower(one))

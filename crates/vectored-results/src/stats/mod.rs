@@ -15,16 +15,18 @@ pub(crate) mod summary;
 pub(crate) mod t_distribution;
 pub(crate) mod verdict;
 
+pub(crate) use crate::stats::cost::{fitted_models, judge_model};
+pub(crate) use crate::stats::ranks::judge_ranks;
+
 pub use crate::stats::compare::{CALLED_FROM_WITH_FEW_RUNS, MIN_RUNS, compare};
-pub use crate::stats::cost::{fitted_models, judge_model, target_kind};
+pub use crate::stats::cost::target_kind;
 pub use crate::stats::crossover::{RefinementRequest, crossovers, refinement_requests};
 pub use crate::stats::discoveries::discoveries;
-pub use crate::stats::fill_verdicts::{judge, weigh_cell};
+pub use crate::stats::fill_verdicts::judge;
 pub use crate::stats::paired::{PairStats, paired};
-pub use crate::stats::ranks::{RankSamples, judge_ranks, rank_figures};
+pub use crate::stats::ranks::{RankSamples, rank_figures};
 pub use crate::stats::series::{SizeSeries, pair, series};
-pub use crate::stats::summary::{median, minimum};
+pub use crate::stats::summary::median;
 pub use crate::stats::verdict::{
-    Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, TechniqueSamples, WIDTH_TARGET,
-    decide, lead, weigh,
+    Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, WIDTH_TARGET, decide, weigh_cell,
 };

@@ -62,12 +62,16 @@ pub fn judge_ranks(ranks: &mut [Rank], cells: &[&Cell]) {
         let (mut slowdowns, mut last, mut samples) = (Vec::new(), 0.0, 0.0);
         (rank.straggles, rank.figures) = (0, 0);
         for (technique, figures, typical_ns) in &of_all {
-            let Some(own_ns) = figures.rank_median_ns.get(index) else {
+            let own = figures
+                .rank_median_ns
+                .get(index)
+                .zip(figures.rank_last_share.get(index));
+            let Some((own_ns, share)) = own else {
                 continue;
             };
             slowdowns.push(own_ns / typical_ns);
             let rounds = technique.samples_ns.iter().flatten().count() as f64;
-            last += figures.rank_last_share[index] * rounds;
+            last += share * rounds;
             samples += rounds;
             rank.figures += 1;
             rank.straggles += u32::from(figures.stragglers.contains(&rank.rank));

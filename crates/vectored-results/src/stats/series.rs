@@ -4,6 +4,7 @@ use vectored_report::sort;
 
 use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
 use crate::stats::paired::{PairStats, paired};
+use crate::stats::verdict::log_ratios;
 
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {
@@ -50,10 +51,6 @@ pub(crate) fn has_helper(cell: &Cell) -> bool {
 
 /// One technique against another in one cell, by round.
 pub fn pair(cell: &Cell, of: TechniqueName, to: TechniqueName) -> Option<PairStats> {
-    let of = &cell.technique(of)?.samples_ns;
-    let to = &cell.technique(to)?.samples_ns;
-    let logs: Vec<f64> = std::iter::zip(of, to)
-        .filter_map(|(&of, &to)| Some((of? / to?).ln()))
-        .collect();
-    paired(&logs)
+    let [of, to] = [cell.technique(of)?, cell.technique(to)?];
+    paired(&log_ratios(&of.samples_ns, &to.samples_ns))
 }

@@ -74,26 +74,18 @@ fn called(comparison: &Comparison) -> usize {
 }
 
 #[test]
-fn of_twenty_pairs_of_runs_of_one_build_none_differs() {
+fn runs_of_one_build_rarely_differ() {
     let mut rng = Rng::with_seed(1);
-    for pair in 0..20 {
-        let (base, new) = (run(&mut rng, same), run(&mut rng, same));
-        assert_eq!(called(&compared(&[base], &[new])), 0, "pair {pair}");
-    }
-}
-
-#[test]
-fn three_runs_against_three_of_one_build_rarely_differ() {
-    let mut rng = Rng::with_seed(2);
-    let mut differing = 0;
-    for _ in 0..60 {
-        let mut three = || [(); 3].map(|()| run(&mut rng, same));
-        let (base, new) = (three(), three());
-        differing += usize::from(called(&compared(&base, &new)) > 0);
-    }
-    println!("{differing} of 60 comparisons call something");
     // 5 % are allowed; 60 comparisons of such a rate exceed 8 once in a hundred.
-    assert!(differing <= 8, "{differing} of 60");
+    for (runs, comparisons, most) in [(1, 20, 0), (3, 60, 8)] {
+        let mut side = || -> Vec<Results> { (0..runs).map(|_| run(&mut rng, same)).collect() };
+        let differs = |_: &i32| called(&compared(&side(), &side())) > 0;
+        let differing = (0..comparisons).filter(differs).count();
+        assert!(
+            differing <= most,
+            "{differing} of {comparisons} of {runs} runs"
+        );
+    }
 }
 
 #[test]
@@ -126,52 +118,71 @@ fn a_technique_that_is_ten_percent_slower_is_caught_with_three_runs_a_side() {
 }
 
 #[test]
-fn with_fewer_than_three_runs_nothing_under_five_percent_is_called() {
-    // Without any noise every difference is certain.
-    let exact = |factor: f64| {
+fn what_is_called_is_large_enough_and_surer_than_the_runs_are() {
+    // Between the runs there is no noise: every difference is certain.
+    let runs = |count: usize, factor: f64, within: f64| {
         let mut run = run(&mut Rng::with_seed(3), same);
         for technique in run.cells.iter_mut().flat_map(|cell| &mut cell.techniques) {
-            for ratio in [
-                &mut technique.floor_ratio,
-                &mut technique.floor_ratio_low,
-                &mut technique.floor_ratio_high,
-            ] {
-                *ratio = ratio.map(|ratio| ratio * factor);
-            }
+            let ratio = technique.floor_ratio.unwrap() * factor;
+            technique.floor_ratio = Some(ratio);
+            technique.floor_ratio_low = Some(ratio / within);
+            technique.floor_ratio_high = Some(ratio * within);
         }
-        run
+        vec![run; count]
     };
-    let few = compared(&[exact(1.0), exact(1.0)], &[exact(1.04), exact(1.04)]);
-    assert_eq!((few.called_from, called(&few)), (0.05, 0));
-    let three = |factor| [exact(factor), exact(factor), exact(factor)];
-    let enough = compared(&three(1.0), &three(1.04));
-    assert_eq!(enough.called_from, 0.02);
-    assert_eq!(called(&enough), enough.targets.len() + enough.cells.len());
+    let call = |count, factor, within| {
+        let comparison = compared(&runs(count, 1.0, within), &runs(count, factor, within));
+        let all = comparison.rows().count();
+        let called = comparison
+            .rows()
+            .filter(|one| one.change != Change::NotFound);
+        let changes: Vec<Change> = called.map(|one| one.change).collect();
+        assert!([0, all].contains(&changes.len()), "{changes:?}");
+        (comparison.called_from, changes.first().copied())
+    };
+    assert_eq!(call(2, 1.04, 1.005), (0.05, None));
+    assert_eq!(call(3, 1.04, 1.005), (0.02, Some(Change::More)));
+    assert_eq!(call(3, 1.0 / 1.021, 1.005), (0.02, Some(Change::Less)));
     // Below the tie zone nothing is called however many runs there are.
-    assert_eq!(called(&compared(&three(1.0), &three(1.015))), 0);
+    assert_eq!(call(3, 1.015, 1.005), (0.02, None));
+    assert_eq!(call(3, 1.0 / 1.019, 1.005), (0.02, None));
+    // An interval is at least as wide as the ones of its runs.
+    assert_eq!(call(3, 1.04, 1.5), (0.02, None));
 }
 
 #[test]
-fn a_slower_machine_is_no_difference_and_its_environment_comes_first() {
+fn a_slower_machine_is_no_difference_and_what_cannot_be_compared_is_told() {
     let mut rng = Rng::with_seed(4);
-    let base = run(&mut rng, same);
+    let mut base = run(&mut rng, same);
     let mut new = run(&mut rng, same);
     new.host.kernel = "6.19.0 #2 <script>".to_owned();
     for cell in &mut new.cells {
         cell.floor_ns *= 1.5;
     }
+    // A cell is missing, one is another on each side; one result is missing, one has no interval.
+    new.cells.truncate(50);
+    new.cells[0].drain = Some(Drain::ReaderThread);
+    base.cells[1].techniques.remove(0);
+    new.cells[2].techniques[0].floor_ratio_low = None;
     let comparison = compared(&[base], &[new]);
-    assert_eq!(called(&comparison), 0);
-    let text = text(&comparison_document(&comparison), 100);
-    let first = "\n\nDifferent kernel: 6.18.0 #1 SMP in the base runs, 6.19.0 #2 <script> in the new runs.\n";
-    assert!(text.contains(first), "{text}");
-    assert!(text.contains("Changes of the floors: file 1.50×"), "{text}");
-    let markdown = vectored_report::markdown(&comparison_document(&comparison));
-    assert!(!markdown.contains(" <script"), "{markdown}");
+    assert_eq!(
+        (called(&comparison), comparison.cells.len()),
+        (0, 49 * 4 - 2)
+    );
+    let text = text(&comparison_document(&comparison), 4000);
+    for words in [
+        "\n\nDifferent kernel: 6.18.0 #1 SMP in the base runs, 6.19.0 #2 <script> in the new runs.\n",
+        "Changes of the floors: file 1.50×",
+        "Not compared: 3 cells, not measured under the same conditions in every run.",
+        "Not compared: 2 cell results, not",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert_eq!(compare(&[], &[]), None);
 }
 
 #[test]
-fn a_run_without_files_has_no_file_system_to_differ() {
+fn a_run_without_files_has_no_directory_to_differ() {
     let mut rng = Rng::with_seed(1);
     let (base, mut new) = (run(&mut rng, same), run(&mut rng, same));
     let what = |new: &Results| -> Vec<String> {
@@ -181,41 +192,9 @@ fn a_run_without_files_has_no_file_system_to_differ() {
     };
     let directory = new.host.directory.as_mut().unwrap();
     directory.file_system = "tmpfs".to_owned();
-    assert_eq!(what(&new), ["file system"]);
+    assert_eq!(what(&new), ["directory"]);
     new.host.directory = None;
     assert_eq!(what(&new), [] as [&str; 0]);
-}
-
-#[test]
-fn cells_that_not_every_run_has_are_counted_and_not_compared() {
-    let mut rng = Rng::with_seed(5);
-    let base = run(&mut rng, same);
-    let mut new = run(&mut rng, same);
-    new.cells.truncate(50);
-    new.cells[0].drain = Some(Drain::ReaderThread);
-    let comparison = compared(&[base], &[new]);
-    // The cell that was changed counts as another cell on each side.
-    assert_eq!(comparison.unmatched_cells, 3);
-    assert_eq!(comparison.cells.len(), 49 * 4);
-    let note = "Not compared: 3 cells, not measured under the same conditions in every run.";
-    let text = text(&comparison_document(&comparison), 4000);
-    assert!(text.contains(note), "{text}");
-    assert_eq!(compare(&[], &[]), None);
-}
-
-#[test]
-fn techniques_that_not_every_run_has_are_counted() {
-    let mut rng = Rng::with_seed(7);
-    let base = run(&mut rng, same);
-    let mut new = run(&mut rng, same);
-    // Whichever side has it: one is gone, one has no interval.
-    let mut short = base.clone();
-    short.cells[0].techniques.remove(0);
-    new.cells[1].techniques[0].floor_ratio_low = None;
-    let comparison = compared(&[short], &[new]);
-    assert_eq!(comparison.unmatched_techniques, 2);
-    let text = text(&comparison_document(&comparison), 100);
-    assert!(text.contains("Not compared: 2 cell results"), "{text}");
 }
 
 #[test]

@@ -71,96 +71,112 @@ fn a_section_names_the_crossover_and_what_it_costs_to_be_wrong() {
     insta::assert_snapshot!(table(&run_on(machine()), 120));
 }
 
-#[test]
-fn where_one_technique_wins_everywhere_that_is_the_answer() {
-    let machine = machine().with(|costs| {
+/// A machine on which neither many calls nor a list ever pays.
+fn copying_machine() -> CostModel {
+    machine().with(|costs| (costs.call_ns, costs.gather_call_ns) = (1e5, 1e5))
+}
+
+/// A machine on which copying costs as much, and gathering nothing.
+fn gathering_machine(copy_segment_ns: f64, copy_byte_ns: f64) -> CostModel {
+    machine().with(|costs| {
         costs.large_segment_ns = 0.0;
         costs.segment_ns = 0.0;
         costs.gather_call_ns = 0.0;
         costs.iovec_step_ns = 0.0;
-        costs.copy_segment_ns = 20.0;
-    });
-    insta::assert_snapshot!(sentences(&run_on(machine)).join("\n"));
+        costs.copy_segment_ns = copy_segment_ns;
+        costs.copy_byte_ns = copy_byte_ns;
+        costs.copy_byte_uncached_ns = copy_byte_ns;
+    })
 }
 
 #[test]
-fn lists_with_another_answer_are_named() {
-    let mut results = run_on(machine());
-    for cell in results
-        .cells
-        .iter_mut()
-        .filter(|cell| cell.segment_count < 1000)
-    {
-        (cell.verdict, cell.winner) = (Verdict::Faster, Some(TechniqueName::COPY_THEN_WRITE));
+fn where_one_technique_wins_everywhere_or_all_tie_that_is_the_answer() {
+    let all_win = run_on(gathering_machine(20.0, 0.08));
+    insta::assert_snapshot!(sentences(&all_win).join("\n"));
+    let tied = run_on(gathering_machine(0.0, 0.0));
+    let mut cells = tied.cells.iter();
+    assert!(cells.all(|cell| cell.verdict == Verdict::Tie));
+    let said = sentences(&tied);
+    assert!(said[0].contains("take the same time"), "{said:?}");
+    assert_eq!((said.len(), tied.crossovers), (1, vec![]));
+}
+
+/// Cells as they would be with this winner.
+fn won(cells: &mut [Cell], winner: Option<TechniqueName>, is_it: impl Fn(usize, usize) -> bool) {
+    for cell in cells {
+        if is_it(cell.segment_count, cell.segment_bytes.unwrap()) {
+            cell.verdict = if winner.is_some() { Verdict::Faster } else { Verdict::Open };
+            cell.winner = winner;
+        }
     }
+}
+
+const EACH: Option<TechniqueName> = Some(TechniqueName::WRITE_EACH);
+const COPY: Option<TechniqueName> = Some(TechniqueName::COPY_THEN_WRITE);
+const GATHER: Option<TechniqueName> = Some(TechniqueName::WRITEV);
+
+#[test]
+fn the_answer_says_what_is_certain_of_which_lists() {
+    let mut results = run_on(machine());
+    won(&mut results.cells, COPY, |count, _| count < 1000);
     results.find(Vec::new());
     let said = &sentences(&results)[0];
     let expected = "pipe: 2 and 16 segments: always copy; 1000: copy below ";
     assert!(said.starts_with(expected), "{said}");
-}
 
-#[test]
-fn where_nothing_is_sure_that_is_the_answer() {
-    // Copying costs nothing, and neither does gathering.
-    let machine = machine().with(|costs| {
-        costs.large_segment_ns = 0.0;
-        costs.segment_ns = 0.0;
-        costs.gather_call_ns = 0.0;
-        costs.iovec_step_ns = 0.0;
-        costs.copy_segment_ns = 0.0;
-        costs.copy_byte_ns = 0.0;
-        costs.copy_byte_uncached_ns = 0.0;
-    });
-    let results = run_on(machine);
-    assert!(
-        results
-            .cells
-            .iter()
-            .all(|cell| cell.verdict == Verdict::Tie)
+    // Sizes without a winner end a rule, and so does what a thread at the other end changes.
+    let mut results = run_on(copying_machine());
+    results.cells.retain(|cell| cell.segment_count == 2);
+    let mut said = |winner, drain, is_it: fn(usize) -> bool, expected: &str| {
+        won(&mut results.cells, winner, |_, bytes| is_it(bytes));
+        let last = results.cells.last_mut().unwrap();
+        (last.drain, last.leader) = (drain, last.winner.or(last.leader));
+        results.find(Vec::new());
+        let said = &sentences(&results)[0];
+        assert!(said.starts_with(expected), "{expected}: {said}");
+    };
+    let helped = Some(Drain::ReaderThread);
+    said(COPY, None, |_| true, "pipe: always copy; never");
+    said(COPY, helped, |_| true, "pipe: always copy; never");
+    said(
+        EACH,
+        helped,
+        |bytes| bytes == 16 << 10,
+        "pipe: copy up to 4 KiB; never gather",
     );
-    let said = sentences(&results);
-    assert!(said[0].contains("take the same time"), "{said:?}");
-    assert_eq!(said.len(), 1);
-    assert_eq!(results.crossovers, []);
+    said(COPY, None, |_| true, "pipe: always copy; never");
+    let rule = "pipe: copy up to 16 B and from 16 KiB on, probably copy between; never";
+    said(None, None, |bytes| (64..=4096).contains(&bytes), rule);
+    said(None, None, |bytes| bytes == 16, "pipe: copy from 16 KiB on");
 }
 
 #[test]
 fn the_last_sentence_says_what_holds_on_every_target() {
     let mut results = run_on(machine());
-    results
-        .cells
-        .retain(|cell| [2, 16].contains(&cell.segment_count));
+    results.cells.retain(|cell| cell.segment_count < 1000);
     let mut others = results.cells.clone();
-    others
-        .iter_mut()
-        .for_each(|cell| cell.conditions.target = Target::Unix);
+    for cell in &mut others {
+        cell.conditions.target = Target::Unix;
+    }
     results.cells.extend(others);
-    let overall = |results: &Results| {
-        let mut said = sentences(results).into_iter();
-        said.find(|sentence| sentence.starts_with("overall: "))
-            .unwrap()
-    };
-    let said =
-        |rules: &str| format!("overall: {rules}; never one by one (up to 13 times as long).");
-    let both = said("copy up to 1 KiB, gather from 4 KiB on");
-    let first = |cell: &&mut Cell, bytes| cell.segment_bytes == Some(bytes);
-    let mut changed = |bytes, verdict, winner| {
-        let cell = results
-            .cells
-            .iter_mut()
-            .find(|cell| first(cell, bytes))
-            .unwrap();
-        (cell.verdict, cell.winner) = (verdict, winner);
-        overall(&results)
-    };
-    // A cell without a winner does not end the rule of the others, a cell with another winner does.
-    assert_eq!(changed(64, Verdict::Open, None), both);
-    let gather = Some(TechniqueName::WRITEV);
-    let less = said("copy up to 16 B, gather from 4 KiB on");
-    assert_eq!(changed(64, Verdict::Faster, gather), less);
-    // Without a rule for both counts each has its own.
-    let each = "2 segments: gather from 4 KiB on; 16: copy up to 1 KiB, gather from 1674 B on";
-    assert_eq!(changed(16, Verdict::Faster, gather), said(each));
+    for (winner, bytes, rules) in [
+        // A cell without a winner does not end the rule of the others, a cell with another winner does.
+        (None, 64, "copy up to 1 KiB, gather from 4 KiB on"),
+        (GATHER, 64, "copy up to 16 B, gather from 4 KiB on"),
+        // Without a rule for both counts each has its own.
+        (
+            GATHER,
+            16,
+            "2 segments: gather from 4 KiB on; 16: copy up to 1 KiB, gather from 1674 B on",
+        ),
+    ] {
+        won(&mut results.cells[..7], winner, |count, size| {
+            (count, size) == (2, bytes)
+        });
+        let said = sentences(&results);
+        let expected = format!("overall: {rules}; never one by one (up to 13 times as long).");
+        assert!(said.contains(&expected), "{expected}: {said:?}");
+    }
 }
 
 /// The sentences about the crossovers of lists of `segment_count` segments.
@@ -171,192 +187,69 @@ fn said_of(results: &Results, segment_count: usize) -> Option<String> {
 }
 
 #[test]
-fn sizes_without_a_winner_end_a_rule() {
-    let mut results = run_on(machine().with(|costs| {
-        // Neither many calls nor a list ever pays.
-        costs.call_ns = 1e5;
-        costs.gather_call_ns = 1e5;
-    }));
-    results.cells.retain(|cell| cell.segment_count == 2);
-    results.refined_cells.clear();
-    let before = &sentences(&results)[0];
-    assert!(before.contains("always copy"), "{before}");
-    let undecided = |cell: &&mut Cell| (64..=4096).contains(&cell.segment_bytes.unwrap());
-    for cell in results.cells.iter_mut().filter(undecided) {
-        (cell.verdict, cell.winner) = (Verdict::Open, None);
-    }
-    results.find(Vec::new());
-    let after = &sentences(&results)[0];
-    let rule = "copy up to 16 B and from 16 KiB on, probably copy between; never";
-    assert!(after.contains(rule), "{after}");
-    (results.cells[0].verdict, results.cells[0].winner) = (Verdict::Open, None);
-    let last = &sentences(&results)[0];
-    assert!(last.contains(": copy from 16 KiB on"), "{last}");
-}
-
-#[test]
-fn a_winner_that_the_crossover_contradicts_silences_its_sentence() {
+fn what_a_cell_contradicts_is_not_said() {
     let mut results = run_on(machine());
     assert!(said_of(&results, 2).unwrap().starts_with("Copy below"));
-    let smallest = |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16));
-    let cell = results.cells.iter_mut().find(smallest).unwrap();
-    assert_eq!(cell.winner, Some(TechniqueName::COPY_THEN_WRITE));
-    cell.winner = Some(TechniqueName::WRITEV);
+    assert!(sentences(&results)[0].contains("never one by one"));
+    let techniques = &mut results.cells[6].techniques;
+    techniques[0].ratio_low = Some(0.99);
+    let said = &sentences(&results)[0];
+    assert!(!said.contains("one by one"), "{said}");
+    won(&mut results.cells[..1], GATHER, |_, _| true);
     results.find(Vec::new());
     assert_eq!(said_of(&results, 2), None);
     assert!(said_of(&results, 16).is_some());
-}
-
-/// Whatever cells are open, a rule has a significantly fastest technique on each side.
-#[test]
-fn a_crossover_has_a_winner_on_each_side() {
-    let sure = run_on(machine());
-    assert!(!sure.crossovers.is_empty());
-    let mut rng = fastrand::Rng::with_seed(5);
-    let mut found = 0;
-    for percent_open in [0, 20, 50, 80, 100] {
-        for _ in 0..3 {
-            let mut results = sure.clone();
-            for cell in results.cells.iter_mut().chain(&mut results.refined_cells) {
-                if rng.u32(..100) < percent_open {
-                    (cell.verdict, cell.winner) = (Verdict::Open, None);
-                }
-            }
-            results.find(Vec::new());
-            found += results.crossovers.len();
-            for crossover in &results.crossovers {
-                let has_winner = |technique, is_on_side: &dyn Fn(f64) -> bool| {
-                    let mut cells = results.cells.iter().chain(&results.refined_cells);
-                    cells.any(|cell| {
-                        cell.segment_count == crossover.segment_count
-                            && cell.winner == Some(technique)
-                            && is_on_side(cell.segment_bytes.unwrap() as f64)
-                    })
-                };
-                let at = crossover.at_bytes;
-                assert!(
-                    has_winner(crossover.below, &|bytes| bytes <= at),
-                    "{crossover:?}"
-                );
-                assert!(
-                    has_winner(crossover.above, &|bytes| bytes >= at),
-                    "{crossover:?}"
-                );
-            }
-            if percent_open == 100 {
-                assert_eq!(results.crossovers, []);
-            }
-        }
-    }
-    assert!(found > 0);
-}
-
-/// A reader works beside the largest list of each count: what it changes is not contradicted by the sentence.
-#[test]
-fn a_sentence_does_not_contradict_cells_beside_a_thread() {
-    let mut results = run_on(machine().with(|costs| {
-        // Neither many calls nor a list ever pays.
-        costs.call_ns = 1e5;
-        costs.gather_call_ns = 1e5;
-    }));
-    results.cells.retain(|cell| cell.segment_count == 2);
-    results.refined_cells.clear();
-    let largest = results
-        .cells
-        .iter_mut()
-        .max_by_key(|cell| cell.segment_bytes);
-    let largest = largest.unwrap();
-    largest.drain = Some(Drain::ReaderThread);
-    results.find(Vec::new());
-    let alike = &sentences(&results)[0];
-    assert!(alike.contains("always copy"), "{alike}");
-    let largest = results
-        .cells
-        .iter_mut()
-        .max_by_key(|cell| cell.segment_bytes);
-    let largest = largest.unwrap();
-    let each = Some(TechniqueName::WRITE_EACH);
-    (largest.winner, largest.leader) = (each, each);
-    results.find(Vec::new());
-    let other = &sentences(&results)[0];
-    assert!(
-        other.starts_with("pipe: copy up to 4 KiB; never gather"),
-        "{other}"
-    );
-}
-
-#[test]
-fn one_by_one_is_not_said_to_lose_where_it_may_be_as_fast_somewhere() {
-    let mut results = run_on(machine());
-    let before = &sentences(&results)[0];
-    assert!(before.contains("never one by one"), "{before}");
-    let largest =
-        |cell: &&mut Cell| (cell.segment_count, cell.segment_bytes) == (2, Some(16 << 10));
-    let cell = results.cells.iter_mut().find(largest).unwrap();
-    let mut techniques = cell.techniques.iter_mut();
-    let each = techniques.find(|one| one.name == TechniqueName::WRITE_EACH);
-    each.unwrap().ratio_low = Some(0.99);
-    let after = &sentences(&results)[0];
-    assert!(!after.contains("one by one"), "{after}");
-}
-
-#[test]
-fn dev_null_gives_no_conclusions() {
-    let mut results = run_on(machine());
-    assert!(!results.crossovers.is_empty() && !results.cost_models.is_empty());
-    for cell in &mut results.cells {
-        cell.conditions.target = Target::Null;
-    }
+    // No winner, no crossover.
+    won(&mut results.cells, None, |_, _| true);
     results.find(Vec::new());
     assert_eq!(results.crossovers, []);
-    assert_eq!(results.cost_models, []);
 }
 
 #[test]
-fn ranks_give_no_cost_models() {
-    let alone = run_on(machine());
+fn dev_null_and_ranks_give_no_cost_models() {
+    let run = run_on(machine());
+    let mut null = run.clone();
+    for cell in &mut null.cells {
+        cell.conditions.target = Target::Null;
+    }
+    null.find(Vec::new());
+    assert_eq!((null.crossovers, null.cost_models), (vec![], vec![]));
     let mut ranked = Results {
         ranks: vec![Rank::default()],
-        ..alone.clone()
+        ..run.clone()
     };
     for cell in &mut ranked.cells {
         cell.conditions.ranks = Some(1);
     }
     // No model is taken from cells, nor from a calibration before the run.
-    ranked.find(alone.cost_models);
+    ranked.find(run.cost_models);
     assert_eq!(ranked.cost_models, []);
-}
-
-#[test]
-fn the_same_cells_give_the_same_conclusions() {
-    let mut results = run_on(machine());
-    for measured in results.cells.iter().flat_map(|cell| &cell.techniques) {
-        let ratio = measured.floor_ratio.unwrap() / (1.0 + measured.gather_tax);
-        assert!((ratio - 1.0).abs() < 0.01, "{measured:?}");
-    }
-    let before = results.clone();
-    results.find(Vec::new());
-    assert_eq!(before, results);
 }
 
 #[test]
 fn a_calibrated_model_is_judged_by_the_cells_and_shown_beside_the_fitted_one() {
     let mut results = run_on(machine());
-    let [fitted] = &results.cost_models[..] else {
-        panic!("{:?}", results.cost_models);
-    };
-    assert_eq!(fitted.source, ModelSource::Cells);
-    assert_eq!(fitted.judged_cells, results.cells.len());
+    let before = results.clone();
+    results.find(Vec::new());
+    assert_eq!(before, results, "the same cells give the same conclusions");
+    let fitted = &results.cost_models[0];
+    let judged = (
+        fitted.source,
+        fitted.judged_cells,
+        results.cost_models.len(),
+    );
+    assert_eq!(judged, (ModelSource::Cells, results.cells.len(), 1));
     // A model that never copies is wrong wherever segments are small.
     let mut bad = fitted.clone();
     bad.source = ModelSource::Calibration;
     bad.model.copy_thresholds = vectored::cost::CopyThresholds::everywhere(0);
     results.find(vec![bad]);
-    let [fitted, bad] = &results.cost_models[..] else {
-        panic!("{:?}", results.cost_models);
-    };
-    assert!(fitted.regret_p95.unwrap() < 0.01, "{fitted:?}");
-    assert!(bad.regret_p95.unwrap() > 0.5, "{bad:?}");
+    let regrets = results
+        .cost_models
+        .iter()
+        .map(|model| model.regret_p95.unwrap());
+    let regrets: Vec<f64> = regrets.collect();
+    assert!(regrets[0] < 0.01 && regrets[1] > 0.5, "{regrets:?}");
     let shown = table(&results, 100);
     assert_eq!(shown.matches("pipe, calibrated").count(), 1, "{shown}");
 }

@@ -1,6 +1,5 @@
 //! Fixed results, and how they are shown.
 
-use vectored_machine::model::{CpuInfo, DirectoryInfo, Host};
 use vectored_report::{Block, Document, TerminalOptions, csv_of, terminal};
 use vectored_results::model::{
     Cell, Conditions, Crossover, DirectIo, Drain, LeftOut, OpenBecause, Rank, RankFigures, Results,
@@ -42,10 +41,6 @@ pub fn sentences(results: &Results) -> Vec<String> {
         _ => None,
     });
     said.collect()
-}
-
-pub fn markdown(results: &Results) -> String {
-    vectored_report::markdown(&measured(results))
 }
 
 /// A run as a page.
@@ -112,66 +107,44 @@ pub fn cell(
     }
 }
 
+/// The usual techniques: of each its tax, its ratio to the leader and, if it is known, the interval of that.
+fn four(figures: &str) -> Vec<TechniqueResult> {
+    let names = WRITES.into_iter().chain([TechniqueName::ADAPTIVE]);
+    let of = |(name, figures): (TechniqueName, &str)| {
+        let numbers = figures.split(' ').map(|word| word.parse().unwrap());
+        match numbers.collect::<Vec<f64>>()[..] {
+            [tax, ratio, low, high] => technique(name, tax, ratio, Some((low, high))),
+            [tax, ratio] => technique(name, tax, ratio, None),
+            _ => panic!("{figures}"),
+        }
+    };
+    std::iter::zip(names, figures.split(", ")).map(of).collect()
+}
+
+const HOST: &str = r#"{"name":"stand","system":"Linux x86_64","kernel":"6.18.0 #1 SMP","cpu":{"model":"Some Processor 3",
+"allowed_cpus":[0,1],"mitigations":[]},"memory_bytes":8400000000,"virtualization":"virtual machine","iov_max":0,
+"directory":{"path":"/srv/data","file_system":"ext4","free_bytes":0,"st_blksize":0},"warnings":["the machine is busy"]}"#;
+
 /// A run in which everything occurs that the renderings tell apart.
 pub fn results() -> Results {
-    /// A tax, a ratio to the leader and the interval of the ratio.
-    type Figures = (f64, f64, Option<(f64, f64)>);
-    /// The techniques of a cell.
-    fn four(figures: [Figures; 4]) -> Vec<TechniqueResult> {
-        let names = [
-            TechniqueName::WRITE_EACH,
-            TechniqueName::COPY_THEN_WRITE,
-            TechniqueName::WRITEV,
-            TechniqueName::ADAPTIVE,
-        ];
-        let all = std::iter::zip(names, figures);
-        all.map(|(name, (tax, ratio, interval))| technique(name, tax, ratio, interval))
-            .collect()
-    }
-    let techniques = four([
-        (85.0, 76.0, Some((75.0, 77.0))),
-        (0.13, 1.0, Some((1.0, 1.0))),
-        (0.232, 1.09, Some((1.07, 1.11))),
-        (0.126, 0.997, Some((0.99, 1.002))),
-    ]);
-    let faster = cell(Target::File, 16, Verdict::Faster, techniques);
-    let techniques = four([
-        (4.2, 4.6, Some((4.5, 4.7))),
-        (0.12, 1.0, Some((1.0, 1.0))),
-        (0.125, 1.004, Some((0.998, 1.012))),
-        (0.125, 1.004, Some((0.998, 1.012))),
-    ]);
-    let tie = cell(Target::File, 1000, Verdict::Tie, techniques);
-    let techniques = four([
-        (0.5, 1.48, Some((1.2, 1.6))),
-        (0.04, 1.03, Some((0.988, 1.08))),
-        (-0.003, 1.0, Some((1.0, 1.0))),
-        (0.0, 1.002, Some((0.97, 1.04))),
-    ]);
+    let figures = "85 76 75 77, 0.13 1 1 1, 0.232 1.09 1.07 1.11, 0.126 0.997 0.99 1.002";
+    let faster = cell(Target::File, 16, Verdict::Faster, four(figures));
+    let figures = "4.2 4.6 4.5 4.7, 0.12 1 1 1, 0.125 1.004 0.998 1.012, 0.125 1.004 0.998 1.012";
+    let tie = cell(Target::File, 1000, Verdict::Tie, four(figures));
+    let figures = "0.5 1.48 1.2 1.6, 0.04 1.03 0.988 1.08, -0.003 1 1 1, 0 1.002 0.97 1.04";
     let open = Cell {
         open_because: Some(OpenBecause::Budget),
         drain: Some(Drain::ReaderThread),
         floor_ns: 2_340_000.0,
-        ..cell(Target::Pipe, 4096, Verdict::Open, techniques)
+        ..cell(Target::Pipe, 4096, Verdict::Open, four(figures))
     };
-    let techniques = four([
-        (4.2, 4.6, Some((4.5, 4.7))),
-        (0.13, 1.01, Some((0.995, 1.031))),
-        (0.12, 1.0, Some((1.0, 1.0))),
-        (0.125, 1.004, Some((0.998, 1.012))),
-    ]);
+    let figures = "4.2 4.6 4.5 4.7, 0.13 1.01 0.995 1.031, 0.12 1 1 1, 0.125 1.004 0.998 1.012";
     let close = Cell {
         open_because: Some(OpenBecause::Budget),
         choice: Some(TechniqueName::COPY_THEN_WRITE),
         at_most: Some(0.031),
-        ..cell(Target::File, 4096, Verdict::Close, techniques)
+        ..cell(Target::File, 4096, Verdict::Close, four(figures))
     };
-    let techniques = four([
-        (3.0, 3.9, None),
-        (0.02, 1.0, None),
-        (0.2, 1.2, None),
-        (0.01, 0.99, None),
-    ]);
     let mixed = Cell {
         segment_count: 10,
         segment_bytes: None,
@@ -179,7 +152,12 @@ pub fn results() -> Results {
         rounds: 3,
         noise_floor: None,
         open_because: Some(OpenBecause::Rounds),
-        ..cell(Target::Pipe, 0, Verdict::Open, techniques)
+        ..cell(
+            Target::Pipe,
+            0,
+            Verdict::Open,
+            four("3 3.9, 0.02 1, 0.2 1.2, 0.01 0.99"),
+        )
     };
     Results {
         schema: SCHEMA.to_owned(),
@@ -190,25 +168,7 @@ pub fn results() -> Results {
         budget_s: 16.0,
         seed: 42,
         rivals: WRITES.to_vec(),
-        host: Host {
-            name: "stand".to_owned(),
-            system: "Linux x86_64".to_owned(),
-            kernel: "6.18.0 #1 SMP".to_owned(),
-            cpu: CpuInfo {
-                model: "Some Processor 3".to_owned(),
-                allowed_cpus: vec![0, 1],
-                ..CpuInfo::default()
-            },
-            memory_bytes: 8_400_000_000,
-            virtualization: Some("virtual machine".to_owned()),
-            directory: Some(DirectoryInfo {
-                path: "/srv/data".to_owned(),
-                file_system: "ext4".to_owned(),
-                ..DirectoryInfo::default()
-            }),
-            warnings: vec!["the machine is busy".to_owned()],
-            ..Host::default()
-        },
+        host: serde_json::from_str(HOST).unwrap(),
         cells: vec![faster, tie, close, open, mixed],
         left_out: [Target::File, Target::Pipe]
             .map(|target| LeftOut {
@@ -224,33 +184,16 @@ pub fn results() -> Results {
 /// The results of the tables, and a series of sizes with a crossover.
 pub fn with_curves() -> Results {
     let mut all = results();
-    for (bytes, copying, gathering) in [(64, 0.05, 0.4), (1024, 0.1, 0.2), (4096, 0.5, 0.1)] {
-        let ratio =
-            f64::max(copying + 1.0, gathering + 1.0) / f64::min(copying + 1.0, gathering + 1.0);
-        let (copy, gather) = if copying < gathering {
-            (
-                (1.0, Some((1.0, 1.0))),
-                (ratio, Some((ratio - 0.01, ratio + 0.01))),
-            )
-        } else {
-            (
-                (ratio, Some((ratio - 0.01, ratio + 0.01))),
-                (1.0, Some((1.0, 1.0))),
-            )
-        };
-        let mut cell = cell(
-            Target::Unix,
-            bytes,
-            Verdict::Faster,
-            vec![
-                technique(TechniqueName::WRITE_EACH, 5.0, 5.5, Some((5.4, 5.6))),
-                technique(TechniqueName::COPY_THEN_WRITE, copying, copy.0, copy.1),
-                technique(TechniqueName::WRITEV, gathering, gather.0, gather.1),
-                technique(TechniqueName::ADAPTIVE, 0.1, 1.0, Some((1.0, 1.0))),
-            ],
-        );
-        cell.segment_count = 16;
-        all.cells.push(cell);
+    for (bytes, figures) in [
+        (64, "0.05 1 1 1, 0.4 1.333 1.323 1.343"),
+        (1024, "0.1 1 1 1, 0.2 1.091 1.081 1.101"),
+        (4096, "0.5 1.364 1.354 1.374, 0.1 1 1 1"),
+    ] {
+        let techniques = four(&format!("5 5.5 5.4 5.6, {figures}, 0.1 1 1 1"));
+        all.cells.push(Cell {
+            segment_count: 16,
+            ..cell(Target::Unix, bytes, Verdict::Faster, techniques)
+        });
     }
     let conditions = all.cells[all.cells.len() - 1].conditions.clone();
     all.crossovers.push(Crossover {

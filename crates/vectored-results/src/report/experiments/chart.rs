@@ -7,6 +7,7 @@ use crate::model::{ExperimentRow, Measure, Reproduction};
 use crate::report::experiments::figure::Figure;
 use crate::report::experiments::layout::{Layout, comparable, is_of_its_own};
 use crate::report::experiments::near_fastest::smallest_near_fastest;
+use crate::report::experiments::table::lines;
 
 pub fn chart(experiment: &Reproduction, layout: &Layout) -> Block {
     // Ratios can be compared where times cannot.
@@ -104,42 +105,33 @@ fn series(figure: Figure, row: &ExperimentRow) -> Series {
 
 /// The rows of each line beside each other, those measured here first.
 fn bars(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -> Bars {
-    let mut bars: Vec<(Vec<String>, Bar)> = Vec::new();
-    for figure in layout.drawn {
-        for row in rows {
-            let value = figure.value(experiment, row);
-            let Some(value) = value.filter(|_| !figure.is_base(experiment, row)) else {
-                continue;
-            };
-            let names = layout.names(row);
-            let (last, before) = names.split_last().unwrap_or((&row.source, &[]));
-            let interval = figure.interval(experiment, row);
-            let bar = Bar {
-                group: before.join(", ").into(),
-                name: if row.is_here() { last.clone() } else { format!("{last}, {}", row.source) }
-                    .into(),
-                series: series(*figure, row),
-                value: Some(value),
-                interval,
-                words: words::ratio_within(value, interval).into(),
-            };
-            bars.push((names, bar));
+    let mut bars: Vec<Bar> = Vec::new();
+    for names in lines(rows.iter().map(|row| layout.names(row))) {
+        let (last, group) = names.split_last().expect("a line has a name");
+        for row in rows.iter().filter(|row| layout.names(row) == names) {
+            let drawn = layout.drawn.iter();
+            bars.extend(drawn.filter_map(|figure| {
+                let value = figure.value(experiment, row);
+                let value = value.filter(|_| !figure.is_base(experiment, row))?;
+                let interval = figure.interval(experiment, row);
+                let name =
+                    if row.is_here() { last.clone() } else { format!("{last}, {}", row.source) };
+                Some(Bar {
+                    group: group.join(", ").into(),
+                    name: name.into(),
+                    series: series(*figure, row),
+                    value: Some(value),
+                    interval,
+                    words: words::ratio_within(value, interval).into(),
+                })
+            }));
         }
     }
-    let order: Vec<Vec<String>> = bars.iter().map(|(names, _)| names.clone()).collect();
-    let group = |names: &[String]| {
-        let of_group = |other: &Vec<String>| other.split_last().map(|(_, before)| before.to_vec());
-        let this = of_group(&names.to_vec());
-        order.iter().position(|other| of_group(other) == this)
-    };
-    sort::sort_by_key(&mut bars, |(names, _)| {
-        (group(names), order.iter().position(|other| other == names))
-    });
     Bars {
         title: layout.chart.into(),
         unit: Unit::Ratio,
         base: Some(1.0),
-        bars: bars.into_iter().map(|(_, bar)| bar).collect(),
+        bars,
         ..Bars::default()
     }
 }

@@ -39,8 +39,8 @@ impl Figure {
             Figure::PassMedian => row.pass_median_s,
             Figure::Rate => row.bytes_per_s.map(|rate| rate / 1e6),
             Figure::Loops => row.loops.map(|loops| loops as f64),
-            Figure::Ratio(measure) => ratio(experiment, row, measure).map(|(ratio, _)| ratio),
-            Figure::Left | Figure::Fetched if !is_cold(experiment) => None,
+            Figure::Ratio(measure) => Some(ratio(experiment, row, measure)?.0),
+            Figure::Left | Figure::Fetched if experiment.cache == PageCache::Hot => None,
             // The worst of the repeats, since it has to hold for all.
             Figure::Left => {
                 let left = samples().filter_map(|sample| sample.resident_bytes);
@@ -63,7 +63,8 @@ impl Figure {
 
     /// Whether it is the ratio of a row to itself.
     pub fn is_base(self, experiment: &Reproduction, row: &ExperimentRow) -> bool {
-        matches!(self, Figure::Ratio(measure) if is_base(experiment, row, measure))
+        let ratio = |measure| ratio(experiment, row, measure);
+        matches!(self, Figure::Ratio(measure) if ratio(measure).is_some_and(|of| of.2))
     }
 
     /// Its text in a cell.
@@ -149,11 +150,6 @@ fn base_in_words(experiment: &Reproduction, measure: Measure) -> String {
     }
 }
 
-/// Whether the file was read from its device.
-fn is_cold(experiment: &Reproduction) -> bool {
-    experiment.cache == PageCache::Cold
-}
-
 /// The technique in sentences.
 pub fn technique_in_words(technique: &str) -> &str {
     match technique {
@@ -163,41 +159,36 @@ pub fn technique_in_words(technique: &str) -> &str {
     }
 }
 
-/// The ratio of a row to its base, and its interval if it was measured here. The ratio of a base is 1.
+type Interval = Option<(f64, f64)>;
+
+/// The ratio of a row to its base, its interval if it was measured here, and whether it is a base, whose ratio is 1.
 fn ratio(
     experiment: &Reproduction,
     row: &ExperimentRow,
     measure: Measure,
-) -> Option<(f64, Option<(f64, f64)>)> {
-    let mut ratios = experiment.ratios.iter();
-    let own = ratios.find(|ratio| {
-        let is_it = is_row(&experiment.rows[ratio.of], row);
-        is_it && ratio.measure == measure && in_source(ratio, row).is_some()
-    });
+) -> Option<(f64, Interval, bool)> {
+    let is_it = |index: usize| {
+        let other = &experiment.rows[index];
+        other.key == row.key && other.is_start() == row.is_start()
+    };
+    let in_source = |ratio: &Ratio| {
+        if row.is_here() {
+            return Some((ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high), false));
+        }
+        let mut published = ratio.published.iter();
+        let published = published.find(|published| published.source == row.source)?;
+        Some((published.ratio, None, false))
+    };
+    let ratios = experiment
+        .ratios
+        .iter()
+        .filter(|ratio| ratio.measure == measure);
+    let mut known = ratios.filter_map(|ratio| Some((ratio, in_source(ratio)?)));
+    let own = known.clone().find(|(ratio, _)| is_it(ratio.of));
     match own {
-        Some(own) => in_source(own, row),
-        None => is_base(experiment, row, measure).then_some((1.0, None)),
+        Some((_, own)) => Some(own),
+        None => known
+            .any(|(ratio, _)| is_it(ratio.over))
+            .then_some((1.0, None, true)),
     }
-}
-
-fn in_source(ratio: &Ratio, row: &ExperimentRow) -> Option<(f64, Option<(f64, f64)>)> {
-    if row.is_here() {
-        return Some((ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high)));
-    }
-    let mut published = ratio.published.iter();
-    let published = published.find(|published| published.source == row.source)?;
-    Some((published.ratio, None))
-}
-
-fn is_row(one: &ExperimentRow, other: &ExperimentRow) -> bool {
-    one.key == other.key && one.is_start() == other.is_start()
-}
-
-/// Whether others are compared with this row, in its source.
-fn is_base(experiment: &Reproduction, row: &ExperimentRow, measure: Measure) -> bool {
-    let mut ratios = experiment.ratios.iter();
-    ratios.any(|ratio| {
-        let is_it = is_row(&experiment.rows[ratio.over], row);
-        is_it && ratio.measure == measure && in_source(ratio, row).is_some()
-    })
 }

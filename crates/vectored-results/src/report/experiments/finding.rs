@@ -13,7 +13,6 @@ use crate::report::experiments::near_fastest;
 /// Times within this ratio count as equal: so do most of the published times of Figure 3.5 beyond the block size.
 const FLAT: f64 = 1.10;
 
-/// A claim, and the ratio that decides it.
 struct Claim<'a> {
     text: String,
     ratio: &'a Ratio,
@@ -47,7 +46,6 @@ pub fn finding(experiment: &Reproduction) -> String {
     if parts.is_empty() { parts } else { format!("{reduced}{parts}.") }
 }
 
-/// The claims that the rows of an experiment test.
 fn claims(experiment: &Reproduction) -> Vec<Claim<'_>> {
     let beats = (1.0, f64::INFINITY);
     let row = |index: usize| &experiment.rows[index];

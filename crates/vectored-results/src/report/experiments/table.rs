@@ -1,6 +1,5 @@
 //! The table of any experiment.
 
-use vectored_report::sort;
 use vectored_report::{Align, Cell, Column, Table};
 
 use crate::model::{ExperimentRow, Reproduction};
@@ -12,15 +11,11 @@ pub fn table(experiment: &Reproduction, layout: &Layout) -> Table {
     let here = experiment.rows.iter().map(named);
     let published = comparable(experiment).iter().map(named);
     let rows: Vec<(Vec<String>, String, &ExperimentRow)> = here.chain(published).collect();
-    let lines = lines(
-        rows[..experiment.rows.len()]
-            .iter()
-            .map(|(names, ..)| names),
-    );
+    let lines = lines(experiment.rows.iter().map(|row| layout.names(row)));
     let names = layout.names.iter().enumerate().map(|(index, (head, _))| {
         let cells = lines.iter().map(|line| {
             let is_part = |row: &ExperimentRow| row.copied_bytes.is_some_and(|bytes| bytes > 0);
-            let mut of_line = rows.iter().filter(|(names, ..)| names == *line);
+            let mut of_line = rows.iter().filter(|(names, ..)| names == line);
             let mark = if index == 0 && of_line.any(|row| is_part(row.2)) { " *" } else { "" };
             Some(format!("{}{mark}", line[index]))
         });
@@ -37,7 +32,7 @@ pub fn table(experiment: &Reproduction, layout: &Layout) -> Table {
         for figure in layout.figures {
             let cells = lines.iter().map(|line| {
                 let mut rows = rows.iter();
-                let (.., row) = rows.find(|(names, of, _)| (names, of) == (*line, group))?;
+                let (.., row) = rows.find(|(names, of, _)| (names, of) == (line, group))?;
                 figure.text(experiment, layout.in_seconds, row)
             });
             let cells: Vec<Option<String>> = cells.collect();
@@ -71,19 +66,14 @@ pub fn table(experiment: &Reproduction, layout: &Layout) -> Table {
 }
 
 /// The names, each once. Lines that differ in their last name alone stand together.
-fn lines<'a>(names: impl Iterator<Item = &'a Vec<String>>) -> Vec<&'a Vec<String>> {
-    let mut lines: Vec<&Vec<String>> = Vec::new();
+pub fn lines(names: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
+    let mut lines: Vec<Vec<String>> = Vec::new();
     for line in names {
+        let group = |other: &Vec<String>| other.split_last().map(|(_, group)| group.to_vec());
+        let last = lines.iter().rposition(|other| group(other) == group(&line));
         if !lines.contains(&line) {
-            lines.push(line);
+            lines.insert(last.map_or(lines.len(), |last| last + 1), line);
         }
     }
-    let all = lines.clone();
-    let first = |line: &&Vec<String>| {
-        let before_last = |line: &[String]| line[..line.len() - 1].to_vec();
-        let mut all = all.iter();
-        all.position(|other| before_last(other) == before_last(line))
-    };
-    sort::sort_by_key(&mut lines, first);
     lines
 }

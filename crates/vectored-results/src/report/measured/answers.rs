@@ -202,16 +202,14 @@ fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
 fn rule(cells: &[&Cell], rivals: &[TechniqueName]) -> (String, Range<usize>) {
     let sizes = by_size(cells);
     let winners: Vec<Option<TechniqueName>> = sizes.iter().map(|cells| winner(cells)).collect();
-    let alike = |winners: &mut dyn Iterator<Item = &Option<TechniqueName>>| {
-        let mut winners = winners.peekable();
-        let first = winners.peek().copied().copied().flatten();
-        winners
-            .take_while(|winner| first.is_some() && **winner == first)
-            .count()
+    let alike = |winners: Vec<Option<TechniqueName>>| {
+        let is_first = |one: &&Option<TechniqueName>| one.is_some() && **one == winners[0];
+        winners.iter().take_while(is_first).count()
     };
     let all = winners.len();
     let is_alone = |cells: &[Vec<&Cell>]| cells.iter().flatten().any(|cell| !has_helper(cell));
-    let ends = [alike(&mut winners.iter()), alike(&mut winners.iter().rev())];
+    let reversed = winners.iter().rev().copied().collect();
+    let ends = [alike(winners.clone()), alike(reversed)];
     let is_sure = |cells: &[Vec<&Cell>]| is_alone(cells) || !is_alone(&sizes);
     let low = ends[0] * usize::from(is_sure(&sizes[..ends[0]]));
     let high = ends[1] * usize::from(is_sure(&sizes[all - ends[1]..]));

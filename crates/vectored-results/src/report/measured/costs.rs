@@ -39,47 +39,18 @@ pub(super) fn section(results: &Results) -> Option<Section> {
 }
 
 fn columns() -> Vec<Column> {
-    let figure = |head: &str, tooltip: &str| Column {
-        tooltip: tooltip.into(),
-        ..Column::figures(head)
-    };
-    let mut columns = vec![
-        Column {
-            tooltip: "Where the bytes went, or came from, and under which conditions.".into(),
-            ..Column::words("target")
-        },
-        figure("call", "Time of a system call, in ns."),
-        figure(
-            "gather call",
-            "Additional time of a call with a list of segments, in ns.",
-        ),
-        figure(
-            "segment",
-            "Time of a segment that is referenced, not copied, in ns.",
-        ),
-        figure(
-            "copy byte",
-            "Time to copy a byte into the staging buffer, in ns.",
-        ),
-    ];
-    columns.extend(THRESHOLD_COUNTS.map(|count| {
-        let tooltip = format!(
-            "The longest segment, in bytes, at which a list of {count} segments is copied."
-        );
-        figure(&format!("copy {count} ×"), &tooltip)
-    }));
-    columns.extend([
-        figure("join", "The most bytes of messages that are copied into one call, instead of two calls."),
-        figure(
-            "regret",
-            "How much longer the model's choice takes than the fastest technique, in the median cell.",
-        ),
-        figure("regret p95", "Regret in the 95th percentile of the cells."),
-    ]);
-    columns
+    let mut heads = ["call", "gather call", "segment", "copy byte"]
+        .map(str::to_owned)
+        .to_vec();
+    heads.extend(THRESHOLD_COUNTS.map(|count| format!("copy {count} ×")));
+    heads.extend(["join", "regret", "regret p95"].map(str::to_owned));
+    let figures = heads.into_iter().map(Column::figures);
+    [Column::words("target")]
+        .into_iter()
+        .chain(figures)
+        .collect()
 }
 
-/// The columns in words.
 fn legend(results: &Results) -> Vec<String> {
     let mut notes = vec![
         "\"call\" is the time of a call, \"gather call\" the additional time of a call with a list, \"segment\" that of \

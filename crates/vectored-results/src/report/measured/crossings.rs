@@ -5,7 +5,7 @@ use vectored_report::words::{bytes, capital, three_digits};
 use vectored_report::{Block, Sentence};
 
 use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName};
-use crate::report::crossover_text::place;
+use crate::report::machines::place;
 use crate::report::measured::Group;
 use crate::report::shape_text::{SIZE, shape_in_words};
 use crate::report::words::{Words, is_joining};

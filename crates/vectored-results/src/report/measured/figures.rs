@@ -5,7 +5,7 @@ use vectored_report::{Cell as Entry, Column, Role, Table};
 
 use crate::model::{Cell, Drain, Results, TechniqueName, Verdict};
 use crate::report::measured::{Group, columns};
-use crate::report::shape_text::{list_of_cell, swept_list_in_words};
+use crate::report::shape_text::list_of_cell;
 use crate::report::target_names::has_tax;
 use crate::report::words::{Words, verdict_in_words};
 use crate::stats::TIE_ZONE;
@@ -116,11 +116,7 @@ fn row(
         Some(Drain::BetweenSamples | Drain::Peer) | None => "",
     };
     let between = if is_refined { REFINED_MARK } else { "" };
-    let list = match (&cell.swept_mix, &cell.segment_sizes) {
-        (Some(mix), Some(runs)) => swept_list_in_words(mix, runs),
-        _ => list_of_cell(cell),
-    };
-    let label = format!("{list} {between}{thread_mark}");
+    let label = format!("{} {between}{thread_mark}", list_of_cell(cell));
     let mut row: Vec<Entry> = vec![label.trim_end().into(), time(cell.floor_ns).into()];
     row.extend(
         techniques

@@ -6,23 +6,54 @@ use vectored_report::{Block, Key, Map, MapRow, Role, Series, Square, Text, words
 
 use crate::model::{Cell, Drain, ListShape, Results, TechniqueName, Verdict};
 use crate::report::measured::Group;
-use crate::report::shape_text::{list_of_cell, shape_in_words, swept_list_in_words};
+use crate::report::shape_text::{list_of_cell, shape_in_words};
 use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
 
 /// The maps of a run, which have one legend. Copies share one map.
 pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
     let letters = letters(&results.rivals);
-    let (keys, legend) = (keys(results, &letters), legend(groups, &results.rivals));
-    let figures = "2×: the next best takes twice as long.";
-    let has_winner = results.cells.iter().any(|cell| cell.winner.is_some());
-    let figures = Text::from(if has_winner { figures } else { "" });
+    let square = |cell: &Cell| square(cell, &results.rivals, &letters);
     let (copies, lists): (Vec<&Group<'_>>, Vec<&Group<'_>>) = groups
         .iter()
         .partition(|group| group.conditions.from.is_some());
-    let maps = lists
-        .into_iter()
-        .flat_map(|group| of_group(group, &results.rivals, &letters));
-    let maps = maps.chain(of_copies(&copies, &results.rivals, &letters));
+    let mut maps: Vec<Map> = Vec::new();
+    for group in lists {
+        let (sized, mixed): (Vec<&Cell>, Vec<&Cell>) = group
+            .cells
+            .iter()
+            .partition(|cell| cell.swept_bytes().is_some());
+        let row = |shape: ListShape<'_>| {
+            let head = match shape.swept_mix {
+                Some(_) => shape_in_words(shape),
+                None => shape.segment_count.to_string(),
+            };
+            let cells = sized.iter().filter(|cell| cell.shape() == shape);
+            (head, cells.copied().collect())
+        };
+        let shapes = sorted(sized.iter().map(|cell| cell.shape()).collect());
+        let rows = shapes.into_iter().map(row).collect();
+        maps.extend(by_size(&group.title, "segments", rows, square));
+        let row = |cell: &&Cell| MapRow {
+            head: list_of_cell(cell).into(),
+            squares: vec![Some(square(cell))],
+        };
+        maps.extend((!mixed.is_empty()).then(|| Map {
+            title: group.title.as_str().into(),
+            row_head: "list".into(),
+            heads: vec!["winner".into()],
+            rows: mixed.iter().map(row).collect(),
+            ..Map::default()
+        }));
+    }
+    let pairs = copies
+        .iter()
+        .map(|group| (group.title.clone(), group.cells.clone()));
+    maps.extend(by_size("copy", "from … to", pairs.collect(), square));
+
+    let (keys, legend) = (keys(results, &letters), legend(&maps, results));
+    let figures = "2×: the next best takes twice as long.";
+    let has_winner = results.cells.iter().any(|cell| cell.winner.is_some());
+    let figures = Text::from(if has_winner { figures } else { "" });
     let with_legend = |map| {
         Block::Map(Map {
             keys: keys.clone(),
@@ -31,97 +62,37 @@ pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
             ..map
         })
     };
-    maps.map(with_legend).collect()
+    maps.into_iter().map(with_legend).collect()
 }
 
-/// A map with a row for each pair of descriptors.
-fn of_copies(
-    groups: &[&Group<'_>],
-    rivals: &[TechniqueName],
-    letters: &[(TechniqueName, char)],
+/// A map with a column for each size. `None` without cells.
+fn by_size(
+    title: &str,
+    row_head: &str,
+    rows: Vec<(String, Vec<&Cell>)>,
+    square: impl Fn(&Cell) -> Square,
 ) -> Option<Map> {
-    let cells = groups.iter().flat_map(|group| &group.cells);
-    let sizes = sorted(cells.filter_map(|cell| cell.segment_bytes).collect());
-    let row = |group: &&Group<'_>| MapRow {
-        head: group.title.as_str().into(),
-        squares: sizes
-            .iter()
-            .map(|&bytes| {
-                let mut cells = group.cells.iter();
-                let found = cells.find(|cell| cell.segment_bytes == Some(bytes));
-                found.map(|cell| square(cell, rivals, letters))
-            })
-            .collect(),
+    let cells = rows.iter().flat_map(|(_, cells)| cells);
+    let sizes = sorted(cells.filter_map(|cell| cell.swept_bytes()).collect());
+    let row = |(head, cells): (String, Vec<&Cell>)| {
+        let square_at = |&bytes: &usize| {
+            let mut cells = cells.iter();
+            let found = cells.find(|cell| cell.swept_bytes() == Some(bytes));
+            found.map(|cell| square(cell))
+        };
+        MapRow {
+            head: head.into(),
+            squares: sizes.iter().map(square_at).collect(),
+        }
     };
-    (!groups.is_empty()).then(|| Map {
-        title: "copy".into(),
-        row_head: "from … to".into(),
-        heads: sizes
-            .iter()
-            .map(|&bytes| words::bytes(bytes as u64).into())
-            .collect(),
-        rows: groups.iter().map(row).collect(),
+    let heads = sizes.iter().map(|&bytes| words::bytes(bytes as u64).into());
+    (!sizes.is_empty()).then(|| Map {
+        title: title.into(),
+        row_head: row_head.into(),
+        heads: heads.collect(),
+        rows: rows.into_iter().map(row).collect(),
         ..Map::default()
     })
-}
-
-/// A map of the lists that have a place on it, by their shape and size, and one of fixed mixes.
-fn of_group(
-    group: &Group<'_>,
-    rivals: &[TechniqueName],
-    letters: &[(TechniqueName, char)],
-) -> Vec<Map> {
-    let mut maps = Vec::new();
-    let (sized, mixed): (Vec<&Cell>, Vec<&Cell>) = group
-        .cells
-        .iter()
-        .partition(|cell| cell.swept_bytes().is_some());
-    if !sized.is_empty() {
-        let sizes = sorted(sized.iter().filter_map(|cell| cell.swept_bytes()).collect());
-        let row = |shape: ListShape<'_>| MapRow {
-            head: match shape.swept_mix {
-                Some(_) => shape_in_words(shape),
-                None => shape.segment_count.to_string(),
-            }
-            .into(),
-            squares: sizes
-                .iter()
-                .map(|&bytes| {
-                    let is_here =
-                        |cell: &&&Cell| cell.shape() == shape && cell.swept_bytes() == Some(bytes);
-                    let found = sized.iter().find(is_here);
-                    found.map(|cell| square(cell, rivals, letters))
-                })
-                .collect(),
-        };
-        maps.push(Map {
-            title: group.title.as_str().into(),
-            row_head: "segments".into(),
-            heads: sizes
-                .iter()
-                .map(|&bytes| words::bytes(bytes as u64).into())
-                .collect(),
-            rows: sorted(sized.iter().map(|cell| cell.shape()).collect())
-                .into_iter()
-                .map(row)
-                .collect(),
-            ..Map::default()
-        });
-    }
-    if !mixed.is_empty() {
-        let row = |cell: &&Cell| MapRow {
-            head: list_of_cell(cell).into(),
-            squares: vec![Some(square(cell, rivals, letters))],
-        };
-        maps.push(Map {
-            title: group.title.as_str().into(),
-            row_head: "list".into(),
-            heads: vec!["winner".into()],
-            rows: mixed.iter().map(row).collect(),
-            ..Map::default()
-        });
-    }
-    maps
 }
 
 fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
@@ -157,12 +128,9 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
     let interval = interval
         .filter(|_| cell.verdict == Verdict::Tie)
         .unwrap_or_default();
-    let list = match (&cell.swept_mix, &cell.segment_sizes) {
-        (Some(mix), Some(runs)) => swept_list_in_words(mix, runs),
-        _ => list_of_cell(cell),
-    };
     let words = format!(
-        "{list}: {} {interval}",
+        "{}: {} {interval}",
+        list_of_cell(cell),
         verdict_in_words(cell, rivals, TechniqueName::as_str)
     );
     Square {
@@ -249,19 +217,11 @@ fn keys(results: &Results, letters: &[(TechniqueName, char)]) -> Vec<Key> {
 }
 
 /// What occurs on some map.
-fn legend(groups: &[Group<'_>], rivals: &[TechniqueName]) -> Text {
-    let cells = || groups.iter().flat_map(|group| &group.cells).copied();
+fn legend(maps: &[Map], results: &Results) -> Text {
+    let cells = || results.cells.iter();
     let is = |verdict: Verdict| cells().any(|cell| cell.verdict == verdict);
-    let has_hole = |group: &Group<'_>| {
-        let sized = group
-            .cells
-            .iter()
-            .filter(|cell| cell.swept_bytes().is_some());
-        let sized: Vec<&Cell> = sized.copied().collect();
-        let shapes = sorted(sized.iter().map(|cell| cell.shape()).collect());
-        let sizes = sorted(sized.iter().filter_map(|cell| cell.swept_bytes()).collect());
-        shapes.len() * sizes.len() > sized.len()
-    };
+    let mut rows = maps.iter().flat_map(|map| &map.rows);
+    let has_hole = rows.any(|row| row.squares.contains(&None));
     let parts = [
         (is(Verdict::Tie), "= tie"),
         (
@@ -270,10 +230,10 @@ fn legend(groups: &[Group<'_>], rivals: &[TechniqueName]) -> Text {
         ),
         (is(Verdict::Open), "? open"),
         (
-            cells().any(|cell| probable(cell, rivals).is_some()),
+            cells().any(|cell| probable(cell, &results.rivals).is_some()),
             "?C probably C",
         ),
-        (groups.iter().any(has_hole), "- not measured"),
+        (has_hole, "- not measured"),
         (
             cells()
                 .any(|cell| has_helper(cell) && (cell.winner.is_some() || cell.choice.is_some())),

@@ -13,7 +13,6 @@ mod maps;
 mod notes;
 mod ranks;
 mod rates;
-mod warnings;
 
 use vectored_machine::report::machine_in_words;
 use vectored_report::sort;
@@ -22,6 +21,7 @@ use vectored_report::{Block, Document, Section, Sentence, Tone, words};
 use crate::model::{Cell, Conditions, Operation, Results, TechniqueName, measured_in};
 use crate::report::target_names::{Titles, sections};
 use crate::report::words::tally;
+use crate::stats::MIN_ROUNDS;
 
 const LEAD: &str = "\
 A program that has its bytes in several buffers can send each with a call of its own (write-each), copy them together \
@@ -74,13 +74,12 @@ pub fn document(results: &Results) -> Document {
         title: format!("{question} {}, {}", results.host.name, results.started_at).into(),
         lead: lead.into(),
         answer,
-        warnings: warnings::warnings(results),
+        warnings: warnings(results),
         body: maps::maps(&groups, results),
         sections: parts,
     }
 }
 
-/// The cells under one set of conditions.
 struct Group<'a> {
     title: String,
     conditions: &'a Conditions,
@@ -144,7 +143,6 @@ fn section(group: &Group<'_>, results: &Results) -> Section {
     }
 }
 
-/// How many cells and rounds were measured.
 fn extent(results: &Results) -> String {
     let between = match results.refined_cells.len() {
         0 => String::new(),
@@ -163,4 +161,19 @@ fn extent(results: &Results) -> String {
         words::count(results.cells.len(), "cell"),
         results.elapsed_s
     )
+}
+
+/// A sentence for each disturbance, the most important first.
+fn warnings(results: &Results) -> Vec<Block> {
+    let mut texts: Vec<String> = Vec::new();
+    if !results.complete {
+        texts.push(format!(
+            "Incomplete: the run ended before every cell had the minimum of {MIN_ROUNDS} rounds. Raise --budget, or measure fewer lists."
+        ));
+    }
+    if !results.host.warnings.is_empty() {
+        texts.push(format!("Warning: {}.", results.host.warnings.join("; ")));
+    }
+    let toned = |text| Block::Sentence(Sentence::toned(Tone::Warning, text));
+    texts.into_iter().map(toned).collect()
 }

@@ -1,11 +1,11 @@
 //! The legend of a run: notes on figures, verdicts, conditions, noise and omissions.
 
-use vectored_report::sort;
+use serde_json::Value;
 use vectored_report::words::{bytes as bytes_in_words, count, percent};
+use vectored_report::{sort, value_of, with_field};
 
 use crate::model::{
-    Cache, Cell, Conditions, DirectIo, Drain, IovecSetup, Layout, OpenBecause, Operation,
-    PageCache, Results, STRAGGLER, SyncMode, Target, TechniqueName,
+    Cell, Conditions, DirectIo, OpenBecause, Operation, Results, STRAGGLER, Target, TechniqueName,
 };
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;
@@ -50,17 +50,16 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(crossovers(results));
-    let is_met = |(is, _): &&(Condition, &str)| results.cells.iter().any(is);
-    let met = CONDITIONS.iter().filter(is_met);
-    notes.extend(met.map(|(_, note)| (*note).to_owned()));
+    notes.extend(conditions(&results.cells));
     notes.extend(tcp_buffers(results));
-    let measured = columns(results);
-    let promises = PROMISES.iter().filter(|(name, _)| {
-        let mut measured = measured.iter();
-        measured.any(|technique| technique.as_str() == *name)
-    });
-    let promises = promises.filter(|_| operation(results) == Operation::Copy);
-    notes.extend(promises.map(|(name, promise)| format!("{name}: {promise}")));
+    if operation(results) == Operation::Copy {
+        let measured = columns(results);
+        let is_of = |line: &&str| {
+            let mut measured = measured.iter();
+            measured.any(|technique| line.split(":").next() == Some(technique.as_str()))
+        };
+        notes.extend(PROMISES.lines().filter(is_of).map(str::to_owned));
+    }
     notes.extend(alignments(results));
     let unranked: Vec<&str> = columns(results)
         .into_iter()
@@ -91,7 +90,6 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes
 }
 
-/// The operation of all cells.
 pub(super) fn operation(results: &Results) -> Operation {
     let cells = results.cells.iter();
     let mut all = cells.map(|cell| cell.conditions.operation);
@@ -100,130 +98,64 @@ pub(super) fn operation(results: &Results) -> Operation {
 }
 
 /// What each technique of copying promises, and what it does not.
-const PROMISES: [(&str, &str); 6] = [
-    (
-        "read-write",
-        "what arrives is what the source held when it was read, whatever is written to it later. Holes arrive as zeros, \
-         which take space.",
-    ),
-    (
-        "splice",
-        "from a file to a pipe or socket it hands over pages of the page cache: bytes that are written to the file before \
-         they are read at the other end change what arrives. Holes arrive as zeros. It refuses a target with O_APPEND.",
-    ),
-    (
-        "copy-file-range",
-        "the file system may share the blocks of both files (a reflink) instead of copying them, so that a later write may \
-         find no space; it may fill holes. It says that a file of /proc or /sys is empty, and refuses O_APPEND and, before \
-         Linux 5.3 and from 5.19 on, most pairs of file systems.",
-    ),
-    (
-        "sendfile",
-        "to a pipe or socket it hands over pages of the page cache, as splice does, so that a change of the file changes what \
-         arrives. Holes arrive as zeros. It refuses a target with O_APPEND.",
-    ),
-    (
-        "mmap-write",
-        "what arrives is what the source held when it was written. A source that shrinks meanwhile is an error (EFAULT). \
-         Holes arrive as zeros.",
-    ),
-    (
-        "adaptive",
-        "vectored::copy, which chooses among these for each pair, and hands over no page that the source can change later.",
-    ),
-];
+const PROMISES: &str = "\
+read-write: what arrives is what the source held when it was read, whatever is written to it later. Holes arrive as zeros, which \
+    take space.
+splice: from a file to a pipe or socket it hands over pages of the page cache: bytes that are written to the file before they \
+    are read at the other end change what arrives. Holes arrive as zeros. It refuses a target with O_APPEND.
+copy-file-range: the file system may share the blocks of both files (a reflink) instead of copying them, so that a later write \
+    may find no space; it may fill holes. It says that a file of /proc or /sys is empty, and refuses O_APPEND and, before Linux \
+    5.3 and from 5.19 on, most pairs of file systems.
+sendfile: to a pipe or socket it hands over pages of the page cache, as splice does, so that a change of the file changes what \
+    arrives. Holes arrive as zeros. It refuses a target with O_APPEND.
+mmap-write: what arrives is what the source held when it was written. A source that shrinks meanwhile is an error (EFAULT). Holes \
+    arrive as zeros.
+adaptive: vectored::copy, which chooses among these for each pair, and hands over no page that the source can change later.";
 
-type Condition = fn(&Cell) -> bool;
+/// The notes on conditions, each after the values that some cell has to have.
+const CONDITIONS: &str = "\
+page_cache=hot => hot: the file was in the page cache.
+page_cache=cold => cold: the file was evicted from the page cache before each call, and each call was verified to read from the \
+    device.
+cache=cold => cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger than the CPU's caches.
+layout=adjacent => layout adjacent: the segments lie one directly after another in memory.
+iovec_setup=once => iovec-setup once: the iovec array is filled once, before the timed calls.
+operation=copy drain=reader-thread => r: a thread on another CPU read from the target during the timed copies.
+operation=copy drain=writer-thread => w: a thread on another CPU wrote to the source during the timed copies.
+operation=write drain=reader-thread => r: a thread on another CPU read during the timed calls: the list does not fit into the \
+    target, or is longer than 28 KiB and goes into a pipe.
+operation=read drain=writer-thread => w: the list does not fit into the target, so a thread on another CPU wrote during the timed \
+    call.
+drain=both-threads => rw: threads on another CPU wrote to the source and read from the target during the timed copies.
+target=file-overwrite direct=false => file-overwrite: an existing file in the page cache is rewritten in place.
+target=file-overwrite direct=true => file-overwrite with O_DIRECT: an existing file is rewritten in place.
+target=socket => socket: another program reads, at its own pace, so the bytes are not verified.
+target=remote => remote: a TCP connection with TCP_NODELAY and buffers that grow as usual. Another program reads, at its own pace, \
+    so the bytes are not verified.
+target=null operation=copy => null: what is copied to /dev/null cannot be read back, so it is not verified. A technique that hands \
+    over pages does not touch their bytes.
+target=null operation=write => null: /dev/null reads no byte. Its figures are fixed costs, shown as times per call instead of \
+    gather taxes, and the bytes are not verified.
+sync=dsync => dsync: each write returns when its data are on the device (O_DSYNC).
+sync=sync => sync: each write returns when its data and all metadata are on the device (O_SYNC).
+sync=fsync => fsync: the time of each call, the floor's too, includes one fsync(2) after it.";
 
-/// The notes on conditions, each with the condition that some cell has to meet.
-const CONDITIONS: &[(Condition, &str)] = &[
-    (
-        |cell| cell.conditions.page_cache == Some(PageCache::Hot),
-        "hot: the file was in the page cache.",
-    ),
-    (
-        |cell| cell.conditions.page_cache == Some(PageCache::Cold),
-        "cold: the file was evicted from the page cache before each call, and each call was verified to read from the \
-         device.",
-    ),
-    (
-        |cell| cell.conditions.cache == Cache::Cold,
-        "cache cold: the bytes of each call, the floor's too, come from memory: from a pool larger than the CPU's \
-         caches.",
-    ),
-    (
-        |cell| cell.conditions.layout == Layout::Adjacent,
-        "layout adjacent: the segments lie one directly after another in memory.",
-    ),
-    (
-        |cell| cell.conditions.iovec_setup == IovecSetup::Once,
-        "iovec-setup once: the iovec array is filled once, before the timed calls.",
-    ),
-    (
-        |cell| cell.conditions.from.is_some() && cell.drain == Some(Drain::ReaderThread),
-        "r: a thread on another CPU read from the target during the timed copies.",
-    ),
-    (
-        |cell| cell.conditions.from.is_some() && cell.drain == Some(Drain::WriterThread),
-        "w: a thread on another CPU wrote to the source during the timed copies.",
-    ),
-    (
-        |cell| is_list(cell) && cell.drain == Some(Drain::ReaderThread),
-        "r: a thread on another CPU read during the timed calls: the list does not fit into the target, or is longer than \
-         28 KiB and goes into a pipe.",
-    ),
-    (
-        |cell| is_list(cell) && cell.drain == Some(Drain::WriterThread),
-        "w: the list does not fit into the target, so a thread on another CPU wrote during the timed call.",
-    ),
-    (
-        |cell| cell.drain == Some(Drain::BothThreads),
-        "rw: threads on another CPU wrote to the source and read from the target during the timed copies.",
-    ),
-    (
-        |cell| cell.conditions.target == Target::FileOverwrite && !cell.conditions.direct,
-        "file-overwrite: an existing file in the page cache is rewritten in place.",
-    ),
-    (
-        |cell| cell.conditions.target == Target::FileOverwrite && cell.conditions.direct,
-        "file-overwrite with O_DIRECT: an existing file is rewritten in place.",
-    ),
-    (
-        |cell| cell.conditions.target == Target::Socket,
-        "socket: another program reads, at its own pace, so the bytes are not verified.",
-    ),
-    (
-        |cell| cell.conditions.target == Target::Remote,
-        "remote: a TCP connection with TCP_NODELAY and buffers that grow as usual. Another program reads, at its own \
-         pace, so the bytes are not verified.",
-    ),
-    (
-        |cell| cell.conditions.target == Target::Null && cell.conditions.from.is_some(),
-        "null: what is copied to /dev/null cannot be read back, so it is not verified. A technique that hands over pages \
-         does not touch their bytes.",
-    ),
-    (
-        |cell| cell.conditions.target == Target::Null && cell.conditions.from.is_none(),
-        "null: /dev/null reads no byte. Its figures are fixed costs, shown as times per call instead of gather taxes, \
-         and the bytes are not verified.",
-    ),
-    (
-        |cell| cell.conditions.sync == SyncMode::Dsync,
-        "dsync: each write returns when its data are on the device (O_DSYNC).",
-    ),
-    (
-        |cell| cell.conditions.sync == SyncMode::Sync,
-        "sync: each write returns when its data and all metadata are on the device (O_SYNC).",
-    ),
-    (
-        |cell| cell.conditions.sync == SyncMode::Fsync,
-        "fsync: the time of each call, the floor's too, includes one fsync(2) after it.",
-    ),
-];
-
-/// Whether the measuring thread writes or reads a list.
-fn is_list(cell: &Cell) -> bool {
-    cell.conditions.from.is_none()
+fn conditions(cells: &[Cell]) -> impl Iterator<Item = String> {
+    let values = |cell: &Cell| {
+        let drain = value_of(&cell.drain).expect("plain data");
+        with_field("drain", drain, &cell.conditions)
+    };
+    let mut all: Vec<Value> = cells.iter().map(values).collect();
+    all.dedup();
+    let has = |cell: &Value, words: &str| {
+        let (field, value) = words.split_once('=').expect("a field and its value");
+        cell[field].to_string().trim_matches('"') == value
+    };
+    CONDITIONS.lines().filter_map(move |line| {
+        let (values, note) = line.split_once(" => ").expect("values and a note");
+        let is_met = |cell: &Value| values.split(' ').all(|words| has(cell, words));
+        all.iter().any(is_met).then(|| note.to_owned())
+    })
 }
 
 fn tcp_buffers(results: &Results) -> Option<String> {
@@ -270,7 +202,6 @@ fn alignments(results: &Results) -> Vec<String> {
     all.into_iter().map(note).collect()
 }
 
-/// How the sizes of crossovers are to be read.
 fn crossovers(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     if results.cells.iter().any(|cell| cell.swept_mix.is_some()) {
@@ -288,7 +219,6 @@ fn crossovers(results: &Results) -> Vec<String> {
     notes
 }
 
-/// The meaning of each reason behind "open" that occurs.
 fn why_open(results: &Results) -> Option<String> {
     let cells = || results.cells.iter().chain(&results.refined_cells);
     let meanings = [
@@ -332,7 +262,6 @@ fn noise(results: &Results) -> Option<String> {
     ))
 }
 
-/// Explains the figures of several ranks.
 fn ranks(results: &Results) -> Vec<String> {
     if results.ranks.is_empty() {
         return Vec::new();
@@ -355,4 +284,37 @@ fn ranks(results: &Results) -> Vec<String> {
             .to_owned(),
     );
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AXES, Drain};
+
+    #[test]
+    fn each_note_on_conditions_names_fields_and_occurs() {
+        let mut cell = Cell {
+            conditions: Conditions::copy(Target::File, Target::Null),
+            drain: Some(Drain::BothThreads),
+            ..Cell::default()
+        };
+        let fields = CONDITIONS
+            .lines()
+            .flat_map(|line| line.split(" => ").next());
+        for words in fields.flat_map(|words| words.split(' ')) {
+            let field = words.split('=').next().unwrap_or_default();
+            let is_axis = AXES.iter().any(|axis| axis.name == field);
+            assert!(is_axis || ["drain", "target"].contains(&field), "{field}");
+        }
+        let begins = |cell: &Cell| {
+            let notes = conditions(std::slice::from_ref(cell));
+            notes
+                .map(|note| note.split(':').next().unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(begins(&cell), ["hot", "rw", "null"]);
+        cell.conditions = Conditions::write(Target::FileOverwrite);
+        (cell.conditions.direct, cell.drain) = (true, None);
+        assert_eq!(begins(&cell), ["file-overwrite with O_DIRECT"]);
+    }
 }

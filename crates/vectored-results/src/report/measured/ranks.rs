@@ -11,7 +11,6 @@ use crate::report::target_names::{conditions_in_words, file_system_in_words, pla
 /// The most rows of the table of ranks. With more ranks it shows the slowest.
 const MAX_ROWS: usize = 16;
 
-/// The most stragglers that a row names.
 const MAX_NAMED: usize = 4;
 
 /// A section for each set of conditions other than the number of ranks, and one of the ranks.
@@ -75,7 +74,6 @@ fn rows(cell: &Cell) -> Vec<Vec<Entry>> {
     rows.collect()
 }
 
-/// The times of the fastest rank and of the slowest.
 fn extremes(times_ns: &[f64]) -> [String; 2] {
     let times = || times_ns.iter().copied();
     [
