@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::advisor::findings::tallies::{Tallies, fold_sites};
 use crate::advisor::options::Options;
-use crate::advisor::runs::call_effects::ClassCache;
 use crate::advisor::tracker::Tracker;
+use crate::languages::last_part;
 use crate::model::Runtime;
 use vectored_strace::{Counts, Event, Item, LogError, read_logs};
 
@@ -22,7 +22,6 @@ use vectored_strace::{Counts, Event, Item, LogError, read_logs};
 #[derive(Debug)]
 pub struct Analysis {
     options: Options,
-    classes: ClassCache,
     tracker: Tracker,
     tallies: Tallies,
 }
@@ -32,7 +31,6 @@ impl Analysis {
     pub fn new(options: Options) -> Analysis {
         Analysis {
             options,
-            classes: ClassCache::default(),
             tracker: Tracker::new(options),
             tallies: Tallies::default(),
         }
@@ -51,22 +49,24 @@ impl Analysis {
     /// Adds the next event of the log. The events of one thread come in the order of time, and a call of
     /// another thread that saw the effect of an event comes after it.
     pub fn follow(&mut self, event: &Event<'_>) {
-        self.tracker.follow(event, &mut self.classes);
+        self.tracker.follow(event);
     }
 
     /// Notes a path that leads to a FIFO, which a log may not show. It holds for the rest of this log.
     pub fn name_fifo(&mut self, path: &[u8]) {
-        self.tracker.name_fifo(path);
+        self.tracker.fifos.insert(last_part(path));
     }
 
     /// Notes that nobody else appends to the file of a standard descriptor that was open before the log began.
     pub fn own_standard(&mut self, number: usize) {
-        self.tracker.own_standard(number);
+        if let Some(is_own) = self.tracker.own_standard.get_mut(number) {
+            *is_own = true;
+        }
     }
 
     /// Notes the working folder in which this log begins, with the escapes of strace.
     pub fn begin_in(&mut self, folder: &[u8]) {
-        self.tracker.begin_in(folder);
+        self.tracker.folder = folder.to_vec();
     }
 
     /// The path that a thread means now, from its working folder on.
@@ -77,12 +77,12 @@ impl Analysis {
     /// Notes the runtime of a program whose name does not tell it, by its path (see [`Analysis::path_of`]). It holds for the
     /// rest of this log.
     pub fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
-        self.tracker.name_runtime(program, runtime);
+        self.tracker.runtimes.insert(program.to_vec(), runtime);
     }
 
     #[cfg(test)]
     pub(crate) fn is_full(&self) -> bool {
-        self.tracker.is_full()
+        self.tracker.kernel.is_full(self.tracker.event)
     }
 
     /// Ends the last log and returns the tallies.

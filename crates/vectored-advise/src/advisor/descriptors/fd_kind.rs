@@ -98,7 +98,6 @@ pub(crate) fn kind_of_path(path: &[u8]) -> FdKind {
     }
 }
 
-/// The kind by the arguments of `socket` or `socketpair`.
 pub(crate) fn kind_of_socket(kind: SocketKind) -> FdKind {
     match kind {
         SocketKind::UnixStream => FdKind::Unix,

@@ -1,47 +1,69 @@
 //! The kernel's tables, as far as a log shows them: threads, processes, descriptors and open file
 //! descriptions.
 
-use rustc_hash::FxHashMap;
-use slab::Slab;
+use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_report::sort;
 
-use crate::advisor::descriptors::fd_table::{FdTable, Slot};
-use crate::advisor::descriptors::keys::{
-    Arena, DescriptorId, ProcessId, Serial, TableId, ThreadId,
-};
-use crate::advisor::descriptors::open_file::{Bits, OpenFile};
+use crate::advisor::descriptors::keys::{Arena, DescriptorId, ProcessId, TableId, ThreadId};
+use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::thread::Thread;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Process {
-    generation: u32,
     /// Process ID: the ID of its first thread.
     pub(crate) number: u32,
-    /// Number of the program's name.
     pub(crate) program: u32,
     pub(crate) runtime: Option<Runtime>,
     /// Whether it has opened the library of a database.
     pub(crate) has_database: bool,
-    pub(crate) counted: Bits,
+    pub(crate) counted: FxHashSet<u32>,
     pub(crate) killed: bool,
     /// Its working folder; empty if unknown.
     pub(crate) folder: Vec<u8>,
-    /// Parent, if its fork showed.
-    pub(crate) parent: Option<ProcessId>,
-    /// Event of the fork that made it; 0 if it did not show or its order is unknown.
-    pub(crate) born: u64,
+    /// Whether its fork showed.
+    pub(crate) was_forked: bool,
     /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
     pub(crate) forked: u64,
     pub(super) table: TableId,
     pub(super) threads: u32,
     /// Its fork has not shown; it may come later in the log.
     pub(super) is_found: bool,
-    /// It has called `execve`.
     pub(crate) has_executed: bool,
     /// Whether it is in [`KernelTables::process_count`].
     pub(crate) is_counted: bool,
+}
+
+/// The descriptors of one process, or of several that share them (`CLONE_FILES`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct FdTable {
+    pub(super) processes: u32,
+    /// Number, and the open file description with whether `execve` closes the descriptor, or `None` if it is closed. A
+    /// number that is not here may have been open before the log began.
+    pub(super) slots: FxHashMap<i32, Option<(DescriptorId, bool)>>,
+}
+
+/// Descriptor numbers below this are kept when they are closed. A log may have many processes, each with high numbers.
+const KEPT: i32 = 64;
+
+impl FdTable {
+    pub(super) fn open(&self) -> impl Iterator<Item = (i32, DescriptorId, bool)> + '_ {
+        let slots = self.slots.iter();
+        slots.filter_map(|(&number, slot)| {
+            slot.map(|(open_file, closes)| (number, open_file, closes))
+        })
+    }
+
+    /// Numbers that are kept, open or not.
+    pub(super) fn len(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    fn closed_at_execute(&self) -> Vec<i32> {
+        let closed = self.open().filter(|open| open.2);
+        closed.map(|open| open.0).collect()
+    }
 }
 
 /// An open file description to which a process has closed its last descriptor.
@@ -56,19 +78,16 @@ pub(crate) struct DroppedFile {
 /// Threads, processes, descriptor tables and open file descriptions of a log.
 #[derive(Debug, Default)]
 pub(crate) struct KernelTables {
-    pub(super) threads: Arena<ThreadId, Thread>,
-    pub(super) by_number: FxHashMap<u32, ThreadId>,
-    pub(crate) processes: Slab<Process>,
-    pub(super) fd_tables: Arena<TableId, FdTable>,
-    pub(crate) open_files: Arena<DescriptorId, OpenFile>,
+    pub(crate) threads: Arena<1, Thread>,
+    pub(crate) by_number: FxHashMap<u32, ThreadId>,
+    pub(crate) processes: Arena<4, Process>,
+    pub(super) fd_tables: Arena<2, FdTable>,
+    pub(crate) open_files: Arena<0, OpenFile>,
     /// Open file descriptions that a process dropped since the tracker last looked.
     pub(crate) dropped: Vec<DroppedFile>,
-    /// Number of processes in the log.
     pub(crate) process_count: u64,
     /// How many descriptors were copied or looked through.
     pub(crate) work: u64,
-    generation: u32,
-    thread_count: u64,
     pub(super) ended_threads: usize,
     /// The process that ended last: its held findings are counted after its end.
     pub(crate) ended: Option<(ProcessId, Process)>,
@@ -83,9 +102,6 @@ const THREADS_MAX: usize = 1 << 17;
 const WORK_MIN: u64 = 1 << 20;
 const WORK_AN_EVENT: u64 = 16;
 
-/// The most processes of a line of ancestors that are looked through: a process, its parent, and so on.
-pub(super) const ANCESTORS_MAX: usize = 256;
-
 impl KernelTables {
     /// Whether the tables, or the work for `events` events, exceed their limits.
     #[inline]
@@ -97,72 +113,52 @@ impl KernelTables {
     }
 
     pub(crate) fn forget(&mut self) {
-        *self = KernelTables {
-            process_count: self.process_count,
-            generation: self.generation,
-            thread_count: self.thread_count,
-            ..KernelTables::default()
-        };
+        self.threads.clear();
+        self.by_number.clear();
+        self.processes.clear();
+        self.fd_tables.clear();
+        self.open_files.clear();
+        self.dropped.clear();
+        (self.work, self.ended_threads, self.ended) = (0, 0, None);
     }
 
-    /// The key of a thread, which is created if it is new.
+    /// The key of a thread. A new one is of a process whose creation has not shown.
     #[inline]
     pub(crate) fn thread(&mut self, number: u32) -> ThreadId {
         match self.by_number.get(&number) {
             Some(&key) => key,
-            None => self.found(number),
+            None => {
+                let table = self.fd_tables.insert(FdTable {
+                    processes: 1,
+                    ..FdTable::default()
+                });
+                let process = self.new_process(Process {
+                    number,
+                    table,
+                    is_found: true,
+                    ..Process::default()
+                });
+                self.new_thread(number, process)
+            }
         }
     }
 
-    /// Creates a thread, and its process, whose creation has not shown.
-    fn found(&mut self, number: u32) -> ThreadId {
-        let table = self.fd_tables.insert(FdTable::of_one_process());
-        let process = self.new_process(number, table, 0, true);
-        self.new_thread(number, process)
-    }
-
-    pub(super) fn new_process(
-        &mut self,
-        number: u32,
-        table: TableId,
-        program: u32,
-        is_found: bool,
-    ) -> ProcessId {
-        self.generation = self.generation.wrapping_add(1);
+    pub(super) fn new_process(&mut self, process: Process) -> ProcessId {
         self.process_count += 1;
-        let generation = self.generation;
-        let key = self.processes.insert(Process {
-            generation,
-            number,
-            program,
-            table,
-            is_found,
+        self.processes.insert(Process {
             is_counted: true,
-            ..Process::default()
-        });
-        ProcessId { key, generation }
+            ..process
+        })
     }
 
     pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> ThreadId {
-        self.thread_count += 1;
-        let thread = Thread::new(number, process, Serial(self.thread_count));
-        let key = self.threads.insert(thread);
+        let key = self.threads.insert(Thread::default());
+        self.threads[key].process = process;
         self.by_number.insert(number, key);
-        if let Some(process) = self.process_mut(process) {
-            process.threads += 1;
-        }
+        self.processes[process].threads += 1;
         key
     }
 
-    pub(crate) fn thread_at(&self, thread: ThreadId) -> Option<&Thread> {
-        self.threads.get(thread)
-    }
-
-    pub(crate) fn at(&mut self, thread: ThreadId) -> &mut Thread {
-        &mut self.threads[thread]
-    }
-
-    /// A thread and an open file description by their keys.
     #[inline]
     pub(crate) fn both(
         &mut self,
@@ -172,22 +168,10 @@ impl KernelTables {
         (&mut self.threads[thread], &mut self.open_files[open_file])
     }
 
-    /// A process by its ID; `None` if it has ended.
-    pub(crate) fn process(&self, id: ProcessId) -> Option<&Process> {
-        let process = self.processes.get(id.key)?;
-        (process.generation == id.generation).then_some(process)
-    }
-
-    pub(crate) fn process_mut(&mut self, id: ProcessId) -> Option<&mut Process> {
-        process_at(&mut self.processes, id)
-    }
-
     /// Takes back the count of a process that ran before the log began, since it is a part of another process.
-    pub(crate) fn count_with_another(&mut self, id: ProcessId) {
-        if let Some(process) = process_at(&mut self.processes, id)
-            && process.is_found
-            && std::mem::replace(&mut process.is_counted, false)
-        {
+    pub(crate) fn count_with_another(&mut self, process: ProcessId) {
+        let process = &mut self.processes[process];
+        if process.is_found && std::mem::replace(&mut process.is_counted, false) {
             self.process_count -= 1;
         }
     }
@@ -197,31 +181,21 @@ impl KernelTables {
         Some((key, self.threads.get(key)?.process))
     }
 
-    /// The table of a process; [`TableId::NONE`] if it has ended.
-    fn table_of(&self, process: ProcessId) -> TableId {
-        self.process(process)
-            .map_or(TableId::NONE, |known| known.table)
+    fn table_of(&self, process: ProcessId) -> &FdTable {
+        &self.fd_tables[self.processes[process].table]
     }
 
-    /// The key of the open file description that a descriptor leads to.
     #[inline]
     pub(crate) fn open_file_of(&self, process: ProcessId, number: i32) -> Option<DescriptorId> {
-        match self.fd_tables[self.table_of(process)].get(number) {
-            Slot::Open { open_file, .. } => Some(open_file),
-            Slot::Unseen | Slot::Closed => None,
-        }
+        let slot = self.table_of(process).slots.get(&number)?;
+        slot.map(|slot| slot.0)
     }
 
-    fn set(&mut self, process: ProcessId, number: i32, open_file: DescriptorId, close: bool) {
-        let table = self.table_of(process);
-        let slot = Slot::Open {
-            open_file,
-            close_on_exec: close,
-        };
-        self.fd_tables[table].set(number, slot);
+    fn set(&mut self, process: ProcessId, number: i32, open_file: DescriptorId, closes: bool) {
+        let table = &mut self.fd_tables[self.processes[process].table];
+        table.slots.insert(number, Some((open_file, closes)));
     }
 
-    /// Opens a descriptor; if the number was open, it is closed first.
     pub(crate) fn open(
         &mut self,
         process: ProcessId,
@@ -263,16 +237,20 @@ impl KernelTables {
     }
 
     pub(crate) fn close(&mut self, process: ProcessId, number: i32) {
-        let table = self.table_of(process);
-        let before = self.fd_tables[table].get(number);
-        self.fd_tables[table].set(number, Slot::Closed);
-        if let Slot::Open { open_file, .. } = before {
+        let table = self.processes[process].table;
+        let slots = &mut self.fd_tables[table].slots;
+        let before = if (0..KEPT).contains(&number) {
+            slots.insert(number, None)
+        } else {
+            slots.remove(&number)
+        };
+        if let Some(Some((open_file, _))) = before {
             self.leave(open_file, Some(table), process);
         }
     }
 
     pub(crate) fn close_range(&mut self, process: ProcessId, first: i32, last: i32) {
-        let table = &self.fd_tables[self.table_of(process)];
+        let table = self.table_of(process);
         let open = table.open().map(|open| open.0);
         let closed: Vec<i32> = open.filter(|open| (first..=last).contains(open)).collect();
         self.work += table.len();
@@ -293,7 +271,7 @@ impl KernelTables {
         let table = table.filter(|_| known.descriptors > 1);
         let table = table.map(|table| &self.fd_tables[table]);
         self.work += table.map_or(0, FdTable::len);
-        let leads_there = table.is_some_and(|table| table.leads_to(open_file));
+        let leads_there = table.is_some_and(|table| table.open().any(|open| open.1 == open_file));
         known.descriptors = known.descriptors.saturating_sub(1);
         if !leads_there {
             known.fd_tables = known.fd_tables.saturating_sub(1);
@@ -314,14 +292,14 @@ impl KernelTables {
         self.set(process, number, open_file, false);
     }
 
-    /// Copies a table for one process; after `execve`, without the descriptors that it closes.
     pub(super) fn copied(&mut self, table: TableId, executed: bool) -> TableId {
         let mut copy = self.fd_tables[table].clone();
         copy.processes = 1;
         self.work += copy.len();
-        let gone = copy.open().filter(|open| executed && open.2);
-        for number in gone.map(|open| open.0).collect::<Vec<i32>>() {
-            copy.set(number, Slot::Closed);
+        if executed {
+            for number in copy.closed_at_execute() {
+                copy.slots.insert(number, None);
+            }
         }
         self.count_copy(&copy);
         self.fd_tables.insert(copy)
@@ -336,27 +314,18 @@ impl KernelTables {
             let known = &mut self.open_files[open_file];
             known.descriptors += 1;
             known.fd_tables += u32::from(index == 0 || open_files[index - 1].0 != open_file);
-            if stays && known.reader != Serial::NONE && known.kind.has_peer() {
+            if stays && known.reader != ThreadId::NONE && known.kind.has_peer() {
                 known.shared_reads.get_or_insert(Barrier::OtherReaders);
             }
         }
     }
 
-    /// Notes a name that the log shows beside a thread. The first name is the program's, unless an `execve` showed.
-    pub(crate) fn name(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
-        if let Some(known) = self.process_mut(process)
-            && known.program == 0
-        {
-            known.program = program;
-            known.runtime = known.runtime.or(runtime);
-        }
-    }
-
     /// Keys of a process's open file descriptions, one for each descriptor.
     pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<DescriptorId> {
-        let table = &self.fd_tables[self.table_of(process)];
+        let table = self.table_of(process);
+        let open_files = table.open().map(|open| open.1).collect();
         self.work += table.len();
-        table.open().map(|open| open.1).collect()
+        open_files
     }
 
     /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.
@@ -364,19 +333,30 @@ impl KernelTables {
         &mut self,
         process: ProcessId,
     ) -> Vec<(DescriptorId, bool)> {
-        let table = &self.fd_tables[self.table_of(process)];
-        self.work += table.len();
+        let table = self.table_of(process);
         let mut open_files: Vec<_> = table.open().map(|open| (open.1, !open.2)).collect();
+        self.work += table.len();
         // Of several descriptors of one open file description, those that stay come first.
         sort::sort_by_key(&mut open_files, |&(open_file, is_kept)| {
             (open_file, !is_kept)
         });
         open_files
     }
-}
 
-/// [`KernelTables::process_mut`] for callers that borrow other fields.
-pub(crate) fn process_at(processes: &mut Slab<Process>, id: ProcessId) -> Option<&mut Process> {
-    let process = processes.get_mut(id.key)?;
-    (process.generation == id.generation).then_some(process)
+    /// `execve`: the program changes and `FD_CLOEXEC` descriptors close.
+    pub(crate) fn execute(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
+        let known = &mut self.processes[process];
+        (known.program, known.runtime) = (program, runtime);
+        (known.has_database, known.has_executed) = (false, true);
+        let table = known.table;
+        if self.fd_tables[table].processes > 1 {
+            let own = self.copied(table, true);
+            self.fd_tables[table].processes -= 1;
+            self.processes[process].table = own;
+            return;
+        }
+        for number in self.fd_tables[table].closed_at_execute() {
+            self.close(process, number);
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! An open file description: made by `open`, shared by all duplicates of its descriptor.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::keys::{GroupId, Serial};
+use crate::advisor::descriptors::keys::{GroupId, ThreadId};
 use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::pending::Pending;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run_builder::DirectionRuns;
 use crate::advisor::stalls::exchange::Exchange;
+use rustc_hash::FxHashSet;
 use vectored_strace::event::OpenFlags;
 
 /// State of an open file description, and its transfers that are not counted yet.
@@ -25,20 +26,18 @@ pub(crate) struct OpenFile {
     pub(crate) descriptors: u32,
     /// Tables that have a descriptor of it.
     pub(crate) fd_tables: u32,
-    /// Its offset, if known.
     pub(crate) position: Option<u64>,
     /// The event that set its offset since the last transfer; 0 if none did.
     pub(crate) sought: u64,
-    /// The thread that set the offset so, by serial number.
-    pub(crate) sought_by: Serial,
-    /// Whether `SEEK_END` set the offset: the result depends on what was written.
+    /// The thread that set the offset so.
+    pub(crate) sought_by: ThreadId,
     pub(crate) sought_size: bool,
-    /// The thread that first read from the offset or the stream, by serial number; 0 for none.
-    pub(crate) reader: Serial,
+    /// The thread that first read from the offset or the stream.
+    pub(crate) reader: ThreadId,
     /// The barrier to larger reads, if another thread or process also reads from the offset or the stream.
     pub(crate) shared_reads: Option<Barrier>,
-    /// The thread that first used the offset, by serial number; 0 for none.
-    pub(crate) offset_user: Serial,
+    /// The thread that first used the offset.
+    pub(crate) offset_user: ThreadId,
     /// Whether another thread uses the offset: calls that give an offset would not move it.
     pub(crate) has_shared_offset: bool,
     /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
@@ -74,9 +73,9 @@ pub(crate) struct OpenFile {
     pub(crate) path: Vec<u8>,
     /// Its name before it was renamed; empty if it was not.
     pub(crate) first_name: Vec<u8>,
-    /// Key of the group of open file descriptions of the same file; 0 for none.
+    /// The group of open file descriptions of the same file.
     pub(crate) group: GroupId,
-    pub(crate) counted: Bits,
+    pub(crate) counted: FxHashSet<u32>,
     /// Runs of writes, then of reads.
     pub(crate) runs: [DirectionRuns; 2],
     /// Whether its writes and its reads are in the table of uses.
@@ -147,20 +146,3 @@ impl OpenFile {
 
 /// Bytes that Linux writes to a pipe at once, without mixing them with other writers' bytes.
 const PIPE_BUF_BYTES: u64 = 4096;
-
-/// A set of small integers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Bits(Vec<u64>);
-
-impl Bits {
-    /// Adds a number; false if it was there.
-    pub(crate) fn insert(&mut self, number: u32) -> bool {
-        let (word, bit) = (number as usize / 64, 1 << (number % 64));
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        let is_new = self.0[word] & bit == 0;
-        self.0[word] |= bit;
-        is_new
-    }
-}

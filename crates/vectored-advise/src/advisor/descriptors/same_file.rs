@@ -1,8 +1,8 @@
 //! Files, pipes and sockets, and what was done to each through any of its open file descriptions.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
-use crate::advisor::descriptors::keys::{Arena, DescriptorId, GroupId, ProcessId, Serial};
+use crate::advisor::descriptors::keys::{Arena, DescriptorId, GroupId, ProcessId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::{NameSet, hash};
 use crate::advisor::findings::held::HeldFindings;
@@ -21,12 +21,11 @@ pub(crate) type Inode = (u64, u64);
 /// Files and streams by their names in the log.
 #[derive(Debug, Default)]
 pub(crate) struct FileGroups {
-    by_name: HashMap<Vec<u8>, GroupId>,
     /// Files by device and inode, as far as they are known.
     by_inode: FxHashMap<Inode, GroupId>,
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
     by_last_part: FxHashMap<u64, BTreeSet<GroupId>>,
-    groups: Arena<GroupId, Group>,
+    pub(crate) groups: Arena<3, Group>,
     /// From the hash of the last component of each further path of a file to the hash of the last component of its first path.
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
@@ -35,9 +34,7 @@ pub(crate) struct FileGroups {
     watched_inodes: FxHashSet<Inode>,
     /// Whether all files are watched, or a folder whose name the log does not have.
     watches_all: bool,
-    /// Files that were mapped into memory.
     mapped: NameSet,
-    /// Files that were mapped for writing.
     mapped_to_write: NameSet,
 }
 
@@ -63,18 +60,18 @@ pub(crate) struct Group {
     written: Latest<DescriptorId>,
     read: Latest<DescriptorId>,
     /// The latest reads and looks at the size, by thread; `read` has them by open file description.
-    pub(crate) looked_at: Latest<Serial>,
+    pub(crate) looked_at: Latest<ThreadId>,
     /// The latest writes and possible changes, by thread; `written` has them by open file description.
-    changed: Latest<Serial>,
-    pub(crate) synced: Latest<Serial>,
-    /// Threads that wrote. Each was created after the last write of the thread before it.
+    changed: Latest<ThreadId>,
+    pub(crate) synced: Latest<ThreadId>,
+    /// Threads that wrote, one after the other.
     writers: Vec<Writer>,
     /// The group of the other end, if it has one of its own.
     peer: GroupId,
     /// The process that first read what is written to it.
     drain: Option<ProcessId>,
     /// Processes that have it open and make transfers that the log may not have, by io_uring or AIO.
-    pub(crate) submitted: Latest<u32>,
+    pub(crate) submitted: Latest<ProcessId>,
     /// Why no write to it is counted.
     pub(crate) listed: Option<Barrier>,
     /// Findings of writes. They are counted unless the rest of the log gives a reason not to.
@@ -83,7 +80,7 @@ pub(crate) struct Group {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
-    pub(crate) thread: Serial,
+    pub(crate) thread: ThreadId,
     pub(crate) process: ProcessId,
     /// The ID of the process in the log.
     pub(crate) number: u32,
@@ -91,29 +88,26 @@ pub(crate) struct Writer {
 }
 
 impl Group {
+    /// Notes that it has bytes up to an offset. Returns where it was known to end.
+    #[inline]
+    pub(crate) fn reach(&mut self, end: u64) -> u64 {
+        let before = self.end;
+        self.end = before.max(end);
+        before
+    }
+
     /// Whether another thread wrote to it.
-    pub(crate) fn is_written_by_others(&self, thread: Serial) -> bool {
+    pub(crate) fn is_written_by_others(&self, thread: ThreadId) -> bool {
         self.listed == Some(Barrier::SeveralWriters)
             || self.writers.iter().any(|writer| writer.thread != thread)
     }
 }
 
 impl FileGroups {
-    /// Forgets all open file descriptions.
     pub(crate) fn forget(&mut self) {
-        self.by_name.clear();
         self.by_inode.clear();
         self.by_last_part.clear();
         self.groups.clear();
-    }
-
-    /// A file or stream by its key.
-    pub(crate) fn at(&mut self, key: GroupId) -> &mut Group {
-        &mut self.groups[key]
-    }
-
-    pub(crate) fn get(&self, key: GroupId) -> &Group {
-        &self.groups[key]
     }
 
     /// Adds an open file description to the group of its name, and returns the key of the group. `shown` is the whole path
@@ -126,10 +120,13 @@ impl FileGroups {
                 ..Group::default()
             });
         }
-        let known = self.by_name.get(name).copied();
         let alike = self.root(name);
-        let linked = if self.links.is_empty() { None } else { self.by_last_part.get(&alike) };
-        let key = match known.or_else(|| linked?.first().copied()) {
+        let linked = || {
+            self.by_last_part
+                .get(&alike)
+                .filter(|_| !self.links.is_empty())
+        };
+        let key = match self.named(name).or_else(|| linked()?.first().copied()) {
             Some(key) => key,
             None => {
                 let key = self.groups.insert(Group {
@@ -138,7 +135,6 @@ impl FileGroups {
                     is_mapped_to_write: self.mapped_to_write.has(name),
                     ..Group::default()
                 });
-                self.by_name.insert(name.to_vec(), key);
                 self.by_last_part.entry(alike).or_default().insert(key);
                 key
             }
@@ -168,22 +164,6 @@ impl FileGroups {
         }
     }
 
-    /// Notes a look at the size, or a possible change, of the file with this inode.
-    pub(crate) fn note_inode(&mut self, inode: Inode, event: u64, thread: Serial, is_read: bool) {
-        if let Some(&key) = self.by_inode.get(&inode) {
-            self.note(key, event, DescriptorId::NONE, thread, is_read);
-        }
-    }
-
-    /// Notes that a file has bytes up to an offset. Returns where it was known to end.
-    #[inline]
-    pub(crate) fn reach(&mut self, key: GroupId, end: u64) -> u64 {
-        let group = &mut self.groups[key];
-        let before = group.end;
-        group.end = before.max(end);
-        before
-    }
-
     /// Notes that a file has two names, by the last parts of its paths.
     pub(crate) fn link(&mut self, from: &[u8], to: &[u8]) {
         if self.links.len() >= LINKS_MAX {
@@ -196,6 +176,11 @@ impl FileGroups {
                 self.by_last_part.entry(from).or_default().extend(alike);
             }
         }
+    }
+
+    fn named(&self, name: &[u8]) -> Option<GroupId> {
+        let mut alike = self.by_last_part.get(&self.root(name))?.iter().copied();
+        alike.find(|&key| self.groups[key].name == name)
     }
 
     /// Whether a path leads to an open file whose new name the log would not show after a rename.
@@ -223,9 +208,6 @@ impl FileGroups {
             return None;
         }
         let group = self.groups.try_remove(key)?;
-        if self.by_name.get(&group.name) == Some(&key) {
-            self.by_name.remove(&group.name);
-        }
         if let Some(inode) = group.inode {
             self.by_inode.remove(&inode);
         }
@@ -283,16 +265,10 @@ impl FileGroups {
     }
 
     pub(crate) fn take_all_held(&mut self) -> Vec<HeldFindings> {
-        let groups = self.groups.iter_mut();
+        let groups = self.groups.values_mut();
         groups
-            .map(|(_, group)| std::mem::take(&mut group.held))
+            .map(|group| std::mem::take(&mut group.held))
             .collect()
-    }
-
-    /// The held findings of writes; `None` if they are listed at once.
-    pub(crate) fn held(&mut self, key: GroupId) -> Option<&mut HeldFindings> {
-        let group = self.groups.get_mut(key)?;
-        group.listed.is_none().then_some(&mut group.held)
     }
 
     /// Lists all writes from now on, and returns the held findings.
@@ -344,22 +320,26 @@ impl FileGroups {
 
     /// Gives an open file another name. False if no file of that name is open.
     pub(crate) fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
-        let Some(key) = self.by_name.remove(from) else {
+        let Some(key) = self.named(from) else {
             return false;
         };
         let (before, after) = (self.root(from), self.root(to));
-        if let Some(alike) = self.by_last_part.get_mut(&before) {
-            alike.remove(&key);
+        // The file that had the name has none any more.
+        let gone = self.named(to).unwrap_or_default();
+        for (last, key) in [(before, key), (after, gone)] {
+            if let Some(alike) = self.by_last_part.get_mut(&last) {
+                alike.remove(&key);
+            }
         }
+        self.groups[gone].name.clear();
         self.by_last_part.entry(after).or_default().insert(key);
-        self.by_name.insert(to.to_vec(), key);
         self.groups[key].name = to.to_vec();
         true
     }
 
     /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for it.
     #[inline]
-    pub(crate) fn note_write(&mut self, key: GroupId, event: u64, thread: Serial) -> bool {
+    pub(crate) fn note_write(&mut self, key: GroupId, event: u64, thread: ThreadId) -> bool {
         let Some(group) = self.groups.get_mut(key) else {
             return true;
         };
@@ -368,21 +348,19 @@ impl FileGroups {
                 writer.last = event;
                 true
             }
-            // With a writer in another process the wake-up is no reason any more.
-            _ => group.listed.is_some_and(|reason| reason != Barrier::WakeUp),
+            _ => group.listed.is_some(),
         }
     }
 
-    /// Notes a write by another thread than the last one. `is_over` is true for a writer that ended and
-    /// was waited for before the new one's write; `is_younger` if the new thread was created after a
-    /// writer's last write, by that writer's process. If neither holds, the file has several writers
-    /// from now on, and the held findings are returned.
+    /// Notes a write by another thread than the last one. `is_over` is true for a writer that ended before, and was waited
+    /// for; `has_flushed` for one whose process has forked since its last write, before which a buffer is empty. If neither
+    /// holds, the file has several writers from now on, and the held findings are returned.
     pub(crate) fn add_writer(
         &mut self,
         key: GroupId,
         new: Writer,
         is_over: impl Fn(&Writer) -> bool,
-        is_younger: impl Fn(&Writer) -> bool,
+        has_flushed: impl Fn(&Writer) -> bool,
     ) -> Option<HeldFindings> {
         let group = self.groups.get_mut(key)?;
         group.writers.retain(|writer| !is_over(writer));
@@ -391,13 +369,10 @@ impl FileGroups {
                 writer.last = new.last;
                 return None;
             }
-            Some(writer) => is_younger(writer),
+            Some(writer) => has_flushed(writer),
             None => true,
         };
         let is_known = group.writers.iter().any(|one| one.thread == new.thread);
-        if group.drain != Some(new.process) && group.listed == Some(Barrier::WakeUp) {
-            group.listed = None;
-        }
         let reason = if !comes_after || is_known || group.writers.len() >= WRITERS_MAX {
             Barrier::SeveralWriters
         } else {
@@ -419,7 +394,7 @@ impl FileGroups {
         key: GroupId,
         event: u64,
         by: DescriptorId,
-        thread: Serial,
+        thread: ThreadId,
         is_read: bool,
     ) {
         if let Some(group) = self.groups.get_mut(key) {
@@ -433,16 +408,19 @@ impl FileGroups {
         }
     }
 
-    /// Notes a read or a write of each file that a path may lead to. Returns the number of these files.
+    /// Notes a read or a write of each file that a path may lead to, also of the file with its inode. Returns the number of
+    /// these files.
     pub(crate) fn note_path(
         &mut self,
         path: &[u8],
+        inode: Option<Inode>,
         event: u64,
-        thread: Serial,
+        thread: ThreadId,
         is_read: bool,
     ) -> u64 {
         let alike = self.by_last_part.get(&self.root(path)).cloned();
-        let alike = alike.unwrap_or_default();
+        let mut alike = alike.unwrap_or_default();
+        alike.extend(inode.and_then(|inode| self.by_inode.get(&inode)));
         for &key in &alike {
             self.note(key, event, DescriptorId::NONE, thread, is_read);
         }
@@ -472,11 +450,10 @@ impl FileGroups {
         key: GroupId,
         event: u64,
         by: DescriptorId,
-        (process, thread): (ProcessId, Serial),
+        (process, thread): (ProcessId, ThreadId),
         is_read: bool,
     ) -> Option<Barrier> {
         let group = self.groups.get(key)?;
-        let own = process.generation;
         if is_read {
             let used = group.written.by_others(by) > event;
             let reason = if group.is_mapped_to_write { Barrier::Mapped } else { Barrier::SameFile };
@@ -485,7 +462,7 @@ impl FileGroups {
         if group.looked_at.by_others(thread) > event {
             return Some(Barrier::Observed);
         }
-        if group.submitted.by_others(own) > 0 {
+        if group.submitted.by_others(process) > 0 {
             return Some(Barrier::Submitted);
         }
         let may_be_watched = self.watches_all || !self.watched.is_empty();

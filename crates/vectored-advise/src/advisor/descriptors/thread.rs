@@ -1,8 +1,9 @@
 //! A thread of a log.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::runs::barriers::Barrier;
 
@@ -10,30 +11,27 @@ const BARRIERS_MAX: usize = 32;
 
 /// A barrier that a thread set, once or several times without another one in between.
 #[derive(Clone, Copy, Debug)]
-struct OwnBarrier {
-    reason: Barrier,
+pub(crate) struct OwnBarrier {
+    pub(crate) reason: Barrier,
     /// The open file description of the call, or `DescriptorId::NONE`.
     by: DescriptorId,
+    /// Whether it also concerns reads.
     waits: bool,
-    first: u64,
-    last: u64,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
 }
 
 /// A thread, and its last events that matter to runs.
 #[derive(Debug, Default)]
 pub(crate) struct Thread {
     pub(crate) process: ProcessId,
-    pub(super) number: u32,
-    /// 1-based index in order of first appearance.
-    pub(crate) serial: Serial,
     pub(crate) last: u64,
     /// The least time that strace added to its calls so far, and the time that it was preempted, in ns.
     pub(crate) delayed_ns: u64,
-    pub(crate) last_wait: (u64, Barrier),
-    /// The last event after which another process may rely on earlier writes, and its barrier.
-    pub(crate) last_exposure: (u64, Barrier),
     /// Its last barriers, in the order of time.
     barriers: VecDeque<OwnBarrier>,
+    /// The last ones that are not among them any more: one that does not wait, and one that does.
+    dropped: [Option<OwnBarrier>; 2],
     /// When its last call began, in ns, as the log has it.
     pub(crate) began_ns: u64,
     /// Hashes of the files that it asked for last.
@@ -41,54 +39,24 @@ pub(crate) struct Thread {
     /// The last event of `poll` or the like, and the number of descriptors that were ready.
     pub(crate) polled: (u64, u64),
     pub(crate) polled_ns: u64,
-    /// When the last answer over TCP came, in ns.
     pub(crate) answered_ns: u64,
-    /// The last event of a sleep.
     pub(crate) slept: u64,
-    /// The last event that may have read the size of a file.
-    pub(crate) last_stat: u64,
     /// The last writes to files, by open file description.
     pub(crate) filed_out: Latest<DescriptorId>,
-    /// The last overwrites of bytes that a file has, by open file description.
-    pub(crate) placed_out: Latest<DescriptorId>,
-    /// The last writes to what has a peer, by open file description.
-    pub(crate) streamed_out: Latest<DescriptorId>,
-    /// The last reads from what has a peer, by open file description.
-    pub(crate) streamed_in: Latest<DescriptorId>,
-    /// The last reads of files that may be waits for what others write, by open file description.
-    pub(crate) polled_in: Latest<DescriptorId>,
 }
 
 impl Thread {
-    pub(super) fn new(number: u32, process: ProcessId, serial: Serial) -> Thread {
-        Thread {
-            process,
-            number,
-            serial,
-            ..Thread::default()
-        }
-    }
-
-    pub(crate) fn wait(&mut self, event: u64, reason: Barrier) {
-        self.last_wait = (event, reason);
-        self.note(event, reason, (DescriptorId::NONE, true));
-    }
-
-    /// Notes an event after which another process may rely on earlier writes.
-    pub(crate) fn expose(&mut self, event: u64, reason: Barrier) {
-        self.last_exposure = (event, reason);
-        self.note(event, reason, (DescriptorId::NONE, false));
-    }
-
     /// Notes a barrier, with the open file description of the call, or `DescriptorId::NONE`, and whether it waits.
-    pub(crate) fn note(&mut self, event: u64, reason: Barrier, (by, waits): (DescriptorId, bool)) {
+    pub(crate) fn note(&mut self, event: u64, reason: Barrier, by: DescriptorId, waits: bool) {
         match self.barriers.back_mut() {
             Some(last) if (last.reason, last.by, last.waits) == (reason, by, waits) => {
                 last.last = event;
             }
             _ => {
-                if self.barriers.len() >= BARRIERS_MAX {
-                    self.barriers.pop_front();
+                if self.barriers.len() >= BARRIERS_MAX
+                    && let Some(old) = self.barriers.pop_front()
+                {
+                    self.dropped[usize::from(old.waits)] = Some(old);
                 }
                 self.barriers.push_back(OwnBarrier {
                     reason,
@@ -101,16 +69,21 @@ impl Thread {
         }
     }
 
-    /// The barriers since `event` to transfers through an open file description, each with false and its first event.
-    /// One that was also set before `event` has true and its last event: it may have come at any time up to that one.
+    fn since(&self, event: u64) -> impl Iterator<Item = &OwnBarrier> {
+        let since = self.barriers.partition_point(|one| one.last <= event);
+        self.barriers.range(since..)
+    }
+
+    /// The barriers since `event` to transfers through an open file description. One that was set several times may be older.
     pub(crate) fn barriers_since(
         &self,
         event: u64,
         key: DescriptorId,
         is_read: bool,
         is_file: bool,
-    ) -> impl Iterator<Item = (bool, u64, Barrier)> {
-        let concerns = move |one: &&OwnBarrier| match one.reason {
+    ) -> impl Iterator<Item = &OwnBarrier> {
+        self.since(event).filter(move |one| match one.reason {
+            // A write to a stream may be answered on the same stream, so a read of it also counts for its own writes.
             _ if is_read => one.waits && one.by != key,
             Barrier::OtherStream
             | Barrier::StreamClosed
@@ -118,18 +91,42 @@ impl Thread {
             | Barrier::InPlace => one.by != key,
             Barrier::Stat => is_file,
             _ => true,
+        })
+    }
+
+    /// Of the barriers since `event` the one that says most.
+    #[inline(always)]
+    pub(crate) fn barrier_since(
+        &self,
+        event: u64,
+        key: DescriptorId,
+        is_read: bool,
+        is_file: bool,
+    ) -> Option<Barrier> {
+        let rank = |one: &&OwnBarrier| match one.reason {
+            _ if one.waits && one.by == DescriptorId::NONE => 0,
+            Barrier::PeerRead => 1,
+            Barrier::Polled => 2,
+            Barrier::OtherStream => 4,
+            Barrier::InPlace => 5,
+            Barrier::Stat => 6,
+            _ => 3,
         };
-        let since = self.barriers.partition_point(|one| one.last <= event);
-        self.barriers
-            .range(since..)
-            .filter(concerns)
-            .map(move |one| {
-                if one.first > event {
-                    (false, one.first, one.reason)
-                } else {
-                    (true, one.last, one.reason)
-                }
-            })
+        let known = self.barriers_since(event, key, is_read, is_file);
+        let known = known.min_by_key(|one| (rank(one), Reverse(one.last)));
+        let mut dropped = self.dropped[usize::from(is_read)..].iter().flatten();
+        let dropped = || dropped.find(|one| one.last > event);
+        known.or_else(dropped).map(|one| one.reason)
+    }
+
+    /// The barrier since `event` to a larger read of a stream: another process may rely on what was written before, and
+    /// answer.
+    pub(crate) fn request_since(&self, event: u64) -> Option<Barrier> {
+        let others = self.since(event).filter(|one| !one.waits);
+        let others = others.filter(|one| !matches!(one.reason, Barrier::Stat | Barrier::InPlace));
+        let is_write = |one: &&OwnBarrier| one.reason == Barrier::OtherStream;
+        let last = others.min_by_key(|one| (is_write(one), Reverse(one.last)))?;
+        Some(if is_write(&last) { Barrier::Request } else { last.reason })
     }
 
     /// Notes that it asks for a file, and returns whether it did so a moment ago.

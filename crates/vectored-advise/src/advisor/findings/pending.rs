@@ -48,8 +48,8 @@ impl Pending {
             tally.segments += moved.segments;
             tally.list_calls += moved.list_calls;
             tally.long_list_calls += moved.long_list_calls;
-            add_counts(&mut tally.sizes, &moved.sizes.0);
-            add_counts(&mut tally.list_sizes, &moved.list_sizes.0);
+            add_counts(&mut tally.sizes, &moved.sizes);
+            add_counts(&mut tally.list_sizes, &moved.list_sizes);
         }
         let steps = row.pattern.steps();
         let ranges = run.ranges(&row.pattern, found.start);

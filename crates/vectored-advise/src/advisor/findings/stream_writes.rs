@@ -31,7 +31,7 @@ impl StreamWrites {
 }
 
 /// `TCP:[`, A, `->` and B of `TCP:[A->B]`, also without a path that follows. `None` for a pipe: its ends have one text.
-fn parts_of(name: &[u8]) -> Option<[&[u8]; 4]> {
+pub(crate) fn parts_of(name: &[u8]) -> Option<[&[u8]; 4]> {
     let (kind, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
     let ends = rest.split(|&byte| byte == b',').next()?;
     let ends = ends.strip_suffix(b"]").unwrap_or(ends);

@@ -4,7 +4,6 @@
 //! another process rely on the first write, and no call between two reads may wait for another process.
 
 use crate::advisor::runs::barriers::{Barrier, Call};
-use rustc_hash::FxHashMap;
 
 /// The effect of a call on the runs around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,94 +18,63 @@ pub(crate) enum Effect {
     Waits(Barrier),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CallClass {
-    pub(crate) effect: Effect,
-    /// Kinds of calls that the log holds, if it holds this one.
-    pub(crate) evidence: FilterEvidence,
-}
-
 /// Evidence that a log was not filtered: the set of kinds of calls that it holds, and whether it is whole. strace filters by
 /// names and by its classes (`-e trace=%process`), and a log of one class lacks the waits of the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FilterEvidence(u16);
+pub(crate) type Evidence = u16;
 
-impl FilterEvidence {
-    /// No evidence: calls that a filter for transfers, descriptors and files leaves in.
-    pub(crate) const NONE: FilterEvidence = FilterEvidence(0);
-    /// `%memory`, except `mmap`, which is also in `%desc`.
-    const MEMORY: FilterEvidence = FilterEvidence(1);
-    /// `%process`.
-    pub(crate) const PROCESSES: FilterEvidence = FilterEvidence(2);
-    /// `%signal`.
-    const SIGNALS: FilterEvidence = FilterEvidence(4);
-    /// `%clock`, `%creds`, `%pure`: calls that never wait.
-    pub(crate) const ASKS: FilterEvidence = FilterEvidence(8);
-    /// `poll` and the like, which are in `%desc`.
-    const POLLS: FilterEvidence = FilterEvidence(16);
-    /// In no class of strace: waits, such as `futex` and `nanosleep`.
-    const WAITS: FilterEvidence = FilterEvidence(32);
-    /// In no class of strace: limits and the machine.
-    const LIMITS: FilterEvidence = FilterEvidence(64);
-    /// In no class of strace: calls that set up a thread.
-    const SETUP: FilterEvidence = FilterEvidence(128);
-    /// In no class of strace, and in nobody's filter, since only the C library makes them.
-    pub(crate) const ALL: FilterEvidence = FilterEvidence(255);
-    /// The first call is `execve`, which is in `%process` and `%file`.
-    pub(crate) const BEGIN: FilterEvidence = FilterEvidence(256);
-    /// A program ended by `exit_group`, which is in `%process` only, or by a signal.
-    pub(crate) const END: FilterEvidence = FilterEvidence(512);
-    /// A descriptor was used that no call opened, or a library was opened, which needs a loader.
-    pub(crate) const MISSING: FilterEvidence = FilterEvidence(1024);
-    /// The first thread ended by `exit`: programs of C libraries end by `exit_group`.
-    pub(crate) const PLAIN_EXIT: FilterEvidence = FilterEvidence(2048);
+/// Calls that a filter for transfers, descriptors and files leaves in.
+const NONE: Evidence = 0;
+/// `%memory`, except `mmap`, which is also in `%desc`.
+const MEMORY: Evidence = 1;
+/// `%process`.
+pub(crate) const PROCESSES: Evidence = 2;
+/// `%signal`.
+const SIGNALS: Evidence = 4;
+/// `%clock`, `%creds`, `%pure`: calls that never wait.
+pub(crate) const ASKS: Evidence = 8;
+/// `poll` and the like, which are in `%desc`.
+const POLLS: Evidence = 16;
+/// In no class of strace: waits, such as `futex` and `nanosleep`.
+const WAITS: Evidence = 32;
+/// In no class of strace: limits and the machine.
+const LIMITS: Evidence = 64;
+/// In no class of strace: calls that set up a thread.
+const SETUP: Evidence = 128;
+/// In no class of strace, and in nobody's filter, since only the C library makes them.
+pub(crate) const ALL: Evidence = 255;
+/// The first call is `execve`, which is in `%process` and `%file`.
+pub(crate) const BEGIN: Evidence = 256;
+/// A program ended by `exit_group`, which is in `%process` only, or by a signal.
+pub(crate) const END: Evidence = 512;
+/// A descriptor was used that no call opened, or a library was opened, which needs a loader.
+pub(crate) const MISSING: Evidence = 1024;
+/// The first thread ended by `exit`: programs of C libraries end by `exit_group`.
+pub(crate) const PLAIN_EXIT: Evidence = 2048;
 
-    /// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log covers a whole program
-    /// without a C library. No evidence can rule out `-e trace='!fsync'`.
-    pub(crate) fn is_enough(self) -> bool {
-        let whole = Self::BEGIN.0 | Self::END.0;
-        // A C library that sets up a thread also makes the calls of all kinds.
-        let contrary = Self::MISSING.0 | Self::SETUP.0;
-        // In none of `%file`, `%desc` and `%process`.
-        let others = [
-            Self::MEMORY,
-            Self::SIGNALS,
-            Self::ASKS,
-            Self::WAITS,
-            Self::LIMITS,
-            Self::PLAIN_EXIT,
-        ];
-        let has_others = others.iter().any(|one| self.0 & one.0 != 0);
-        (self.0 & Self::ALL.0).count_ones() >= 3
-            || has_others && self.0 & (whole | contrary) == whole
-    }
+/// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log covers a whole program
+/// without a C library. No evidence can rule out `-e trace='!fsync'`.
+pub(crate) fn is_enough(evidence: Evidence) -> bool {
+    // In none of `%file`, `%desc` and `%process`.
+    let has_others = evidence & (MEMORY | SIGNALS | ASKS | WAITS | LIMITS | PLAIN_EXIT) != 0;
+    // A C library that sets up a thread also makes the calls of all kinds.
+    let is_whole = evidence & (BEGIN | END | MISSING | SETUP) == BEGIN | END;
+    (evidence & ALL).count_ones() >= 3 || has_others && is_whole
 }
 
-impl std::ops::BitOrAssign for FilterEvidence {
-    fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
-    }
-}
-
-pub(crate) fn classify(name: &[u8]) -> CallClass {
-    let (effect, evidence) = effect_of(name);
-    CallClass { effect, evidence }
-}
-
-fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
+/// The effect of a call, and the evidence that it is.
+pub(crate) fn classify(name: &[u8]) -> (Effect, Evidence) {
     use Effect::{ExposesWrites, Harmless, ObservesSize, Waits};
-    const NONE: FilterEvidence = FilterEvidence::NONE;
     let call = || Call::of(name);
     match name {
         // Memory of the process. `mmap` of a file is an action of its own.
         b"brk" | b"munmap" | b"mprotect" | b"madvise" | b"mremap" | b"mlock" | b"munlock"
-        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, FilterEvidence::MEMORY),
+        | b"mincore" | b"membarrier" | b"pkey_mprotect" => (Harmless, MEMORY),
         b"mmap" | b"mmap2" => (Harmless, NONE),
         // Clocks, and identities of the process.
         b"clock_gettime" | b"clock_getres" | b"gettimeofday" | b"time" | b"times" | b"getpid"
         | b"getppid" | b"gettid" | b"getuid" | b"geteuid" | b"getgid" | b"getegid"
         | b"getresuid" | b"getresgid" | b"getgroups" | b"getpgid" | b"getpgrp" | b"getsid"
-        | b"capget" => (Harmless, FilterEvidence::ASKS),
+        | b"capget" => (Harmless, ASKS),
         b"getrusage"
         | b"getrlimit"
         | b"setrlimit"
@@ -123,14 +91,12 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         | b"getitimer"
         | b"timer_delete"
         | b"timer_gettime"
-        | b"timer_getoverrun" => (Harmless, FilterEvidence::LIMITS),
+        | b"timer_getoverrun" => (Harmless, LIMITS),
         // Set-up of a thread and its signals. A delivered signal is an action of its own.
-        b"set_tid_address" | b"set_robust_list" | b"get_robust_list" | b"rseq" => {
-            (Harmless, FilterEvidence::ALL)
-        }
-        b"arch_prctl" | b"prctl" | b"umask" => (Harmless, FilterEvidence::SETUP),
+        b"set_tid_address" | b"set_robust_list" | b"get_robust_list" | b"rseq" => (Harmless, ALL),
+        b"arch_prctl" | b"prctl" | b"umask" => (Harmless, SETUP),
         b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask" | b"rt_sigpending"
-        | b"sigaltstack" => (Harmless, FilterEvidence::SIGNALS),
+        | b"sigaltstack" => (Harmless, SIGNALS),
         // Names and descriptors, which depend on no data, also if the call failed.
         b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
         | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
@@ -168,49 +134,27 @@ fn effect_of(name: &[u8]) -> (Effect, FilterEvidence) {
         }
         b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait"
         | b"epoll_pwait" | b"epoll_pwait2" | b"io_uring_enter" | b"io_getevents"
-        | b"io_pgetevents" => (Waits(Barrier::Poll(call())), FilterEvidence::POLLS),
+        | b"io_pgetevents" => (Waits(Barrier::Poll(call())), POLLS),
         b"nanosleep" | b"clock_nanosleep" | b"sched_yield" | b"alarm" | b"setitimer"
-        | b"timer_create" | b"timer_settime" | b"restart_syscall" => {
-            (Waits(Barrier::Sleep), FilterEvidence::WAITS)
-        }
+        | b"timer_create" | b"timer_settime" | b"restart_syscall" => (Waits(Barrier::Sleep), WAITS),
         b"pause" | b"rt_sigsuspend" | b"sigsuspend" | b"rt_sigtimedwait" => {
-            (Waits(Barrier::Sleep), FilterEvidence::SIGNALS)
+            (Waits(Barrier::Sleep), SIGNALS)
         }
         b"futex" | b"futex_wait" | b"futex_wake" | b"futex_waitv" | b"futex_requeue" => {
-            (Waits(Barrier::Thread), FilterEvidence::WAITS)
+            (Waits(Barrier::Thread), WAITS)
         }
         b"semop" | b"semtimedop" | b"msgsnd" | b"msgrcv" | b"mq_timedsend" | b"mq_timedreceive" => {
             (Waits(Barrier::Thread), NONE)
         }
-        b"wait4" | b"waitid" | b"waitpid" => (Waits(Barrier::Child), FilterEvidence::PROCESSES),
+        b"wait4" | b"waitid" | b"waitpid" => (Waits(Barrier::Child), PROCESSES),
         b"fork" | b"vfork" | b"clone" | b"clone3" | b"ptrace" | b"unshare" | b"setns" => {
-            (Waits(Barrier::Process(call())), FilterEvidence::PROCESSES)
+            (Waits(Barrier::Process(call())), PROCESSES)
         }
         b"kill" | b"tkill" | b"tgkill" | b"rt_sigqueueinfo" | b"rt_tgsigqueueinfo"
         | b"pidfd_send_signal" | b"rt_sigreturn" | b"sigreturn" => {
-            (Waits(Barrier::Signal), FilterEvidence::SIGNALS)
+            (Waits(Barrier::Signal), SIGNALS)
         }
         _ => (Waits(Barrier::UnknownCall), NONE),
-    }
-}
-
-/// Classes of calls by name: a log has few names, each of them often.
-#[derive(Debug, Default)]
-pub(crate) struct ClassCache(FxHashMap<Vec<u8>, CallClass>);
-
-/// Names whose class is kept.
-const NAMES_MAX: usize = 512;
-
-impl ClassCache {
-    pub(crate) fn classify(&mut self, name: &[u8]) -> CallClass {
-        if let Some(&known) = self.0.get(name) {
-            return known;
-        }
-        let class = classify(name);
-        if self.0.len() < NAMES_MAX {
-            self.0.insert(name.to_vec(), class);
-        }
-        class
     }
 }
 
@@ -225,7 +169,7 @@ mod tests {
     fn each_call_that_strace_knows_has_its_class() {
         let mut classes = std::collections::BTreeMap::<String, Vec<&str>>::new();
         for name in CALLS.lines() {
-            let effect = format!("{:?}", classify(name.as_bytes()).effect);
+            let effect = format!("{:?}", classify(name.as_bytes()).0);
             classes.entry(effect).or_default().push(name);
         }
         let lines = classes
@@ -245,7 +189,7 @@ mod tests {
             "process_vm_writev",
             "syscall_0x1ff",
         ] {
-            let effect = classify(name.as_bytes()).effect;
+            let effect = classify(name.as_bytes()).0;
             assert_eq!(effect, Effect::Waits(Barrier::UnknownCall), "{name}");
         }
     }

@@ -160,7 +160,8 @@ pub(crate) struct PatternFinder {
     /// Index of the next step in the period, if there is one.
     phase: usize,
     periodicity: Periodicity,
-    distinct: DistinctSteps,
+    /// The calls, each with the least and greatest bytes.
+    calls: Vec<(u8, (u64, u64))>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,15 +176,12 @@ enum Periodicity {
 }
 
 impl PatternFinder {
-    pub(crate) fn clear(&mut self) {
-        self.count = 0;
-        self.periodicity = Periodicity::Open;
-        self.distinct.clear();
-    }
-
     #[inline]
     pub(crate) fn push(&mut self, step: PatternStep, bytes: u64) {
-        self.distinct.push(step, bytes);
+        match self.calls.iter_mut().find(|known| known.0 == step.call) {
+            Some((_, range)) => widen(range, bytes),
+            None => self.calls.push((step.call, (bytes, bytes))),
+        }
         match &mut self.periodicity {
             Periodicity::Free => {}
             Periodicity::Periodic { missed: true, .. } => self.periodicity = Periodicity::Free,
@@ -224,13 +222,22 @@ impl PatternFinder {
         match periodicity {
             Periodicity::Periodic { period, .. } => Pattern::of(known[..period].iter().copied()),
             _ if known.len() <= ORDERED_MAX => Pattern::of(known.iter().copied()),
-            _ => self.distinct.pattern(),
+            _ => {
+                let any_size = |known: &(u8, (u64, u64))| PatternStep {
+                    call: known.0,
+                    size_class: ANY_SIZE,
+                };
+                let mut steps: Vec<PatternStep> = self.calls.iter().map(any_size).collect();
+                vectored_report::sort::sort(&mut steps);
+                Pattern::of(steps)
+            }
         }
     }
 
-    /// Least and greatest bytes of a step, at any index.
-    pub(crate) fn range(&self, step: PatternStep) -> (u64, u64) {
-        self.distinct.range(step)
+    /// Least and greatest bytes of a call, of any size.
+    pub(crate) fn range(&self, call: u8) -> (u64, u64) {
+        let known = self.calls.iter().find(|known| known.0 == call);
+        known.map_or(NO_BYTES, |known| known.1)
     }
 
     /// Least and greatest bytes of each step of the period, if there is one.
@@ -285,103 +292,6 @@ fn periodicity(steps: &[PatternStep]) -> Periodicity {
             missed: true,
         }),
     }
-}
-
-/// Distinct steps that are counted separately.
-const DISTINCT_MAX: usize = 16;
-
-/// Distinct steps and the range of their bytes; by call alone once there are too many.
-#[derive(Clone, Debug, Default)]
-struct DistinctSteps {
-    seen: Vec<(PatternStep, u64, u64)>,
-    by_call: bool,
-}
-
-impl DistinctSteps {
-    fn clear(&mut self) {
-        self.seen.clear();
-        self.by_call = false;
-    }
-
-    #[inline]
-    fn push(&mut self, step: PatternStep, bytes: u64) {
-        let step = if self.by_call { any_size(step) } else { step };
-        if !join(&mut self.seen, step, bytes, bytes) {
-            self.push_new(step, bytes);
-        }
-    }
-
-    #[cold]
-    fn push_new(&mut self, step: PatternStep, bytes: u64) {
-        if insert(&mut self.seen, step, bytes, bytes) || self.by_call {
-            return;
-        }
-        self.by_call = true;
-        self.seen = by_call(&self.seen);
-        insert(&mut self.seen, any_size(step), bytes, bytes);
-    }
-
-    fn pattern(&self) -> Pattern {
-        let mut steps: Vec<PatternStep> = by_call(&self.seen).iter().map(|seen| seen.0).collect();
-        vectored_report::sort::sort(&mut steps);
-        Pattern::of(steps)
-    }
-
-    fn range(&self, step: PatternStep) -> (u64, u64) {
-        let same = |seen: &&(PatternStep, u64, u64)| seen.0 == step;
-        let of_call = |seen: &&(PatternStep, u64, u64)| seen.0.call == step.call;
-        if let Some(&(_, least, most)) = self.seen.iter().find(same) {
-            return (least, most);
-        }
-        let ranges = self.seen.iter().filter(of_call);
-        let join = |(low, high): (u64, u64), seen: &(PatternStep, u64, u64)| {
-            (low.min(seen.1), high.max(seen.2))
-        };
-        ranges.fold((u64::MAX, 0), join)
-    }
-}
-
-fn any_size(step: PatternStep) -> PatternStep {
-    PatternStep {
-        size_class: ANY_SIZE,
-        ..step
-    }
-}
-
-fn by_call(seen: &[(PatternStep, u64, u64)]) -> Vec<(PatternStep, u64, u64)> {
-    let mut calls = Vec::with_capacity(DISTINCT_MAX);
-    for &(step, least, most) in seen {
-        insert(&mut calls, any_size(step), least, most);
-    }
-    calls
-}
-
-/// Adds to a known step; false if it is new.
-#[inline]
-fn join(seen: &mut [(PatternStep, u64, u64)], step: PatternStep, least: u64, most: u64) -> bool {
-    let Some(found) = seen.iter_mut().find(|found| found.0 == step) else {
-        return false;
-    };
-    found.1 = found.1.min(least);
-    found.2 = found.2.max(most);
-    true
-}
-
-/// Adds to a known or a new step; false if there is no room.
-fn insert(
-    seen: &mut Vec<(PatternStep, u64, u64)>,
-    step: PatternStep,
-    least: u64,
-    most: u64,
-) -> bool {
-    if join(seen, step, least, most) {
-        return true;
-    }
-    let has_room = seen.len() < DISTINCT_MAX;
-    if has_room {
-        seen.push((step, least, most));
-    }
-    has_room
 }
 
 #[cfg(test)]

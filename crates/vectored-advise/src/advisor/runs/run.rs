@@ -3,9 +3,7 @@
 
 use vectored_machine::model::FAST_IOVECS;
 
-use crate::advisor::runs::pattern::{
-    FSYNC, LSEEK, Pattern, PatternFinder, PatternStep, size_class,
-};
+use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternFinder, PatternStep};
 
 impl MergeLimits {
     /// The limits for reads or writes, of a file or of something else.
@@ -35,12 +33,10 @@ const SITES_MAX: usize = 16;
 /// A transfer, as far as runs need it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunCall {
-    /// The call and its size class.
     pub(crate) step: PatternStep,
     pub(crate) descriptor: i32,
     pub(crate) bytes: u64,
     pub(crate) segments: u64,
-    /// Whether the call took a list of segments.
     pub(crate) is_list: bool,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
@@ -49,8 +45,7 @@ pub(crate) struct RunCall {
 }
 
 /// Segments by size: `(size class, number, bytes)`, ascending.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sizes(pub(crate) Vec<(u8, u64, u64)>);
+pub(crate) type Sizes = Vec<(u8, u64, u64)>;
 
 /// Adds to pairs of counts by key, ascending.
 #[inline]
@@ -62,27 +57,6 @@ pub(crate) fn add_counts<K: Copy + Ord>(known: &mut Vec<(K, u64, u64)>, new: &[(
                 known[place].2 = known[place].2.saturating_add(bytes);
             }
             Err(place) => known.insert(place, (key, number, bytes)),
-        }
-    }
-}
-
-impl Sizes {
-    #[inline]
-    pub(crate) fn add(&mut self, class: u8, segments: u64, bytes: u64) {
-        add_counts(&mut self.0, &[(class, segments, bytes)]);
-    }
-
-    pub(crate) fn add_segment(&mut self, bytes: u64) {
-        self.add(size_class(bytes), 1, bytes);
-    }
-
-    #[inline]
-    fn add_all(&mut self, call: &RunCall) {
-        if call.segments == 1 {
-            return self.add(call.step.size_class, 1, call.bytes);
-        }
-        for &(class, segments, bytes) in &call.sizes.0 {
-            self.add(class, segments, bytes);
         }
     }
 }
@@ -102,21 +76,15 @@ pub(crate) struct MovedSegments {
 impl MovedSegments {
     #[inline]
     fn add(&mut self, call: &RunCall) {
+        let own = [(call.step.size_class, 1, call.bytes)];
+        let sizes = if call.segments == 1 { &own[..] } else { &call.sizes };
         self.segments += call.segments;
-        self.sizes.add_all(call);
+        add_counts(&mut self.sizes, sizes);
         if call.is_list {
             self.list_calls += 1;
             self.long_list_calls += u64::from(call.segments > FAST_IOVECS as u64);
-            self.list_sizes.add_all(call);
+            add_counts(&mut self.list_sizes, sizes);
         }
-    }
-
-    fn clear(&mut self) {
-        self.segments = 0;
-        self.sizes.0.clear();
-        self.list_calls = 0;
-        self.long_list_calls = 0;
-        self.list_sizes.0.clear();
     }
 }
 
@@ -141,13 +109,11 @@ pub(crate) struct Run {
     pub(crate) bytes: u64,
     /// Merged calls that replace several calls.
     pub(crate) gathered_calls: u64,
-    /// Segments of these merged calls.
     pub(crate) gathered: MovedSegments,
     /// Lists of the calls that are merged with no other.
     pub(crate) alone: MovedSegments,
     /// See [`Tally::late_ns`](crate::model::Tally::late_ns).
     pub(crate) late_ns: u64,
-    /// Number of `lseek` calls between them.
     pub(crate) seeks: u64,
     /// Whether any other call lies between them.
     pub(crate) has_between: bool,
@@ -187,26 +153,6 @@ impl MergedCall {
 }
 
 impl Run {
-    /// Empties the run but keeps its memory.
-    pub(crate) fn clear(&mut self) {
-        self.calls = 0;
-        self.bytes = 0;
-        self.gathered_calls = 0;
-        self.gathered.clear();
-        self.alone.clear();
-        self.late_ns = 0;
-        self.seeks = 0;
-        #[cfg(test)]
-        self.members.clear();
-        self.has_between = false;
-        self.sites.clear();
-        self.streak = (0, 0);
-        self.order_between.clear();
-        self.closed_calls = 0;
-        self.merged.calls = 0;
-        self.finder.clear();
-    }
-
     pub(crate) fn push(&mut self, call: &RunCall, site: u32, limits: MergeLimits) {
         if self.calls == 0 {
             self.descriptor = call.descriptor;
@@ -235,7 +181,7 @@ impl Run {
         let merged = &mut self.merged;
         match merged.calls {
             0 => {
-                merged.first.take_over(call);
+                merged.first.clone_from(call);
                 merged.segments = 0;
                 merged.ends_copied = false;
                 merged.bytes = 0;
@@ -291,7 +237,6 @@ impl Run {
         merged.calls = 0;
     }
 
-    /// Completes the last merged call, and returns the number of merged calls.
     pub(crate) fn finish(&mut self) -> u64 {
         self.close_merged();
         self.closed_calls
@@ -307,20 +252,16 @@ impl Run {
         let steps = pattern.steps();
         let moves = |step: &&PatternStep| !matches!(step.call, LSEEK | FSYNC);
         let count = steps.iter().filter(moves).count();
-        let own = self.finder.period_ranges();
-        let own = own.filter(|own| own.len() == count && count > 0);
-        let start = start * count / steps.len().max(1);
-        let mut place = 0;
-        let range = |step: &PatternStep| {
-            if !moves(&step) {
-                return (0, 0);
-            }
-            let index = place;
-            place += 1;
-            match &own {
-                Some(own) => own[(index + count - start) % count],
-                None => self.finder.range(*step),
-            }
+        let mut own = self.finder.period_ranges().unwrap_or_default();
+        if own.len() != count {
+            own.clear();
+        } else if count > 0 {
+            own.rotate_right(start * count / steps.len() % count);
+        }
+        let mut own = own.into_iter();
+        let range = |step: &PatternStep| match moves(&step) {
+            true => own.next().unwrap_or_else(|| self.finder.range(step.call)),
+            false => (0, 0),
         };
         steps.iter().map(range).collect()
     }
@@ -352,24 +293,10 @@ impl RunCall {
         self.segments < SEGMENTS_MAX && self.bytes < self.segments * TINY_BELOW_BYTES
     }
 
-    fn clone_sizes_from(&mut self, other: &RunCall) {
-        self.sizes.0.clear();
-        self.sizes.0.extend_from_slice(&other.sizes.0);
-    }
-
     /// Subtracts the delay of its thread so far, by strace and preemption. The results are no times of a clock:
     /// only their differences are used.
     pub(crate) fn deflate(&mut self, delayed_ns: u64) {
         self.began_ns = self.began_ns.saturating_sub(delayed_ns);
         self.ended_ns = self.ended_ns.saturating_sub(delayed_ns);
-    }
-
-    /// Copies `other`, and reuses the memory of the sizes.
-    pub(crate) fn take_over(&mut self, other: &RunCall) {
-        self.clone_sizes_from(other);
-        (self.step, self.bytes, self.segments) = (other.step, other.bytes, other.segments);
-        self.descriptor = other.descriptor;
-        self.is_list = other.is_list;
-        (self.began_ns, self.ended_ns) = (other.began_ns, other.ended_ns);
     }
 }

@@ -5,7 +5,7 @@
 //! example, calls that only a `poll` keeps apart are a chain: they are listed, but not counted. Each call is in at most
 //! one run or chain.
 
-use crate::advisor::descriptors::keys::{ProcessId, Serial, ThreadId};
+use crate::advisor::descriptors::keys::{ProcessId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 
@@ -46,12 +46,9 @@ pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 /// The thread that made a transfer, and its process at that time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallingThread {
-    /// Serial number of the thread; 0 for none.
-    pub(crate) thread: Serial,
-    pub(crate) key: ThreadId,
+    pub(crate) thread: ThreadId,
     pub(crate) process: ProcessId,
     pub(crate) process_number: u32,
-    /// Number of the program's name.
     pub(crate) program: u32,
 }
 
@@ -62,13 +59,9 @@ pub(crate) struct DirectionRuns {
     /// Event of the last transfer; 0 if the next one starts a new run.
     pub(crate) last: u64,
     pub(crate) ended_ns: u64,
-    /// Whether the last transfer gave an offset.
     pub(crate) is_positional: bool,
-    /// Number of the descriptor of the last transfer.
     pub(crate) number: i32,
-    /// Whether the last transfer had `MSG_MORE`.
     pub(crate) has_more: bool,
-    /// Whether the last transfer is too large for a small read.
     pub(crate) is_large: bool,
     /// Offset after the last transfer, if it gave one.
     pub(crate) next_offset: u64,
@@ -89,7 +82,6 @@ pub(crate) struct DirectionRuns {
 }
 
 impl DirectionRuns {
-    /// Adds the next transfer.
     pub(crate) fn push(
         &mut self,
         link: Link,
@@ -98,13 +90,10 @@ impl DirectionRuns {
         limits: MergeLimits,
         on_end: OnRunEnd<'_>,
     ) {
-        let link = match (link, &self.run) {
-            (Link::Joined { .. }, Some(run)) if self.calls > 1 && run.is_left_for(site) => {
-                Link::Broken
-            }
-            _ => link,
-        };
         match link {
+            Link::Joined { .. } if self.calls > 1 && !self.goes_on_with(link, site) => {
+                self.push(Link::Broken, call, site, limits, on_end);
+            }
             _ if self.calls == 0 => self.start(call, site),
             Link::Broken => {
                 self.end(limits, on_end);
@@ -113,7 +102,7 @@ impl DirectionRuns {
             Link::Joined { has_between } => {
                 if self.calls == 1 {
                     self.end_chain(on_end);
-                    let run = self.run.get_or_insert_with(|| Box::new(Run::default()));
+                    let run = self.run.get_or_insert_default();
                     run.push(&self.first, self.first_site, limits);
                 }
                 // The run was made with the second call.
@@ -135,27 +124,11 @@ impl DirectionRuns {
         }
     }
 
-    /// [`DirectionRuns::push`], if the transfer continues the current run; otherwise does nothing and returns false.
+    /// Whether the transfer continues the current run.
     #[inline]
-    pub(crate) fn goes_on_with(
-        &mut self,
-        link: Link,
-        call: &RunCall,
-        site: u32,
-        limits: MergeLimits,
-    ) -> bool {
-        let (Link::Joined { has_between }, Some(run), 2..) = (link, &mut self.run, self.calls)
-        else {
-            return false;
-        };
-        if run.is_left_for(site) {
-            return false;
-        }
-        run.has_between |= has_between;
-        run.push(call, site, limits);
-        self.calls += 1;
-        self.before = None;
-        true
+    pub(crate) fn goes_on_with(&self, link: Link, site: u32) -> bool {
+        let run = self.run.as_ref().filter(|_| self.calls > 1);
+        matches!(link, Link::Joined { .. }) && run.is_some_and(|run| !run.is_left_for(site))
     }
 
     /// Notes that another file was written before the last call of the run.
@@ -175,12 +148,11 @@ impl DirectionRuns {
 
     /// Puts a barrier between the last transfer and the next one: `reason`, or [`Barrier::Elsewhere`] if it was another
     /// thread that did what `reason` says.
-    pub(crate) fn cross_by(&mut self, event: u64, thread: Serial, reason: Barrier) {
+    pub(crate) fn cross_by(&mut self, event: u64, thread: ThreadId, reason: Barrier) {
         let is_own = self.last_caller.thread == thread || self.last == 0;
         self.cross(event, if is_own { reason } else { Barrier::Elsewhere });
     }
 
-    /// Puts a barrier between the last transfer and the next one.
     pub(crate) fn cross(&mut self, event: u64, reason: Barrier) {
         self.barrier.get_or_insert(reason);
         self.note_barrier(event, reason);
@@ -208,7 +180,7 @@ impl DirectionRuns {
     }
 
     fn start(&mut self, call: &RunCall, site: u32) {
-        self.first.take_over(call);
+        self.first.clone_from(call);
         self.first_site = site;
         self.calls = 1;
         self.before = None;
@@ -255,7 +227,7 @@ impl DirectionRuns {
             max_delay_ns: None,
             ..limits
         };
-        let chain = self.chain.get_or_insert_with(|| Box::new(Run::default()));
+        let chain = self.chain.get_or_insert_default();
         if let Some((before, has_between)) = self.before {
             chain.seeks += u64::from(before == RunKind::Sought);
             chain.has_between |= has_between;
@@ -266,28 +238,23 @@ impl DirectionRuns {
     /// Ends a call that is in no run and no chain: its list may be a finding.
     fn alone(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
         if self.first.is_list {
-            let run = self.run.get_or_insert_with(|| Box::new(Run::default()));
+            let run = self.run.get_or_insert_default();
             run.push(&self.first, self.first_site, limits);
             self.end_run(on_end);
         }
     }
 
     fn end_run(&mut self, on_end: OnRunEnd<'_>) {
-        if let Some(run) = &mut self.run {
-            on_end(run, RunKind::Joined);
-            run.clear();
+        if let Some(mut run) = self.run.take() {
+            on_end(&mut run, RunKind::Joined);
         }
     }
 
     fn end_chain(&mut self, on_end: OnRunEnd<'_>) {
-        if let (Some(chain), Some(kind)) = (&mut self.chain, self.chained.take()) {
+        if let (Some(mut chain), Some(kind)) = (self.chain.take(), self.chained.take()) {
             // A chain of one call has no link.
-            let kind = match chain.calls {
-                1 => RunKind::Joined,
-                _ => kind,
-            };
-            on_end(chain, kind);
-            chain.clear();
+            let kind = if chain.calls == 1 { RunKind::Joined } else { kind };
+            on_end(&mut chain, kind);
         }
     }
 }

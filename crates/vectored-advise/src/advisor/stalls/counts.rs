@@ -131,7 +131,6 @@ impl Waits {
 /// Who made an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner<'a> {
-    /// Number of the program's name.
     pub(crate) program: u32,
     pub(crate) runtime: Option<Runtime>,
     pub(crate) process: u32,
@@ -157,10 +156,7 @@ struct Counts {
     tally: Tally,
     processes: FxHashSet<u32>,
     times: Times,
-    /// The shortest wait of a first exchange, in ns.
     first_ns: Option<u64>,
-    /// Exchanges for which the log shows how long the peer took.
-    served: u64,
     long_round_trips: u64,
     unknown_options: u64,
     /// See [`StallTally::serves`].
@@ -198,8 +194,7 @@ impl StallCounts {
         // A shorter round trip is ignored: a busy machine made it, or the answers that do not stall contain it as well.
         let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
         let round_trip_ns = exchange.round_trip_ns.filter(is_long).unwrap_or(0);
-        let own_ns = round_trip_ns.saturating_add(answered.served_ns.unwrap_or(0));
-        let waited_ns = answered.wait.whole_ns().saturating_sub(own_ns);
+        let waited_ns = answered.wait.whole_ns().saturating_sub(round_trip_ns);
         // The connection may be older than the log: the first exchange in the log may then wait like any other.
         let is_first =
             answered.is_first && (exchange.no_delay.is_some() || waited_ns < DELAYS[0].least_ns);
@@ -227,14 +222,12 @@ impl StallCounts {
         counts.tally.merged_calls += 1;
         counts.times.note(waited_ns, answered.wait.alone_ns);
         counts.first_ns = least(counts.first_ns, first_ns);
-        counts.served += u64::from(answered.served_ns.is_some());
         if waited_ns >= DELAYS[0].least_ns {
             counts.long_round_trips += u64::from(round_trip_ns > 0);
             counts.unknown_options += u64::from(exchange.no_delay.is_none());
         }
     }
 
-    /// Adds a message that was read to its end.
     pub(crate) fn add_received(&mut self, message: &Message, owner: &Owner<'_>) {
         let waited_ns = message.longest.whole_ns();
         let kind = FindingKind::PeerStall;
@@ -338,9 +331,7 @@ impl Counts {
 
     /// Judges the waits by the delay that more of them are near.
     fn judged(&self, peers: &Peers) -> Judged {
-        let is_served = self.served * 2 > self.tally.runs;
-        // If the log shows how long the peer took, that time is subtracted already.
-        let quick_ns = if is_served { Some(0) } else { self.first_ns.or(peers.first_ns) };
+        let quick_ns = self.first_ns.or(peers.first_ns);
         let by_delay = DELAYS.map(|delay| {
             let low_ns = self.times.low_ns(delay.least_ns).unwrap_or(0);
             let most_ns = low_ns.saturating_sub(delay.least_ns + LATE_TIMER_NS);
@@ -363,7 +354,7 @@ impl Counts {
             Some(Barrier::FewStalls)
         } else if !waits.has_edge() {
             Some(Barrier::UnevenStalls)
-        } else if many_single && slow * 2 >= singles && !is_served {
+        } else if many_single && slow * 2 >= singles {
             Some(Barrier::SlowPeer)
         } else if quick_ns.is_none() && !many_single {
             Some(Barrier::NoFirst)

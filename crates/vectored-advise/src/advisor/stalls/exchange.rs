@@ -26,8 +26,6 @@ pub(crate) struct Exchange {
     /// The event of the last transfer, and the time that its thread had spent in polls before, in ns.
     pub(crate) touched: u64,
     pub(crate) polled_ns: u64,
-    /// What this end took from the last message to its answer, in ns, without the waits for parts of the message.
-    pub(crate) served_ns: Option<u64>,
     /// Whether an exchange was answered before.
     is_used: bool,
     pub(crate) writes: u64,
@@ -39,7 +37,7 @@ pub(crate) struct Exchange {
     began_ns: u64,
     ended_ns: u64,
     /// Whether the kernel joins the next write with the last one.
-    joins: bool,
+    pub(crate) joins: bool,
     message: Message,
 }
 
@@ -56,9 +54,6 @@ pub(crate) struct Message {
     pub(crate) longest: Wait,
     /// Number of waits of 20 ms or more between its parts: a delayed acknowledgement makes one.
     pub(crate) long_waits: u64,
-    first_ns: u64,
-    /// Sum of the waits after the first part.
-    rest_ns: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -110,8 +105,6 @@ pub(crate) struct Answered {
     /// Whether it was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
-    /// What the peer took, in ns, if the log shows it.
-    pub(crate) served_ns: Option<u64>,
     /// Whether the last write is short enough to be kept back while the first is unacknowledged.
     pub(crate) may_stall: bool,
 }
@@ -141,8 +134,6 @@ impl Exchange {
         if message.reads == 0 {
             return None;
         }
-        let since_ns = new.began_ns.saturating_sub(message.first_ns);
-        self.served_ns = Some(since_ns.saturating_sub(message.rest_ns));
         self.message = Message {
             is_later: true,
             ..Message::default()
@@ -154,16 +145,6 @@ impl Exchange {
         self.touched = new.event;
         self.polled_ns = new.polled_ns;
         self.ended_ns = new.ended_ns;
-    }
-
-    /// The kernel sends what it has gathered.
-    pub(crate) fn uncork(&mut self) {
-        self.joins = false;
-    }
-
-    /// Forgets what was written: `shutdown` sends all of it at once.
-    pub(crate) fn shut_down(&mut self) {
-        self.writes = 0;
     }
 
     /// Notes a read, before which the thread spent `polled_ns` in polls since the last transfer. Its wait counts only if
@@ -193,7 +174,6 @@ impl Exchange {
             exchange,
             is_first,
             wait,
-            served_ns: None,
             may_stall: writes > 1 && self.no_delay != Some(true) && self.last.bytes < most,
         })
     }
@@ -203,9 +183,8 @@ impl Message {
     fn read(&mut self, new: &Moved, wait: Wait) {
         self.bytes = self.bytes.saturating_add(new.part.bytes);
         if self.reads == 0 {
-            (self.first, self.first_ns) = (new.part, new.ended_ns);
+            self.first = new.part;
         } else {
-            self.rest_ns = self.rest_ns.saturating_add(wait.waited_ns);
             self.long_waits += u64::from(wait.waited_ns >= QUICK_NS);
             if self.reads == 1 || wait.waited_ns > self.longest.waited_ns {
                 (self.rest, self.longest) = (new.part, wait);

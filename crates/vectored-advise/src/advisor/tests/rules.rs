@@ -64,6 +64,19 @@ O; R; sendfile(5<TCP:[1.1.1.1:2->1.1.1.1:3]>, 3</tmp/f>, NULL, 20) = 20; R => -"
     );
 }
 
+/// The wait before many other barriers is forgotten, but not that there was a barrier.
+#[test]
+fn of_many_barriers_the_first_ones_count_too() {
+    let many = ["write 6 1; write 8 1"; 20].join("; ");
+    let futex = "futex(0x7f, FUTEX_WAIT_PRIVATE, 0, NULL) = 0";
+    let begin = "pipe 5 6; pipe 7 8; open 3 a; read 3 8";
+    let writes = "adjacent-writes pipe 40→2 a write to another pipe";
+    check(&format!(
+        "{begin}; {many}; read 3 8 => small-reads file 2→1 harmless-between | {writes}
+{begin}; {futex}; {many}; read 3 8 => {writes} or socket between them | small-reads file 2→1 futex"
+    ));
+}
+
 #[test]
 fn bytes_of_a_mapped_file_can_be_seen_and_changed_at_any_time() {
     check(
@@ -353,8 +366,8 @@ pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0; write(4<pipe:[7]>, "x", 8) = 8; 3 × r
 #[test]
 fn who_writes_to_another_reader_does_not_wake_itself() {
     check(
-        r#"pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0; fork 2; write(4<pipe:[7]>, "x", 1) = 1; read(3<pipe:[7]>, "x", 16) = 1; 4 × 2: write(4<pipe:[7]>, "x", 1) = 1 => adjacent-writes pipe 4→1 several threads
-pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0; write(4<pipe:[7]>, "x", 1) = 1; read(3<pipe:[7]>, "x", 16) = 1; fork 2; 4 × 2: write(4<pipe:[7]>, "x", 1) = 1 => adjacent-writes pipe 4→1 adjacent
+        r#"pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0; fork 2; write(4<pipe:[7]>, "x", 1) = 1; read(3<pipe:[7]>, "x", 16) = 1; 4 × 2: write(4<pipe:[7]>, "x", 1) = 1 => adjacent-writes pipe 4→1 the same process reads the other end
+pipe2([3<pipe:[7]>, 4<pipe:[7]>], 0) = 0; write(4<pipe:[7]>, "x", 1) = 1; read(3<pipe:[7]>, "x", 16) = 1; fork 2; 4 × 2: write(4<pipe:[7]>, "x", 1) = 1 => adjacent-writes pipe 4→1 the same process reads the other end
 accept4(4<UNIX-STREAM:[5,"/s"]>, NULL, NULL, 0) = 3<UNIX-STREAM:[7->8]>; read(3<UNIX-STREAM:[7->8]>, "x", 16) = 1; 4 × write(3<UNIX-STREAM:[7->8]>, "x", 1) = 1 => adjacent-writes unix 4→1 adjacent"#,
     );
 }

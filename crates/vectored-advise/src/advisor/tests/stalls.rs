@@ -225,51 +225,16 @@ loopback {at_once} | request head brk/43 rest => -"
     ));
 }
 
-/// A log with both ends, the second in another thread: that reads the message in two parts, the second after `wait_ms`, works
-/// for `work_ms`, and answers.
+/// The second end, in another thread, reads the message in two parts, the second after a wait.
 #[test]
-fn a_peer_in_the_log_shows_what_it_takes_itself() {
-    let with = |wait_ms: u64, work_ms: u64| {
-        let peer = "TCP:[127.0.0.1:80->127.0.0.1:40000]";
-        let (mut text, mut now_us) = (String::new(), 1_795_646_912_000_000_u64);
-        let mut line = |thread: u32, at: u64, call: &str, took: u64| {
-            let call = call.replace("PEER", find(PEERS, "loopback"));
-            let _ = writeln!(text, "{thread} {} {call} <{}>", us(at), us(took));
-        };
-        line(1, now_us - 100, find(CALLS, "socket"), 1);
-        line(1, now_us - 50, find(CALLS, "connect"), 1);
-        for _ in 0..10 {
-            let (wait, work) = (wait_ms * 1000, work_ms * 1000);
-            line(1, now_us, find(CALLS, "header"), 1);
-            line(1, now_us + 20, find(CALLS, "body"), 1);
-            line(
-                2,
-                now_us + 30,
-                &format!("read(4<{peer}>, \"h\"..., 4096) = 8"),
-                1,
-            );
-            line(
-                2,
-                now_us + 40,
-                &format!("read(4<{peer}>, \"b\"..., 4096) = 100"),
-                wait,
-            );
-            let answered = now_us + 50 + wait + work;
-            line(
-                2,
-                answered,
-                &format!("write(4<{peer}>, \"a\"..., 50) = 50"),
-                1,
-            );
-            line(1, now_us + 30, find(CALLS, "answer"), wait + work + 50);
-            now_us += wait + work + 200;
-        }
-        stalls(&text)
-    };
-    assert_eq!(with(43, 0), "10 of 10 lost 430 ms");
-    assert_eq!(with(43, 30), "10 of 10 lost 430 ms");
-    assert_eq!(with(0, 43), "");
-    assert_eq!(with(0, 100), "");
+fn of_two_ends_in_the_log_one_has_the_finding() {
+    let [own, peer] = ["header body answer/43", "request head/0.1 rest/43"]
+        .map(|calls| log(&format!("loopback socket connect/0.1 | {calls}")));
+    let peer = peer.replace("\n1 ", "\n2 ");
+    let [one, other] = ["127.0.0.1:40000", "127.0.0.1:80"];
+    let peer = peer.replace(&format!("{one}->{other}"), &format!("{other}->{one}"));
+    let found = stalls(&(own + &peer));
+    assert_eq!(found, "10 of 12 lost 428 ms");
 }
 
 #[test]

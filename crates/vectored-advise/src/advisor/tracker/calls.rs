@@ -1,19 +1,20 @@
 //! Applies the calls that move no bytes.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
-use crate::advisor::descriptors::keys::{DescriptorId, Serial};
+use crate::advisor::descriptors::keys::{DescriptorId, ThreadId};
 use crate::advisor::runs::barriers::{Barrier, Call, THREAD_START};
-use crate::advisor::runs::call_effects::{Effect, FilterEvidence};
+use crate::advisor::runs::call_effects::{self, Effect};
 use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::names::joined;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
 use crate::languages::{last_part, runtime_of_path, runtime_of_program};
-use vectored_strace::event::{Action, Descriptor, LinkKind, OpenFlags, Place};
+use vectored_strace::event::{Action, Descriptor, Event, LinkKind, OpenFlags, Place};
 
 impl Tracker {
     /// Tracks calls that open, close or duplicate descriptors, set an offset, or sync.
-    pub(super) fn change(&mut self, action: &Action<'_>, caller: Caller) {
-        match *action {
+    pub(super) fn change(&mut self, event: &Event<'_>, caller: Caller) {
+        let process = caller.process;
+        match event.action {
             Action::Open {
                 descriptor,
                 path,
@@ -27,9 +28,7 @@ impl Tracker {
                 close_on_exec,
             } => {
                 let kind = if packets { FdKind::Other } else { FdKind::Pipe };
-                let [read, write] =
-                    [read, write].map(|end| self.make(end, kind, close_on_exec, caller));
-                self.groups.pair(read, write);
+                self.pair([read, write], kind, close_on_exec, caller);
             }
             Action::Socket {
                 descriptor,
@@ -44,31 +43,38 @@ impl Tracker {
                 descriptors,
                 kind,
                 close_on_exec,
-            } => {
-                let kind = kind_of_socket(kind);
-                let [one, other] =
-                    descriptors.map(|end| self.make(end, kind, close_on_exec, caller));
-                self.groups.pair(one, other);
-            }
+            } => self.pair(descriptors, kind_of_socket(kind), close_on_exec, caller),
             Action::Duplicate {
                 from,
                 to,
                 close_on_exec,
-            } => self.duplicate(from, to, close_on_exec, caller),
+            } => {
+                self.resolve(from, caller);
+                if self.kernel.open_file_of(process, to.number).is_some() {
+                    self.expose_by_close(to.number, None, caller);
+                }
+                self.kernel
+                    .duplicate(process, from.number, to.number, close_on_exec);
+            }
             Action::Close {
                 first,
                 last,
                 leads_to,
-            } => self.close_range(first, last, leads_to, caller),
+            } if first == last => {
+                self.expose_by_close(first, leads_to, caller);
+                self.kernel.close(process, first);
+            }
+            Action::Close { first, last, .. } => {
+                self.expose(caller, Barrier::StreamClosed);
+                self.kernel.close_range(process, first, last);
+            }
             Action::SetFlags { descriptor, flags } => self.set_flags(descriptor, flags, caller),
             Action::SetCloseOnExec {
                 descriptor,
                 close_on_exec,
-            } => {
-                let number = descriptor.number;
-                self.kernel
-                    .set_close_on_exec(caller.process, number, close_on_exec);
-            }
+            } => self
+                .kernel
+                .set_close_on_exec(process, descriptor.number, close_on_exec),
             Action::Fork {
                 child,
                 same_process,
@@ -81,24 +87,44 @@ impl Tracker {
                 only_asked,
                 relative,
                 asks_size,
-            } => self.seek(
-                descriptor,
-                position,
-                (only_asked, relative, asks_size),
-                caller,
-            ),
+            } => {
+                let how = (only_asked, relative, asks_size);
+                self.seek(descriptor, position, how, caller);
+            }
             Action::Map {
                 descriptor,
                 writes_through,
-            } => self.map(descriptor, writes_through, caller),
+            } => {
+                let key = self.resolve(descriptor, caller);
+                let open_file = &mut self.kernel.open_files[key];
+                if writes_through {
+                    self.files.change(open_file.name());
+                }
+                self.groups.map(open_file.group, writes_through);
+                // A FIFO cannot be mapped.
+                open_file.may_be_fifo = false;
+            }
             Action::Sync(descriptor) => self.sync(descriptor, caller),
-            Action::Signal => self.mark_wait(caller, Barrier::Signal),
-            Action::Wait { child } => self.note_awaited_child(child, caller),
+            Action::Signal => self.wait(caller, Barrier::Signal),
+            Action::Wait { child } => {
+                if self.awaited.len() >= AWAITED_MAX {
+                    // A child that is forgotten counts as not waited for.
+                    self.awaited.clear();
+                }
+                self.awaited.insert(child);
+            }
             Action::Ask(ask) => self.ask(&ask, caller),
-            Action::Truncate { path } => self.truncate(path, caller),
+            Action::Truncate { path } => {
+                let (path, _) = self.full_path(path, None, caller);
+                self.note_path(&path, None, caller, false);
+            }
             Action::ChangeFolder(to) => self.change_folder(to, caller),
-            Action::MakeFolder(made) => self.make_folder(made, caller),
-            Action::Link { from, to, kind } => self.link(from, to, kind, caller),
+            Action::MakeFolder(made) => {
+                self.note_made(made.path, caller);
+                let (path, _) = self.full_path(made.path, made.folder, caller);
+                self.files.make(&path);
+            }
+            Action::Link { from, to, kind } => self.link_names(from, to, kind, caller),
             Action::Watch { path } => self.watch(path, caller),
             Action::SetTcpOption {
                 descriptor,
@@ -106,31 +132,39 @@ impl Tracker {
                 on,
             } => self.set_tcp_option(descriptor, option, on, caller),
             Action::Fifo(named) => self.fifo(named, caller),
+            Action::Connect { descriptor } => self.connect(event, descriptor, caller),
+            Action::Poll { ready } => {
+                let thread = &mut self.kernel.threads[caller.thread];
+                thread.polled = (self.event, ready);
+                thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
+            }
+            Action::Other {
+                descriptor: Some(descriptor),
+            } if event.name == b"shutdown" => {
+                let key = self.resolve(descriptor, caller);
+                // What was written is sent at once.
+                self.kernel.open_files[key].exchange.writes = 0;
+            }
             // Others change no descriptor.
             _ => {}
         }
     }
 
-    /// `truncate`: cuts a file by its path.
-    fn truncate(&mut self, path: &[u8], caller: Caller) {
-        let serial = self.serial(caller);
-        let (path, _) = self.full_path(path, None, caller);
-        self.note_path(&path, None, serial, false);
+    fn pair(
+        &mut self,
+        ends: [Descriptor<'_>; 2],
+        kind: FdKind,
+        close_on_exec: bool,
+        caller: Caller,
+    ) {
+        let [one, other] = ends.map(|end| {
+            let key = self.make(end, kind, close_on_exec, caller);
+            self.kernel.open_files[key].group
+        });
+        self.groups.pair(one, other);
     }
 
-    /// A file that is mapped into memory.
-    fn map(&mut self, descriptor: Descriptor<'_>, writes_through: bool, caller: Caller) {
-        let key = self.resolve(descriptor, caller);
-        let open_file = &self.kernel.open_files[key];
-        if writes_through {
-            self.files.change(open_file.name());
-        }
-        self.groups.map(open_file.group, writes_through);
-        self.note_regular(key);
-    }
-
-    /// A second name of a file, or its new one.
-    fn link(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind, caller: Caller) {
+    fn link_names(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind, caller: Caller) {
         self.note_made(to.path, caller);
         let new = self.full_path(to.path, to.folder, caller).0.into_owned();
         let end = new.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
@@ -147,13 +181,7 @@ impl Tracker {
         }
     }
 
-    fn make_folder(&mut self, made: Place<'_>, caller: Caller) {
-        self.note_made(made.path, caller);
-        let (path, _) = self.full_path(made.path, made.folder, caller);
-        self.files.make(&path);
-    }
-
-    /// A new socket, of a known kind or accepted by another one.
+    /// A new socket, of a known kind or accepted by another one, whose options it has.
     fn socket(
         &mut self,
         descriptor: Descriptor<'_>,
@@ -161,62 +189,22 @@ impl Tracker {
         close_on_exec: bool,
         caller: Caller,
     ) {
-        let kind = match (kind, from) {
-            (Some(kind), _) => kind,
-            (None, Some(from)) => self.kind_of(from, caller),
-            (None, None) => FdKind::Socket,
-        };
-        // An accepted socket has the options of the one that listens.
-        let no_delay = match from {
-            Some(from) => {
-                let key = self.resolve(from, caller);
-                self.kernel.open_files[key].exchange.no_delay
-            }
-            None => Some(false),
-        };
-        self.make(descriptor, kind, close_on_exec, caller);
-        let made = self.kernel.open_file_of(caller.process, descriptor.number);
-        let exchange = &mut self.kernel.open_files[made.unwrap_or(DescriptorId::NONE)].exchange;
-        (exchange.no_delay, exchange.serves) = (no_delay, from.is_some());
-        if from.is_some() {
-            self.mark_wait(caller, Barrier::Connect(Call::of(b"accept")));
+        let from = from.map(|from| self.resolve(from, caller));
+        let from = from.map(|from| &self.kernel.open_files[from]);
+        let kind = kind.unwrap_or(from.map_or(FdKind::Socket, |from| from.kind));
+        let no_delay = from.map_or(Some(false), |from| from.exchange.no_delay);
+        let serves = from.is_some();
+        let key = self.make(descriptor, kind, close_on_exec, caller);
+        let exchange = &mut self.kernel.open_files[key].exchange;
+        (exchange.no_delay, exchange.serves) = (no_delay, serves);
+        if serves {
+            self.wait(caller, Barrier::Connect(Call("accept")));
         }
-    }
-
-    fn close_range(&mut self, first: i32, last: i32, leads_to: Option<&[u8]>, caller: Caller) {
-        if first == last {
-            self.mark_exposure_by_close(first, leads_to, caller);
-            self.kernel.close(caller.process, first);
-        } else {
-            self.mark_exposure(caller, Barrier::StreamClosed);
-            self.kernel.close_range(caller.process, first, last);
-        }
-    }
-
-    fn duplicate(
-        &mut self,
-        from: Descriptor<'_>,
-        to: Descriptor<'_>,
-        close_on_exec: bool,
-        caller: Caller,
-    ) {
-        self.resolve(from, caller);
-        let process = caller.process;
-        if self.kernel.open_file_of(process, to.number).is_some() {
-            self.mark_exposure_by_close(to.number, None, caller);
-        }
-        self.kernel
-            .duplicate(process, from.number, to.number, close_on_exec);
     }
 
     fn set_flags(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
         let open_file = self.resolve(descriptor, caller);
-        self.add_barrier(
-            open_file,
-            Barrier::Control(Call::of(b"fcntl")),
-            true,
-            caller,
-        );
+        self.add_barrier(open_file, Barrier::Control(Call("fcntl")), true, caller);
         let known = &mut self.kernel.open_files[open_file];
         // F_SETFL cannot change O_SYNC, but `flags` has it.
         known.flags = flags;
@@ -224,49 +212,41 @@ impl Tracker {
         known.position = None;
     }
 
-    /// The caller has a new child, or a new thread.
     fn fork(&mut self, child: u32, same_process: bool, shares_descriptors: bool, caller: Caller) {
-        self.evidence |= FilterEvidence::PROCESSES;
+        self.evidence |= call_effects::PROCESSES;
         // The kernel uses the number again.
         self.awaited.remove(&child);
-        let (event, process) = (self.event, caller.process);
         self.kernel
-            .fork(event, process, child, same_process, shares_descriptors);
+            .fork(caller.process, child, same_process, shares_descriptors);
         let call = if same_process { THREAD_START } else { "fork" };
-        self.mark_wait(caller, Barrier::Process(Call::of(call.as_bytes())));
-        if !same_process && let Some(process) = self.kernel.process_mut(process) {
-            process.forked = event;
-            self.forked = event;
+        self.wait(caller, Barrier::Process(Call(call)));
+        if !same_process {
+            self.kernel.processes[caller.process].forked = self.event;
         }
     }
 
-    /// Another program runs in the process of the caller.
     fn execute(&mut self, program: &[u8], caller: Caller) {
         if self.event == 1 {
-            self.evidence |= FilterEvidence::BEGIN;
+            self.evidence |= call_effects::BEGIN;
         }
         // What is in a buffer is lost.
-        self.mark_wait(caller, Barrier::Process(Call::of(b"execve")));
+        self.wait(caller, Barrier::Process(Call("execve")));
         let (program, _) = self.full_path(program, None, caller);
         let program = &*program;
         let name = self.pattern_counts.program(last_part(program));
         let by_file = runtime_of_program(program).or_else(|| self.runtimes.get(program).copied());
         let runtime = runtime_of_path(program, by_file);
-        for (open_file, is_kept) in self.kernel.open_files_at_execute(caller.process) {
-            self.end_runs_of_process(open_file, caller.process, is_kept);
-            self.leave_to_another(open_file, caller.process);
+        for (key, is_kept) in self.kernel.open_files_at_execute(caller.process) {
+            self.end_runs_of_process(key, caller.process, is_kept);
+            // Later calls belong to another program.
+            for runs in &mut self.kernel.open_files[key].runs {
+                if runs.last_caller.process == caller.process {
+                    runs.last_caller.thread = ThreadId::NONE;
+                }
+            }
         }
         self.kernel.execute(caller.process, name, runtime);
         self.hand_reads_on(caller);
-    }
-
-    /// Notes a wait for a child: all that the child did comes before the caller's next events.
-    pub(super) fn note_awaited_child(&mut self, child: u32, caller: Caller) {
-        if self.awaited.len() >= AWAITED_MAX {
-            // A child that is forgotten counts as not waited for.
-            self.awaited.clear();
-        }
-        self.awaited.insert(child, (self.event, caller.process));
     }
 
     /// Notes transfers through descriptors that the log does not name.
@@ -281,54 +261,44 @@ impl Tracker {
                 if known.flags.creates {
                     self.files.change(known.name());
                 }
-                let submitted = &mut self.groups.at(known.group).submitted;
-                submitted.note(1, caller.process.generation);
+                let submitted = &mut self.groups.groups[known.group].submitted;
+                submitted.note(1, caller.process);
             }
         }
-        self.mark_wait(caller, Barrier::Submitted);
+        self.wait(caller, Barrier::Submitted);
     }
 
     /// Notes a close: the end of a stream shows to its peer, and the release of a lock to processes that
     /// wait for it.
-    fn mark_exposure_by_close(&mut self, number: i32, leads_to: Option<&[u8]>, caller: Caller) {
-        let open_file = self.kernel.open_file_of(caller.process, number);
-        let by = open_file.unwrap_or(DescriptorId::NONE);
-        let open_file = open_file.and_then(|open_file| self.kernel.open_files.get_mut(open_file));
-        let kind = match &open_file {
-            Some(open_file) => open_file.kind,
-            None => leads_to.map_or(FdKind::Unknown, kind_of_text),
+    fn expose_by_close(&mut self, number: i32, leads_to: Option<&[u8]>, caller: Caller) {
+        let key = self.kernel.open_file_of(caller.process, number);
+        let key = key.unwrap_or_default();
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        let kind = match leads_to {
+            Some(text) if key == DescriptorId::NONE => kind_of_text(text),
+            _ => open_file.kind,
         };
-        let event = self.event;
-        let open_file = open_file.map(|open_file| {
-            let writes = &mut open_file.runs[WRITES];
-            let is_own = writes.last != 0 && writes.last_caller.process == caller.process;
-            // A buffer of another descriptor stays.
-            if is_own && writes.number == number {
-                writes.note_barrier(event, Barrier::Closed);
-            }
-            &*open_file
-        });
+        let writes = &mut open_file.runs[WRITES];
+        let is_own = writes.last != 0 && writes.last_caller.process == caller.process;
+        // A buffer of another descriptor stays.
+        if is_own && writes.number == number {
+            writes.note_barrier(self.event, Barrier::Closed);
+        }
         if kind.has_peer() {
-            let thread = self.kernel.at(caller.thread);
-            thread.last_exposure = (event, Barrier::StreamClosed);
-            thread.note(event, Barrier::StreamClosed, (by, false));
-        } else if open_file.is_some_and(|open_file| {
-            open_file.was_locked || self.groups.get(open_file.group).was_locked
-        }) {
-            self.mark_exposure(caller, Barrier::Lock(Call::of(b"close of a locked file")));
+            thread.note(self.event, Barrier::StreamClosed, key, false);
+        } else if open_file.was_locked || self.groups.groups[open_file.group].was_locked {
+            self.expose(caller, Barrier::Lock(Call("close of a locked file")));
         }
     }
 
-    pub(super) fn mark_wait(&mut self, caller: Caller, reason: Barrier) {
-        let event = self.event;
-        let thread = self.kernel.at(caller.thread);
-        thread.wait(event, reason);
+    /// Notes an event at which the thread may wait for another process.
+    pub(super) fn wait(&mut self, caller: Caller, reason: Barrier) {
+        self.kernel.threads[caller.thread].note(self.event, reason, DescriptorId::NONE, true);
     }
 
-    pub(super) fn mark_exposure(&mut self, caller: Caller, reason: Barrier) {
-        let event = self.event;
-        let thread = self.kernel.at(caller.thread);
-        thread.expose(event, reason);
+    /// Notes an event after which another process may rely on earlier writes.
+    pub(super) fn expose(&mut self, caller: Caller, reason: Barrier) {
+        self.kernel.threads[caller.thread].note(self.event, reason, DescriptorId::NONE, false);
     }
 
     /// Tracks a call if only its name and maybe a descriptor are known.
@@ -341,55 +311,46 @@ impl Tracker {
         let known = descriptor
             .filter(|descriptor| descriptor.number >= 0)
             .and_then(|descriptor| self.kernel.open_file_of(caller.process, descriptor.number));
-        if let (None, Effect::ExposesWrites(_) | Effect::Waits(_)) = (known, effect)
-            && let Some(text) = descriptor.and_then(|by| by.leads_to)
-            && kind_of_text(text) == FdKind::File
+        let observes = matches!(effect, Effect::ObservesSize(_));
+        if let (None, Some(text)) = (known, descriptor.and_then(|by| by.leads_to))
+            && (observes || effect != Effect::Harmless && kind_of_text(text) == FdKind::File)
         {
             // Open before the log began, or it came with a message.
-            let serial = self.serial(caller);
-            self.groups.note_path(text, self.event, serial, false);
+            self.groups
+                .note_path(text, None, self.event, caller.thread, observes);
         }
         match effect {
             Effect::Harmless => {}
-            Effect::ObservesSize(reason) => match (known, descriptor) {
-                (Some(open_file), _) => self.look_at(open_file, reason, caller),
-                (None, by) => {
-                    match by.map(|by| by.leads_to) {
-                        // The descriptor may have come with a message.
-                        Some(Some(text)) => {
-                            let serial = self.serial(caller);
-                            self.groups.note_path(text, self.event, serial, true);
-                        }
-                        Some(None) => self.looked_at = self.event,
-                        None => {}
+            Effect::ObservesSize(reason) => match known {
+                Some(open_file) => self.look_at(open_file, reason, caller),
+                None => {
+                    if descriptor.is_some_and(|by| by.leads_to.is_none()) {
+                        self.looked_at = self.event;
                     }
-                    let thread = self.kernel.at(caller.thread);
-                    thread.last_stat = self.event;
-                    thread.note(self.event, Barrier::Stat, (DescriptorId::NONE, false));
+                    self.expose(caller, Barrier::Stat);
                 }
             },
             Effect::ExposesWrites(reason) => {
                 if let Some(open_file) = known {
                     self.add_barrier(open_file, reason, false, caller);
                 }
-                self.mark_exposure(caller, reason);
+                self.expose(caller, reason);
             }
             Effect::Waits(reason) => {
-                if let Some(open_file) = known {
-                    self.add_barrier(open_file, reason, true, caller);
-                    if reason == Barrier::Control(Call::of(b"ftruncate")) {
-                        let group = self.kernel.open_files[open_file].group;
-                        self.groups.at(group).end = 0;
+                if let Some(key) = known {
+                    self.add_barrier(key, reason, true, caller);
+                    let open_file = &mut self.kernel.open_files[key];
+                    let group = &mut self.groups.groups[open_file.group];
+                    if reason == Barrier::Control(Call("ftruncate")) {
+                        group.end = 0;
                     }
                     if matches!(reason, Barrier::Lock(_)) {
-                        let open_file = &mut self.kernel.open_files[open_file];
-                        open_file.was_locked = true;
-                        self.groups.at(open_file.group).was_locked = true;
+                        (open_file.was_locked, group.was_locked) = (true, true);
                     }
                 }
-                self.mark_wait(caller, reason);
+                self.wait(caller, reason);
                 if reason == Barrier::Sleep {
-                    self.kernel.at(caller.thread).slept = self.event;
+                    self.kernel.threads[caller.thread].slept = self.event;
                 }
             }
         }
@@ -410,47 +371,33 @@ impl Tracker {
         let key = self.resolve(descriptor, caller);
         self.other(Effect::Waits(Barrier::Unread), Some(descriptor), caller);
         self.note_writer(key, caller);
-        let open_file = &mut self.kernel.open_files[key];
-        open_file.position = None;
+        self.kernel.open_files[key].position = None;
     }
 
     /// Puts a barrier between earlier and later transfers through an open file description.
     fn add_barrier(&mut self, key: DescriptorId, reason: Barrier, reads_too: bool, caller: Caller) {
-        let serial = self.serial(caller);
         let open_file = &mut self.kernel.open_files[key];
-        open_file.runs[WRITES].cross_by(self.event, serial, reason);
-        if reads_too {
-            open_file.runs[READS].cross_by(self.event, serial, reason);
+        for runs in &mut open_file.runs[..1 + usize::from(reads_too)] {
+            runs.cross_by(self.event, caller.thread, reason);
         }
         self.groups
-            .note(open_file.group, self.event, key, serial, false);
+            .note(open_file.group, self.event, key, caller.thread, false);
     }
 
     fn sync(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
-        let serial = self.serial(caller);
-        let reason = match descriptor {
-            Some(_) => Barrier::SyncOther,
-            None => Barrier::SyncAll,
+        let Some(descriptor) = descriptor else {
+            self.synced.note(self.event, caller.thread);
+            return self.expose(caller, Barrier::SyncAll);
         };
-        match descriptor {
-            Some(descriptor) => {
-                let key = self.resolve(descriptor, caller);
-                let (thread, open_file) = self.kernel.both(caller.thread, key);
-                thread.note(self.event, reason, (key, false));
-                let writes = &mut open_file.runs[WRITES];
-                if writes.last_caller.thread == serial {
-                    writes.cross(self.event, Barrier::SyncOwn);
-                }
-                let group = self.groups.at(open_file.group);
-                group.synced.note(self.event, serial);
-            }
-            None => {
-                self.synced.note(self.event, serial);
-                let thread = self.kernel.at(caller.thread);
-                thread.note(self.event, reason, (DescriptorId::NONE, false));
-            }
+        let key = self.resolve(descriptor, caller);
+        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        thread.note(self.event, Barrier::SyncOther, key, false);
+        let writes = &mut open_file.runs[WRITES];
+        if writes.last_caller.thread == caller.thread {
+            writes.cross(self.event, Barrier::SyncOwn);
         }
-        self.kernel.at(caller.thread).last_exposure = (self.event, reason);
+        let group = &mut self.groups.groups[open_file.group];
+        group.synced.note(self.event, caller.thread);
     }
 
     /// `lseek`, with whether it only asked for the offset, depends on the offset, and on the size.
@@ -462,16 +409,15 @@ impl Tracker {
         caller: Caller,
     ) {
         let key = self.resolve(descriptor, caller);
-        let serial = self.serial(caller);
         let open_file = &mut self.kernel.open_files[key];
         if open_file.flags.directory {
             // The folder is listed again.
-            self.mark_wait(caller, Barrier::Polled);
+            self.wait(caller, Barrier::Polled);
             return;
         }
         open_file.may_be_fifo = false;
         open_file.has_shared_offset |=
-            open_file.offset_user != Serial::NONE && open_file.offset_user != serial;
+            open_file.offset_user != ThreadId::NONE && open_file.offset_user != caller.thread;
         if relative {
             open_file.ask_offset();
         }
@@ -480,29 +426,31 @@ impl Tracker {
         open_file.position = Some(position);
         if moves {
             open_file.sought = self.event;
-            open_file.sought_by = serial;
+            open_file.sought_by = caller.thread;
             open_file.sought_size = asks_size;
         }
         for (direction, runs) in open_file.runs.iter_mut().enumerate() {
-            let has_offset = runs.last != 0 && !runs.is_positional;
-            if has_offset && runs.last_caller.thread != serial {
+            if runs.last == 0 || runs.is_positional {
+                continue;
+            }
+            if runs.last_caller.thread != caller.thread {
                 runs.cross(self.event, Barrier::SharedOffset);
-            } else if has_offset && only_asked {
+            } else if only_asked {
                 runs.cross(self.event, Barrier::Position);
-            } else if has_offset && moves {
+            } else if moves {
                 runs.note_barrier(self.event, Barrier::Sought);
-            } else if has_offset && (direction == READS || !asks_size) {
+            } else if direction == READS || !asks_size {
                 // It moves nothing as long as nothing is in a buffer.
                 runs.cross(self.event, Barrier::Sought);
             }
         }
         let (reader, group) = (open_file.reader, open_file.group);
         if asks_size {
-            self.groups.reach(group, position);
-            self.look_at(key, Barrier::Size(Call::of(b"lseek(SEEK_END)")), caller);
+            self.groups.groups[group].reach(position);
+            self.look_at(key, Barrier::Size(Call("lseek(SEEK_END)")), caller);
         }
-        if reader != Serial::NONE && reader != serial {
-            self.note_reader(key, serial);
+        if reader != ThreadId::NONE && reader != caller.thread {
+            self.note_reader(key, caller.thread);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Resolves descriptors, by the kernel's tables and by the texts in the log.
 
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
-use crate::advisor::descriptors::keys::{DescriptorId, GroupId};
+use crate::advisor::descriptors::keys::DescriptorId;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{is_database, is_database_library};
 use crate::advisor::options::Seen;
 use crate::advisor::runs::barriers::{Barrier, Call};
-use crate::advisor::runs::call_effects::FilterEvidence;
+use crate::advisor::runs::call_effects;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use crate::languages::{is_interpreted, last_part};
 use vectored_strace::event::{Descriptor, Named, OpenFlags};
@@ -14,13 +14,9 @@ use vectored_strace::event::{Descriptor, Named, OpenFlags};
 impl Tracker {
     /// Whether a library of the process, a database, makes the transfers at offsets of a file that it opens.
     fn is_of_library(&mut self, name: &[u8], caller: Caller) -> bool {
-        self.kernel
-            .process_mut(caller.process)
-            .is_some_and(|process| {
-                process.has_database |= is_database_library(name);
-                process.has_database
-                    && (process.runtime.is_some_and(is_interpreted) || is_database(name))
-            })
+        let process = &mut self.kernel.processes[caller.process];
+        process.has_database |= is_database_library(name);
+        process.has_database && (process.runtime.is_some_and(is_interpreted) || is_database(name))
     }
 
     pub(super) fn open(
@@ -49,7 +45,7 @@ impl Tracker {
         let name = descriptor.leads_to.unwrap_or(path);
         let mut parts = last_part(name).split(|&byte| byte == b'.');
         if parts.any(|part| part == b"so") {
-            self.evidence |= FilterEvidence::MISSING;
+            self.evidence |= call_effects::MISSING;
         }
         let is_file = kind == FdKind::File;
         let seen = self
@@ -75,7 +71,7 @@ impl Tracker {
             open_file.group = self.groups.join(&open_file.text, &open_file.path);
         }
         if flags.truncates {
-            self.groups.at(open_file.group).end = 0;
+            self.groups.groups[open_file.group].end = 0;
         }
         if open_file.kind.has_peer() {
             // `/dev/stdin`: another descriptor leads to the same stream.
@@ -84,7 +80,7 @@ impl Tracker {
         if is_fifo {
             turn_to_fifo(&mut open_file);
             // Opening a FIFO waits for the other end.
-            self.mark_wait(caller, Barrier::Connect(Call::of(b"open of a FIFO")));
+            self.wait(caller, Barrier::Connect(Call("open of a FIFO")));
         }
         if !flags.creates && !flags.append {
             self.note_poll(Named::Path(path), false, caller);
@@ -115,15 +111,15 @@ impl Tracker {
         // By another name it is in a group already.
         let group = self.kernel.open_files[key].group;
         if flags.truncates {
-            let serial = self.serial(caller);
-            self.groups.note(group, self.event, key, serial, false);
+            self.groups
+                .note(group, self.event, key, caller.thread, false);
         }
         if self.submitted.contains_key(&caller.process) {
             if flags.creates {
                 self.files.change(name);
             }
-            let submitted = &mut self.groups.at(group).submitted;
-            submitted.note(1, caller.process.generation);
+            let submitted = &mut self.groups.groups[group].submitted;
+            submitted.note(1, caller.process);
         }
     }
 
@@ -147,18 +143,17 @@ impl Tracker {
             self.note_made(path, caller);
         }
         if flags.creates || flags.truncates {
-            self.mark_exposure(caller, Barrier::Created);
+            self.expose(caller, Barrier::Created);
         }
     }
 
-    /// Adds a new pipe or socket, and returns its group.
     pub(super) fn make(
         &mut self,
         descriptor: Descriptor<'_>,
         kind: FdKind,
         close_on_exec: bool,
         caller: Caller,
-    ) -> GroupId {
+    ) -> DescriptorId {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
         open_file.since = self.event;
         if let Some(text) = descriptor.leads_to {
@@ -168,15 +163,8 @@ impl Tracker {
         if open_file.kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
         }
-        let (number, group) = (descriptor.number, open_file.group);
         self.kernel
-            .open(caller.process, number, open_file, close_on_exec);
-        group
-    }
-
-    pub(super) fn kind_of(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> FdKind {
-        let open_file = self.resolve(descriptor, caller);
-        self.kernel.open_files[open_file].kind
+            .open(caller.process, descriptor.number, open_file, close_on_exec)
     }
 
     /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
@@ -193,22 +181,10 @@ impl Tracker {
                 return key;
             }
         }
-        self.resolve_otherwise(known, descriptor, caller)
-    }
-
-    /// Resolves a descriptor whose text differs from the tables, or that is in no table.
-    fn resolve_otherwise(
-        &mut self,
-        known: Option<DescriptorId>,
-        descriptor: Descriptor<'_>,
-        caller: Caller,
-    ) -> DescriptorId {
-        if let (Some(key), Some(text)) = (known, descriptor.leads_to)
-            && self.takes_name(key, text)
-        {
-            return key;
+        match (known, descriptor.leads_to) {
+            (Some(key), Some(text)) if self.takes_name(key, text) => key,
+            _ => self.inherit(descriptor, caller),
         }
-        self.inherit(descriptor, caller)
     }
 
     /// Gives an open file description a new text, if that is possible: a socket that was connected is
@@ -255,7 +231,7 @@ impl Tracker {
         open_file.since = self.event;
         open_file.is_inherited = true;
         if descriptor.number > 2 {
-            self.evidence |= FilterEvidence::MISSING;
+            self.evidence |= call_effects::MISSING;
         }
         let standard = usize::try_from(descriptor.number).ok();
         let is_own = standard.and_then(|number| self.own_standard.get(number).copied());
@@ -278,7 +254,7 @@ impl Tracker {
         }
         let group = open_file.group;
         let key = self.kernel.open(caller.process, number, open_file, false);
-        self.groups.at(group).inherited = Some(key);
+        self.groups.groups[group].inherited = Some(key);
         self.settle_dropped();
         key
     }
@@ -289,7 +265,7 @@ impl Tracker {
     /// before the log began. They may be threads of one process to which strace was attached, or have
     /// inherited it from one parent.
     fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<DescriptorId> {
-        let key = self.groups.get(new.group).inherited?;
+        let key = self.groups.groups[new.group].inherited?;
         let known = &self.kernel.open_files[key];
         let is_same = known.is_inherited && known.first_number == new.number;
         if !is_same || known.text != new.text {
@@ -306,50 +282,29 @@ impl Tracker {
     /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two, and opens again
     /// to append: only the close and the second open keep the writes apart.
     fn reopen(&mut self, open_file: &mut OpenFile, caller: Caller) {
-        let serial = self.serial(caller);
         let is_before = |key: &DescriptorId| {
             let before = &self.kernel.open_files[*key];
-            before.group == open_file.group && before.runs[WRITES].last_caller.thread == serial
+            let last_caller = before.runs[WRITES].last_caller;
+            before.group == open_file.group && last_caller.thread == caller.thread
         };
         let Some(index) = self.closed.iter().position(is_before) else {
             return;
         };
-        let key = self.closed.remove(index);
-        if let Some(before) = key.and_then(|key| self.kernel.open_files.get_mut(key)) {
-            let mut runs = std::mem::take(&mut before.runs[WRITES]);
-            runs.cross(self.event, Barrier::Reopened);
-            open_file.runs[WRITES] = runs;
-            // Calls stay with the run that they are in.
-            open_file.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
-            open_file.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
-        }
-        if let Some(key) = key {
-            self.forget(key);
-        }
+        let Some(key) = self.closed.remove(index) else {
+            return;
+        };
+        let before = &mut self.kernel.open_files[key];
+        open_file.runs[WRITES] = std::mem::take(&mut before.runs[WRITES]);
+        open_file.runs[WRITES].cross(self.event, Barrier::Reopened);
+        // Calls stay with the run that they are in.
+        open_file.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
+        open_file.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
+        self.forget(key);
     }
 
-    /// Notes that the log shows a file: a FIFO can be neither mapped nor used at an offset.
-    pub(super) fn note_regular(&mut self, key: DescriptorId) {
-        let open_file = &mut self.kernel.open_files[key];
-        open_file.may_be_fifo = false;
-    }
-
-    /// Does [`Analysis::own_standard`](crate::advisor::analysis::Analysis::own_standard).
-    pub(in crate::advisor) fn own_standard(&mut self, number: usize) {
-        if let Some(is_own) = self.own_standard.get_mut(number) {
-            *is_own = true;
-        }
-    }
-
-    /// Does [`Analysis::name_fifo`](crate::advisor::analysis::Analysis::name_fifo).
-    pub(in crate::advisor) fn name_fifo(&mut self, path: &[u8]) {
-        self.fifos.insert(last_part(path));
-    }
-
-    /// Notes that a path or descriptor leads to a FIFO.
     pub(super) fn fifo(&mut self, named: Named<'_>, caller: Caller) {
         let descriptor = match named {
-            Named::Path(path) => return self.name_fifo(path),
+            Named::Path(path) => return self.fifos.insert(last_part(path)),
             Named::Descriptor(descriptor) => descriptor,
         };
         let key = self.resolve(descriptor, caller);
@@ -360,8 +315,7 @@ impl Tracker {
         self.end_all_runs(key);
         self.flush_both(key);
         let open_file = &mut self.kernel.open_files[key];
-        let name = if open_file.text.is_empty() { &open_file.path } else { &open_file.text };
-        self.fifos.insert(last_part(name));
+        self.fifos.insert(last_part(open_file.name()));
         turn_to_fifo(open_file);
     }
 }

@@ -2,18 +2,14 @@
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::keys::DescriptorId;
-use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::findings::stream_writes::parts_of;
 use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
 use crate::advisor::stalls::counts::Owner;
 use crate::advisor::stalls::exchange::{Moved, Part};
 use crate::advisor::tracker::{Caller, Tracker};
 use vectored_strace::event::{Descriptor, Direction, Event, TcpOption, Transfer};
 
-/// Ends of TCP connections that are known at once.
-const TCP_ENDS_MAX: usize = 4096;
-
 impl Tracker {
-    /// Notes a transfer through a TCP socket.
     pub(super) fn exchange(
         &mut self,
         event: &Event<'_>,
@@ -29,7 +25,7 @@ impl Tracker {
         };
         let ended_ns = began_ns.saturating_add(took_ns);
         let number = self.event;
-        self.note_end(key);
+        self.tcp_ends.insert(self.kernel.open_files[key].name());
         let (thread, open_file) = self.kernel.both(caller.thread, key);
         let step = PatternStep {
             call: call_number(event.name),
@@ -67,51 +63,26 @@ impl Tracker {
         if answered.is_none() && received.is_none() {
             return;
         }
-        let peer = self.peer_of(key).map(|peer| peer.exchange.served_ns);
-        let process = self.kernel.process(caller.process);
-        let program = process.map(|process| (process.program, process.runtime, process.number));
-        let Some((program, runtime, process)) = program else {
-            return;
-        };
+        let process = &self.kernel.processes[caller.process];
         let open_file = &self.kernel.open_files[key];
         let owner = Owner {
-            program,
-            runtime,
-            process,
+            program: process.program,
+            runtime: process.runtime,
+            process: process.number,
             descriptor: transfer.descriptor.number,
             path: open_file.name(),
             serves: open_file.exchange.serves,
         };
-        if let Some(mut answered) = answered {
-            answered.served_ns = peer.flatten();
+        if let Some(answered) = answered {
             self.stalls.add(&answered, &owner);
         }
+        let peer = parts_of(open_file.name());
+        let peer = peer.map(|[kind, own, arrow, peer]| [kind, peer, arrow, own, b"]"].concat());
         // A peer in the log has the finding itself.
-        if let Some(received) = received.filter(|_| peer.is_none()) {
+        let has_peer = peer.is_some_and(|peer| self.tcp_ends.has(&peer));
+        if let Some(received) = received.filter(|_| !has_peer) {
             self.stalls.add_received(&received, &owner);
         }
-    }
-
-    /// Notes that this end of a TCP connection is in the log.
-    fn note_end(&mut self, key: DescriptorId) {
-        let name = self.kernel.open_files[key].name();
-        if self.tcp_ends.get(name) != Some(&key) {
-            if self.tcp_ends.len() >= TCP_ENDS_MAX {
-                self.tcp_ends.clear();
-            }
-            self.tcp_ends.insert(name.to_vec(), key);
-        }
-    }
-
-    /// The other end of a TCP connection, if it is in the log: `TCP:[A->B]` has `TCP:[B->A]`.
-    fn peer_of(&self, key: DescriptorId) -> Option<&OpenFile> {
-        let name = self.kernel.open_files[key].name();
-        let (start, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
-        let rest = rest.strip_suffix(b"]")?;
-        let arrow = rest.windows(2).position(|pair| pair == b"->")?;
-        let peer = [start, &rest[arrow + 2..], b"->", &rest[..arrow], b"]"].concat();
-        let open_file = self.kernel.open_files.get(*self.tcp_ends.get(&peer)?)?;
-        (open_file.name() == peer).then_some(open_file)
     }
 
     pub(super) fn set_tcp_option(
@@ -127,7 +98,8 @@ impl Tracker {
             TcpOption::Cork => {
                 open_file.is_corked = on;
                 if !on {
-                    open_file.exchange.uncork();
+                    // The kernel sends what it has gathered.
+                    open_file.exchange.joins = false;
                 }
             }
             TcpOption::NoDelay => open_file.exchange.no_delay = Some(on),
@@ -135,20 +107,6 @@ impl Tracker {
         }
     }
 
-    pub(super) fn poll(&mut self, event: &Event<'_>, ready: u64, caller: Caller) {
-        let thread = self.kernel.at(caller.thread);
-        thread.polled = (self.event, ready);
-        thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
-    }
-
-    pub(super) fn shut_down(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
-        if let Some(descriptor) = descriptor {
-            let key = self.resolve(descriptor, caller);
-            self.kernel.open_files[key].exchange.shut_down();
-        }
-    }
-
-    /// Takes the time of `connect` as the round trip.
     pub(super) fn connect(
         &mut self,
         event: &Event<'_>,

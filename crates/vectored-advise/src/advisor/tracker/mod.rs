@@ -6,13 +6,12 @@ mod exchanges;
 mod links;
 mod names;
 mod run_ends;
-mod strace_overhead;
 mod transfers;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::advisor::descriptors::kernel_tables::KernelTables;
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial, ThreadId};
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::NameSet;
 use crate::advisor::descriptors::same_file::FileGroups;
@@ -25,60 +24,55 @@ use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::DescriptorUses;
 use crate::advisor::options::{Look, Options};
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::call_effects::{ClassCache, FilterEvidence};
+use crate::advisor::runs::call_effects::{self, Evidence, classify};
 use crate::advisor::runs::run::{MergeLimits, RunCall};
 use crate::advisor::stalls::counts::StallCounts;
-use crate::advisor::tracker::strace_overhead::StraceOverhead;
 use crate::languages::runtime_of_program;
 use crate::model::Runtime;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_strace::event::{Action, Descriptor, Event, Named};
 
-/// The state after the events of a log so far.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     limits: MergeLimits,
     max_delay_ns: u64,
     /// Number of events so far; the first event has the number 1.
-    event: u64,
+    pub(super) event: u64,
     first_thread: u32,
-    kernel: KernelTables,
+    pub(super) kernel: KernelTables,
     groups: FileGroups,
-    /// Ended processes that were waited for: the event of the wait, and the waiting process.
-    awaited: FxHashMap<u32, (u64, ProcessId)>,
+    /// Ended processes that were waited for.
+    awaited: FxHashSet<u32>,
     /// By process, the last event that submitted transfers that do not show.
     submitted: FxHashMap<ProcessId, u64>,
     /// The last event that may have moved bytes or waited in any thread.
     lost: u64,
     /// The last event at which any thread may have made any call.
     forgot: u64,
-    forked: u64,
     /// The last event that may have asked for the size of any file.
     looked_at: u64,
-    /// Hashes of the last parts of names that were made, with the serial number of the thread.
-    made: FxHashMap<u64, Serial>,
+    /// Hashes of the last parts of names that were made, with the thread.
+    made: FxHashMap<u64, ThreadId>,
     /// The last syncs of all files, by thread.
-    synced: Latest<Serial>,
+    synced: Latest<ThreadId>,
     /// Standard descriptors that no other process appends to.
-    own_standard: [bool; 3],
-    /// See [`Options::look`].
+    pub(super) own_standard: [bool; 3],
     look: Option<Look>,
     /// The working folder in which the log begins; empty if unknown.
-    folder: Vec<u8>,
+    pub(super) folder: Vec<u8>,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<DescriptorId>,
-    /// Runtimes of programs, by their paths.
-    runtimes: FxHashMap<Vec<u8>, Runtime>,
+    pub(super) runtimes: FxHashMap<Vec<u8>, Runtime>,
     /// Last parts of the paths of FIFOs.
-    fifos: NameSet,
+    pub(super) fifos: NameSet,
     pattern_counts: PatternCounts,
     buffers: Buffers,
     uses: DescriptorUses,
     stream_writes: StreamWrites,
     files: NamedFiles,
     stalls: StallCounts,
-    /// Open file descriptions of TCP connections, by the text that the log shows.
-    tcp_ends: FxHashMap<Vec<u8>, DescriptorId>,
+    /// Ends of TCP connections, as the log shows them.
+    tcp_ends: NameSet,
     call: RunCall,
     /// Memory for the barriers between two transfers, and for the barriers that the own thread set.
     ends: (Vec<Barrier>, Vec<(u64, Barrier)>),
@@ -87,8 +81,12 @@ pub(super) struct Tracker {
     bytes: u64,
     lacks_times: bool,
     has_coarse_times: bool,
-    evidence: FilterEvidence,
-    strace_overhead: StraceOverhead,
+    evidence: Evidence,
+    /// The durations of calls, in classes of a quarter of a power of two: the number in each class, and their sum in ns.
+    durations: BTreeMap<(u32, u64), (u64, u64)>,
+    timed_calls: u64,
+    /// The least time that strace adds to a call, in ns, by the calls so far.
+    overhead_ns: u64,
     deflates: bool,
 }
 
@@ -103,7 +101,7 @@ impl Tracker {
             },
             max_delay_ns: options.max_delay_ns,
             look: options.look,
-            evidence: if options.shows_all { FilterEvidence::ALL } else { FilterEvidence::NONE },
+            evidence: if options.shows_all { call_effects::ALL } else { 0 },
             deflates: options.deflates,
             ..Tracker::default()
         }
@@ -115,7 +113,7 @@ impl Tracker {
             Some(Barrier::NoTimes)
         } else if self.has_coarse_times {
             Some(Barrier::CoarseTimes)
-        } else if !self.evidence.is_enough() {
+        } else if !call_effects::is_enough(self.evidence) {
             Some(Barrier::Filtered)
         } else {
             None
@@ -149,22 +147,14 @@ impl Tracker {
         into.processes += self.kernel.process_count;
     }
 
-    /// Ends all runs, and counts what was held.
     fn settle_all(&mut self) {
-        let open_files: Vec<DescriptorId> =
-            self.kernel.open_files.iter().map(|(key, _)| key).collect();
-        for open_file in open_files {
+        for open_file in self.kernel.open_files.keys() {
             self.end_all_runs(open_file);
             self.settle_reads(open_file);
         }
         for held in self.groups.take_all_held() {
             self.pattern_counts.settle(held);
         }
-    }
-
-    #[cfg(test)]
-    pub(super) fn is_full(&self) -> bool {
-        self.kernel.is_full(self.event)
     }
 
     /// Goes on as at the begin of a log: no process and no descriptor is known. Called only if a log has more of them
@@ -191,7 +181,7 @@ impl Tracker {
     #[cold]
     fn lose(&mut self) {
         self.lost = self.event;
-        for (_, open_file) in self.kernel.open_files.iter_mut() {
+        for open_file in self.kernel.open_files.values_mut() {
             open_file.position = None;
             open_file.read_from = None;
             open_file.is_placed = false;
@@ -199,7 +189,7 @@ impl Tracker {
         }
     }
 
-    pub(super) fn follow(&mut self, event: &Event<'_>, classes: &mut ClassCache) {
+    pub(super) fn follow(&mut self, event: &Event<'_>) {
         if let Action::Name { program } = event.action {
             return self.name(event.thread, program);
         }
@@ -225,13 +215,15 @@ impl Tracker {
         if let Action::Exit { process_ended } = event.action {
             let is_killed = event.name == b"killed";
             if is_killed {
-                self.kernel.note_kill(event.thread);
+                let process = self.kernel.thread_of_number(event.thread);
+                let process = process.map_or(ProcessId::NONE, |(_, process)| process);
+                self.kernel.processes[process].killed = true;
             }
             if is_call || is_killed {
-                self.evidence |= FilterEvidence::END;
+                self.evidence |= call_effects::END;
             }
             if event.name == b"exit" && event.thread == self.first_thread {
-                self.evidence |= FilterEvidence::PLAIN_EXIT;
+                self.evidence |= call_effects::PLAIN_EXIT;
             }
             self.note_last_barriers(event.thread);
             self.kernel
@@ -239,15 +231,15 @@ impl Tracker {
             return self.settle_dropped();
         }
         let mut thread = self.kernel.thread(event.thread);
-        let mut process = self.kernel.at(thread).process;
-        if self.kernel.process(process).is_none() {
+        let mut process = self.kernel.threads[thread].process;
+        if self.kernel.processes.get(process).is_none() {
             // Its process has ended: the end interrupted a call, or the number is used again.
             if !matches!(event.action, Action::Execute { .. }) {
                 return;
             }
             self.kernel.end_thread(event.thread, true, true);
             thread = self.kernel.thread(event.thread);
-            process = self.kernel.at(thread).process;
+            process = self.kernel.threads[thread].process;
         }
         let caller = Caller { thread, process };
         self.note_clock(event, caller);
@@ -257,33 +249,25 @@ impl Tracker {
             Action::Transfer(transfer) => self.transfer(event, transfer, caller),
             Action::Unread { descriptor } => self.unread(event.name, *descriptor, caller),
             Action::Submit { unseen } => {
-                self.evidence |= classes.classify(event.name).evidence;
+                self.evidence |= classify(event.name).1;
                 self.submit(*unseen, caller);
             }
             action => {
                 if let Some(descriptor) = judged_by_name(action) {
-                    let class = classes.classify(event.name);
-                    self.evidence |= class.evidence;
-                    is_question = class.evidence == FilterEvidence::ASKS;
-                    self.other(class.effect, descriptor, caller);
+                    let (effect, evidence) = classify(event.name);
+                    self.evidence |= evidence;
+                    is_question = evidence == call_effects::ASKS;
+                    self.other(effect, descriptor, caller);
                 }
-                match action {
-                    Action::Connect { descriptor } => self.connect(event, *descriptor, caller),
-                    Action::Poll { ready } => self.poll(event, *ready, caller),
-                    Action::Other { descriptor } if event.name == b"shutdown" => {
-                        self.shut_down(*descriptor, caller);
-                    }
-                    _ => {}
-                }
-                self.change(action, caller);
+                self.change(event, caller);
             }
         }
-        let thread = self.kernel.at(thread);
+        let thread = &mut self.kernel.threads[thread];
         if !is_question {
             thread.last = self.event;
         }
         if self.deflates {
-            thread.delayed_ns += self.strace_overhead.of_call_ns();
+            thread.delayed_ns += self.overhead_ns;
         }
         if !self.kernel.dropped.is_empty() {
             self.settle_dropped();
@@ -293,29 +277,44 @@ impl Tracker {
         }
     }
 
-    /// Does [`Analysis::name_runtime`](crate::advisor::analysis::Analysis::name_runtime).
-    pub(super) fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
-        self.runtimes.insert(program.to_vec(), runtime);
-    }
-
-    /// Notes a name that the log shows beside a thread. It is no event.
+    /// Notes a name that the log shows beside a thread. It is no event. The first one is the program's, unless an `execve` showed.
     #[cold]
     fn name(&mut self, thread: u32, program: &[u8]) {
         let key = self.kernel.thread(thread);
-        let process = self.kernel.at(key).process;
         let name = self.pattern_counts.program(program);
-        self.kernel.name(process, name, runtime_of_program(program));
+        let process = &mut self.kernel.processes[self.kernel.threads[key].process];
+        if process.program == 0 {
+            process.program = name;
+            process.runtime = process.runtime.or_else(|| runtime_of_program(program));
+        }
     }
 
-    /// Notes that the clock of the log was set back.
     #[inline(always)]
     fn note_clock(&mut self, event: &Event<'_>, caller: Caller) {
         let Some(began_ns) = event.began_ns else {
             return;
         };
-        let thread = self.kernel.at(caller.thread);
+        let thread = &mut self.kernel.threads[caller.thread];
         if began_ns < std::mem::replace(&mut thread.began_ns, began_ns) {
-            self.mark_wait(caller, Barrier::ClockSetBack);
+            self.wait(caller, Barrier::ClockSetBack);
+        }
+    }
+
+    fn note_duration(&mut self, took_ns: u64) {
+        let power = took_ns.max(4).ilog2();
+        let class = (power, took_ns >> (power - 2));
+        let (count, sum) = self.durations.entry(class).or_default();
+        (*count, *sum) = (*count + 1, sum.saturating_add(took_ns));
+        self.timed_calls += 1;
+        if self.timed_calls.is_power_of_two() && self.timed_calls >= TIMED_MIN {
+            let mut seen = 0;
+            let quarter = self.durations.values().find(|(count, _)| {
+                seen += count;
+                seen > self.timed_calls / 4
+            });
+            // Half of the time that strace adds lies within a call, and a quarter of all calls are cheap enough to show it.
+            let added_ns = quarter.map_or(0, |(count, sum)| 2 * (sum / count));
+            self.overhead_ns = added_ns.min(OVERHEAD_MAX_NS);
         }
     }
 
@@ -323,12 +322,12 @@ impl Tracker {
     fn note_time(&mut self, event: &Event<'_>) {
         if event.delayed_ns > 0 {
             let thread = self.kernel.thread(event.thread);
-            let thread = self.kernel.at(thread);
+            let thread = &mut self.kernel.threads[thread];
             thread.delayed_ns += event.delayed_ns;
         }
         if event.began_ns.is_some() {
-            if let Some(took_ns) = event.took_ns {
-                self.strace_overhead.note(took_ns);
+            if let Some(took_ns) = event.took_ns.filter(|_| self.deflates) {
+                self.note_duration(took_ns);
             }
             self.has_coarse_times |= event.clock_ns > self.max_delay_ns;
         } else if matches!(event.action, Action::Transfer(_)) {
@@ -337,10 +336,16 @@ impl Tracker {
     }
 }
 
+/// Upper bound of what strace adds to a call, in ns, with the options used here. If most calls of a log take longer, they
+/// wait.
+const OVERHEAD_MAX_NS: u64 = 300_000;
+
+/// Calls that are needed to estimate what strace adds.
+const TIMED_MIN: u64 = 32;
+
 const WRITES: usize = 0;
 const READS: usize = 1;
 
-/// The calling thread and its process.
 #[derive(Clone, Copy, Debug)]
 struct Caller {
     thread: ThreadId,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::name_set::hash;
 use crate::advisor::descriptors::same_file::Inode;
 use crate::advisor::runs::barriers::Barrier;
@@ -51,7 +51,6 @@ impl Tracker {
     /// Notes a call that asks for a file: it may see the size, and a program that asks again or in vain may wait for it.
     pub(super) fn ask(&mut self, ask: &Ask<'_>, caller: Caller) {
         self.note_poll(ask.file, ask.failed, caller);
-        let serial = self.serial(caller);
         if ask.failed {
             return;
         }
@@ -64,7 +63,7 @@ impl Tracker {
                 let open_file = &mut self.kernel.open_files[key];
                 open_file.may_be_fifo &= !ask.is_regular;
                 if let Some(size) = ask.size {
-                    self.groups.reach(open_file.group, size);
+                    self.groups.groups[open_file.group].reach(size);
                 }
                 if open_file.kind == FdKind::File || open_file.flags.path_only {
                     self.identify(key, ask.inode, None);
@@ -75,7 +74,7 @@ impl Tracker {
                 if let Some(key) = key {
                     self.look_at(key, Barrier::Stat, caller);
                 }
-                self.note_path(&path, ask.inode, serial, true);
+                self.note_path(&path, ask.inode, caller, true);
             }
             Named::Path(_) => {}
         }
@@ -90,24 +89,18 @@ impl Tracker {
             Named::Path(path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
             Named::Descriptor(descriptor) => {
                 let key = self.kernel.open_file_of(caller.process, descriptor.number);
-                // After a close the next file gets the same number.
-                let since = key.map(|key| self.kernel.open_files[key].since);
-                (hash(&(key, since, descriptor.number)), None)
+                (hash(&(key, descriptor.number)), None)
             }
         };
-        let event = self.event;
-        let thread = self.kernel.at(caller.thread);
-        let is_of_others = made_by.is_some_and(|made_by| made_by != thread.serial);
-        if thread.asks_again(hash) || failed || is_of_others {
-            thread.wait(event, Barrier::Polled);
+        let is_of_others = made_by.is_some_and(|made_by| made_by != caller.thread);
+        if self.kernel.threads[caller.thread].asks_again(hash) || failed || is_of_others {
+            self.wait(caller, Barrier::Polled);
         }
     }
 
-    /// Notes that a thread made a name.
     pub(super) fn note_made(&mut self, path: &[u8], caller: Caller) {
-        let serial = self.serial(caller);
         if self.made.len() < MADE_MAX {
-            self.made.insert(hash(&last_part(path)), serial);
+            self.made.insert(hash(&last_part(path)), caller.thread);
         }
     }
 
@@ -116,14 +109,15 @@ impl Tracker {
         &mut self,
         path: &[u8],
         inode: Option<Inode>,
-        serial: Serial,
+        caller: Caller,
         is_read: bool,
     ) {
-        let seen = || self.look.and_then(|look| look(path)).map(|seen| seen.inode);
-        if let Some(inode) = inode.or_else(seen) {
-            self.groups.note_inode(inode, self.event, serial, is_read);
-        }
-        self.kernel.work += self.groups.note_path(path, self.event, serial, is_read);
+        let seen = || Some(self.look?(path)?.inode);
+        let inode = inode.or_else(seen);
+        let noted = self
+            .groups
+            .note_path(path, inode, self.event, caller.thread, is_read);
+        self.kernel.work += noted;
     }
 
     /// Notes device and inode of the file of an open file description. By another name it is the same file.
@@ -137,7 +131,7 @@ impl Tracker {
         let Some(same) = self.groups.identify(own, inode, folder) else {
             return;
         };
-        self.groups.at(same).members += 1;
+        self.groups.groups[same].members += 1;
         self.groups.carry(own, same);
         let open_file = &mut self.kernel.open_files[key];
         open_file.group = same;
@@ -151,7 +145,7 @@ impl Tracker {
             return;
         }
         self.kernel.work += self.kernel.open_files.len() as u64;
-        for (_, open_file) in self.kernel.open_files.iter_mut() {
+        for open_file in self.kernel.open_files.values_mut() {
             if open_file.text == from {
                 let from = std::mem::replace(&mut open_file.text, to.to_vec());
                 if open_file.use_number.is_some() && open_file.renamed_use.is_empty() {
@@ -168,7 +162,7 @@ impl Tracker {
     pub(super) fn watch(&mut self, path: &[u8], caller: Caller) {
         let (path, key) = self.full_path(path, None, caller);
         if let Some(key) = key {
-            self.groups.at(self.kernel.open_files[key].group).is_watched = true;
+            self.groups.groups[self.kernel.open_files[key].group].is_watched = true;
         }
         let seen = self.look.map(|look| look(&path).map(|seen| seen.inode));
         match seen {
@@ -178,15 +172,12 @@ impl Tracker {
         }
     }
 
-    /// Notes the working folder of a process.
     pub(super) fn change_folder(&mut self, to: Named<'_>, caller: Caller) {
         let folder = match to {
             Named::Path(path) => self.full_path(path, None, caller).0.into_owned(),
             Named::Descriptor(descriptor) => self.named(descriptor, caller).to_vec(),
         };
-        if let Some(process) = self.kernel.process_mut(caller.process) {
-            process.folder = folder;
-        }
+        self.kernel.processes[caller.process].folder = folder;
     }
 
     /// The path that a call means: a relative path gets its folder in front, and a path through a descriptor what the
@@ -209,11 +200,11 @@ impl Tracker {
                 self.named(folder, caller)
             }
             shown => {
+                let known = &mut self.kernel.processes[caller.process].folder;
                 if let Some(text) = shown.and_then(|shown| shown.leads_to)
-                    && let Some(process) = self.kernel.process_mut(caller.process)
-                    && process.folder != text
+                    && known.as_slice() != text
                 {
-                    process.folder = text.to_vec();
+                    *known = text.to_vec();
                 }
                 self.working_folder(caller)
             }
@@ -230,8 +221,7 @@ impl Tracker {
 
     /// The working folder of a process; empty if that is unknown.
     fn working_folder(&self, caller: Caller) -> &[u8] {
-        let own = self.kernel.process(caller.process);
-        let own = own.map_or(&b""[..], |process| &process.folder);
+        let own = &self.kernel.processes[caller.process].folder;
         if own.is_empty() { &self.folder } else { own }
     }
 
@@ -247,22 +237,10 @@ impl Tracker {
         let inode = |of: &[u8]| Some(self.look.and_then(|look| look(of))?.inode);
         let is_it = !known.starts_with(b"/")
             || known != folder && inode(known).is_some() && inode(known) == inode(folder);
-        if is_it && let Some(process) = self.kernel.process_mut(caller.process) {
-            process.folder = if folder.is_empty() { b"/".to_vec() } else { folder.to_vec() };
+        if is_it {
+            let folder = if folder.is_empty() { &b"/"[..] } else { folder };
+            self.kernel.processes[caller.process].folder = folder.to_vec();
         }
-    }
-
-    /// Does [`Analysis::begin_in`](crate::advisor::analysis::Analysis::begin_in).
-    pub(in crate::advisor) fn begin_in(&mut self, folder: &[u8]) {
-        self.folder = folder.to_vec();
-    }
-
-    /// Does [`Analysis::path_of`](crate::advisor::analysis::Analysis::path_of).
-    pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
-        let thread = self.kernel.thread(thread);
-        let process = self.kernel.at(thread).process;
-        let caller = Caller { thread, process };
-        self.full_path(path, None, caller).0.into_owned()
     }
 
     /// The process and the descriptor in `/proc/self/fd/3`, `/proc/12/fd/3`, `/dev/fd/3` or `/dev/stdout`, and the rest of the
@@ -296,19 +274,21 @@ impl Tracker {
         Some((process, str::from_utf8(number).ok()?.parse().ok()?, rest))
     }
 
-    /// Notes a look at the size of a file.
-    pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier, caller: Caller) {
-        let serial = self.serial(caller);
-        let open_file = &mut self.kernel.open_files[key];
-        if open_file.kind == FdKind::File || open_file.flags.path_only {
-            open_file.runs[WRITES].cross_by(self.event, serial, reason);
-            self.groups
-                .note(open_file.group, self.event, key, serial, true);
-        }
+    /// See [`Analysis::path_of`](crate::advisor::analysis::Analysis::path_of).
+    pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
+        let thread = self.kernel.thread(thread);
+        let process = self.kernel.threads[thread].process;
+        self.full_path(path, None, Caller { thread, process })
+            .0
+            .into_owned()
     }
 
-    /// The serial number of the calling thread.
-    pub(super) fn serial(&mut self, caller: Caller) -> Serial {
-        self.kernel.at(caller.thread).serial
+    pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier, caller: Caller) {
+        let open_file = &mut self.kernel.open_files[key];
+        if open_file.kind == FdKind::File || open_file.flags.path_only {
+            open_file.runs[WRITES].cross_by(self.event, caller.thread, reason);
+            self.groups
+                .note(open_file.group, self.event, key, caller.thread, true);
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Counts runs that ended.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::kernel_tables::{KernelTables, process_at};
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, Serial};
+use crate::advisor::descriptors::kernel_tables::KernelTables;
+use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::classify::TransferMode;
@@ -11,20 +11,12 @@ use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 use crate::advisor::runs::run_builder::{DirectionRuns, Link, OnRunEnd, RunKind};
-use crate::advisor::tracker::links::barriers_since_last;
 use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade};
 
 impl Tracker {
-    pub(super) fn push(&mut self, key: DescriptorId, direction: usize, link: Link, site: u32) {
-        self.note_ends(key, direction, link);
-        self.with_runs(key, direction, |runs, call, limits, on_end| {
-            runs.push(link, call, site, limits, on_end);
-        });
-    }
-
     /// Notes the barriers before the next transfer, or before the end of an open file description.
-    fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
+    pub(super) fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
         let last = self.kernel.open_files[key].runs[direction].last;
         if last == 0 || last == self.event {
             return;
@@ -32,16 +24,7 @@ impl Tracker {
         if direction == WRITES && link == Link::Broken {
             self.note_late_message(key);
         }
-        let open_file = &self.kernel.open_files[key];
-        let is_read = direction == READS;
-        let thread = self
-            .kernel
-            .thread_at(open_file.runs[direction].last_caller.key);
-        let caller = open_file.runs[direction].last_caller;
-        let forked = self.kernel.process(caller.process);
-        let forked = forked.map_or(0, |process| process.forked);
-        let known = (&self.groups, &self.synced, self.lost, forked);
-        barriers_since_last(key, open_file, is_read, thread, known, &mut self.ends);
+        self.find_ends(key, direction == READS);
         let ends = &mut self.ends.0;
         let by_link = match link {
             Link::Barrier(reason) => Some(reason),
@@ -61,9 +44,7 @@ impl Tracker {
     fn note_late_message(&mut self, key: DescriptorId) {
         let open_file = &self.kernel.open_files[key];
         let runs = &open_file.runs[WRITES];
-        let Some(thread) = self.kernel.thread_at(runs.last_caller.key) else {
-            return;
-        };
+        let thread = &self.kernel.threads[runs.last_caller.thread];
         let (event, other) = thread.filed_out.of_others(key);
         let is_late = event > runs.last;
         if is_late && self.kernel.open_file_of(runs.last_caller.process, 2) == Some(other) {
@@ -80,7 +61,7 @@ impl Tracker {
         for key in self.kernel.open_files_of(process) {
             for direction in [WRITES, READS] {
                 let runs = &self.kernel.open_files[key].runs[direction];
-                if runs.last == 0 || runs.last_caller.key != thread {
+                if runs.last == 0 || runs.last_caller.thread != thread {
                     continue;
                 }
                 self.note_ends(key, direction, Link::Broken);
@@ -192,7 +173,7 @@ impl Tracker {
             ..
         } = open_file;
         let name = if text.is_empty() { path } else { text };
-        let mut process = match process_at(processes, user.process) {
+        let mut process = match processes.get_mut(user.process) {
             Some(process) => Some(process),
             None => match ended {
                 Some((id, process)) if *id == user.process => Some(process),
@@ -208,7 +189,7 @@ impl Tracker {
             killed: direction == WRITES && process.as_ref().is_some_and(|process| process.killed),
             forked: process
                 .as_ref()
-                .is_some_and(|process| process.parent.is_some() && !process.has_executed),
+                .is_some_and(|process| process.was_forked && !process.has_executed),
             others_write: direction == WRITES && open_file.has_other_writers,
             target,
             path: name,
@@ -221,7 +202,7 @@ impl Tracker {
         let shared = if is_read {
             open_file.shared_reads
         } else {
-            groups.get(open_file.group).listed
+            groups.groups[open_file.group].listed
         };
         buffer.rule_out(shared);
         for row in &rows {
@@ -229,7 +210,11 @@ impl Tracker {
                 || open_file.kind == FdKind::File && !row.is_positional;
             let mut held = match direction {
                 _ if !row.depends_on_others() => None,
-                WRITES => groups.held(open_file.group),
+                WRITES => {
+                    let group = groups.groups.get_mut(open_file.group);
+                    let group = group.filter(|group| group.listed.is_none());
+                    group.map(|group| &mut group.held)
+                }
                 _ => held_reads.then_some(&mut *held),
             };
             if let Some(held) = &mut held {
@@ -250,20 +235,9 @@ impl Tracker {
         }
     }
 
-    /// Counts the calls of both directions.
     pub(super) fn flush_both(&mut self, key: DescriptorId) {
         self.flush(key, WRITES);
         self.flush(key, READS);
-    }
-
-    /// Later calls of a process on an open file description belong to another program.
-    pub(super) fn leave_to_another(&mut self, key: DescriptorId, process: ProcessId) {
-        let open_file = &mut self.kernel.open_files[key];
-        for runs in &mut open_file.runs {
-            if runs.last_caller.process == process {
-                runs.last_caller.thread = Serial::NONE;
-            }
-        }
     }
 
     /// Counts the held reads of an open file description, or lists them.
@@ -277,7 +251,6 @@ impl Tracker {
         }
     }
 
-    /// Ends the runs through open file descriptions that were dropped.
     pub(super) fn settle_dropped(&mut self) {
         while let Some(dropped) = self.kernel.dropped.pop() {
             if dropped.is_closed {
@@ -326,7 +299,7 @@ fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Opt
     } else if row.kind == FindingKind::SeekThenTransfer && open_file.offset_is_used {
         Some(Barrier::OffsetUsed)
     } else if !row.is_read {
-        groups.get(open_file.group).listed
+        groups.groups[open_file.group].listed
     } else if row.grade == Grade::ReadsAhead || open_file.kind == FdKind::File && !row.is_positional
     {
         open_file.shared_reads

@@ -171,7 +171,7 @@ impl Fix {
             let word = barrier.before(false);
             word.is_some_and(|word| self.text.contains(&format!(" {word} (")))
         };
-        let calls = |of: fn(Call) -> Barrier, call: &str| names(of(Call::of(call.as_bytes())));
+        let calls = |of: fn(Call) -> Barrier, call| names(of(Call(call)));
         let any = |barriers: &[Barrier]| barriers.iter().any(|barrier| names(*barrier));
         let waits = self.text.contains("before waiting");
         let object = |fd: i32| kernel.object(process, fd);
