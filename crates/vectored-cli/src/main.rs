@@ -21,6 +21,7 @@ mod notes;
 mod output_file;
 mod pinning;
 mod progress;
+#[cfg(unix)]
 mod reproduce_plan;
 mod results_store;
 mod size_lists;
@@ -134,17 +135,13 @@ fn color() -> ColorChoice {
 /// The refusal of a subcommand that is not built for this system.
 #[cfg(not(target_os = "linux"))]
 fn unavailable(command: &Command) -> failure::Failure {
-    let (name, why) = match command {
-        Command::Advise(_) => (
-            "advise",
-            "it explains system calls of Linux with times that it measures there: run it on Linux",
-        ),
-        Command::Versus(_) => ("versus", "it counts system calls of Linux: run it on Linux"),
-        _ => (
-            "copy",
-            "it is the program that 'vectored reproduce apue-3.5' runs on Unix: run it there",
-        ),
+    let name = match command {
+        Command::Advise(_) => "advise",
+        Command::Versus(_) => "versus",
+        Command::Reproduce(_) => "reproduce",
+        _ => "copy",
     };
+    let why = "it uses system calls of Linux, copy and reproduce those of Unix: run it there";
     failure::Failure::usage(format!("'vectored {name}' is not available here: {why}"))
 }
 
@@ -187,6 +184,7 @@ fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Command::Versus(args) => commands::versus::run(args),
         Command::Host(args) => commands::host::run(args),
+        #[cfg(unix)]
         Command::Reproduce(args) => commands::reproduce::run(args),
         #[cfg(unix)]
         Command::Copy(args) => commands::copy::run(args),

@@ -3,12 +3,10 @@
 mod lists;
 mod techniques;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use vectored_measure::measure::{check_direct, unsuited};
 use vectored_report::sort;
-use vectored_report::words;
 use vectored_results::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, LeftOut, Operation, PageCache, Target,
     TechniqueName,
@@ -16,7 +14,8 @@ use vectored_results::model::{
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
-use crate::measure_plan::lists::{List, MAX_CALL_BYTES, USUAL_CALL_BYTES, lists};
+pub use crate::measure_plan::lists::is_default_grid;
+use crate::measure_plan::lists::{List, lists};
 use crate::measure_plan::techniques::rivals;
 use crate::target_path::ResolvedTarget;
 
@@ -57,8 +56,6 @@ pub struct MeasurePlan {
     pub left_out: Vec<LeftOut>,
     /// Lists a second of the program, if that was said.
     pub rate_per_s: Option<f64>,
-    /// The option for counts, if some of the lists left out would be measured with both counts and sizes given.
-    pub usual_limit: Option<&'static str>,
 }
 
 impl MeasurePlan {
@@ -66,7 +63,7 @@ impl MeasurePlan {
     ///
     /// # Errors
     ///
-    /// If nothing can be measured, or nothing with one of the values that are asked for.
+    /// If nothing can be measured.
     pub fn new(args: &MeasureArgs, seed: u64, ranks: Option<u32>) -> Result<MeasurePlan, Failure> {
         check_ranks(args, ranks)?;
         if args.rate.is_some() && args.mix.is_empty() && args.join.is_none() {
@@ -90,7 +87,7 @@ impl MeasurePlan {
                 }
             }
         }
-        product.check(args)?;
+        product.check()?;
         let beside: &[TechniqueName] = match args.join {
             Some(_) => &[TechniqueName::WRITEV, TechniqueName::ADAPTIVE],
             None => &[TechniqueName::ADAPTIVE],
@@ -113,7 +110,6 @@ impl MeasurePlan {
             },
             left_out: product.left_out,
             rate_per_s: args.rate,
-            usual_limit: product.has_unusual_lists.then(|| counts_option(args)),
         })
     }
 
@@ -246,12 +242,6 @@ fn check_ranks(args: &MeasureArgs, started: Option<u32>) -> Result<(), Failure> 
 struct Product {
     cells: Vec<CellSpec>,
     left_out: Vec<LeftOut>,
-    /// Whether lists are left out that would be measured if both counts and sizes were given.
-    has_unusual_lists: bool,
-    /// The values of axes that some cell has.
-    measured: BTreeSet<(&'static str, String)>,
-    /// The values of axes that a combination without a cell has, with the reason.
-    refused: Vec<(&'static str, String, String)>,
 }
 
 impl Product {
@@ -263,32 +253,22 @@ impl Product {
         list: &List,
         (usual, source, alignment): (&Conditions, Option<Target>, Option<DirectIo>),
     ) {
-        if list.is_unusual(args) {
-            self.has_unusual_lists = true;
-            self.leave_out(usual, list, unusual_reason());
+        if let Some(reason) = list.too_long(args) {
+            self.leave_out(usual, list, reason);
             return;
         }
         let workload = list.workload();
-        for mut combination in args.axes.product(usual.clone()) {
+        for mut conditions in args.axes.product(usual.clone()) {
             if let Some(source) = source {
-                combination.conditions.copy_from(source);
+                conditions.copy_from(source);
             }
             let spec = CellSpec {
-                alignment: alignment.filter(|_| combination.conditions.direct),
-                ..CellSpec::new(combination.conditions, workload.clone())
+                alignment: alignment.filter(|_| conditions.direct),
+                ..CellSpec::new(conditions, workload.clone())
             };
-            let given = combination.given.into_iter();
-            let given = given.map(|(axis, value)| (axis.name, value.to_owned()));
             match unsuited(&spec, rivals) {
-                None => {
-                    self.measured.extend(given);
-                    self.cells.push(spec);
-                }
-                Some(reason) => {
-                    let refused = given.map(|(axis, value)| (axis, value, reason.clone()));
-                    self.refused.extend(refused);
-                    self.leave_out(&spec.conditions, list, reason);
-                }
+                None => self.cells.push(spec),
+                Some(reason) => self.leave_out(&spec.conditions, list, reason),
             }
         }
     }
@@ -310,47 +290,15 @@ impl Product {
         }
     }
 
-    /// Why a list of usual length is left out.
-    fn refusal(&self) -> Option<&str> {
-        let unusual = unusual_reason();
-        let mut reasons = self.left_out.iter().map(|left_out| &left_out.reason);
-        reasons
-            .find(|reason| **reason != unusual)
-            .map(String::as_str)
-    }
-
-    /// Refuses a value that is asked for and that no cell has, and a plan without cells.
-    fn check(&self, args: &MeasureArgs) -> Result<(), Failure> {
-        let is_missing = |(axis, value, _): &&(&'static str, String, String)| {
-            !self.measured.contains(&(*axis, value.clone()))
-        };
-        if let Some((_, _, reason)) = self.refused.iter().find(is_missing) {
-            return Err(Failure::usage(reason.clone()));
-        }
+    /// Refuses a plan without cells, with the reason that does not concern the length of a list, if there is one.
+    fn check(&self) -> Result<(), Failure> {
         if !self.cells.is_empty() {
             return Ok(());
         }
-        let why = match self.refusal() {
-            Some(reason) => reason.to_owned(),
-            None => format!(
-                "every list has more than {}; to measure lists of up to {}, give both {} and --sizes",
-                words::bytes(USUAL_CALL_BYTES as u64),
-                words::bytes(MAX_CALL_BYTES as u64),
-                counts_option(args),
-            ),
-        };
+        let reasons = || self.left_out.iter().map(|left_out| &left_out.reason);
+        let mut others = reasons().filter(|reason| !reason.ends_with(" in one call"));
+        let why = others.next().or(reasons().next());
+        let why = why.map_or("no list", |reason| reason);
         Err(Failure::usage(format!("nothing to measure: {why}")))
-    }
-}
-
-fn unusual_reason() -> String {
-    let limit = words::bytes(USUAL_CALL_BYTES as u64);
-    format!("more than {limit} in one call")
-}
-
-fn counts_option(args: &MeasureArgs) -> &'static str {
-    match args.join {
-        Some(_) => "--join",
-        None => "--segments",
     }
 }

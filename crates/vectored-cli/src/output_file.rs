@@ -1,4 +1,4 @@
-//! Files that the user names for output.
+//! What the user names for output.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,39 +9,47 @@ use anyhow::Context;
 use crate::atomic_file::{check_creation, parent, replace};
 use crate::failure::Failure;
 use crate::results_store::results_directory;
-use crate::terminal::write_whole;
+use crate::terminal::{print, write_whole};
 
-/// A file that the user named for output.
+/// A file that the user named for output, or standard output.
 #[derive(Debug)]
 pub struct OutputFile {
     /// The path as typed, for messages.
     named: PathBuf,
-    /// The file to write, with symbolic links resolved.
-    path: PathBuf,
-    /// A device or FIFO, which is written to; a file is replaced. It is open from the check on: to a FIFO without a reader
-    /// nothing can be written, and one whose only writer closes it ends for its reader.
-    special: Option<File>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// Standard output, which is named `-`.
+    Standard,
+    /// A file that is replaced, with symbolic links resolved.
+    Path(PathBuf),
+    /// A device or FIFO, which is written to. It is open from the check on: to a FIFO without a reader nothing can be
+    /// written, and one whose only writer closes it ends for its reader.
+    Special(File),
 }
 
 impl OutputFile {
     /// Checks, without changing it, that the file named with `option` can be written. A read-only file is
     /// refused although it could be replaced, because its mode protects its content.
     pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
-        Self::checked(named).map_err(|why| {
-            let named = named.display();
-            Failure::usage(format!(
-                "cannot write to '{named}': {why}; choose another file with {option}"
-            ))
-        })
+        let named = named.to_owned();
+        match Self::place(&named) {
+            Ok(place) => Ok(OutputFile { named, place }),
+            Err(why) => Err(Failure::usage(format!(
+                "cannot write to '{}': {why}; choose another file with {option}",
+                named.display()
+            ))),
+        }
     }
 
-    fn checked(named: &Path) -> Result<Self, String> {
-        let mut output = OutputFile {
-            named: named.to_owned(),
-            path: named.to_owned(),
-            special: None,
-        };
+    fn place(named: &Path) -> Result<Place, String> {
+        if named == Path::new("-") {
+            return Ok(Place::Standard);
+        }
         let in_words = |error: io::Error| error.to_string();
+        let mut path = named.to_owned();
         match fs::metadata(named) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(in_words(error)),
             Err(_) if named.is_symlink() => {
@@ -55,25 +63,23 @@ impl OutputFile {
             Ok(found) => {
                 // The mode may allow writing only to another user, and the file may be immutable.
                 let opened = open(named, &found).map_err(in_words)?;
-                if found.is_file() {
-                    output.path = named.canonicalize().map_err(in_words)?;
-                } else {
+                if !found.is_file() {
                     // The link of a pipe behind /dev/stdout cannot be resolved.
-                    output.special = Some(opened);
-                    return Ok(output);
+                    return Ok(Place::Special(opened));
                 }
+                path = named.canonicalize().map_err(in_words)?;
             }
         }
-        let last = output.path.as_os_str().as_encoded_bytes().last();
+        let last = path.as_os_str().as_encoded_bytes().last();
         let is_name = last.is_none_or(|&last| !is_separator(char::from(last)));
-        if !is_name || output.path.file_name().is_none() {
+        if !is_name || path.file_name().is_none() {
             return Err("it is not a file name".to_owned());
         }
-        if is_saved_result(&output.path) {
+        if is_saved_result(&path) {
             return Err("it is a saved result, and those are never overwritten".to_owned());
         }
-        match check_creation(parent(&output.path)) {
-            Ok(()) => Ok(output),
+        match check_creation(parent(&path)) {
+            Ok(()) => Ok(Place::Path(path)),
             Err(error) => Err(format!("no file can be created in its directory ({error})")),
         }
     }
@@ -83,8 +89,12 @@ impl OutputFile {
     pub fn check_distinct(outputs: &[&OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
         let inputs: Vec<PathBuf> = inputs.iter().map(|input| resolved(input)).collect();
         let mut seen: Vec<PathBuf> = Vec::new();
-        for output in outputs.iter().filter(|output| output.special.is_none()) {
-            let path = resolved(&output.path);
+        for output in outputs {
+            let path = match &output.place {
+                Place::Special(_) => continue,
+                Place::Standard => output.named.clone(),
+                Place::Path(path) => resolved(path),
+            };
             let why = match (inputs.contains(&path), seen.contains(&path)) {
                 (true, _) => "is also an input, and would be overwritten",
                 (_, true) => "is given for two outputs",
@@ -101,11 +111,16 @@ impl OutputFile {
         Ok(())
     }
 
+    pub fn is_standard(&self) -> bool {
+        matches!(self.place, Place::Standard)
+    }
+
     /// Replaces the file by one with these contents, atomically.
     pub fn write(&self, contents: &str) -> anyhow::Result<()> {
-        let written = match &self.special {
-            Some(file) => write_whole(file, contents),
-            None => replace(&self.path, contents),
+        let written = match &self.place {
+            Place::Standard => return print(contents),
+            Place::Special(file) => write_whole(file, contents),
+            Place::Path(path) => replace(path, contents),
         };
         written.with_context(|| format!("cannot write to '{}'", self.named.display()))
     }

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use vectored_machine::host::CpuWait;
 use vectored_measure::measure::Progress;
+#[cfg(unix)]
 use vectored_measure::reproduce::ReproduceProgress;
 
 use crate::terminal::status_line::StatusLine;
@@ -15,14 +15,10 @@ use crate::terminal::{can_redraw, messages_are_ascii};
 /// It is drawn between samples by the measuring thread; a second thread would disturb the samples.
 pub struct Bar {
     line: StatusLine,
-    cpu_wait: CpuWait,
     /// The part of the bar that is filled.
     share: Cell<f64>,
     is_ascii: bool,
 }
-
-/// A share of the time without a CPU below this is not shown.
-pub const SHOWN_CPU_WAIT: f64 = 0.1;
 
 impl Bar {
     /// A bar on standard error. Hidden if `quiet`, or if standard error is not a terminal that can redraw
@@ -30,7 +26,6 @@ impl Bar {
     pub fn new(quiet: bool) -> Self {
         Bar {
             line: StatusLine::new(!quiet && can_redraw()),
-            cpu_wait: CpuWait::begin(),
             share: Cell::new(0.0),
             is_ascii: messages_are_ascii(),
         }
@@ -42,14 +37,6 @@ impl Bar {
             let columns = columns.saturating_sub(words.chars().count() + 1);
             bar(self.share.get(), columns, self.is_ascii) + " " + words
         });
-    }
-
-    /// Of the time since the bar was made in which this thread could run, the share in which it had no CPU, if it is
-    /// considerable.
-    pub fn cpu_wait(&self) -> Option<f64> {
-        self.cpu_wait
-            .share()
-            .filter(|share| *share >= SHOWN_CPU_WAIT)
     }
 
     /// Shows a step before the first round; its time is part of the budget.
@@ -64,6 +51,7 @@ impl Bar {
     }
 
     /// Shows a step before a run of unknown length.
+    #[cfg(unix)]
     pub fn show_waiting(&self, what: &str) {
         self.draw(true, what);
     }
@@ -76,10 +64,11 @@ impl Bar {
     pub fn show(&self, progress: Progress) {
         let (elapsed, budget) = (progress.elapsed_ns as f64, progress.budget_ns as f64);
         self.share.set(elapsed / budget);
-        self.draw(false, &message(progress, self.cpu_wait()));
+        self.draw(false, &message(progress));
     }
 
     /// Shows the progress of the published experiments and the time left.
+    #[cfg(unix)]
     pub fn show_reproducing(&self, progress: &ReproduceProgress) {
         self.share
             .set(progress.done_s / (progress.done_s + progress.left_s));
@@ -99,7 +88,7 @@ fn bar(share: f64, columns: usize, is_ascii: bool) -> String {
     text
 }
 
-fn message(progress: Progress, cpu_wait: Option<f64>) -> String {
+fn message(progress: Progress) -> String {
     let Progress {
         cells_begun,
         cells_sampled,
@@ -113,11 +102,8 @@ fn message(progress: Progress, cpu_wait: Option<f64>) -> String {
         Some(1) => "deciding: 1 cell open".to_owned(),
         Some(open) => format!("deciding: {open} cells open"),
     };
-    let busy = cpu_wait.map_or(String::new(), |share| {
-        format!(", no CPU for {:.0} %", share * 100.0)
-    });
     let seconds = seconds(progress.elapsed_ns, progress.budget_ns);
-    format!("{doing}{busy}  {seconds}")
+    format!("{doing}  {seconds}")
 }
 
 /// `4/18 s`.
@@ -127,6 +113,7 @@ fn seconds(elapsed_ns: u64, budget_ns: u64) -> String {
     format!("{elapsed_s:.0}/{budget_s:.0} s")
 }
 
+#[cfg(unix)]
 fn reproducing(progress: &ReproduceProgress) -> String {
     let ReproduceProgress {
         experiment,
@@ -134,19 +121,13 @@ fn reproducing(progress: &ReproduceProgress) -> String {
         left_s,
         ..
     } = progress;
-    // Whole seconds, at least 1 while something is left.
-    let left_s = left_s.ceil().max(1.0) as u64;
-    let left = match (left_s / 60, left_s % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
-    };
-    format!("{experiment}, {step}  {left} left")
+    format!("{experiment}, {step}  {:.0} s left", left_s.ceil())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored_results::model::{ExperimentName, Target};
+    use vectored_results::model::Target;
 
     #[test]
     fn the_bar_is_filled_by_the_share() {
@@ -164,21 +145,6 @@ mod tests {
     }
 
     #[test]
-    fn the_bar_knows_how_long_is_left() {
-        let at = |left_s| ReproduceProgress {
-            experiment: ExperimentName::Apue35,
-            step: "buffer of 1 B".to_owned(),
-            done_s: 3.0,
-            left_s,
-        };
-        assert_eq!(
-            reproducing(&at(75.2)),
-            "apue-3.5, buffer of 1 B  1 min 16 s left"
-        );
-        assert_eq!(reproducing(&at(0.2)), "apue-3.5, buffer of 1 B  1 s left");
-    }
-
-    #[test]
     fn the_bar_says_what_is_going_on() {
         let first = Progress {
             cells_begun: 51,
@@ -190,17 +156,14 @@ mod tests {
             needed_ns: 9_000_000_000,
             target: Target::Pipe,
         };
-        assert_eq!(message(first, None), "12/51 cells, now pipe  4/16 s");
+        assert_eq!(message(first), "12/51 cells, now pipe  4/16 s");
         let begun = Progress {
             cells_begun: 31,
             cells_sampled: 0,
             ..first
         };
-        assert_eq!(
-            message(begun, Some(0.617)),
-            "31/51 cells begun, now pipe, no CPU for 62 %  4/16 s"
-        );
-        let open = |open| message(Progress { open, ..first }, None);
+        assert_eq!(message(begun), "31/51 cells begun, now pipe  4/16 s");
+        let open = |open| message(Progress { open, ..first });
         assert_eq!(open(Some(9)), "deciding: 9 cells open  4/16 s");
         assert_eq!(open(Some(1)), "deciding: 1 cell open  4/16 s");
     }

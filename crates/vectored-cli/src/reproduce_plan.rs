@@ -3,35 +3,25 @@
 #[cfg(target_os = "linux")]
 mod copies;
 
-use vectored_measure::reproduce::Plan;
-#[cfg(unix)]
-use vectored_measure::reproduce::{BufferList, ListPlan, PassPlan};
-#[cfg(unix)]
+use vectored_measure::reproduce::{BufferList, ListPlan, PassPlan, Plan};
 use vectored_report::words;
-#[cfg(not(target_os = "linux"))]
-use vectored_results::model::ExperimentName;
 
 use crate::args::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
 use crate::failure::Failure;
 
 /// `--quick` divides the number of records by this.
-#[cfg(unix)]
 const QUICK_RECORDS: u32 = 16;
 
 /// `--quick` divides the calls for each technique by this.
-#[cfg(unix)]
 const QUICK_CALLS: u32 = 10;
 
 /// `--quick`: passes of each repeat.
-#[cfg(unix)]
 const QUICK_PASSES: u32 = 2;
 
 /// Limit on the memory for the buffers of `mincer`, which exist twice.
-#[cfg(unix)]
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
 /// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
-#[cfg(unix)]
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
 type Planned = Result<Box<dyn Plan>, Failure>;
@@ -60,18 +50,15 @@ fn copies(of: &CopiesArgs, args: &ReproduceArgs) -> Planned {
     Ok(Box::new(copies::copies(of, args.quick)?))
 }
 
-#[cfg(unix)]
 fn records(args: &ReproduceArgs) -> Planned {
     reduced(ListPlan::records(), QUICK_RECORDS, args)
 }
 
-#[cfg(unix)]
 fn elements(args: &ReproduceArgs) -> Planned {
     reduced(ListPlan::elements(), QUICK_CALLS, args)
 }
 
 /// The plan, with fewer calls if `--quick` was given.
-#[cfg(unix)]
 fn reduced(mut plan: ListPlan, by: u32, args: &ReproduceArgs) -> Planned {
     if args.quick {
         plan.calls /= by;
@@ -80,40 +67,13 @@ fn reduced(mut plan: ListPlan, by: u32, args: &ReproduceArgs) -> Planned {
     Ok(Box::new(plan))
 }
 
-/// The refusal of an experiment that this system cannot repeat.
-#[cfg(not(target_os = "linux"))]
-fn unavailable(experiment: ExperimentName, why: &str) -> Planned {
-    Err(Failure::usage(format!(
-        "{experiment} cannot be repeated on {}: {why}",
-        std::env::consts::OS
-    )))
-}
-
 #[cfg(not(target_os = "linux"))]
 fn copies(_: &CopiesArgs, _: &ReproduceArgs) -> Planned {
-    let why = "it waits for all processes of a copy, and counts their reads, as only Linux can";
-    unavailable(ExperimentName::Apue35, why)
+    Err(Failure::usage(
+        "apue-3.5 can be repeated on Linux alone: it waits for all processes of a copy, and counts their reads",
+    ))
 }
 
-#[cfg(windows)]
-const NO_WRITEV: &str = "it compares writev(2) on files, and WriteFile takes one buffer";
-
-#[cfg(windows)]
-fn records(_: &ReproduceArgs) -> Planned {
-    unavailable(ExperimentName::Apue1428, NO_WRITEV)
-}
-
-#[cfg(windows)]
-fn elements(_: &ReproduceArgs) -> Planned {
-    unavailable(ExperimentName::Kalinin, NO_WRITEV)
-}
-
-#[cfg(windows)]
-fn passes(_: &PassesArgs, _: &ReproduceArgs) -> Planned {
-    unavailable(ExperimentName::Mincer, NO_WRITEV)
-}
-
-#[cfg(unix)]
 fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Planned {
     let published = PassPlan::published();
     let lists = match of.size.zip(of.count) {

@@ -167,12 +167,6 @@ pub fn size(text: &str, form: &str) -> Result<usize, String> {
         "m" | "mb" | "mi" | "mib" => 1 << 20,
         "g" | "gb" | "gi" | "gib" => 1 << 30,
         _ if digits.is_empty() => 1,
-        other if other.starts_with('.') && !other.starts_with("..") => {
-            return Err(format!(
-                "'{text}' is not a whole number of bytes: use a smaller unit, for example 1536 or 512KiB"
-            ));
-        }
-        other if other.starts_with('-') => return Err(format!("'{text}' is no size: {form}")),
         _ => {
             let unit = unit.trim_start();
             return Err(format!(
@@ -208,8 +202,6 @@ fn positive(text: &str, digits: &str, unit: usize, form: &str) -> Result<usize, 
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
     #[test]
@@ -220,18 +212,8 @@ mod tests {
         check("16..16KiB", &[16, 64, 256, 1024, 4096, 16384]);
         check("16..1000", &[16, 64, 256, 1000]);
         check("5..5", &[5]);
-        check("4K, 4KiB,4096,4096B", &[4096]);
-        check("1M,1 MiB,2", &[2, 1 << 20]);
-        check("1G,3 GiB", &[1 << 30, 3 << 30]);
-        for (letter, bytes) in [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)] {
-            for ending in ["", "b", "B", "i", "iB"] {
-                for letter in [letter, &letter.to_uppercase()] {
-                    check(&format!("4{letter}{ending}"), &[4 * bytes]);
-                    check(&format!("4 {letter}{ending}"), &[4 * bytes]);
-                }
-            }
-        }
-        check("100,20", &[20, 100]);
+        check("100,20,4K, 4KiB,4096,4096B,4 kb", &[20, 100, 4096]);
+        check("1M,1 MiB,2,3 GiB", &[2, 1 << 20, 3 << 30]);
         assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
         assert_eq!(Counts::from(0, "0..9,16").unwrap().0, [0, 1, 4, 9, 16]);
         let all = format!("1..{}", usize::MAX);
@@ -239,100 +221,49 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_is_a_list_in_its_order() {
-        let check = |text: &str, runs: &[(usize, usize)]| {
-            assert_eq!(text.parse(), Ok(Mix::Fixed(runs.to_vec())), "{text}");
-        };
-        check("9x16,1x4096", &[(9, 16), (1, 4096)]);
-        check("1 x 4KiB, 16", &[(1, 4096), (1, 16)]);
-        check("3×1M", &[(3, 1 << 20)]);
-        let runs = [(2, 16), (1, 4), (1, 16)];
-        check("2x16,1x4,1x16", &runs);
-        assert_eq!((segment_count(&runs), total_bytes(&runs)), (4, 52));
+    fn a_mix_is_a_list_in_its_order_or_one_for_each_size_of_its_range() {
+        let runs = [(2, 16), (1, 4), (3, 1 << 20)];
+        assert_eq!("2x16, 4 ,3 × 1M".parse(), Ok(Mix::Fixed(runs.to_vec())));
+        assert_eq!(
+            (segment_count(&runs), total_bytes(&runs)),
+            (6, (3 << 20) + 36)
+        );
         let most = usize::MAX;
         let huge = [(most, most), (most, 1)];
         assert_eq!((segment_count(&huge), total_bytes(&huge)), (most, most));
-    }
-
-    proptest! {
-        #[test]
-        fn a_range_of_a_mix_has_the_sizes_of_the_option_sizes(
-            before in prop::collection::vec((1_usize..2000, 1_usize..9000), 0..4),
-            count in 1_usize..2000,
-            first in 1_usize..5000,
-            more in 0_usize..100_000,
-            after in prop::collection::vec((1_usize..2000, 1_usize..9000), 0..4),
-        ) {
-            let range = format!("{first}..{}", first + more);
-            let fixed = |runs: &[(usize, usize)]| -> Vec<String> {
-                runs.iter().map(|(count, bytes)| format!("{count}x{bytes}")).collect()
-            };
-            let swept = vec![format!("{count}x{range}")];
-            let text = [fixed(&before), swept, fixed(&after)].concat().join(",");
-            let Ok(Mix::Swept(mix, sizes)) = text.parse::<Mix>() else {
-                panic!("{text} is not swept");
-            };
-            prop_assert_eq!(&sizes, &range.parse::<Sizes>().unwrap().0);
-            for bytes in sizes {
-                let list = [before.clone(), vec![(count, bytes)], after.clone()].concat();
-                prop_assert_eq!(mix.at(bytes), list);
-            }
-            // A second range is refused.
-            let refused = format!("{text},1x{range}").parse::<Mix>().unwrap_err();
-            prop_assert!(refused.contains("is a second range"), "{}", refused);
-        }
-
+        let Ok(Mix::Swept(mix, sizes)) = "1x150,2x16..100,7".parse() else {
+            panic!("it is swept");
+        };
+        assert_eq!(sizes, [16, 64, 100]);
+        assert_eq!(mix.at(64), [(1, 150), (2, 64), (1, 7)]);
     }
 
     #[test]
-    fn malformed_mixes_are_refused_with_the_culprit() {
+    fn what_is_malformed_is_refused_with_the_culprit() {
         for (text, culprit) in [
-            ("", "a number is missing"),
             ("9x", "a number is missing"),
-            ("x16", "a number is missing"),
             ("9x16,", "a number is missing"),
-            ("0x16", "'0' is zero"),
-            ("9x0", "'0' is zero"),
             ("1x0..64", "'0' is zero"),
             ("2x16..64,16..64", "'16..64' is a second range"),
             ("2..4x16", "'2..4x16' has a range of counts"),
-            ("2x16..", "the range '16..' needs two ends"),
             ("2x64..16", "the range '64..16' is decreasing"),
-            ("2x16..64TB", "unknown unit 'TB'"),
             ("2x3x4", "unknown unit 'x4'"),
             ("-1x4", "'-1' is not a whole number"),
-            ("2x4TB", "unknown unit 'TB'"),
-            ("9*16", "unknown unit '*16'"),
         ] {
             let message = text.parse::<Mix>().unwrap_err();
             assert!(message.contains(culprit), "{text}: {message}");
-            let form = "for example 9x16,1x4KiB or 1x150,1x16..64KiB";
-            assert!(message.ends_with(form), "{message}");
+            assert!(message.ends_with(MIX_FORM), "{message}");
         }
-    }
-
-    #[test]
-    fn malformed_lists_are_refused_with_the_culprit() {
         for (text, culprit) in [
-            (
-                "",
-                "the list is empty: expected numbers or ranges, for example 2,16 or 16..1024",
-            ),
+            ("", "the list is empty"),
             ("1,,2", "a number is missing"),
-            ("0", "'0' is zero"),
             ("0KiB", "'0KiB' is zero"),
             ("16..", "the range '16..' needs two ends"),
             ("..16", "the range '..16' needs two ends"),
-            ("..", "the range '..' needs two ends"),
-            ("64..16", "the range '64..16' is decreasing"),
             ("1..2..3", "unknown unit"),
             ("-5", "'-5' is not a whole number"),
-            ("1.5K", "whole number of bytes"),
             ("KiB", "'KiB' is not a whole number"),
             ("4TB", "unknown unit 'TB' in '4TB': use B, KiB, MiB or GiB"),
-            ("4kk", "unknown unit 'kk' in '4kk'"),
-            ("16-64", "ranges, for example 2,16 or 16..1024"),
-            ("-5", "greater than zero"),
             ("99999999999999999999", "is too large"),
             ("99999999999999M", "is too large"),
         ] {

@@ -208,8 +208,6 @@ pub fn check() -> Result<(), Failure> {
         "; in a container, add --cap-add SYS_PTRACE (docker, podman); elsewhere, check \
          /proc/sys/kernel/yama/ptrace_scope, and that no debugger or other strace traces this \
          program"
-    } else if said.contains("unrecognized option") || said.contains("invalid") {
-        "; strace 5.3 or newer is required"
     } else {
         ""
     };

@@ -1,7 +1,6 @@
 //! Targets as typed, and resolving their paths.
 
 use std::fs;
-use std::net::Ipv6Addr;
 #[cfg(unix)]
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf, is_separator};
@@ -14,10 +13,6 @@ use crate::failure::Failure;
 /// The refusal of a file.
 const IS_FILE: &str = "it is an existing file, and vectored overwrites no file; name its directory, for a temporary file in \
  it";
-
-/// Maximum length of the path of a socket's address, `unix(7)`.
-#[cfg(unix)]
-const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// A target as typed: a name or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,19 +143,12 @@ impl ResolvedTarget {
     }
 }
 
-/// Whether a text is a name or an address and a port other than 0.
+/// Whether a text is a name or an address and a port other than 0. An address of IPv6 stands in brackets.
 fn is_host_and_port(text: &str) -> bool {
-    let Some((host, port)) = text.rsplit_once(':') else {
-        return false;
-    };
-    // An address of IPv6 stands in brackets.
-    let is_host = match host.strip_prefix('[') {
-        Some(host) => host
-            .strip_suffix(']')
-            .is_some_and(|host| host.parse::<Ipv6Addr>().is_ok()),
-        None => !host.is_empty() && !host.contains(['/', ':', '@']),
-    };
-    is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
+    let is_host =
+        |host: &str| !host.is_empty() && (host.starts_with('[') || !host.contains(['/', ':', '@']));
+    text.rsplit_once(':')
+        .is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
 /// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text.
@@ -172,24 +160,19 @@ fn absolute(path: &Path) -> String {
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text,
-/// or too long for the address of a socket.
+/// The absolute path without links, which is also meaningful in a saved result; as it was typed if that is no text.
 #[cfg(unix)]
 fn absolute(path: &Path) -> String {
-    let is_socket = || path.metadata().is_ok_and(|m| m.file_type().is_socket());
     let absolute = path.canonicalize().ok();
     let absolute = absolute.and_then(|path| path.into_os_string().into_string().ok());
-    absolute
-        .filter(|absolute| absolute.len() <= MAX_SOCKET_PATH_BYTES || !is_socket())
-        // It was typed as text.
-        .unwrap_or_else(|| path.to_string_lossy().into_owned())
+    // It was typed as text.
+    absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// Whether a character device is `/dev/null`, under any name: `null(4)`. Its number differs between systems.
+/// Whether a character device is `/dev/null`, under any name.
 #[cfg(unix)]
 fn is_null(metadata: &fs::Metadata) -> bool {
-    let is_same = |null: fs::Metadata| null.rdev() == metadata.rdev();
-    fs::metadata("/dev/null").is_ok_and(is_same)
+    fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == metadata.rdev())
 }
 
 #[cfg(test)]

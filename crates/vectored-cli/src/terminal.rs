@@ -103,12 +103,8 @@ pub fn print_message(text: &str) {
     // A message may have the name of a file.
     let mut text = visible(text);
     let stderr = io::stderr();
-    let screen = Screen::on(&stderr);
-    if screen.is_ascii {
+    if messages_are_ascii() {
         text = to_ascii(&text);
-    }
-    if stderr.is_terminal() {
-        text = wrapped(&text, screen.options.width);
     }
     // In one call, so that what other ranks and their launcher print stands before or after it. Standard error may be closed.
     let _ = write_whole(&stderr, &format!("{text}\n"));
@@ -139,25 +135,6 @@ where
 {
     stream.write_all(text.as_bytes())?;
     stream.flush()
-}
-
-/// A text in lines of at most this many characters, but for longer words. Lines after the first are indented.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut used = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            lines += "\n  ";
-            used = 2;
-        } else if used > 0 {
-            lines.push(' ');
-            used += 1;
-        }
-        lines += word;
-        used += length;
-    }
-    lines
 }
 
 /// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
@@ -276,21 +253,6 @@ mod tests {
         ] {
             let shows = shows_unicode(&of(variables), is_terminal);
             assert_eq!(shows, expected, "{variables}");
-        }
-    }
-
-    #[test]
-    fn a_message_is_wrapped_at_words() {
-        for (text, width, lines) in [
-            ("error: one two three", 12, "error: one\n  two three"),
-            (
-                "a longer-word-than-the-line b",
-                8,
-                "a\n  longer-word-than-the-line\n  b",
-            ),
-            ("short", 80, "short"),
-        ] {
-            assert_eq!(wrapped(text, width), lines);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use vectored_report::sort::sort_by_key;
 use vectored_strace::Event;
-use vectored_strace::event::{Action, Direction, Named};
+use vectored_strace::event::{Action, Direction};
 
 use crate::model::{Calls, FileUse, GrownCall, Range};
 
@@ -65,8 +65,6 @@ const INTERPRETERS: [&str; 24] = [
 pub struct Counter {
     /// Threads that have become an interpreter and have not read a file that the command names.
     interpreters: BTreeSet<u32>,
-    /// The absolute paths that threads have changed to, in which the relative path of a program begins.
-    folders: BTreeMap<u32, String>,
     kinds: BTreeMap<String, u64>,
     reads: u64,
     read_bytes: u64,
@@ -92,25 +90,8 @@ impl Counter {
             // The end of a thread comes once as a call, and once more as `exited` or `killed`.
             Action::Signal | Action::Name { .. } => return,
             Action::Exit { .. } if matches!(event.name, b"exited" | b"killed") => return,
-            Action::ChangeFolder(Named::Path(path)) if path.starts_with(b"/") => {
-                let path = String::from_utf8_lossy(path).into_owned();
-                self.folders.insert(event.thread, path);
-            }
-            Action::ChangeFolder(_) => drop(self.folders.remove(&event.thread)),
-            Action::Fork { child, .. } => {
-                if let Some(folder) = self.folders.get(&event.thread) {
-                    self.folders.insert(*child, folder.clone());
-                }
-            }
             Action::Execute { program } => {
-                match self.folders.get(&event.thread) {
-                    Some(folder) if !program.starts_with(b"/") => {
-                        let relative = program.strip_prefix(b"./").unwrap_or(program);
-                        let path = [folder.as_bytes(), relative].join(&b'/');
-                        run(&path, FileUse::Executed);
-                    }
-                    _ => run(program, FileUse::Executed),
-                }
+                run(program, FileUse::Executed);
                 self.interpreters.remove(&event.thread);
                 if is_interpreter(program) {
                     self.interpreters.insert(event.thread);
@@ -321,18 +302,6 @@ mod tests {
             ("/w/x.py.old", FileUse::Script),
         ];
         assert_eq!(files, expected.map(|(path, how)| (path.to_owned(), how)));
-    }
-    #[test]
-    fn the_relative_path_of_a_program_begins_where_its_thread_is() {
-        let log = r#"1 chdir("/a/b") = 0
-1 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD) = 2
-2 execve("./prog", ["./prog"], 0x1 /* 2 vars */) = 0
-1 chdir("c") = 0
-1 execve("./other", ["./other"], 0x1 /* 2 vars */) = 0
-"#;
-        let files = counted(log).files.into_iter();
-        let files: Vec<String> = files.map(|(path, _)| path).collect();
-        assert_eq!(files, ["./other", "/a/b/prog"]);
     }
 
     #[test]

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_a_shell() {
+    fn words_are_those_of_a_shell_and_what_only_a_shell_can_do_is_refused() {
         for (command, words) in [
             ("a b  c\td\n", vec!["a", "b", "c", "d"]),
             (
@@ -92,24 +92,17 @@ mod tests {
         ] {
             assert_eq!(split(command).unwrap(), words, "{command}");
         }
-    }
-
-    #[test]
-    fn what_only_a_shell_can_do_is_refused() {
-        for (command, found) in [
-            ("a | b", '|'),
-            ("a > b", '>'),
-            ("a; b", ';'),
-            ("a&&b", '&'),
-            ("a $HOME", '$'),
-            ("a \"$HOME\"", '$'),
-            ("(a)", '('),
+        for command in [
+            "a | b",
+            "a > b",
+            "a; b",
+            "a&&b",
+            "a $HOME",
+            "a \"$HOME\"",
+            "(a)",
         ] {
-            assert_eq!(
-                split(command),
-                Err(SplitError::ForShells(found)),
-                "{command}"
-            );
+            let refused = split(command).unwrap_err();
+            assert!(matches!(refused, SplitError::ForShells(found) if command.contains(found)));
         }
         assert_eq!(split("a 'b"), Err(SplitError::Unclosed('\'')));
         assert_eq!(split("a \\"), Err(SplitError::Unclosed('\\')));

@@ -12,35 +12,20 @@ pub struct AxisOptions {
     given: Vec<(&'static Axis, Vec<String>)>,
 }
 
-/// One combination of the values.
-#[derive(Clone, Debug)]
-pub struct Combination<'a> {
-    /// The conditions of the cells.
-    pub conditions: Conditions,
-    /// The values that were given.
-    pub given: Vec<(&'static Axis, &'a str)>,
-}
-
 impl AxisOptions {
     /// Every combination of the values, on conditions that have them by default. The values of the last axis follow each
     /// other.
-    pub fn product(&self, usual: Conditions) -> Vec<Combination<'_>> {
-        let first = Combination {
-            conditions: usual,
-            given: Vec::new(),
-        };
-        let mut all = vec![first];
+    pub fn product(&self, usual: Conditions) -> Vec<Conditions> {
+        let mut all = vec![usual];
         for (axis, values) in &self.given {
-            let pairs = all
+            let with = |one: &Conditions, value: &String| {
+                let mut one = one.clone();
+                (axis.set)(&mut one, value).expect("it was parsed");
+                one
+            };
+            all = all
                 .iter()
-                .flat_map(|one| values.iter().map(move |value| (one, value)));
-            all = pairs
-                .map(|(one, value)| {
-                    let mut one = one.clone();
-                    (axis.set)(&mut one.conditions, value).expect("it was parsed");
-                    one.given.push((axis, value));
-                    one
-                })
+                .flat_map(|one| values.iter().map(move |value| with(one, value)))
                 .collect();
         }
         all

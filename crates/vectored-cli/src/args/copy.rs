@@ -66,6 +66,7 @@ pub struct CopyArgs {
     ///
     /// Holes are found by lseek(2) (SEEK_DATA, SEEK_HOLE). What another program writes into a hole of FROM after that is not
     /// copied. Where the file system does not tell the holes, or says that a file with blocks is one hole, all is copied.
+    /// With --force, TO is emptied before.
     #[arg(long)]
     pub sparse: bool,
 

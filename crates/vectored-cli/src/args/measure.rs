@@ -89,7 +89,11 @@ pub struct MeasureArgs {
     /// Answers up to which message size copying that many messages into one buffer, for one call, is
     /// faster than a call for each. The same as --segments LIST --technique write-each,copy-then-write,
     /// with writev shown beside the verdict, and sizes of 64..64KiB unless --sizes is given.
-    #[arg(long, value_name = "LIST")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        conflicts_with_all = ["segments", "mix", "technique", "operation", "queue_depth", "iovec_setup"]
+    )]
     pub join: Option<Counts>,
 
     /// Lists that a program sends in a second, for example 50000/s
@@ -139,8 +143,7 @@ pub struct MeasureArgs {
     /// A range grows by factors of four, as in --segments. Units are powers of 1024: 4k, 4K, 4KB and
     /// 4KiB are all 4096 bytes, and likewise M and G.
     ///
-    /// Lists of more than 4 MiB are skipped, unless both --segments and --sizes are given. Then lists
-    /// of up to 64 MiB are measured.
+    /// Lists of up to 64 MiB are measured; without --segments and --sizes, lists of up to 4 MiB.
     #[arg(long, value_name = "LIST")]
     pub sizes: Option<Sizes>,
 
@@ -193,7 +196,7 @@ impl MeasureArgs {
     /// Whether bytes are written, read or copied.
     pub fn operation(&self) -> Operation {
         let all = self.axes.product(Conditions::write(Target::File));
-        all[0].conditions.operation
+        all[0].operation
     }
 }
 

@@ -31,7 +31,9 @@ pub use man::ManArgs;
 pub use measure::MeasureArgs;
 pub use output::{Format, OutputArgs};
 pub use report::ReportArgs;
-pub use reproduce::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
+pub use reproduce::ReproduceArgs;
+#[cfg(unix)]
+pub use reproduce::{CopiesArgs, Experiments, PassesArgs};
 pub use versus::VersusArgs;
 
 /// Find the small reads and writes of a program, and the fastest way to move several buffers

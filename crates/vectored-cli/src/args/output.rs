@@ -2,15 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use vectored_report::FORMATS;
+use clap::{Args, ValueEnum};
 
 /// Where a result goes, and in which format.
 #[derive(Args, Clone, Debug)]
 pub struct OutputArgs {
     /// Format of the result
-    #[arg(long, value_name = "FORMAT", value_parser = formats(), default_value = "table")]
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub format: Format,
 
     /// Write the result to FILE instead of standard output
@@ -37,33 +35,14 @@ pub struct SavingArgs {
 }
 
 /// Format of a result.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Format {
-    /// Tables for a terminal.
+    /// Tables for a terminal
     Table,
-    /// The complete result.
+    /// The complete result, for programs
     Json,
-    /// One line for each row of figures.
+    /// One line for each row of figures, for spreadsheets
     Csv,
-    /// A document for other programs.
-    Document(&'static vectored_report::Format),
-}
-
-fn formats() -> impl TypedValueParser<Value = Format> {
-    let value = |name: &'static str, about: &'static str| PossibleValue::new(name).help(about);
-    let values = [
-        value("table", "Tables for a terminal"),
-        value("json", "The complete result, for programs"),
-        value("csv", "One line for each row of figures, for spreadsheets"),
-    ];
-    let documents = FORMATS.iter().map(|one| value(one.name, one.about));
-    PossibleValuesParser::new(values.into_iter().chain(documents)).map(|name| {
-        let mut documents = FORMATS.iter();
-        match (&*name, documents.find(|one| one.name == name)) {
-            (_, Some(format)) => Format::Document(format),
-            ("json", _) => Format::Json,
-            ("csv", _) => Format::Csv,
-            _ => Format::Table,
-        }
-    })
+    /// Tables for a document
+    Markdown,
 }

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use vectored_report::{FORMATS, Format};
+use clap::Args;
 
 use crate::results_store::ResultName;
 
@@ -42,43 +41,11 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    #[command(flatten)]
-    pub formats: FormatFiles,
+    /// Write the result as markdown, for a document
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
 
     /// Write CSV: one line for each cell and technique, finding or row
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
-}
-
-/// The files of formats of a document: an option for each, such as `--markdown FILE`.
-#[derive(Debug)]
-pub struct FormatFiles(pub Vec<(&'static Format, PathBuf)>);
-
-impl FromArgMatches for FormatFiles {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let files = FORMATS.iter().filter_map(|format| {
-            let file = matches.get_one::<PathBuf>(format.name)?;
-            Some((format, file.clone()))
-        });
-        Ok(FormatFiles(files.collect()))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = FormatFiles::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
-impl Args for FormatFiles {
-    fn augment_args(command: Command) -> Command {
-        FORMATS.iter().fold(command, |command, format| {
-            let option = Arg::new(format.name).long(format.name).value_name("FILE");
-            let help = format!("Write the result as {}: {}", format.name, format.about);
-            command.arg(option.value_parser(value_parser!(PathBuf)).help(help))
-        })
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        FormatFiles::augment_args(command)
-    }
 }

@@ -85,9 +85,8 @@ fn show_machines(args: &CompareArgs, outputs: &Outputs) -> Result<ExitCode, Fail
 
 fn measurements(args: &CompareArgs) -> Result<Shown, Failure> {
     let (base, new) = (load(&args.result)?, load(&args.against)?);
-    each_once(&args.result, &base)?;
-    each_once(&args.against, &new)?;
-    on_one_side("measure", (&args.result, &base), (&args.against, &new))?;
+    let all: Vec<&Results> = base.iter().chain(&new).collect();
+    each_once(args, "measure", &all)?;
     let mut comparison = compare(&by_reference(&base), &by_reference(&new))
         .expect("a result on each side was asked for");
     if let Some(limit) = args.fail_if_slower {
@@ -161,11 +160,7 @@ fn one_a_side<R: PartialEq + SavedResult>(
         )));
     };
     let sides = [base.load_as()?, new.load_as()?];
-    on_one_side(
-        made_by,
-        (&args.result, &sides[..1]),
-        (&args.against, &sides[1..]),
-    )?;
+    each_once(args, made_by, &sides.each_ref())?;
     Ok(sides)
 }
 
@@ -173,34 +168,17 @@ fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {
     names.iter().map(ResultName::load_as).collect()
 }
 
-/// Refuses a run that is named twice on one side: it would count as two runs without variation.
-fn each_once(names: &[ResultName], runs: &[Results]) -> Result<(), Failure> {
+/// Refuses a run that is named twice: on one side it would count as two runs without variation, and on both it cannot be
+/// compared with itself.
+fn each_once<R: PartialEq>(args: &CompareArgs, made_by: &str, runs: &[&R]) -> Result<(), Failure> {
+    let names: Vec<&ResultName> = args.result.iter().chain(&args.against).collect();
     for (index, run) in runs.iter().enumerate() {
         if let Some(first) = runs[..index].iter().position(|other| other == run) {
             return Err(Failure::usage(format!(
-                "'{}' and '{}' are the same run, which may be given only once: name another run, \
-                 or measure again",
+                "'{}' and '{}' are the same run, which may be given only once: run `vectored {made_by}` again, or name \
+                 another run (`vectored history` lists them)",
                 names[first].in_words(),
                 names[index].in_words()
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a run of this command that is on both sides.
-fn on_one_side<R: PartialEq>(
-    made_by: &str,
-    (base_names, base): (&[ResultName], &[R]),
-    (new_names, new): (&[ResultName], &[R]),
-) -> Result<(), Failure> {
-    for (base_name, base) in std::iter::zip(base_names, base) {
-        if let Some(index) = new.iter().position(|new| new == base) {
-            return Err(Failure::usage(format!(
-                "'{}' and, after --against, '{}' are the same run, which cannot be compared with \
-                 itself: run `vectored {made_by}` again, or name another run (`vectored history` lists them)",
-                base_name.in_words(),
-                new_names[index].in_words()
             )));
         }
     }

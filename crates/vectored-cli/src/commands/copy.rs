@@ -159,12 +159,7 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     }
     let bytes = before + error.written();
     let unit = if bytes == 1 { "byte" } else { "bytes" };
-    let remedy = match error.side() {
-        None if error.kind() == io::ErrorKind::OutOfMemory => "; choose a smaller --buffer-size",
-        None => OTHER_TECHNIQUE,
-        Some(_) if error.kind() == io::ErrorKind::WouldBlock => "; it is non-blocking",
-        Some(_) => remedy(cause),
-    };
+    let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
     anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into()
 }
 
@@ -177,19 +172,9 @@ fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Fa
         Ok(bytes) => Ok((bytes, format!("{bytes} bytes"))),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(None),
         Err(error) => {
-            let (from, to, remedy) = (&from.name, &to.name, remedy(&error));
-            Err(Some(
-                anyhow!("cannot copy {from} to {to}: {error}{remedy}").into(),
-            ))
+            let (from, to) = (&from.name, &to.name);
+            Err(Some(anyhow!("cannot copy {from} to {to}: {error}").into()))
         }
-    }
-}
-
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::StorageFull => "; free some space, or write to another file system",
-        io::ErrorKind::IsADirectory => "; only files, pipes, sockets and devices can be copied",
-        _ => "",
     }
 }
 

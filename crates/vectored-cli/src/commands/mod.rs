@@ -14,6 +14,7 @@ mod outputs;
 #[cfg(unix)]
 mod proof;
 pub mod report;
+#[cfg(unix)]
 pub mod reproduce;
 #[cfg(target_os = "linux")]
 pub mod versus;

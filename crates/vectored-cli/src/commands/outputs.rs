@@ -1,8 +1,8 @@
 //! The outputs that [`OutputArgs`] name, and a result written to them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use vectored_report::{Document, html};
+use vectored_report::{Document, html, markdown};
 
 use crate::args::{Format, OutputArgs};
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use crate::terminal::{Screen, print, print_aside};
 /// The outputs of a command, checked before it runs.
 pub struct Outputs {
     format: Format,
-    /// `None` is a standard stream.
+    /// `None` is a standard stream, by default.
     file: Option<OutputFile>,
     page: Option<OutputFile>,
     /// Whether the result goes to standard error, because standard output belongs to the command that is run.
@@ -24,24 +24,19 @@ pub struct Outputs {
 impl Outputs {
     /// Checks both files, and that they are neither the same nor one of `inputs`.
     pub fn check(args: &OutputArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
-        let standard = Some(Path::new("-"));
-        if args.html.as_deref() == standard {
+        let check = |name: Option<&PathBuf>, option| {
+            name.map(|name| OutputFile::check(name, option)).transpose()
+        };
+        let page = check(args.html.as_ref(), "--html")?;
+        if page.as_ref().is_some_and(OutputFile::is_standard) {
             return Err(Failure::usage(
                 "--html cannot be standard output, which receives the result: name a file",
             ));
         }
-        let check = |name: Option<&PathBuf>, option| {
-            name.map(|name| OutputFile::check(name, option)).transpose()
-        };
-        let page = check(args.html.as_ref(), "--html");
-        let named = args.output.as_ref();
         let outputs = Outputs {
             format: args.format,
-            file: check(
-                named.filter(|name| Some(name.as_path()) != standard),
-                "--output",
-            )?,
-            page: page?,
+            file: check(args.output.as_ref(), "--output")?,
+            page,
             is_aside: false,
             details: false,
         };
@@ -80,7 +75,7 @@ impl Outputs {
             Format::Table => self.screen().show(document, self.details),
             Format::Json => json.to_owned(),
             Format::Csv => csv(),
-            Format::Document(format) => (format.render)(document),
+            Format::Markdown => markdown(document),
         };
         match &self.file {
             Some(file) => file.write(&text),
@@ -93,7 +88,7 @@ impl Outputs {
         if self.is_aside {
             Screen::on(&std::io::stderr())
         } else {
-            Screen::of_output(self.file.is_some())
+            Screen::of_output(self.file.as_ref().is_some_and(|file| !file.is_standard()))
         }
     }
 }

@@ -295,6 +295,21 @@ mod tests {
 
     use super::*;
 
+    fn ran(here: PathBuf, read: Vec<(String, PathBuf)>, written: Vec<WrittenFile>) -> Ran {
+        Ran {
+            files: RunFiles {
+                read,
+                written,
+                made: [].into(),
+            },
+            programs: Vec::new(),
+            numbers: 4000..4100,
+            standard: Vec::new(),
+            accepts: false,
+            here,
+        }
+    }
+
     /// The command, its programs, what interpreters read, what is written; then the word that is copied, the files that are
     /// compared, and what is not.
     const RUNS: &str = "
@@ -345,16 +360,9 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
                 is_counted: false,
             });
             let ran = Ran {
-                files: RunFiles {
-                    read: read.collect(),
-                    written: written.collect(),
-                    made: [].into(),
-                },
                 programs: programs.split_whitespace().map(at).collect(),
-                numbers: 4000..4100,
                 standard: vec![at("standard")],
-                accepts: false,
-                here: here.clone(),
+                ..ran(here.clone(), read.collect(), written.collect())
             };
             let typed = typed.replace("DIR", &dir);
             let command: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
@@ -407,16 +415,12 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
             is_counted: true,
         };
         let ran = Ran {
-            files: RunFiles {
-                read: vec![(String::new(), here.join("-real.py"))],
-                written: vec![written],
-                made: [].into(),
-            },
-            programs: Vec::new(),
-            numbers: 0..0,
-            standard: Vec::new(),
             accepts: true,
-            here: here.clone(),
+            ..ran(
+                here.clone(),
+                vec![(String::new(), here.join("-real.py"))],
+                vec![written],
+            )
         };
         let link = format!("{name}/link");
         let command = ["python3", &link, "a b", "it's", "*"].map(OsString::from);

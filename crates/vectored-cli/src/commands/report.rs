@@ -1,9 +1,8 @@
 //! `vectored report`.
 
-use std::path::Path;
 use std::process::ExitCode;
 
-use vectored_report::{Document, html};
+use vectored_report::{Document, html, markdown};
 use vectored_results::model::Results;
 use vectored_results::report::machines_document;
 
@@ -16,26 +15,20 @@ use crate::terminal::{Screen, print};
 /// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     type Render = Box<dyn Fn(&[&Saved]) -> Result<String, Failure>>;
-    let mut outputs: Vec<(Output, Render)> = Vec::new();
+    let mut outputs: Vec<(OutputFile, Render)> = Vec::new();
     if let Some(path) = &args.html {
         let page: Render = Box::new(|saved| Ok(html(&documents(saved))));
-        outputs.push((Output::check(path, "--html")?, page));
+        outputs.push((OutputFile::check(path, "--html")?, page));
     }
-    for (format, path) in &args.formats.0 {
-        let render = format.render;
-        let text: Render = Box::new(move |saved| Ok(each(saved, render)));
-        outputs.push((Output::check(path, &format!("--{}", format.name))?, text));
+    if let Some(path) = &args.markdown {
+        let text: Render = Box::new(|saved| Ok(each(saved, markdown)));
+        outputs.push((OutputFile::check(path, "--markdown")?, text));
     }
     if let Some(path) = &args.csv {
-        outputs.push((Output::check(path, "--csv")?, Box::new(csv)));
+        outputs.push((OutputFile::check(path, "--csv")?, Box::new(csv)));
     }
-    let files: Vec<&OutputFile> = outputs.iter().filter_map(|(o, _)| o.file()).collect();
+    let files: Vec<&OutputFile> = outputs.iter().map(|(output, _)| output).collect();
     OutputFile::check_distinct(&files, &paths(&args.result, None)?)?;
-    if outputs.len() - files.len() > 1 {
-        return Err(Failure::usage(
-            "only one output can be standard output: name files for the others",
-        ));
-    }
     let saved: Vec<Saved> = args
         .result
         .iter()
@@ -50,36 +43,6 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         output.write(&render(&saved)?)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A file, or standard output.
-enum Output {
-    Stdout,
-    File(OutputFile),
-}
-
-impl Output {
-    fn check(path: &Path, option: &str) -> Result<Self, Failure> {
-        if path == Path::new("-") {
-            Ok(Output::Stdout)
-        } else {
-            Ok(Output::File(OutputFile::check(path, option)?))
-        }
-    }
-
-    fn file(&self) -> Option<&OutputFile> {
-        match self {
-            Output::Stdout => None,
-            Output::File(file) => Some(file),
-        }
-    }
-
-    fn write(&self, text: &str) -> anyhow::Result<()> {
-        match self {
-            Output::Stdout => print(text),
-            Output::File(file) => file.write(text),
-        }
-    }
 }
 
 /// One document for each result; several runs of measure are first shown beside each other.

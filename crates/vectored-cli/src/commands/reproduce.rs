@@ -1,6 +1,5 @@
 //! `vectored reproduce`.
 
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
@@ -14,7 +13,7 @@ use vectored_report::{csv_of, json};
 use vectored_results::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
 use vectored_results::report::experiments::document;
 
-use crate::args::{Cli, Format, ReproduceArgs};
+use crate::args::{Cli, ReproduceArgs};
 use crate::cluster::Launch;
 use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
@@ -29,20 +28,6 @@ use crate::terminal::print;
 /// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let Some(experiments) = &args.experiments else {
-        let is_bare = !args.quick
-            && !args.saving.no_save
-            && args.seed.is_none()
-            && args.pin.is_none()
-            && args.output.output.is_none()
-            && args.output.html.is_none()
-            && args.dir == Path::new(".")
-            && matches!(args.output.format, Format::Table);
-        if !is_bare {
-            return Err(Failure::usage(
-                "no experiment is named, to which the options apply: name one, or all \
-                 (`vectored reproduce` lists them)",
-            ));
-        }
         print(&listed())?;
         return Ok(ExitCode::SUCCESS);
     };

@@ -1,13 +1,11 @@
 //! `vectored versus`.
 
-use std::fmt::Display;
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Instant, SystemTime};
 
-use rustix::fs::major;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, json};
@@ -27,9 +25,6 @@ use crate::progress::Bar;
 use crate::results_store::{ResultKind, ResultName, Store, time_of};
 use crate::strace;
 use crate::versus_runs::{Plan, Program, differs, measure};
-
-/// The major number of `/dev/null`, `/dev/zero` and the like.
-const MEMORY_DEVICES: u32 = 1;
 
 /// Exit code for outputs that differ.
 const DIFFERENT: u8 = 5;
@@ -131,18 +126,15 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan<'_>, Failure> {
 /// Refuses an input that cannot be read by each run anew: to open a FIFO would wait for a writer, and what one run reads from it or
 /// from a terminal the next one lacks.
 fn check_input(input: &Path) -> Result<(), Failure> {
-    let refused = |why: &dyn Display| {
-        Failure::usage(format!("cannot use --input '{}': {why}", input.display()))
+    let opened = match fs::metadata(input) {
+        Ok(found) if !found.is_file() => Err(io::Error::other(
+            "it is no regular file, which each run could read from its beginning: copy what it gives into a file",
+        )),
+        found => found.and_then(|_| fs::File::open(input)),
     };
-    let found = fs::metadata(input).map_err(|error| refused(&error))?;
-    let is_memory = found.file_type().is_char_device() && major(found.rdev()) == MEMORY_DEVICES;
-    if !found.is_file() && !is_memory {
-        return Err(refused(
-            &"it is no regular file, which each run could read from its beginning: copy what it gives into a file",
-        ));
-    }
-    fs::File::open(input).map_err(|error| refused(&error))?;
-    Ok(())
+    opened.map(drop).map_err(|error| {
+        Failure::usage(format!("cannot use --input '{}': {error}", input.display()))
+    })
 }
 
 /// The commit of the repository of this folder, if it is in one and git is there.
@@ -222,11 +214,8 @@ fn differ(args: &VersusArgs, result: &Versus) -> bool {
 /// The exit code.
 fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
     if has_failed(result) {
-        let old = failures(&result.old, 2 * result.old.runs.len());
-        let new = result.new.iter();
-        let new = new.filter_map(|one| failures(&one.side, one.side.runs.len()));
-        let all: Vec<String> = old.into_iter().chain(new).collect();
-        let what = all.join("; ");
+        let sides = std::iter::once(&result.old).chain(result.new.iter().map(|one| &one.side));
+        let what = sides.filter_map(failures).collect::<Vec<_>>().join("; ");
         return Err(anyhow::anyhow!("{what}: give --ignore-failure if that is meant").into());
     }
     if differ(args, result) {

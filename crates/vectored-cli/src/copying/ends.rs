@@ -8,8 +8,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
-use rustix::fs::{OFlags, fcntl_getfl, fstat, fsync, ftruncate, tell};
-use rustix::io::retry_on_intr;
+use rustix::fs::{fstat, fsync, ftruncate, tell};
+use rustix::io::{Errno, retry_on_intr};
 use vectored_machine::platform::files::{
     ProvisionalFile, Standard, close, close_standard_output, was_closed,
 };
@@ -36,17 +36,13 @@ impl Input {
                 return Err(anyhow!("{name} is closed").into());
             }
             let stdin = rustix::stdio::stdin();
-            let is_open = |flags: OFlags| flags & OFlags::RWMODE != OFlags::WRONLY;
-            if !fcntl_getfl(stdin).is_ok_and(is_open) {
-                return Err(anyhow!("{name} is not open for reading").into());
-            }
             let metadata = stdin.try_clone_to_owned().map(File::from);
             let metadata = metadata.and_then(|file| file.metadata()).ok();
             return Input::of(name, None, metadata);
         };
         let name = format!("'{}'", path.display());
         let opened = File::open(path).and_then(|file| Ok((file.metadata()?, file)));
-        let (metadata, file) = opened.map_err(|error| cannot_open(&name, path, &error))?;
+        let (metadata, file) = opened.map_err(|error| cannot_open(&name, &error))?;
         Input::of(name, Some(file), Some(metadata))
     }
 
@@ -152,17 +148,12 @@ impl Output {
     fn make(&mut self, path: &Path, from: &Input, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         let cannot = |error: io::Error| {
-            let why = match error.kind() {
-                io::ErrorKind::NotFound if path == Path::new("") => "the name is empty;".to_owned(),
-                io::ErrorKind::NotFound if !parent(path).exists() => {
-                    "its directory does not exist; make that first, or".to_owned()
-                }
-                _ if is_without_descriptors(&error) => {
-                    format!("{error}; raise the limit with ulimit -n, or")
-                }
-                _ => format!("{error};"),
+            let remedy = if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
+                "raise the limit with ulimit -n"
+            } else {
+                "choose another file"
             };
-            Failure::usage(format!("cannot make {name}: {why} choose another file"))
+            Failure::usage(format!("cannot make {name}: {error}; {remedy}"))
         };
         if sync {
             let directory = File::open(parent(path)).map_err(cannot)?;
@@ -175,15 +166,9 @@ impl Output {
     /// Opens a file that exists. A regular file and a block device are overwritten.
     fn open_present(&mut self, path: &Path, from: &Input, force: bool) -> Result<(), Failure> {
         let name = &self.name;
-        let cannot = |error| cannot_open(name, path, &error);
+        let cannot = |error| cannot_open(name, &error);
         let same = || Failure::usage(format!("{} and {name} are the same file", from.name));
-        let found = fs::metadata(path).map_err(|error| match fs::read_link(path) {
-            Ok(target) if error.kind() == io::ErrorKind::NotFound => Failure::usage(format!(
-                "{name} is a symbolic link to '{}', which does not exist: name that file, or remove the link",
-                target.display()
-            )),
-            _ => cannot(error),
-        })?;
+        let found = fs::metadata(path).map_err(cannot)?;
         if found.is_dir() {
             return Err(Failure::usage(format!(
                 "{name} is a directory: name a file in it"
@@ -283,19 +268,8 @@ impl Output {
     }
 }
 
-fn cannot_open(name: &str, path: &Path, error: &io::Error) -> Failure {
-    let is_socket = fs::metadata(path).is_ok_and(|found| found.file_type().is_socket());
-    let remedy = if is_socket {
-        "; it is a socket: connect to it as standard input or output"
-    } else {
-        ""
-    };
-    Failure::usage(format!("cannot open {name}: {error}{remedy}"))
-}
-
-fn is_without_descriptors(error: &io::Error) -> bool {
-    let code = error.raw_os_error();
-    code == Some(rustix::io::Errno::MFILE.raw_os_error())
+fn cannot_open(name: &str, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot open {name}: {error}"))
 }
 
 fn named(path: Option<&Path>) -> Option<&Path> {

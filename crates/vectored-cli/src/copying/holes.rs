@@ -39,7 +39,7 @@ pub fn copy_with_holes(
         let why = "the output has bytes where the holes would be";
         return Err(HolesError::Unsuited(why));
     }
-    let mut copy = Copy {
+    let copy = Copy {
         options: options.limit(0),
         from,
         to,
@@ -51,9 +51,10 @@ pub fn copy_with_holes(
         before,
         copied: None,
     };
-    if is_cut {
-        copy.try_one_byte(output)?;
-    }
+    // Where the holes would be there are old bytes.
+    output
+        .cut_old_bytes(output_start)
+        .map_err(|error| HolesError::File(Side::Output, error))?;
     copy.finish()
 }
 
@@ -78,17 +79,6 @@ struct Copy<'c, 'p> {
 }
 
 impl Copy<'_, '_> {
-    /// Copies the first byte with data, and then cuts the output: one that nothing can be copied to stays as it was.
-    fn try_one_byte(&mut self, output: &Output) -> Result<(), HolesError> {
-        let first = seek(self.from, SeekFrom::Data(self.start)).unwrap_or(self.start);
-        self.part(first, self.output_start, 1)?;
-        self.copied = None;
-        ftruncate(self.to, self.output_start).map_err(of_output)?;
-        output
-            .cut_old_bytes(self.output_start)
-            .map_err(|error| HolesError::File(Side::Output, error))
-    }
-
     fn finish(mut self) -> Result<Copied, HolesError> {
         let mut at = self.start;
         loop {

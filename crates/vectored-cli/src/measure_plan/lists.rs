@@ -7,10 +7,11 @@ use crate::args::MeasureArgs;
 use crate::failure::Failure;
 use crate::size_lists::{Counts, Mix, segment_count, total_bytes};
 
-/// Limit on the bytes of a call, unless both counts and sizes are given. Larger lists are left out.
-pub const USUAL_CALL_BYTES: usize = 4 << 20;
+/// Limit on the bytes of a call of the default grid. Larger lists are left out.
+const GRID_CALL_BYTES: usize = 4 << 20;
 
-pub const MAX_CALL_BYTES: usize = 64 << 20;
+/// Limit on the bytes of any call.
+const MAX_CALL_BYTES: usize = 64 << 20;
 
 /// Maximum segments of a list: `iovec`s and buffers need memory.
 const MAX_SEGMENTS: usize = 1 << 20;
@@ -29,18 +30,16 @@ pub struct List {
     pub runs: Vec<(usize, usize)>,
     /// The mix that it is a list of, and the size of the swept run.
     swept: Option<(SweptMix, usize)>,
-    /// The options that would make it smaller.
+    /// The option that would make it shorter.
     options: &'static str,
 }
 
 impl List {
-    /// Whether it is left out because both counts and sizes would have to be given.
-    pub fn is_unusual(&self, args: &MeasureArgs) -> bool {
-        !is_asked_in_full(args) && self.call_bytes() > USUAL_CALL_BYTES
-    }
-
-    fn call_bytes(&self) -> usize {
-        total_bytes(&self.runs)
+    /// Why it is left out, if it is too long.
+    pub fn too_long(&self, args: &MeasureArgs) -> Option<String> {
+        let most = if is_default_grid(args) { GRID_CALL_BYTES } else { MAX_CALL_BYTES };
+        (total_bytes(&self.runs) > most)
+            .then(|| format!("more than {} in one call", words::bytes(most as u64)))
     }
 
     /// The workload of the cells of this list.
@@ -58,30 +57,18 @@ impl List {
 ///
 /// # Errors
 ///
-/// If one is too long for any cell.
+/// If one has too many segments.
 pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
     check_copy(args)?;
     let lists = all_lists(args);
-    for list in &lists {
-        let (count, bytes) = (segment_count(&list.runs), list.call_bytes());
-        if count > MAX_SEGMENTS {
-            return Err(Failure::usage(format!(
-                "cannot measure lists of {} segments: the maximum is {}; use fewer with {}",
-                words::grouped(count as u64),
-                words::grouped(MAX_SEGMENTS as u64),
-                list.options,
-            )));
-        }
-        // A single segment may be too large for lists of any length.
-        if bytes > MAX_CALL_BYTES && (is_asked_in_full(args) || bytes / count > MAX_CALL_BYTES) {
-            return Err(Failure::usage(format!(
-                "cannot measure {}: a call would move {}, and the maximum is {}; reduce {}",
-                words::list(&list.runs),
-                words::bytes(bytes as u64),
-                words::bytes(MAX_CALL_BYTES as u64),
-                list.options,
-            )));
-        }
+    let too_many = |list: &&List| segment_count(&list.runs) > MAX_SEGMENTS;
+    if let Some(list) = lists.iter().find(too_many) {
+        return Err(Failure::usage(format!(
+            "cannot measure lists of {} segments: the maximum is {}; use fewer with {}",
+            words::grouped(segment_count(&list.runs) as u64),
+            words::grouped(MAX_SEGMENTS as u64),
+            list.options,
+        )));
     }
     Ok(lists)
 }
@@ -103,11 +90,9 @@ fn check_copy(args: &MeasureArgs) -> Result<(), Failure> {
     }
 }
 
-/// Whether lists of up to [`MAX_CALL_BYTES`] are wanted.
-fn is_asked_in_full(args: &MeasureArgs) -> bool {
-    let has_counts =
-        args.segments.is_some() || args.join.is_some() || args.operation() == Operation::Copy;
-    !args.mix.is_empty() || (has_counts && args.sizes.is_some())
+/// Whether neither counts nor sizes are given.
+pub fn is_default_grid(args: &MeasureArgs) -> bool {
+    args.mix.is_empty() && args.join.is_none() && args.segments.is_none() && args.sizes.is_none()
 }
 
 fn all_lists(args: &MeasureArgs) -> Vec<List> {
@@ -116,13 +101,9 @@ fn all_lists(args: &MeasureArgs) -> Vec<List> {
     }
     let (counts, usual_sizes, options) = match (&args.join, &args.segments) {
         _ if args.operation() == Operation::Copy => (&[1][..], &COPY_SIZES[..], "--sizes"),
-        (Some(Counts(counts)), _) => (&counts[..], &JOIN_SIZES[..], "--join or --sizes"),
-        (None, Some(Counts(counts))) => (&counts[..], &DEFAULT_SIZES[..], "--segments or --sizes"),
-        (None, None) => (
-            &DEFAULT_COUNTS[..],
-            &DEFAULT_SIZES[..],
-            "--segments or --sizes",
-        ),
+        (Some(Counts(counts)), _) => (&counts[..], &JOIN_SIZES[..], "--join"),
+        (None, Some(Counts(counts))) => (&counts[..], &DEFAULT_SIZES[..], "--segments"),
+        (None, None) => (&DEFAULT_COUNTS[..], &DEFAULT_SIZES[..], "--segments"),
     };
     let sizes = args.sizes.as_ref().map_or(usual_sizes, |s| &s.0);
     let pairs = counts

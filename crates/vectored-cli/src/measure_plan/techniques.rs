@@ -2,19 +2,23 @@
 
 use vectored_measure::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
 use vectored_report::sort;
-use vectored_results::model::{Operation, Role, TechniqueName};
+use vectored_results::model::{Role, TechniqueName};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
-use crate::size_lists::Counts;
 
 /// The rivals of `--join`: a call for each message, or one call.
 const JOIN_RIVALS: [TechniqueName; 2] = [TechniqueName::WRITE_EACH, TechniqueName::COPY_THEN_WRITE];
 
 pub fn rivals(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
     if let Some(counts) = &args.join {
-        check_join(args, counts)?;
-        return Ok(JOIN_RIVALS.to_vec());
+        return if counts.0[0] >= 2 {
+            Ok(JOIN_RIVALS.to_vec())
+        } else {
+            Err(Failure::usage(
+                "--join 1 would join nothing: expected counts of 2 messages or more, for example 2..64",
+            ))
+        };
     }
     if !args.technique.is_empty() {
         return named_techniques(args);
@@ -22,33 +26,6 @@ pub fn rivals(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
     let mut rivals = techniques(args.operation(), true);
     rivals.retain(|technique| technique.role() != Role::Adaptive);
     Ok(rivals)
-}
-
-/// Refuses options that make no sense with `--join`.
-fn check_join(args: &MeasureArgs, Counts(counts): &Counts) -> Result<(), Failure> {
-    let is_given = |name| !args.axes.of(name).is_empty();
-    let conflict = if is_given("queue_depth") {
-        "--queue-depth, since both of its techniques are synchronous: omit --queue-depth"
-    } else if args.segments.is_some() {
-        "--segments: give the counts of messages to --join alone"
-    } else if !args.mix.is_empty() {
-        "--mix, since messages that are joined have one size: use --sizes for it"
-    } else if !args.technique.is_empty() {
-        "--technique, since it compares write-each and copy-then-write: omit one of the two options"
-    } else if is_given("iovec_setup") {
-        "--iovec-setup, since neither of its techniques has an iovec array: omit --iovec-setup"
-    } else if args.operation() == Operation::Read {
-        "--operation read, since it compares writes: omit one of the two options"
-    } else if counts[0] < 2 {
-        return Err(Failure::usage(
-            "--join 1 would join nothing: expected counts of 2 messages or more, for example 2..64",
-        ));
-    } else {
-        return Ok(());
-    };
-    Err(Failure::usage(format!(
-        "--join cannot be used with {conflict}"
-    )))
 }
 
 fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {

@@ -1,6 +1,6 @@
 //! The plan of `apue-3.5`.
 
-use vectored_measure::reproduce::{BUFFER, CopyPlan, CopyProgram, CopyTarget, INPUT, OUTPUT};
+use vectored_measure::reproduce::{CopyPlan, CopyProgram, CopyTarget, INPUT, OUTPUT};
 use vectored_report::words;
 use vectored_results::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_versus::{SplitError, split};
@@ -81,24 +81,10 @@ fn program(typed: &str) -> Result<CopyProgram, Failure> {
         };
         Failure::usage(format!("cannot run --program '{typed}': {why}"))
     })?;
-    if let Some(unknown) = words.iter().find_map(|word| unknown_placeholder(word)) {
-        return Err(Failure::usage(format!(
-            "cannot run --program '{typed}': {unknown} is no placeholder: there are {BUFFER}, {INPUT} and {OUTPUT}"
-        )));
-    }
     strace::find(words[0].as_ref())?;
     Ok(CopyProgram {
         typed: typed.to_owned(),
         words,
         is_ours: false,
     })
-}
-
-/// A word such as `{size}` or `bs={size}`. `{print}` is a program of awk.
-fn unknown_placeholder(word: &str) -> Option<&str> {
-    let braced = word.rsplit('=').next()?;
-    let name = braced.strip_prefix('{')?.strip_suffix('}')?;
-    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-    let is_known = [BUFFER, INPUT, OUTPUT, "{print}"].contains(&braced);
-    (is_name && !is_known).then_some(braced)
 }

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::Context;
+use vectored_report::words::count;
 use vectored_report::{ParseError, SavedResult, parse, sort};
 
 use crate::failure::Failure;
@@ -109,21 +110,14 @@ impl ResultName {
         })?;
         let mut files = saved_files(&directory)?;
         files.retain(|file| kind.is_none_or(|kind| kind == file.kind));
-        let count = files.len();
-        let found = files.into_iter().nth(age).map(|file| file.path);
-        found.ok_or_else(|| {
-            let results = if count == 1 { "result" } else { "results" };
-            let of = kind.map_or(String::new(), |kind| {
-                format!(" of `vectored {}`", kind.command())
-            });
+        let found = files.len();
+        files.into_iter().nth(age).map(|file| file.path).ok_or_else(|| {
+            let of = kind.map_or(String::new(), |kind| format!(" of `vectored {}`", kind.command()));
             let command = kind.unwrap_or(ResultKind::Measure).command();
-            let remedy = match count {
-                0 => format!("run `vectored {command}` first, or name a file"),
-                _ => "`vectored history` lists them".to_owned(),
-            };
             Failure::usage(format!(
-                "no saved result '{}': found {count} {results}{of} in '{}'; {remedy}",
+                "no saved result '{}': found {}{of} in '{}'; `vectored history` lists them, and `vectored {command}` saves one",
                 self.in_words(),
+                count(found, "result"),
                 directory.display()
             ))
         })
@@ -269,7 +263,5 @@ mod tests {
                 "measure-20260101T000000Z-ffff.json"
             ]
         );
-        let nowhere = directory.path().join("nowhere");
-        assert!(saved_files(&nowhere).unwrap().is_empty());
     }
 }

@@ -12,17 +12,8 @@ use super::observed::{Identity, identity};
 /// A file that the runs may change.
 pub struct Restored {
     path: PathBuf,
-    before: Before,
-}
-
-/// What a path led to before the first run.
-enum Before {
-    Nothing {
-        is_link: bool,
-    },
-    File(Kept),
-    /// Something else, which is not put back.
-    Other,
+    /// The regular file that was there before the first run.
+    before: Option<Kept>,
 }
 
 struct Kept {
@@ -39,12 +30,9 @@ impl Restored {
     /// Keeps a copy in the folder of the file, or where temporary files lie.
     pub fn new(path: &Path) -> io::Result<Restored> {
         let before = match fs::metadata(path) {
-            Ok(found) if found.is_file() => Before::File(Kept::new(path, &found)?),
-            Ok(_) => Before::Other,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Before::Nothing {
-                is_link: path.is_symlink(),
-            },
-            Err(error) => return Err(error),
+            Ok(found) if found.is_file() => Some(Kept::new(path, &found)?),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => None,
         };
         Ok(Restored {
             path: path.to_owned(),
@@ -59,12 +47,10 @@ impl Restored {
     /// Puts the file back. A file that did not exist is removed, unless this is after the last run.
     pub fn restore(&mut self, is_last: bool) -> io::Result<()> {
         match &mut self.before {
-            Before::File(kept) => kept.restore(&self.path),
-            Before::Nothing { is_link } if !is_last && self.path.is_file() => {
-                let place = if *is_link { self.path.canonicalize()? } else { self.path.clone() };
-                fs::remove_file(place)
-            }
-            Before::Nothing { .. } | Before::Other => Ok(()),
+            Some(kept) => kept.restore(&self.path),
+            // A link stays.
+            None if !is_last && self.path.is_file() => fs::remove_file(self.path.canonicalize()?),
+            None => Ok(()),
         }
     }
 }

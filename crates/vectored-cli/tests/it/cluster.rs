@@ -1,6 +1,6 @@
 //! Started by `mpirun` or `srun`: without the feature `mpi` that is refused. With it, `cargo xtask cluster` tests it.
 
-use crate::support::{Bench, refused, said_by};
+use crate::support::{Bench, said_by};
 
 #[test]
 #[cfg(not(feature = "mpi"))]
@@ -43,12 +43,6 @@ fn one_rank_alone_is_an_ordinary_run() {
         .env("OMPI_COMM_WORLD_RANK", "0");
     command.assert().success();
     assert_eq!(bench.only_result()["ranks"], serde_json::json!([]));
-}
-
-#[test]
-fn a_number_of_ranks_needs_ranks() {
-    let bench = Bench::new();
-    refused(&bench, &["--ranks", "1,2"], 2, &["--ranks", "mpirun"]);
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -102,7 +101,7 @@ COPY from - >&- => 1: standard output is closed
 COPY 3<from <&3 3<&- 1<from => 1: cannot write to standard output after 0 bytes: Bad file
 COPY from 1<>/dev/null => 0: 
 COPY from > /dev/full => 1: cannot write to standard output after 0 bytes: 
-COPY --technique stdio from > /dev/full => 1: free some space",
+COPY --technique stdio from > /dev/full => 1: cannot copy 'from' to standard output: No space left",
     );
     assert_eq!(fs::read(bench.work().join("from")).unwrap(), content());
 }
@@ -138,7 +137,6 @@ fn an_error_counts_the_bytes_of_the_output() {
             "{options}: {said}"
         );
         assert!(said.contains(&format!("after {held} bytes: ")), "{said}");
-        assert!(said.contains("it is non-blocking"), "{said}");
         (&reader).read_exact(&mut vec![0; held as usize]).unwrap();
     }
     // An empty pipe.
@@ -146,7 +144,10 @@ fn an_error_counts_the_bytes_of_the_output() {
     let mut command = bench.std_vectored();
     let output = command.arg("copy").stdin(reader).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("it is non-blocking"), "{said}");
+    assert!(
+        said.contains("after 0 bytes: Resource temporarily unavailable"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -187,7 +188,7 @@ COPY from to => 2: --force
 COPY --force from from => 2: are the same file
 COPY --force from link => 2: are the same file
 COPY --force - link < from => 2: are the same file
-COPY from nowhere/to => 2: cannot make 'nowhere/to': its directory does not exist; make that first, or choose another file
+COPY from nowhere/to => 2: cannot make 'nowhere/to': No such file or directory
 COPY from . => 2: name a file in it
 COPY from /dev/null => 0: 
 mkfifo fifo; cat fifo > got & COPY from fifo; wait => 0: ",
@@ -261,36 +262,4 @@ COPY --sparse from >> log; COPY --sparse from >> log => 2: the output has bytes 
         assert_eq!(of(name).blocks(), of("from").blocks());
     }
     assert_eq!((of("hole").len(), of("hole").blocks()), (1 << 20, 0));
-}
-
-/// Bytes that are appended during the copy may be missing; a file that becomes shorter ends the copy.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_file_that_is_written_meanwhile_has_no_new_holes() {
-    let bench = Bench::new();
-    let [log, to] = ["log", "to"].map(|name| bench.work().join(name));
-    fs::write(&log, "").unwrap();
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut log = File::options().append(true).open(&log).unwrap();
-            for n in 1.. {
-                if is_over.load(Ordering::Relaxed) {
-                    break;
-                }
-                if n % 3000 == 0 {
-                    log.set_len(0).unwrap();
-                }
-                log.write_all(&[7; 777]).unwrap();
-            }
-        });
-        let copies = |_| {
-            let (code, said) = said_in_shell(&bench, "COPY --sparse --force log to");
-            let is_whole = fs::read(&to).unwrap().iter().all(|byte| *byte == 7);
-            (code == 0 && is_whole).then_some(()).ok_or(said)
-        };
-        let copied: Result<(), String> = (0..100).try_for_each(copies);
-        is_over.store(true, Ordering::Relaxed);
-        copied.unwrap();
-    });
 }

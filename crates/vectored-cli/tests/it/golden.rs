@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Bench, MACHINE, stderr_of, stdout_of};
+use crate::support::{Bench, stderr_of, stdout_of};
 
 /// Golden files, each of a run with these options.
 const SCREENS: &str = "\
@@ -60,17 +60,4 @@ fn the_help_of_each_command() {
         let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
         insta::assert_snapshot!(format!("the_help_of_{command}"), lines.join("\n"));
     }
-}
-
-#[test]
-fn a_random_seed_is_shown() {
-    let run = || {
-        let bench = Bench::new();
-        let mut command = bench.command("measure --details --target pipe --synthetic");
-        let table = stdout_of(command.arg(MACHINE));
-        let seed = bench.only_result()["seed"].as_u64().unwrap();
-        assert!(table.contains(&format!("\nSeed {seed}.\n")), "{table}");
-        seed
-    };
-    assert_ne!(run(), run());
 }

@@ -6,19 +6,6 @@ use std::time::Duration;
 use crate::support::{Bench, Tmpfs, entries, refused, said_by, skip, stderr_of, stdout_of};
 
 #[test]
-fn lists_that_are_not_aligned_are_left_out_with_the_reason() {
-    let bench = Bench::new();
-    let words = "--direct --target file --segments 2 --sizes 100,512,600,1KiB";
-    let notes = stderr_of(&mut bench.synthetic_with(words), 0);
-    let note = "a multiple of 512 bytes here; use such sizes, or omit --direct): 2 × 100 B on file; 2 × 600 B on file";
-    assert!(notes.contains(note), "{notes}");
-    let cells = &bench.only_result()["cells"];
-    let sizes = cells.as_array().unwrap().iter();
-    let sizes: Vec<_> = sizes.map(|cell| cell["segment_bytes"].as_u64()).collect();
-    assert_eq!(sizes, [Some(512), Some(1024)]);
-}
-
-#[test]
 fn what_does_not_go_together_is_left_out_once_for_each_list_and_target() {
     let bench = Bench::new();
     let words = "--sync none,fsync --cache hot,cold --segments 2 --sizes 64";

@@ -109,24 +109,6 @@ fn cold_copies_fetch_their_bytes_from_the_device() {
 }
 
 #[test]
-fn buffers_are_written_and_read_back() {
-    for setup in ["timed", "once"] {
-        let words = format!("mincer --iovec-setup {setup} --size 100 --count 2000 --repeats 3");
-        let (table, results) = run(&Bench::new(), &words);
-        let experiment = only(&results);
-        assert!(table.contains("readv"), "{table}");
-        let names = ["write-each", "read-each", "writev", "readv"];
-        assert_eq!(techniques(experiment), names);
-        for row in list(&experiment["rows"]) {
-            assert_eq!(row["iovec_setup"], setup);
-            for sample in list(&row["samples"]) {
-                assert_eq!(list(&sample["pass_s"]).len(), 3);
-            }
-        }
-    }
-}
-
-#[test]
 fn a_file_system_without_room_or_without_a_device_is_refused() {
     let small = match Tmpfs::mount("size=64m") {
         Ok(small) => small,

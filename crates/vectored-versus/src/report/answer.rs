@@ -8,9 +8,6 @@ use crate::model::{
     Calls, Change, Compared, Comparison, GrownCall, Phase, Range, RuledLimit, Ruling, Side, Versus,
 };
 
-/// Rounds in which a command failed and that are named.
-const SHOWN_ROUNDS: usize = 5;
-
 const SHOWN_CALLS: usize = 4;
 
 const SHOWN_STACKS: usize = 3;
@@ -20,9 +17,6 @@ const EQUAL_WITHIN: f64 = 0.1;
 
 /// The remedy for a wide interval.
 pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
-
-/// The logarithm of the distance of two ratios from which on a reader notices it.
-const SHOWN_DISTANCE: f64 = 0.01;
 
 /// One sentence for each new command: `new takes 0.812 [0.790, 0.838] of the time of old, and makes 120 writes instead of
 /// 40,025`. Counts lead where times say nothing.
@@ -69,8 +63,6 @@ fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
         let mut noise = versus.noise.iter();
         equal_within(figure, noise.find(|noise| noise.figure == figure.figure))
     };
-    // The reader divides the columns of the table.
-    let by_rounds = if quotient_of_columns(wall).is_some() { ", round by round" } else { "" };
     let cpu = of.figure("cpu_ns");
     let cpu = cpu.and_then(|cpu| Some((cpu, ratio_in_words(cpu).filter(|_| cpu.low.is_some())?)));
     let open = |what: &str, figure: &Compared, ratio: &str| {
@@ -86,12 +78,12 @@ fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
     match (is_found(wall), within(wall), cpu) {
         (true, _, Some((cpu, of_cpu))) if is_found(cpu) || within(cpu).is_some() => (
             vec![format!(
-                "takes {ratio} of the time of old{by_rounds} and {of_cpu} of its CPU time"
+                "takes {ratio} of the time of old and {of_cpu} of its CPU time"
             )],
             None,
         ),
         (true, _, cpu) => (
-            vec![format!("takes {ratio} of the time of old{by_rounds}")],
+            vec![format!("takes {ratio} of the time of old")],
             cpu.and_then(|(cpu, of_cpu)| open("CPU time", cpu, &of_cpu)),
         ),
         (false, Some(within), Some((cpu, of_cpu))) if is_found(cpu) => (
@@ -119,66 +111,25 @@ fn is_found(of: &Compared) -> bool {
 
 /// If no difference was found: by how many per cent the figures differ at most, by their interval and the interval of the old
 /// command against itself; `None` if that is too much to call them equal.
-pub(super) fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
+fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
     let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));
     (most <= EQUAL_WITHIN).then(|| ((most * 100.0).ceil() as u64).max(1))
 }
 
-/// The quotient of the medians in the columns of a timed figure, if it is not the ratio, the mean of the ratios of the rounds:
-/// of times if readers who divide notice it, of smaller numbers if it is outside the interval.
-pub(super) fn quotient_of_columns(of: &Compared) -> Option<f64> {
-    let (ratio, low, high) = (of.ratio?, of.low?, of.high?);
-    let quotient = of.new / of.old;
-    let is_other = match &*of.figure {
-        "wall_ns" | "cpu_ns" => (quotient / ratio).ln().abs() > SHOWN_DISTANCE,
-        _ => !(low..=high).contains(&quotient),
-    };
-    is_other.then_some(quotient)
-}
-
-/// Which runs failed: `old failed in 3 of 60 timed runs (rounds 5, 15 and 25): exit status 2, 'failing'`.
-pub fn failures(side: &Side, timed: usize) -> Option<String> {
+/// Which runs failed: `old failed in 3 runs, first in round 5: exit status 2, 'failing'`.
+pub fn failures(side: &Side) -> Option<String> {
     let first = side.failed.first()?;
-    let in_phase = |phase: Phase| -> Vec<u64> {
-        let runs = side.failed.iter().filter(|run| run.phase == phase);
-        runs.map(|run| run.number).collect()
-    };
-    let mut places = Vec::new();
-    for (phase, what) in [
-        (Phase::WarmUp, "warm-up run"),
-        (Phase::Counted, "counted run"),
-    ] {
-        let runs = in_phase(phase).len();
-        if runs > 0 {
-            places.push(count(runs, what));
-        }
-    }
-    let mut rounds = in_phase(Phase::Timed);
-    if !rounds.is_empty() {
-        let failed = rounds.len();
-        rounds.dedup();
-        let more = rounds.split_off(rounds.len().min(SHOWN_ROUNDS)).len();
-        let mut named: Vec<String> = rounds.iter().map(u64::to_string).collect();
-        if more > 0 {
-            named.push(format!("{more} more"));
-        }
-        let noun = if named.len() == 1 { "round" } else { "rounds" };
-        places.push(format!(
-            "{failed} of {} ({noun} {})",
-            count(timed, "timed run"),
-            enumerated(&named)
-        ));
-    }
-    let first_of = if side.failed.iter().any(|run| run.ended != first.ended) {
-        "first with "
-    } else {
-        ""
+    let place = match first.phase {
+        Phase::WarmUp => "warm-up run",
+        Phase::Counted => "counted run",
+        Phase::Timed => "round",
     };
     Some(format!(
-        "{} failed in {}: {first_of}{}",
+        "{} failed in {}, first in {place} {}: {}",
         side.name,
-        enumerated(&places),
+        count(side.failed.len(), "run"),
+        first.number,
         end_in_words(&first.ended, &first.said)
     ))
 }

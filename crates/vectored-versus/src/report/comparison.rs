@@ -2,16 +2,15 @@
 
 use serde::Serialize;
 use serde_json::json;
-use vectored_report::words::{NONE, enumerated, grouped};
+use vectored_report::words::{NONE, grouped};
 use vectored_report::{
     Block, ComparedRow, Document, Sentence, Table, Tone, comparison_table, csv, join, value_of,
 };
 
 use crate::judge;
 use crate::model::{Calls, Change, Compared, Comparison, RuledLimit, Versus};
-use crate::report::answer::{calls, equal_within, limit_sentences, ratio_in_words, sentence};
+use crate::report::answer::{calls, limit_sentences, ratio_in_words, sentence};
 use crate::report::document::ROWS;
-use crate::report::saved::limited;
 
 /// The schema of [`VersusComparison`].
 pub const VERSUS_COMPARISON_SCHEMA: &str = "vectored-versus-comparison/1";
@@ -23,8 +22,6 @@ pub struct VersusComparison {
     pub schema: &'static str,
     /// The new commands that both have, by their names.
     pub new: Vec<CommandChange>,
-    /// The names of the new commands that only one result has.
-    pub in_one_alone: Vec<String>,
     /// The limits that were set, and whether they are kept.
     pub limits: Vec<RuledLimit>,
 }
@@ -59,14 +56,9 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
         rounds: earlier.old.runs.len().min(later.old.runs.len()),
         sides: [one.clone(), other.clone()],
     });
-    let both = earlier.new.len().min(later.new.len());
-    let others = [earlier, later]
-        .into_iter()
-        .flat_map(|of| of.new.iter().skip(both));
     VersusComparison {
         schema: VERSUS_COMPARISON_SCHEMA,
         new: new.collect(),
-        in_one_alone: others.map(|one| one.side.name.clone()).collect(),
         limits: Vec::new(),
     }
 }
@@ -122,17 +114,10 @@ impl CommandChange {
 }
 
 impl VersusComparison {
-    /// One row for each figure of each new command, with its limit.
+    /// One row for each figure of each new command.
     pub fn csv(&self) -> String {
-        let new = self.new.iter().map(|one| {
-            let mut row = value_of(one).expect("plain data");
-            row["figures"] = limited(&one.name, &one.figures, &self.limits).into();
-            row
-        });
-        csv(
-            &json!({ "new": new.collect::<Vec<_>>() }),
-            &["new", "figures"],
-        )
+        let new = value_of(&self.new).expect("plain data");
+        csv(&json!({ "new": new }), &["new", "figures"])
     }
 }
 
@@ -145,19 +130,14 @@ fn answer(of: &CommandChange) -> String {
     let (mut parts, mut silent) = (Vec::new(), None);
     if let (Some(earlier), Some(later)) = (earlier, later) {
         let wall = of.figures.iter().find(|one| one.figure == "wall_ns");
-        let within = wall.and_then(|wall| equal_within(wall, None));
-        match (wall.filter(|wall| wall.low.is_some()), within) {
-            (Some(wall), _) if wall.change != Change::NotFound => {
-                parts.push(format!("takes {later} of the time of old, {earlier} before"));
-            }
-            (_, Some(within)) => parts.push(format!(
-                "takes as much of the time of old as before within {within} % ({later}, {earlier} before)"
-            )),
-            _ => {
-                silent = Some(format!(
-                    "no change in time was shown: the intervals overlap ({later} of the time of old, {earlier} before)"
-                ));
-            }
+        if wall.is_some_and(|wall| wall.low.is_some() && wall.change != Change::NotFound) {
+            parts.push(format!(
+                "takes {later} of the time of old, {earlier} before"
+            ));
+        } else {
+            silent = Some(format!(
+                "no change in time was shown ({later} of the time of old, {earlier} before)"
+            ));
         }
     }
     if let Some((earlier, later)) = of.calls() {
@@ -191,12 +171,6 @@ pub fn versus_comparison_document(comparison: &VersusComparison) -> Document {
         body.push(Block::Table(table(one)));
     }
     answers.extend(limit_sentences(&comparison.limits, "the earlier result"));
-    if !comparison.in_one_alone.is_empty() {
-        let names = enumerated(&comparison.in_one_alone);
-        body.push(Block::Note(
-            format!("Only one of the results has {names}.").into(),
-        ));
-    }
     body.push(Block::Note(
         "Times, memory, switches and faults are those of new divided by those of old in the same result; counts are those of new."
             .into(),

@@ -11,8 +11,7 @@ use crate::model::{
     Calls, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout, Versus,
 };
 use crate::report::answer::{
-    answer, end_in_words, failures, limit_sentences, quotient_of_columns, range, ratio_in_words,
-    stacks_in_words,
+    answer, end_in_words, failures, limit_sentences, range, ratio_in_words, stacks_in_words,
 };
 
 const LEAD: &str = "\
@@ -59,7 +58,7 @@ fn whole(count: f64) -> String {
 pub fn document(versus: &Versus) -> Document {
     let (mut answer, mut warnings) = (Vec::new(), Vec::new());
     let (mut body, mut sections) = (Vec::new(), Vec::new());
-    answer.extend(failures_of(&versus.old, 2));
+    answer.extend(failures_of(&versus.old));
     for comparison in &versus.new {
         answer.extend(answers(versus, comparison));
         warnings.extend(self::warnings(versus, comparison));
@@ -87,10 +86,9 @@ pub fn document(versus: &Versus) -> Document {
     }
 }
 
-/// The failed runs of a command that runs `a_round` times in each round.
-fn failures_of(side: &Side, a_round: usize) -> Option<Block> {
-    let text = failures(side, side.runs.len() * a_round)?;
-    Some(sentence(Tone::Warning, capital(&text)))
+/// The failed runs of a command.
+fn failures_of(side: &Side) -> Option<Block> {
+    Some(sentence(Tone::Warning, capital(&failures(side)?)))
 }
 
 fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
@@ -128,7 +126,7 @@ fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
 /// The failures and differences that decide, and the outcome.
 fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
-    blocks.extend(failures_of(&of.side, 1));
+    blocks.extend(failures_of(&of.side));
     let differs = |one: &Difference| {
         let text = format!("{} of {} differs: {}", one.of, of.side.name, one.how);
         sentence(Tone::Warning, capital(&text))
@@ -272,56 +270,40 @@ fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
         .collect()
 }
 
-/// The files that both ran. Only files whose contents one side alone ran have their sums.
+/// The files whose contents one side alone ran, and how many both ran.
 fn files(old: &Side, new: &Side) -> Option<Section> {
-    let is_in = |file: &File, side: &Side| {
-        let mut others = side.files.iter();
-        file.sha256.is_some() && others.any(|other| other.sha256 == file.sha256)
-    };
-    let both = || old.files.iter().filter(|file| is_in(file, new));
-    let mapped = both()
-        .filter(|file| file.as_what == FileUse::Mapped)
-        .count();
-    let named = Some(some_of(both())).filter(|named| !named.is_empty());
-    let mapped = (mapped > 0).then(|| count(mapped, "mapped file"));
-    let both: Vec<String> = named.into_iter().chain(mapped).collect();
-    let row = |(side, file): (&Side, &File)| -> Vec<Cell> {
-        let how = match file.as_what {
-            FileUse::Executed => "executed",
-            FileUse::Mapped => "mapped",
-            FileUse::Script => "read as a script",
+    let alone = |of: &Side, other: &Side| -> Vec<Vec<Cell>> {
+        let is_known = |file: &&File| {
+            let mut others = other.files.iter();
+            file.sha256.is_none() || !others.any(|other| other.sha256 == file.sha256)
         };
-        let sum = file.sha256.as_deref();
-        let sum = sum.map_or("could not be read", |sum| {
-            sum.get(..SHOWN_DIGITS).unwrap_or(sum)
-        });
-        let cells = [&*side.name, &*file.path, how, sum];
-        cells.map(Cell::from).into()
+        let row = |file: &File| {
+            let how = match file.as_what {
+                FileUse::Executed => "executed",
+                FileUse::Mapped => "mapped",
+                FileUse::Script => "read as a script",
+            };
+            let sum = file.sha256.as_deref().unwrap_or("could not be read");
+            let sum = sum.get(..SHOWN_DIGITS).unwrap_or(sum);
+            [&*of.name, &*file.path, how, sum].map(Cell::from).into()
+        };
+        of.files.iter().filter(is_known).map(row).collect()
     };
-    let of_old = old.files.iter().filter(|file| !is_in(file, new));
-    let of_new = new.files.iter().filter(|file| !is_in(file, old));
-    let alone = of_old
-        .map(|file| (old, file))
-        .chain(of_new.map(|file| (new, file)));
-    let rows: Vec<Vec<Cell>> = alone.map(row).collect();
-    let mut blocks = Vec::new();
-    if !rows.is_empty() {
-        let columns = ["command", "file", "use", "SHA-256, first digits"]
-            .map(Column::words)
-            .to_vec();
-        blocks.push(Block::Table(Table {
+    let of_old = alone(old, new);
+    let both = count(old.files.len() - of_old.len(), "file");
+    let columns = ["command", "file", "use", "SHA-256, first digits"];
+    let rows = [of_old, alone(new, old)].concat();
+    let table = (!rows.is_empty()).then(|| {
+        Block::Table(Table {
             title: "".into(),
-            columns,
+            columns: columns.map(Column::words).to_vec(),
             rows,
-        }));
-    }
-    if !both.is_empty() {
-        let text = format!("of the same content: {}", both.join("; "));
-        blocks.push(Block::Sentence(Sentence::of("both", text)));
-    }
-    (!blocks.is_empty()).then(|| Section {
+        })
+    });
+    let both = Sentence::of("both", format!("ran {both} of the same content"));
+    (!old.files.is_empty()).then(|| Section {
         title: format!("Files that old and {} ran", new.name).into(),
-        blocks,
+        blocks: table.into_iter().chain([Block::Sentence(both)]).collect(),
     })
 }
 
@@ -367,21 +349,6 @@ fn notes(versus: &Versus) -> Vec<String> {
              the ratios within each round.{noise}",
             capital(&count(rounds, "round"))
         ));
-    }
-    for of in &versus.new {
-        let apart = ROWS.iter().filter_map(|(name, words, write)| {
-            let figure = of.figure(name)?;
-            let quotient = quotient_of_columns(figure)?;
-            Some(format!(
-                "{}: the medians of the columns, {} and {}, give {quotient:.3}; within a round, {} takes {} times as much.",
-                capital(words.trim()),
-                write(figure.old),
-                write(figure.new),
-                of.side.name,
-                ratio_in_words(figure)?
-            ))
-        });
-        notes.extend(apart);
     }
     let is_unknown = |run: &Run| run.peak_bytes.is_none();
     if !is_of_counts_alone(versus) && sides(versus).any(|side| side.runs.iter().any(is_unknown)) {

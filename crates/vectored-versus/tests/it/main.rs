@@ -10,8 +10,7 @@ use vectored_versus::model::{
     Side, VERSUS_SCHEMA, Versus,
 };
 use vectored_versus::report::{
-    VersusComparison, answer, compare_versus, document, failures, limits_in_words,
-    versus_comparison_document,
+    answer, compare_versus, document, limits_in_words, versus_comparison_document,
 };
 
 #[path = "../../../vectored-results/tests/it/damage.rs"]
@@ -230,23 +229,6 @@ fn what_spoils_a_comparison_comes_before_the_answer() {
 }
 
 #[test]
-fn a_ratio_that_the_columns_do_not_give_is_explained() {
-    let mut skewed = result();
-    assert!(!screen(&document(&skewed), false).contains("round by round"));
-    let wall = &mut skewed.new[0].figures[0];
-    (wall.old, wall.new) = (577e6, 521e6);
-    let text = screen(&document(&skewed), false);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in [
-        "takes 0.810 [0.810, 0.811] of the time of old, round by round and 0.810",
-        "Time: the medians of the columns, 577 ms and 521 ms, give 0.903; within a round, new takes 0.810 [0.810, 0.811] times as \
-         much.",
-    ] {
-        assert!(text.contains(words), "{text}");
-    }
-}
-
-#[test]
 fn two_results_are_compared_and_what_one_of_them_lacks_is_said() {
     let compared = |later: &Versus| {
         let comparison = compare_versus(&result(), later);
@@ -359,69 +341,29 @@ fn a_sentence_says_what_its_interval_supports() {
 }
 
 #[test]
-fn of_many_rounds_that_failed_five_are_named() {
-    let mut side = spoiled().new[1].side.clone();
-    let failed = (1..=7).map(|number| FailedRun {
-        number,
-        ..side.failed[1].clone()
-    });
-    side.failed = failed.collect();
-    let said = failures(&side, 40).unwrap();
-    let words = "7 of 40 timed runs (rounds 1, 2, 3, 4, 5 and 2 more)";
-    assert!(said.contains(words), "{said}");
-}
-
-#[test]
 fn an_undecided_limit_has_its_own_reason() {
-    let with = |rounds: usize, peak: Option<u64>| {
-        let mut result = result();
-        let Versus {
-            old,
-            old_again_runs,
-            new,
-            ..
-        } = &mut result;
-        for runs in [&mut old.runs, old_again_runs, &mut new[0].side.runs] {
-            runs.truncate(rounds);
-            runs.iter_mut()
-                .step_by(3)
-                .for_each(|run| run.peak_bytes = peak);
-        }
-        new[0].figures = judge::figures(&old.runs, old_again_runs, &new[0].side.runs);
-        new[0].side.calls = None;
-        result
-    };
-    let wide = |mut result: Versus, name: &str| {
-        let mut figures = result.new[0].figures.iter_mut();
-        let one = figures.find(|one| one.figure == name).unwrap();
-        (one.low, one.high) = (Some(0.5), Some(2.0));
-        result
-    };
-    let none = Limits::default();
-    let slower = Some(0.1);
-    let (time, memory) = (
-        Limits { slower, ..none },
-        Limits {
-            memory: slower,
-            ..none
-        },
-    );
+    let share = Some(0.1);
     let calls = [of_all(0.1)];
-    let all = [
-        (with(2, None), time),
-        (with(2, None), memory),
-        (with(6, None), memory),
-        (
-            with(40, None),
-            Limits {
-                calls: &calls,
-                ..none
-            },
-        ),
-        (wide(with(40, None), "wall_ns"), time),
-        (wide(with(40, Some(9 << 20)), "peak_bytes"), memory),
-    ];
-    let said = all.map(|(result, limits)| {
+    let (mut time, mut memory, mut count) =
+        (Limits::default(), Limits::default(), Limits::default());
+    (time.slower, memory.memory, count.calls) = (share, share, &calls);
+    let all = [(2, time), (2, memory), (6, memory), (40, count), (39, time)];
+    let said = all.map(|(rounds, limits)| {
+        let mut result = result();
+        let new = &mut result.new[0];
+        for runs in [
+            &mut result.old.runs,
+            &mut result.old_again_runs,
+            &mut new.side.runs,
+        ] {
+            runs.truncate(rounds);
+            runs.iter_mut().for_each(|run| run.peak_bytes = None);
+        }
+        new.figures = judge::figures(&result.old.runs, &result.old_again_runs, &new.side.runs);
+        new.side.calls = None;
+        if rounds == 39 {
+            (new.figures[0].low, new.figures[0].high) = (Some(0.5), Some(2.0));
+        }
         let limits = judge::rulings([ruled(&result, &result.new[0])], limits);
         let [(ruling, said)] = &limits_in_words(&limits, "old")[..] else {
             panic!("{limits:?}");
@@ -432,43 +374,14 @@ fn an_undecided_limit_has_its_own_reason() {
 }
 
 #[test]
-fn the_rows_have_limits_and_failures() {
-    let mut limited = spoiled();
-    limited.new.truncate(1);
-    let of_calls = limited
-        .limits
-        .iter_mut()
-        .filter(|limit| limit.figure == "calls");
-    of_calls.for_each(|limit| limit.compared = None);
-    let wall = |(name, ratio): (&str, f64)| Compared {
-        figure: name.to_owned(),
-        ratio: Some(ratio),
-        ..Compared::default()
-    };
-    limited.new[0].figures = [("wall_ns", 0.5), ("faults", 1.0)].map(wall).into();
-    // The limit of a call that is in no table of figures.
-    let mut fsync = limited.limits[1].clone();
-    fsync.figure = "fsync".to_owned();
-    fsync.compared = Some(Compared {
-        figure: "fsync".to_owned(),
-        new: 3.0,
-        ..Compared::default()
-    });
-    limited.limits.push(fsync);
-    limited.old.failed = limited.new[0].side.failed.clone();
-    // Where a run failed, there may be no figures.
-    let mut failed = spoiled();
-    failed.new.remove(0);
-    failed.new[0].figures.clear();
-    failed.new[0].differences.clear();
-    failed.limits.clear();
-    let compared = VersusComparison {
-        limits: limited.limits.clone(),
-        ..compare_versus(&result(), &result())
-    };
-    assert!(compared.csv().contains(",-0.5,beyond\n"));
-    let all = [csv_of(&[&limited]), csv_of(&[&failed])];
-    insta::assert_snapshot!(all.join("\n"));
+fn each_figure_has_a_row() {
+    let mut spoiled = spoiled();
+    for new in &mut spoiled.new {
+        new.figures.truncate(2);
+    }
+    insta::assert_snapshot!(csv_of(&[&spoiled]));
+    let compared = compare_versus(&result(), &spoiled).csv();
+    assert!(compared.contains("wall_ns"), "{compared}");
 }
 
 #[test]

@@ -18,20 +18,15 @@ pub struct Run<'a> {
     pub save: Option<&'a mut dyn FnMut(Outcome)>,
 }
 
-/// How a run of the engine ended.
-pub struct Ended {
-    pub outcome: Outcome,
-    pub failure: Option<MeasureError>,
-}
-
 impl Run<'_> {
-    /// Runs the engine on this rank if it is the first; the others follow it, and have no outcome.
+    /// Runs the engine on this rank if it is the first; the others follow it, and have no outcome. An error that ended the run early
+    /// comes with what was measured before.
     pub fn with(
         self,
         own: &mut dyn Sampler,
         team: Option<&Team>,
         mut show: impl FnMut(Progress),
-    ) -> Result<Option<Ended>, Failure> {
+    ) -> Result<Option<(Outcome, Option<MeasureError>)>, Failure> {
         let watch = Watch {
             progress: &mut show,
             stop: self.interrupt.flag(),
@@ -50,14 +45,13 @@ impl Run<'_> {
                 run(self.experiment, &mut ranked, self.clock, watch)
             }
         };
-        let ended = |outcome, failure| Ok(Some(Ended { outcome, failure }));
         match ran {
-            Ok(outcome) => ended(outcome, None),
+            Ok(outcome) => Ok(Some((outcome, None))),
             // If a technique moved wrong bytes, its figures are meaningless.
             Err(failed) if failed.outcome.cells.is_empty() || failed.error.is_wrong_bytes() => {
                 Err(failed.error.into())
             }
-            Err(failed) => ended(*failed.outcome, Some(failed.error)),
+            Err(failed) => Ok(Some((*failed.outcome, Some(failed.error)))),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! A measurement, on this machine or an invented one.
 
-use std::io;
 use std::time::{Instant, SystemTime};
 
 use anyhow::Context;
@@ -8,18 +7,15 @@ use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{Host, Timer};
 use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_available,
-    check_directory, check_eviction, is_in_flight, measure_timer,
+    ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_directory,
+    check_eviction, measure_timer,
 };
 use vectored_report::sort;
-use vectored_report::words::enumerated;
-use vectored_results::model::{
-    Experiment, FittedModel, Operation, Rank, SyncMode, Target, TechniqueName,
-};
+use vectored_results::model::{Experiment, FittedModel, Operation, Rank, SyncMode, Target};
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
-use crate::commands::measure::engine_run::{Ended, Run};
+use crate::commands::measure::engine_run::Run;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};
@@ -77,7 +73,6 @@ fn prepare(
     (bar, began): (&Bar, Instant),
 ) -> Result<Prepared, Failure> {
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
-    check_asynchronous(&plan.experiment, &args.technique, team.is_some())?;
     let mut directory = None;
     for file in plan.files(&args.dir) {
         let described = check_directory(&file.directory, file.target, file.call_bytes)
@@ -98,13 +93,7 @@ fn prepare(
     let environment = Environment::capture(directory, pins, allowed);
     let timer =
         measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
-    let (models, failures) = calibrate_for(plan, args, began, |target| {
-        let what = format!("calibrating {target}");
-        bar.show_preparation(&what, began.elapsed(), args.budget);
-    });
-    for failure in failures {
-        bar.aside(|| Notes { quiet }.note(&failure));
-    }
+    let models = calibrate_for(plan, (args, quiet), (bar, began));
     Ok(Prepared {
         environment,
         pins,
@@ -155,18 +144,20 @@ fn measure_here(
             .extend(team.and_then(|team| team.nodes.crowding(&ranks)));
         host
     };
+    let measured = |outcome, failure, host| Measured {
+        outcome,
+        failure,
+        host,
+        timer: timer.clone(),
+        started_at: started_at.clone(),
+        elapsed_s: began.elapsed().as_secs_f64(),
+        models: models.clone(),
+        ranks: ranks.clone(),
+    };
     let mut save_outcome = save.map(|save| {
         |outcome| {
-            save(Measured {
-                outcome,
-                failure: None,
-                host: with_warnings(environment.so_far().clone()),
-                timer: timer.clone(),
-                started_at: started_at.clone(),
-                elapsed_s: began.elapsed().as_secs_f64(),
-                models: models.clone(),
-                ranks: ranks.clone(),
-            });
+            let host = with_warnings(environment.so_far().clone());
+            save(measured(outcome, None, host));
         }
     });
     let run = Run {
@@ -175,7 +166,7 @@ fn measure_here(
         interrupt,
         save: save_outcome.as_mut().map(|save| save as _),
     };
-    let Some(Ended { outcome, failure }) = run.with(&mut sampler, team, show)? else {
+    let Some((outcome, failure)) = run.with(&mut sampler, team, show)? else {
         return Ok(None);
     };
     drop(bar);
@@ -183,16 +174,7 @@ fn measure_here(
     if plan.has_cold_cells() {
         host.warnings.extend(ColdPool::of_this_machine().warning());
     }
-    Ok(Some(Measured {
-        outcome,
-        failure,
-        host,
-        timer,
-        started_at,
-        elapsed_s: began.elapsed().as_secs_f64(),
-        models,
-        ranks,
-    }))
+    Ok(Some(measured(outcome, failure, host)))
 }
 
 /// The progress of the whole run: `spent_ns` passed before the measurement.
@@ -204,55 +186,18 @@ fn after(spent_ns: u64, progress: Progress) -> Progress {
     }
 }
 
-/// Refuses asynchronous techniques that this machine does not offer. If others are named beside them, a single process leaves
-/// them out instead.
-fn check_asynchronous(
-    experiment: &Experiment,
-    named: &[String],
-    is_rank: bool,
-) -> Result<(), Failure> {
-    let depths = experiment
-        .cells
-        .iter()
-        .map(|cell| cell.conditions.queue_depth);
-    let deepest = depths.max().unwrap_or(1);
-    let rivals = experiment.rivals.iter().copied();
-    let unavailable: Vec<(TechniqueName, io::Error)> = rivals
-        .filter(|technique| is_in_flight(*technique))
-        .filter_map(|technique| Some((technique, check_available(technique, deepest).err()?)))
-        .collect();
-    let is_left = |name: &String| {
-        unavailable
-            .iter()
-            .all(|(technique, _)| **technique != **name)
-    };
-    let is_refused = |(_, error): &(TechniqueName, io::Error)| {
-        [io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported].contains(&error.kind())
-    };
-    let goes_on = !is_rank && named.iter().any(is_left) && unavailable.iter().all(is_refused);
-    match unavailable.first() {
-        Some((technique, why)) if !goes_on => Err(anyhow::anyhow!(
-            "cannot measure {technique}: {why}; or omit {technique} from --technique"
-        )
-        .into()),
-        _ => Ok(()),
-    }
-}
-
 /// Makes the remedy name the option that gave the directory.
 fn of_file(error: impl Into<MeasureError>, file: &FilePlan) -> Failure {
     Failure::of_directory(error).for_directory_of_target(file.is_target)
 }
 
-/// Calibrates a cost model for each target and directory that is written to, and returns the models and
-/// the messages for failed calibrations, for which `adaptive` uses the default model. `begin` is called
-/// before each calibration.
+/// Calibrates a cost model for each target and directory that is written to. Where that fails, a note says so, and `adaptive` uses
+/// the default model.
 fn calibrate_for(
     plan: &MeasurePlan,
-    args: &MeasureArgs,
-    began: Instant,
-    begin: impl Fn(Target),
-) -> (Vec<FittedModel>, Vec<String>) {
+    (args, quiet): (&MeasureArgs, bool),
+    (bar, began): (&Bar, Instant),
+) -> Vec<FittedModel> {
     let asked = plan.experiment.cells.iter().map(|cell| &cell.conditions);
     let mut targets: Vec<(Target, Option<&str>)> = asked
         .filter(|asked| asked.operation == Operation::Write)
@@ -262,30 +207,26 @@ fn calibrate_for(
         .collect();
     sort::sort(&mut targets);
     targets.dedup();
-    let (mut models, mut failures) = (Vec::new(), Vec::<(String, String)>::new());
+    let mut models = Vec::new();
     for (index, (target, path)) in targets.into_iter().enumerate() {
+        let elapsed = began.elapsed();
+        bar.show_preparation(&format!("calibrating {target}"), elapsed, args.budget);
         // On a busy machine the cells need the time more.
-        if index > 0 && began.elapsed() > args.budget / 4 {
-            failures.push(("the budget is too short".to_owned(), target.to_string()));
-            continue;
-        }
-        begin(target);
-        match calibrate(target, path, &args.dir) {
+        let calibrated = if index > 0 && elapsed > args.budget / 4 {
+            Err("the budget is too short".to_owned())
+        } else {
+            calibrate(target, path, &args.dir).map_err(|error| error.to_string())
+        };
+        match calibrated {
             Ok(model) => models.extend(model),
-            Err(error) => failures.push((error.to_string(), target.to_string())),
+            Err(why) => bar.aside(|| {
+                Notes { quiet }.note(&format!(
+                    "cannot calibrate the cost model on {target}, so adaptive uses the default model: {why}"
+                ));
+            }),
         }
     }
-    let failures = failures
-        .chunk_by(|one, other| one.0 == other.0)
-        .map(|alike| {
-            let targets: Vec<&str> = alike.iter().map(|(_, target)| target.as_str()).collect();
-            format!(
-                "cannot calibrate the cost model on {}, so adaptive uses the default model: {}",
-                enumerated(&targets),
-                alike[0].0
-            )
-        });
-    (models, failures.collect())
+    models
 }
 
 fn measure_synthetic(
@@ -320,5 +261,5 @@ fn measure_synthetic(
         save: save_outcome.as_mut().map(|save| save as _),
     };
     let ended = run.with(&mut machine, team, show)?;
-    Ok(ended.map(|ended| measured(ended.outcome, ended.failure)))
+    Ok(ended.map(|(outcome, failure)| measured(outcome, failure)))
 }

@@ -17,7 +17,7 @@ use crate::cluster::Team;
 use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::measure_plan::MeasurePlan;
+use crate::measure_plan::{MeasurePlan, is_default_grid};
 use crate::notes::Notes;
 use crate::results_store::{ResultKind, Store};
 
@@ -85,8 +85,10 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
         }
     };
     // After the measurement, so that an error stands alone. The longest lists of the default grid are too long on purpose.
-    if args.segments.is_some() || args.sizes.is_some() || plan.usual_limit.is_none() {
-        note_left_out(&plan, &notes);
+    for group in left_out_in_words(&plan.left_out) {
+        if !is_default_grid(args) || !group.reason.ends_with(" in one call") {
+            notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
+        }
     }
     let unmeasured = measured.outcome.left_out.len();
     let needed_ns = measured.outcome.needed_ns;
@@ -127,17 +129,6 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     let is_answer = results.complete || unmeasured < 9 * results.cells.len();
     let usual = if is_answer { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     Ok(interrupt.exit_code().map_or(usual, ExitCode::from))
-}
-
-fn note_left_out(plan: &MeasurePlan, notes: &Notes) {
-    for group in left_out_in_words(&plan.left_out) {
-        notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
-    }
-    if let Some(counts) = plan.usual_limit {
-        notes.note(&format!(
-            "to measure such lists, up to 64 MiB, give both {counts} and --sizes"
-        ));
-    }
 }
 
 fn assemble(plan: MeasurePlan, measured: Measured) -> Results {

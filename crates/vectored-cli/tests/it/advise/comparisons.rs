@@ -40,7 +40,7 @@ new.json --against old.json --fail-if-more-calls 100% => 0:
 new.json --against old.json --fail-if-more-calls 1% => 3: new makes 2000 calls that move bytes instead of 1000: the limit is 1 % more
 new.json --against old.json --fail-if-slower 1% => 2: vectored versus
 new.json --machines => 2: vectored versus
-old.json --against old.json => 2: cannot be compared with itself: run `vectored advise` again
+old.json --against old.json => 2: are the same run, which may be given only once: run `vectored advise` again
 old.json --against new.json old.json => 2: advise --merge";
     for (words, code, said) in cases.lines().map(case) {
         let words = format!("compare {words}");
