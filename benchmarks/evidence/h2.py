@@ -2,6 +2,7 @@
 """h2 0.4.20 before and after h2-chained-frames.patch, under h2load. The table of docs/measured/h2-evidence.md.
 
     benchmarks/evidence/h2.py [--rounds N] [--cases tcp:1x1:16384/1024:ready,…] [--json FILE]      a few cases: minutes
+    benchmarks/evidence/h2.py --window 16 [--cases …]                                              h2load has windows of 2^16 − 1 B, not 2^30 − 1
     benchmarks/evidence/h2.py --sample N [--rounds N] [--json FILE]                                N of all cases, by chance
     benchmarks/evidence/h2.py --full [--rounds N] [--json FILE]                                    all cases: hours
     benchmarks/evidence/h2.py --contention [--rounds N]                                            h2's own bench write-contention
@@ -9,7 +10,7 @@
 
 A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts, of which each is a frame. `ready` hands all parts
 to h2 at once, `inline` does so in the task of the connection, instead of one for the request, and `yields` lets other tasks run
-between two parts; `owned` allocates each part when h2 has room for it. Transports: tcp, tls (rustls) and nagle (tcp without
+between two parts; `owned` allocates each part when h2 has room for it; `trailers` is `ready`, and trailers end the stream. Transports: tcp, tls (rustls) and nagle (tcp without
 TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (tcp whose stream does not gather), veth (between two
 network namespaces), shaped (veth at 1 Gbit/s, by tbf), delay (veth, and each packet 1 ms later, by delay.py) and hyper (tcp, and the
 HTTP/2 server of hyper above h2). --servers new,copy16 chooses what is compared:
@@ -118,11 +119,15 @@ async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<By
                 poll_fn(|cx| stream.poll_capacity(cx)).await?.ok()?;
             }
         }
-        stream.send_data(bytes, end == body).ok()?;
+        stream.send_data(bytes, end == body && way != "trailers").ok()?;
         sent = end;
         if way == "yields" && sent < body {
             tokio::task::yield_now().await;
         }
+    }
+    if way == "trailers" {
+        let status = http::HeaderValue::from_static("0");
+        stream.send_trailers([(http::HeaderName::from_static("grpc-status"), status)].into_iter().collect()).ok()?;
     }
     Some(())
 }
@@ -288,6 +293,7 @@ class Running:
     """A server and what it has used so far."""
 
     FETCHES = ["nghttp"]
+    WINDOWS = []  # options of h2load
 
     def __init__(self, server, transport, network, files):
         self.over_veth = transport in ("veth", "shaped", "delay", "small")
@@ -323,7 +329,7 @@ class Running:
             raise SystemExit(f"{case['name']}: another body arrived")
 
     def client(self, case, requests):
-        return ["h2load", "-n", requests, "-c", case["connections"], "-m", case["streams"]]
+        return ["h2load", "-n", requests, "-c", case["connections"], "-m", case["streams"], *self.WINDOWS]
 
     def load(self, case, requests, log):
         if os.path.exists(log):
@@ -346,7 +352,7 @@ class Running:
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|delay|threads|plain|hyper):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned)", name)
+    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|delay|threads|plain|hyper):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned|trailers)", name)
     if not match or int(match[4]) > 65536:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "streams", "body", "part"], map(int, match.groups()[1:5])))
@@ -461,6 +467,9 @@ def main():
             seconds = float(next(words))
         elif word == "--json":
             saved = next(words)
+        elif word == "--window":
+            bits = next(words)
+            Running.WINDOWS = ["-w", bits, "-W", bits]
         elif word == "--servers":
             servers = ["old", *next(words).split(","), "again"]
         elif word == "--build":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a client of h2.py's servers sees that does not read at once: medians of rounds in turns.
 
-    benchmarks/evidence/h2_slow_reader.py [ROUNDS] [SERVER…]
+    benchmarks/evidence/h2_slow_reader.py [ROUNDS] [SERVER…] [MEASURE…]
 
 first   µs from a request for 64 KiB in frames of 4 KiB to its first DATA frame
 ping    KiB in front of the answer to a PING, when 100 bodies of 64 KiB wait for a client that has read nothing for 50 ms
@@ -9,6 +9,8 @@ reset   KiB of DATA that arrive for streams reset then
 memory  KiB a connection by which the server grows, for 1,000 connections that read nothing and ask for 64 KiB ten times
 chain   the same for 200 connections between two network namespaces that ask for 8 MiB in parts of 16 KiB, which the kernel cannot
         hold; max_send_buffer_size is 16 KiB
+idle    the same for 1,000 connections that got a body of 100 B and wait
+idle16  the same after 16 KiB in frames of 1 KiB
 """
 
 import os
@@ -106,18 +108,35 @@ def chain(server):
     return (server.read("status", r"VmRSS:\s+(\d+)") - before) / 200
 
 
+def idle(server, path="/100/100/ready"):
+    before = server.read("status", r"VmRSS:\s+(\d+)")
+    clients = [Client(server) for _ in range(1000)]
+    for client in clients:
+        client.ask([1], path)
+        while not (found := client.next())[0] == DATA or not found[1]:  # the last frame has END_STREAM
+            pass
+    return (server.read("status", r"VmRSS:\s+(\d+)") - before) / 1000
+
+
+def idle16(server):
+    return idle(server, "/16384/1024/ready")
+
+
 def main():
-    rounds, names = int(sys.argv[1]) if sys.argv[1:] else 10, sys.argv[2:] or ["old", "new", "threshold", "again"]
+    rounds, words = int(sys.argv[1]) if sys.argv[1:] else 10, sys.argv[2:]
+    all_measures = {one.__name__: one for one in (first, ping, reset, memory, chain, idle, idle16)}
+    measures = [all_measures[word] for word in words if word in all_measures] or all_measures.values()
+    names = [word for word in words if word not in all_measures] or ["old", "new", "threshold", "again"]
     source = fetched("h2", VERSION)
     for name in names:
         build(name, source)
     network = Network()
     resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))  # the server inherits it
     print(f"| | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
-    for measure in (first, ping, reset, memory, chain):
+    for measure in measures:
         found = {name: [] for name in names}
         enter(network.client if measure is chain else network.server)
-        for _ in range(3 if measure in (memory, chain) else rounds):
+        for _ in range(3 if measure in (memory, chain, idle, idle16) else rounds):
             for name in names:
                 server = Running(name, "small" if measure is chain else "tcp", network, [])
                 found[name].append(measure(server))

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """After how many small DATA frames does a server of h2 close the connection? The table of docs/measured/h2-small-frames.md.
 
-    benchmarks/evidence/h2_small_frames.py [--target FOLDER] [--window BYTES] [VERSION]...
+    benchmarks/evidence/h2_small_frames.py [--target FOLDER] [--sizes 170,171,…] [VERSION]...
+    benchmarks/evidence/h2_small_frames.py [--target FOLDER] --window BYTES [VERSION]...
+    benchmarks/evidence/h2_small_frames.py [--target FOLDER] --client [VERSION]...
 
-With --window, stream and connection have windows of so many bytes, and 12000 frames are enough; two ways are counted.
+With --window, stream and connection have windows of so many bytes, and 12000 frames are enough; two ways are counted. With --client,
+a client of h2 sends 50 bodies, each over a connection of its own; it counts the connections that end.
 Builds one server with its default settings for each version of h2, and sends it frames without END_STREAM over a socket of
-its own. Nothing is timed: each answer is a count, and a second run prints the same. It needs cargo, which fetches h2.
+its own. Nothing is timed: each answer is a count, and a second run prints the same, but for --client. It needs cargo, which fetches h2.
 """
 
 import os
@@ -30,6 +33,7 @@ MORE = [
     ("A request for each frame, which ends it; nobody reads the bodies", False, "requests"),
     ("A request for each frame, and trailers that end it; a task reads each body", True, "trailers"),
     ("A request for each frame, and trailers that end it; nobody reads the bodies", False, "trailers"),
+    ("A request for an empty frame, one of this length, and END_STREAM; a task reads each body", True, "empties"),
 ]
 MANIFEST = """
 [package]
@@ -37,6 +41,7 @@ name = "small-frames"
 edition = "2021"
 [workspace]
 [dependencies]
+bytes = "1"
 h2 = "=VERSION"
 http = "1"
 tokio = { version = "1", features = ["macros", "net", "rt"] }
@@ -44,6 +49,9 @@ tokio = { version = "1", features = ["macros", "net", "rt"] }
 SERVER = """
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
+    if let Some(port) = std::env::args().nth(3) {
+        return println!("{}", send(port).await.map_or_else(|error| error.to_string(), |answer| answer.status().to_string()));
+    }
     let reads = std::env::args().nth(1).unwrap() == "reads";
     let window: u32 = std::env::args().nth(2).unwrap().parse().unwrap();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -73,6 +81,21 @@ async fn main() {
             }
         });
     }
+}
+
+/// Sends a body of COUNT parts of SIZE bytes: the arguments are SIZE, COUNT and the server's port.
+async fn send(port: String) -> Result<http::Response<h2::RecvStream>, h2::Error> {
+    let number = |at| std::env::args().nth(at).unwrap().parse().unwrap();
+    let socket = tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap();
+    socket.set_nodelay(true).unwrap();
+    let (client, connection) = h2::client::handshake(socket).await?;
+    tokio::spawn(connection);
+    let request = http::Request::post("http://a/").body(()).unwrap();
+    let (answer, mut body) = client.ready().await?.send_request(request, false)?;
+    for left in (0..number(2)).rev() {
+        body.send_data(bytes::Bytes::from(vec![b'x'; number(1)]), left == 0)?;
+    }
+    answer.await
 }
 """
 
@@ -152,6 +175,17 @@ class Server:
     def trailers(self, size, most):
         return self.requests(size, most, True)
 
+    def empties(self, size, most):
+        """The same with an empty frame in each request, one of `size` bytes, and an empty one that ends it."""
+        client = Client(self.port)
+        for number in range(1, most + 1):
+            stream = 2 * number - 1
+            words = frame(DATA, 0, stream) + frame(DATA, 0, stream, b"x" * size) + frame(DATA, END_STREAM, stream)
+            client.socket.sendall(request(stream) + words + frame(PING, 0, 0, b"received"))
+            if not client.answered():
+                return number
+        return None
+
     def ends_a_burst(self, size, count):
         """Whether the connection ends if so many frames wait in the socket when the server gets to run."""
         client = Client(self.port)
@@ -206,18 +240,39 @@ def row(version, program, reads, how, sizes, window, enough):
     return f"| {version} | {' | '.join(cells)} |"
 
 
+def by_client(programs):
+    """How many of 50 bodies of 300 parts that a client of h2 sends end their connection."""
+    sizes = [1, 50, 100, 200, 256]
+    print(f"| h2 | {' | '.join(f'{size} B' for size in sizes)} |\n|---|{'---:|' * len(sizes)}")
+    for version, program in programs.items():
+        server, cells = Server(program, "reads", WINDOW), []
+        for size in sizes:
+            words = [program, str(size), "300", str(server.port)]
+            answers = [subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.strip() for _ in range(50)]
+            cells.append(f"{50 - answers.count('200 OK')} of 50")
+        server.end()
+        print(f"| {version} | {' | '.join(cells)} |", flush=True)
+
+
 def main():
     words = sys.argv[1:]
     target, sizes, window, enough, more = os.path.join(HERE, "..", "target", "evidence"), SIZES, WINDOW, ENOUGH, MORE
+    client = False
     while words and words[0].startswith("-"):
         if words[0] == "--target":
             target = words[1]
         elif words[0] == "--window":
             sizes, window, enough, more = [1, 100, 200], int(words[1]), 12_000, []
+        elif words[0] == "--sizes":
+            sizes = [int(word) for word in words[1].split(",")]
+        elif words[0] == "--client":
+            client, words = True, ["", *words]
         else:
             raise SystemExit(__doc__)
         words = words[2:]
     programs = {version: build(version, os.path.abspath(target)) for version in words or VERSIONS}
+    if client:
+        return by_client(programs)
     for title, reads, how in [
         *more,
         ("Nobody reads the body; each frame is sent when the one before was received", False, "one_by_one"),

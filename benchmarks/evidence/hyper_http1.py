@@ -13,7 +13,7 @@ the one before in 128 MiB. tcp, tls (rustls) and threads (a runtime of two threa
 delay the same with each packet 1 ms later (delay.py). Servers:
 
     old       hyper 1.12.0: a queue of up to 16 bodies, where the stream gathers
-    auto4     with hyper-auto.patch, as #2910 asks: bodies below FLATTEN_BELOW, 4 KiB, are copied
+    auto4     with hyper-auto.patch: bodies below FLATTEN_BELOW, 4 KiB, are copied if the queue is empty (#2910 asks for a strategy that switches)
     auto16    with the patch and 16 KiB
     queue64   hyper 1.12.0 with MAX_BUF_LIST_BUFFERS 64 instead of 16, and MAX_WRITEV_BUFS 256 instead of 64
     flatten   hyper 1.12.0 with its public setting `writev(false)`: all is copied

@@ -5,8 +5,8 @@
     benchmarks/evidence/uutils_cat.py --apart     the programs on CPU 1, the processes at the other ends of pipes on CPU 0
     benchmarks/evidence/uutils_cat.py --build                                     only builds
 
-A case is FROM-TO:BYTESxFILES. A file is named FILES times to one process, so that its start hardly counts; a pipe is one input. The
-other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
+A case is FROM-TO:BYTESxFILES, from a file or a pipe to a file, a pipe or /dev/null. A file is named FILES times to one process; a pipe is
+one input. The other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
 
     old       cat of uutils 0.12.0: splice through a pipe of 1 MiB
     first16   with uutils-cat-first-bytes.patch: up to FIRST_BYTES, 16 KiB, are read and written, the rest is spliced
@@ -20,6 +20,7 @@ Each round runs these and old again. CPU time is that of the program and of the 
 compares with the mean of both runs of old; A/A is the second ÷ the first. It needs cargo. CARGO_TARGET_DIR is where it builds.
 """
 
+import inspect
 import os
 import re
 import shutil
@@ -48,8 +49,8 @@ file-file:1048576x20 file-file:65536x200 file-file:16384x200 file-file:4096x200
 
 def build(program, source):
     folder = os.path.join(TARGET, f"evidence-cat-{program}")
-    with open(PATCH, encoding="utf-8") as file, open(__file__, encoding="utf-8") as own:
-        stamp = file.read() + own.read()
+    with open(PATCH, encoding="utf-8") as file:
+        stamp = file.read() + SPLICE + inspect.getsource(build)
     if is_built(folder, stamp):
         return
     shutil.copytree(source, folder)
@@ -84,7 +85,9 @@ def one_run(words, case, source, target):
         opened.append(os.open(source, os.O_RDONLY))
         if "dd" not in os.path.basename(words[0]):
             words = [*words, *[source] * case["files"]]
-    if case["to"] == "file":
+    if case["to"] == "null":
+        opened.append(os.open(os.devnull, os.O_WRONLY))
+    elif case["to"] == "file":
         if os.path.exists(target):
             os.unlink(target)  # a truncated one has pages and blocks to free
         opened.append(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
@@ -118,7 +121,7 @@ def other():
 
 
 def parsed(name):
-    match = re.fullmatch(r"(file|pipe)-(file|pipe):(\d+)x(\d+)", name)
+    match = re.fullmatch(r"(file|pipe)-(file|pipe|null):(\d+)x(\d+)", name)
     if not match or match[1] == "pipe" and match[4] != "1":
         raise SystemExit(f"no case: {name}")
     return {"name": name, "from": match[1], "to": match[2], "bytes": int(match[3]), "files": int(match[4])}
