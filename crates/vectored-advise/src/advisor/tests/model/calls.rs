@@ -1,7 +1,7 @@
 //! What calls do, other than plain transfers.
 
 use super::fix::Fix;
-use super::kernel::{FIFO, Object, OpenFile, Stream, path_of};
+use super::kernel::{Object, OpenFile, Stream};
 use super::program::{OWN_DESCRIPTOR, Op};
 use super::run::{Done, Runner, Turn};
 
@@ -19,15 +19,11 @@ impl Runner<'_> {
     /// Makes a call that does not have to wait; `None` if the call makes no sense at this point.
     pub(super) fn call(&mut self, turn: Turn) -> Option<Done> {
         match turn.op {
-            Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend | Op::OpenPath => {
-                self.open(turn)
-            }
+            Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => self.open(turn),
             Op::Close | Op::Duplicate | Op::Pipe | Op::Pair => self.descriptors(turn),
-            Op::SendFile | Op::Splice => self.copy(turn),
+            Op::SendFile => self.copy(turn),
             Op::Seek | Op::SeekOn | Op::SeekEnd | Op::Tell => self.seek(turn),
-            Op::Access | Op::List | Op::Rename | Op::Unlink | Op::Link | Op::Symlink => {
-                self.names(turn)
-            }
+            Op::Access | Op::Rename | Op::Unlink | Op::Link => self.names(turn),
             Op::Await | Op::Wake | Op::Fork | Op::Thread | Op::Execute | Op::Kill | Op::Wait => {
                 self.processes(turn)
             }
@@ -39,13 +35,12 @@ impl Runner<'_> {
     pub(super) fn has_to_wait(&self, turn: Turn) -> bool {
         let (kernel, process) = (&self.kernel, turn.process);
         match turn.op {
-            Op::Poll | Op::Splice => {
+            Op::Poll => {
                 let Some(Object::Stream(Some(stream), _)) = kernel.object(process, turn.fd) else {
                     return false;
                 };
                 let buffer = self.buffers.get(&(process, turn.fd));
                 let is_ahead = buffer.is_some_and(|buffer| !buffer.ahead.is_empty())
-                    && turn.op == Op::Poll
                     && self.fix.is_some_and(Fix::empties_before_poll);
                 !kernel.is_readable(stream) && !is_ahead
             }
@@ -62,25 +57,15 @@ impl Runner<'_> {
             return None;
         }
         let writes = matches!(turn.op, Op::OpenNew | Op::OpenBoth | Op::OpenToAppend);
-        let (object, text) = if turn.name == FIFO {
-            let object = Object::Stream((!writes).then_some(1), writes.then_some(1));
-            (object, path_of(FIFO))
-        } else {
-            let (file, text) = match self.kernel.resolve(turn.process, turn.name) {
-                Some(known) => known,
-                None if writes && turn.name < OWN_DESCRIPTOR => self.kernel.create(turn.name),
-                None => return found(false),
-            };
-            if turn.op == Op::OpenNew {
-                self.kernel.truncate(file, 0);
-            }
-            let is_path = turn.op == Op::OpenPath;
-            (
-                if is_path { Object::Handle(file) } else { Object::File(file) },
-                text,
-            )
+        let (file, text) = match self.kernel.resolve(turn.process, turn.name) {
+            Some(known) => known,
+            None if writes && turn.name < OWN_DESCRIPTOR => self.kernel.create(turn.name),
+            None => return found(false),
         };
-        let mut open_file = OpenFile::new(object, text);
+        if turn.op == Op::OpenNew {
+            self.kernel.truncate(file, 0);
+        }
+        let mut open_file = OpenFile::new(Object::File(file), text);
         open_file.append = turn.op == Op::OpenToAppend;
         open_file.may_read &= matches!(turn.op, Op::OpenToRead | Op::OpenBoth);
         open_file.may_write &= writes;
@@ -142,7 +127,7 @@ impl Runner<'_> {
         let (from, to) = (from?, to?);
         let is_file = matches!(kernel.open_files[&from].object, Object::File(_));
         let may = kernel.open_files[&from].may_read && kernel.open_files[&to].may_write;
-        if from == to || !may || is_file != (turn.op == Op::SendFile) {
+        if from == to || !may || !is_file {
             return None;
         }
         let bytes = kernel.read(from, turn.bytes, None)?;
@@ -175,14 +160,9 @@ impl Runner<'_> {
         let kernel = &mut self.kernel;
         match turn.op {
             Op::Access => found(kernel.resolve(turn.process, turn.name).is_some()),
-            Op::List => {
-                let names = kernel.names.keys().map(|&name| name.into()).collect();
-                Some((names, "72".to_owned()))
-            }
             Op::Unlink => kernel.names.remove(&turn.name).and_then(|_| done(0)),
             op => {
-                let (symbolic, renames) = (op == Op::Symlink, op == Op::Rename);
-                let is_done = kernel.name_again(turn.name, turn.to, symbolic, renames);
+                let is_done = kernel.name_again(turn.name, turn.to, op == Op::Rename);
                 is_done.then(|| done(0))?
             }
         }
@@ -193,7 +173,6 @@ impl Runner<'_> {
         let named = kernel.resolve(turn.process, turn.name).map(|known| known.0);
         let file = kernel.file_of(turn.process, turn.fd);
         let open_file = kernel.at(turn.process, turn.fd);
-        let may_read = open_file.is_some_and(|known| known.may_read);
         let may_write = open_file.is_some_and(|known| known.may_write);
         let mut seen = Vec::new();
         match turn.op {
@@ -204,20 +183,8 @@ impl Runner<'_> {
             Op::StatDescriptor => seen.push(kernel.files[file?].bytes.len() as u16),
             Op::Sync => seen = kernel.sync(Some(file?)),
             Op::SyncAll => seen = kernel.sync(None),
-            Op::SyncFileSystem => seen = file.map(|_| kernel.sync(None))?,
             Op::TruncateDescriptor => kernel.truncate(file.filter(|_| may_write)?, 8),
             Op::Truncate => kernel.truncate(named?, 8),
-            Op::Watch => {
-                kernel.files[named?].changes.get_or_insert(0);
-            }
-            Op::Map => {
-                let file = file.filter(|_| may_read)?;
-                kernel.processes.get_mut(&turn.process)?.mapped = Some(file);
-            }
-            Op::Peek => {
-                let file = kernel.processes[&turn.process].mapped?;
-                seen.clone_from(&kernel.files[file].bytes);
-            }
             // `poll` of a stream that can be read.
             _ => {
                 let object = kernel.object(turn.process, turn.fd);
@@ -250,7 +217,6 @@ impl Runner<'_> {
                 (own.count() == 1).then_some(())?;
                 self.buffers.retain(|key, _| key.0 != process);
                 let process = self.kernel.processes.get_mut(&process)?;
-                process.mapped = None;
                 process.programs += 1;
             }
             Op::Kill => {

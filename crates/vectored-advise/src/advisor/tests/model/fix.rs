@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::kernel::{FIFO, Kernel, Object};
+use super::kernel::{Kernel, Object};
 use super::program::{Op, Step};
 use super::run::{Outcome, Turn, User};
 use crate::advisor::options::Options;
@@ -204,9 +204,7 @@ impl Fix {
         match step.op {
             Op::Read | Op::ReadAt => reads(step.fd) || polls,
             Op::Write | Op::WriteAt | Op::WriteList => writes(step.fd),
-            Op::SendFile | Op::Splice => {
-                reads(step.fd) || writes(step.other) || names(Barrier::OtherTransfer)
-            }
+            Op::SendFile => reads(step.fd) || writes(step.other) || names(Barrier::OtherTransfer),
             Op::Poll => waits || calls(Barrier::Poll, "poll"),
             Op::Await | Op::Wake => waits || names(Barrier::Thread),
             Op::Wait => waits || names(Barrier::Child),
@@ -219,25 +217,18 @@ impl Fix {
             Op::Duplicate => closes(step.other),
             Op::Sync if same(step.fd) => names(Barrier::SyncOwn),
             Op::Sync => names(Barrier::SyncOther) || by_another(step.fd),
-            Op::SyncAll | Op::SyncFileSystem => names(Barrier::SyncAll),
+            Op::SyncAll => names(Barrier::SyncAll),
             Op::Stat => names(Barrier::Stat) || polls,
             Op::StatDescriptor => names(Barrier::Stat) || polls || by_another(step.fd),
-            Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend
-                if step.name == FIFO && calls(Barrier::Connect, "open of a FIFO") =>
-            {
-                true
-            }
-            Op::OpenToRead | Op::OpenPath | Op::Access | Op::List => polls,
+            Op::OpenToRead | Op::Access => polls,
             Op::Rename => calls(Barrier::Names, "rename"),
             Op::Link => calls(Barrier::Names, "link"),
-            Op::Symlink => calls(Barrier::Names, "symlink"),
             Op::Unlink => calls(Barrier::Names, "unlink"),
             Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => {
                 polls || any(&[Barrier::Created, Barrier::SameFile])
             }
             Op::Truncate => calls(Barrier::Control, "truncate") || names(Barrier::SameFile),
             Op::TruncateDescriptor => calls(Barrier::Control, "ftruncate") || by_another(step.fd),
-            Op::Watch => calls(Barrier::Control, "inotify") || by_another(step.fd),
             Op::SeekOn if step.at == 0 => any(&[Barrier::Position, Barrier::Sought]),
             Op::Seek | Op::SeekOn => same(step.fd) && names(Barrier::Sought),
             Op::Tell => any(&[Barrier::Position, Barrier::Sought]),

@@ -10,8 +10,6 @@ pub(super) type Cell = u16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Object {
     File(usize),
-    /// `O_PATH`: the file can be looked at only.
-    Handle(usize),
     /// The stream that is read, and the stream that is written.
     Stream(Option<usize>, Option<usize>),
 }
@@ -32,7 +30,6 @@ impl OpenFile {
     pub(super) fn new(object: Object, text: String) -> OpenFile {
         let (may_read, may_write) = match object {
             Object::File(_) => (true, true),
-            Object::Handle(_) => (false, false),
             Object::Stream(from, to) => (from.is_some(), to.is_some()),
         };
         OpenFile {
@@ -51,8 +48,6 @@ pub(super) struct File {
     pub(super) bytes: Vec<Cell>,
     /// The bytes that a loss of power leaves.
     durable: Vec<Cell>,
-    /// Calls that changed it since it is watched.
-    pub(super) changes: Option<Cell>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -70,15 +65,12 @@ pub(super) struct Process {
     /// Programs that it has run before.
     pub(super) programs: u32,
     pub(super) parent: u32,
-    pub(super) mapped: Option<usize>,
 }
-
-/// A name in the folder: a file, or the name that a symbolic link leads to.
-type Entry = Result<usize, u8>;
 
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
-    pub(super) names: BTreeMap<u8, Entry>,
+    /// Files by their names in the folder.
+    pub(super) names: BTreeMap<u8, usize>,
     pub(super) files: Vec<File>,
     pub(super) streams: Vec<Stream>,
     /// By the step that made them.
@@ -95,47 +87,27 @@ pub(super) fn path_of(name: u8) -> String {
     }
 }
 
-/// A process that the log does not show. It has the standard descriptors of process 1 and both ends of the FIFO.
-pub(super) const FOREIGN: u32 = 9;
-
-/// Names from before the log began: another one of the first file, a symbolic link to it, a FIFO.
-pub(super) const HARD_LINK: u8 = 3;
-pub(super) const SYMBOLIC_LINK: u8 = 4;
-pub(super) const FIFO: u8 = 7;
-
 impl Kernel {
     /// Process 1 with standard descriptors from before the log began: a pipe, a file, and a file to append to.
     pub(super) fn new() -> Kernel {
         let mut kernel = Kernel::default();
-        kernel
-            .streams
-            .extend([Stream::default(), Stream::default()]);
+        kernel.streams.push(Stream::default());
         for name in [0, 5, 6] {
             kernel.create(name);
         }
-        kernel.names.insert(HARD_LINK, Ok(0));
-        kernel.names.insert(SYMBOLIC_LINK, Err(0));
         let ends = [
             (0, Object::Stream(Some(0), None), "pipe:[90]"),
             (1, Object::File(1), "/d/f"),
             (2, Object::File(2), "/d/g"),
-            (5, Object::Stream(None, Some(0)), "pipe:[90]"),
-            (6, Object::Stream(Some(1), None), "/d/h"),
-            (7, Object::Stream(None, Some(1)), "/d/h"),
         ];
-        for process in [1, FOREIGN] {
-            kernel.processes.insert(process, Process::default());
-        }
+        kernel.processes.insert(1, Process::default());
         for (fd, object, text) in ends {
             let key = usize::MAX - fd as usize;
             let mut open_file = OpenFile::new(object, text.to_owned());
             open_file.append = fd == 2;
-            open_file.may_read &= fd == 0 || fd == 6;
+            open_file.may_read &= fd == 0;
             kernel.open_files.insert(key, open_file);
-            kernel.install(FOREIGN, fd, key);
-            if fd < 3 {
-                kernel.install(1, fd, key);
-            }
+            kernel.install(1, fd, key);
         }
         kernel
     }
@@ -155,7 +127,7 @@ impl Kernel {
     /// The file behind a descriptor, if it is one.
     pub(super) fn file_of(&self, process: u32, fd: i32) -> Option<usize> {
         match self.object(process, fd)? {
-            Object::File(file) | Object::Handle(file) => Some(file),
+            Object::File(file) => Some(file),
             Object::Stream(..) => None,
         }
     }
@@ -172,37 +144,24 @@ impl Kernel {
             let text = self.at(process, fd.into())?.text.clone();
             return Some((self.file_of(process, fd.into())?, text));
         }
-        match *self.names.get(&name)? {
-            Ok(file) => Some((file, path_of(name))),
-            Err(to) => Some(((*self.names.get(&to)?).ok()?, path_of(to))),
-        }
-    }
-
-    pub(super) fn files_by_name(&self) -> Vec<(u8, usize)> {
-        let known = |name: &u8| Some((*name, self.resolve(FOREIGN, *name)?.0));
-        self.names.keys().filter_map(known).collect()
+        Some((*self.names.get(&name)?, path_of(name)))
     }
 
     pub(super) fn create(&mut self, name: u8) -> (usize, String) {
         self.files.push(File::default());
-        let name = match self.names.get(&name) {
-            Some(Err(to)) => *to,
-            _ => name,
-        };
-        self.names.insert(name, Ok(self.files.len() - 1));
+        self.names.insert(name, self.files.len() - 1);
         (self.files.len() - 1, path_of(name))
     }
 
     /// Gives a file another name; false if that fails.
-    pub(super) fn name_again(&mut self, from: u8, to: u8, symbolic: bool, renames: bool) -> bool {
-        let Some(&Ok(file)) = self.names.get(&from) else {
+    pub(super) fn name_again(&mut self, from: u8, to: u8, renames: bool) -> bool {
+        let Some(&file) = self.names.get(&from) else {
             return false;
         };
         if from == to || !renames && self.names.contains_key(&to) {
             return false;
         }
-        self.names
-            .insert(to, if symbolic { Err(from) } else { Ok(file) });
+        self.names.insert(to, file);
         if renames {
             self.names.remove(&from);
             let (from, to) = (path_of(from), path_of(to));
@@ -217,7 +176,6 @@ impl Kernel {
         true
     }
 
-    /// Writes at the offset, at the end, or at a place of its own.
     /// Whether a write would begin before the end of a file.
     pub(super) fn overwrites(&self, process: u32, fd: i32, at: Option<usize>) -> bool {
         let Some(open_file) = self.at(process, fd).filter(|one| !one.append) else {
@@ -227,6 +185,7 @@ impl Kernel {
         matches!(open_file.object, Object::File(file) if from < self.files[file].bytes.len())
     }
 
+    /// Writes at the offset, at the end, or at a place of its own.
     pub(super) fn write(&mut self, key: usize, bytes: &[Cell], at: Option<usize>) {
         let Some(open_file) = self.open_files.get_mut(&key) else {
             return;
@@ -238,7 +197,6 @@ impl Kernel {
                 let start = if open_file.append { end } else { at.unwrap_or(open_file.offset) };
                 file.bytes.resize(end.max(start + bytes.len()), 0);
                 file.bytes[start..start + bytes.len()].copy_from_slice(bytes);
-                file.changes = file.changes.map(|changes| changes + 1);
                 if at.is_none() {
                     open_file.offset = start + bytes.len();
                 }
@@ -286,9 +244,7 @@ impl Kernel {
     }
 
     pub(super) fn truncate(&mut self, file: usize, length: usize) {
-        let file = &mut self.files[file];
-        file.bytes.resize(length, 0);
-        file.changes = file.changes.map(|changes| changes + 1);
+        self.files[file].bytes.resize(length, 0);
     }
 
     /// Makes what a file has durable, or all files. Returns what a loss of power would leave of them.

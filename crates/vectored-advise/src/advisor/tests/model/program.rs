@@ -2,11 +2,9 @@
 
 use fastrand::Rng;
 
-use super::kernel::{FIFO, FOREIGN, HARD_LINK, SYMBOLIC_LINK};
-
 macro_rules! calls {
     ($($op:ident $weight:literal $text:literal)*) => {
-        /// What a call does. `Peek` is a look at a file in memory.
+        /// What a call does.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Op {
             $($op),*
@@ -24,7 +22,6 @@ calls! {
     OpenNew 1 r#"openat(AT_FDCWD</d>, "%p", O_WRONLY|O_CREAT|O_TRUNC, 0666) = %r"#
     OpenBoth 1 r#"openat(AT_FDCWD</d>, "%p", O_RDWR|O_CREAT, 0666) = %r"#
     OpenToAppend 1 r#"openat(AT_FDCWD</d>, "%p", O_WRONLY|O_CREAT|O_APPEND, 0666) = %r"#
-    OpenPath 1 r#"openat(AT_FDCWD</d>, "%p", O_RDONLY|O_PATH) = %r"#
     Close 1 "close(%f) = 0"
     Duplicate 1 "dup2(%f, %o) = %r"
     Pipe 1 "pipe2([%f, %g], 0) = 0"
@@ -35,7 +32,6 @@ calls! {
     Read 16 r#"read(%f, "x"..., %n) = %r"#
     ReadAt 4 r#"pread64(%f, "x"..., %n, %a) = %r"#
     SendFile 1 "sendfile(%g, %f, NULL, %n) = %r"
-    Splice 1 "splice(%f, NULL, %g, NULL, %n, 0) = %r"
     Seek 5 "lseek(%f, %a, SEEK_SET) = %r"
     SeekOn 1 "lseek(%f, %a, SEEK_CUR) = %r"
     SeekEnd 1 "lseek(%f, 0, SEEK_END) = %r"
@@ -43,18 +39,14 @@ calls! {
     Stat 1 r#"stat("%p", {st_mode=S_IFREG|0644, st_size=1, ...}) = %r"#
     StatDescriptor 1 "fstat(%f, {st_mode=S_IFREG|0644, st_size=1, ...}) = 0"
     Access 1 r#"access("%p", F_OK) = %r"#
-    List 1 "getdents64(9</d>, 0x55 /* 3 entries */, 32768) = 72"
     Truncate 1 r#"truncate("%p", 8) = 0"#
     TruncateDescriptor 1 "ftruncate(%f, 8) = 0"
     Rename 1 r#"rename("%p", "%q") = 0"#
     Unlink 1 r#"unlink("%p") = 0"#
     Link 1 r#"link("%p", "%q") = 0"#
-    Symlink 1 r#"symlink("%p", "%q") = 0"#
     Sync 2 "fsync(%f) = 0"
     SyncAll 1 "sync() = 0"
-    SyncFileSystem 1 "syncfs(%f) = 0"
     Poll 2 "poll([{fd=%f, events=POLLIN}], 1, -1) = 1 ([{fd=%f, revents=POLLIN}])"
-    Watch 1 r#"inotify_add_watch(9<anon_inode:inotify>, "%p", IN_MODIFY) = 1"#
     Wake 1 "futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 1"
     Await 1 "futex(0x7f, FUTEX_WAIT_PRIVATE, 0, NULL) = 0"
     Fork 1 "clone(child_stack=NULL, flags=SIGCHLD) = %c"
@@ -64,8 +56,6 @@ calls! {
     Kill 1 "kill(%c, SIGKILL) = 0"
     Wait 1 "wait4(%c, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = %c"
     Harmless 3 "brk(NULL) = 0x55"
-    Map 1 "mmap(NULL, 4096, PROT_READ, MAP_SHARED, %f, 0) = 0x7f00"
-    Peek 1 ""
     Pause 1 ""
 }
 
@@ -81,8 +71,6 @@ pub(super) struct Step {
     pub(super) name: u8,
     pub(super) to: u8,
     pub(super) child: u32,
-    /// Whether the call is repeated until there is something.
-    pub(super) polls: bool,
 }
 
 pub(super) fn text_of(op: Op) -> &'static str {
@@ -126,15 +114,6 @@ pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
     while steps.len() < length {
         let thread = if rng.u8(..3) > 0 { 1 } else { rng.u32(1..4) };
         let by = |rng: &mut Rng| if rng.u8(..6) == 0 { rng.u32(1..4) } else { thread };
-        if rng.u8(..16) == 0 {
-            let (op, fd) = [
-                (Op::Read, 0),
-                (Op::Write, 1),
-                (Op::Write, 2),
-                (Op::Write, 5),
-            ][rng.usize(..4)];
-            steps.push(any_step(rng).call(op, fd).by(FOREIGN));
-        }
         let (block, times) = if rng.u8(..4) == 0 {
             (any_loop(rng), 1)
         } else {
@@ -155,16 +134,13 @@ pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
 }
 
 impl Step {
-    /// Another call, which does not poll. `on` is the descriptor or the child.
+    /// Another call. `on` is the descriptor or the child.
     fn call(self, op: Op, on: i32) -> Step {
-        let (fd, child) = (on, on as u32);
-        let (other, polls) = (on + 1, false);
         Step {
             op,
-            fd,
-            child,
-            other,
-            polls,
+            fd: on,
+            child: on as u32,
+            other: on + 1,
             ..self
         }
     }
@@ -189,7 +165,7 @@ impl Step {
 /// Transfers in a row: at offsets of their own, after a seek each, in turn with others, or plain.
 fn any_loop(rng: &mut Rng) -> Vec<Step> {
     let fd = rng.i32(3..5);
-    let how = rng.u8(..12);
+    let how = rng.u8(..10);
     let some = Step {
         bytes: 8,
         ..any_step(rng)
@@ -222,27 +198,6 @@ fn any_loop(rng: &mut Rng) -> Vec<Step> {
             let read = some.call(Op::Read, 4);
             vec![some.call(Op::WriteAt, 3).at(16 * (round - 1)), read, read]
         }
-        // A pipe that a process outside of the log fills and empties.
-        8 if round == 0 => vec![some.call(Op::Write, 5).by(FOREIGN); 4],
-        8 if round == 3 => vec![some.call(Op::Read, 0).by(FOREIGN)],
-        8 => vec![some.call(Op::Read, 0)],
-        // Requests to a process, whose answers are polled for.
-        9 if round == 0 => vec![some.call(Op::Pipe, 5).by(1), some.call(Op::Fork, 2).by(1)],
-        9 => {
-            let answer = some.named(2);
-            let polls = Step {
-                polls: true,
-                ..answer.call(Op::Access, 3)
-            };
-            vec![
-                some.call(Op::Write, 6).by(1),
-                polls.by(1),
-                some.call(Op::Read, 5).by(2),
-                answer.call(Op::OpenNew, 12).by(2),
-                answer.call(Op::Close, 12).by(2),
-                answer.call(Op::Unlink, 3).by(1),
-            ]
-        }
         _ if round == 0 => vec![some.call(Op::Seek, fd).at(0)],
         _ => vec![some.call(Op::Read, fd)],
     };
@@ -259,22 +214,8 @@ fn any_step(rng: &mut Rng) -> Step {
         3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 5, 5, 6, 6, 6, 7, 7, 8, 0, 1, 2,
     ];
     let sizes = [4, 8, 12, 16, 20, 24, 2500, 5000];
-    let names = [
-        0,
-        0,
-        0,
-        0,
-        0,
-        1,
-        1,
-        2,
-        OWN_DESCRIPTOR + 3,
-        HARD_LINK,
-        SYMBOLIC_LINK,
-        FIFO,
-    ];
+    let names = [0, 0, 0, 0, 1, 1, 2, OWN_DESCRIPTOR + 3];
     let most = if rng.u8(..4) == 0 { 8 } else { 6 };
-    let polls = [Op::OpenToRead, Op::Stat, Op::Access, Op::List, Op::Read];
     Step {
         thread: ANY_THREAD,
         op,
@@ -285,6 +226,5 @@ fn any_step(rng: &mut Rng) -> Step {
         name: names[rng.usize(..names.len())],
         to: rng.u8(..3),
         child: rng.u32(1..4),
-        polls: polls.contains(&op) && rng.u8(..6) == 0,
     }
 }

@@ -5,14 +5,11 @@ use std::fmt::Write as _;
 use std::ops::Deref;
 
 use super::fix::{BUFFER_BYTES, Fix};
-use super::kernel::{Cell, FIFO, FOREIGN, Kernel, Object, path_of};
+use super::kernel::{Cell, Kernel, Object, path_of};
 use super::program::{Op, Step, text_of};
 use crate::languages::RemedyKind;
 
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
-
-/// Bytes that Linux writes to a pipe without mixing them with other writers' bytes.
-pub(super) const PIPE_BUF: usize = 4096;
 
 /// What came of a run.
 #[derive(Debug, Default)]
@@ -28,10 +25,6 @@ pub(super) struct Outcome {
     pub(super) content: Vec<Vec<Cell>>,
     /// Steps by the begin of their calls, in ns.
     pub(super) begins: BTreeMap<u64, usize>,
-    /// The names and the files that they lead to, at each line of the log.
-    pub(super) names: Vec<Vec<(u8, usize)>>,
-    /// Whether a remedy joins writes to a FIFO to one that the kernel may split.
-    pub(super) is_torn: bool,
     /// By whom and through what each transfer was made.
     pub(super) users: BTreeMap<usize, User>,
 }
@@ -90,7 +83,7 @@ pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome
         fix: fix.map(|fix| fix.0),
         before: fix.map(|fix| fix.1),
         kernel: Kernel::new(),
-        threads: BTreeMap::from([(1, 1), (FOREIGN, FOREIGN)]),
+        threads: BTreeMap::from([(1, 1)]),
         queues: BTreeMap::new(),
         began: BTreeMap::new(),
         buffers: BTreeMap::new(),
@@ -147,13 +140,11 @@ impl Runner<'_> {
             }
         }
         for (thread, queue) in std::mem::take(&mut self.queues) {
-            self.poll_again(&queue);
             self.out.stuck.insert(thread);
             self.out.order.extend(queue);
             self.flush(self.threads[&thread], |_| true);
         }
-        let files = self.kernel.files.iter();
-        let files = files.map(|file| file.bytes.iter().copied().chain(file.changes).collect());
+        let files = self.kernel.files.iter().map(|file| file.bytes.clone());
         let streams = self
             .kernel
             .streams
@@ -161,25 +152,6 @@ impl Runner<'_> {
             .map(|stream| stream.history.clone());
         self.out.content = files.chain(streams).collect();
         self.out
-    }
-
-    /// Logs a poll that finds nothing until the log ends.
-    fn poll_again(&mut self, waiting: &VecDeque<usize>) {
-        let step = waiting
-            .front()
-            .map(|&number| (number, self.program[number]));
-        if let Some((number, step)) = step.filter(|(_, step)| step.polls) {
-            let process = self.threads[&step.thread];
-            let turn = Turn {
-                number,
-                process,
-                step,
-            };
-            let named = [step.fd, step.other].map(|fd| self.shown(process, fd));
-            let result =
-                if step.op == Op::Read { "0" } else { "-1 ENOENT (No such file or directory)" };
-            self.log_call(turn, None, named, result);
-        }
     }
 
     fn tick(&mut self) -> u64 {
@@ -190,7 +162,6 @@ impl Runner<'_> {
     fn log(&mut self, thread: u32, began: u64, text: &str) {
         let s = BEGIN_NS / 1_000_000_000;
         let _ = writeln!(self.out.log, "{thread} {s}.{began:06} {text}");
-        self.out.names.push(self.kernel.files_by_name());
     }
 
     /// `3</d/a>`
@@ -202,8 +173,7 @@ impl Runner<'_> {
         format!("{fd}<{text}>")
     }
 
-    /// Runs a step, and logs it when it ends; a call that polls also when it fails for the first time. `None` if it has to wait,
-    /// `Some(None)` if it makes no sense where it stands.
+    /// Runs a step, and logs it when it ends. `None` if it has to wait, `Some(None)` if it makes no sense where it stands.
     fn attempt(&mut self, number: usize) -> Option<Option<Vec<Cell>>> {
         let step = self.program[number];
         let process = self.threads.get(&step.thread).copied();
@@ -232,28 +202,15 @@ impl Runner<'_> {
             Op::Read | Op::ReadAt => self.read(turn),
             _ => Some(self.call(turn)),
         };
-        let is_first = !self.began.contains_key(&number);
-        let is_found = |(seen, result): &Done| match step.op {
-            _ if !step.polls => true,
-            Op::List => seen.contains(&step.name.into()),
-            _ => !result.starts_with('-') && !matches!(seen[..], [] | [0]),
-        };
         let Some(Some(done)) = done else {
             let now = self.tick();
             self.began.entry(number).or_insert(now);
             return done.map(|_| None);
         };
-        let ends = is_found(&done);
-        if ends || is_first {
-            let began = self.began.remove(&number).filter(|_| !step.polls);
-            self.log_call(turn, began, named, &done.1);
-            self.after_the_call(turn);
-        }
-        if !ends && is_first {
-            let now = self.tick();
-            self.began.insert(number, now);
-        }
-        ends.then_some(Some(done.0))
+        let began = self.began.remove(&number);
+        self.log_call(turn, began, named, &done.1);
+        self.after_the_call(turn);
+        Some(Some(done.0))
     }
 
     fn log_call(&mut self, turn: Turn, began: Option<u64>, named: [String; 2], result: &str) {
@@ -273,7 +230,7 @@ impl Runner<'_> {
             .replace("%a", &turn.at.to_string())
             .replace("%c", &turn.child.to_string())
             .replace("%r", result);
-        if !text.is_empty() && turn.thread != FOREIGN {
+        if !text.is_empty() {
             let now = self.tick();
             let began = began.unwrap_or(now);
             let text = format!("{text} <0.{:06}>", now - began + 1);
@@ -304,10 +261,8 @@ impl Runner<'_> {
         for thread in own.map(|(thread, _)| *thread).collect::<Vec<_>>() {
             self.queues.remove(&thread);
             let how = if writes { "+++ exited with 0 +++" } else { "+++ killed by SIGKILL +++" };
-            if thread != FOREIGN {
-                let now = self.tick();
-                self.log(thread, now, how);
-            }
+            let now = self.tick();
+            self.log(thread, now, how);
         }
     }
 
@@ -384,8 +339,6 @@ impl Runner<'_> {
             if steps.last() == Some(&turn.number) {
                 let parts: Vec<Cell> = self.parts.remove(&group).unwrap_or_default().into();
                 let at = at.map(|at| at + turn.bytes - parts.len());
-                let is_fifo = self.shown(turn.process, turn.fd).contains(&path_of(FIFO));
-                self.out.is_torn |= is_fifo && steps.len() > 1 && parts.len() > PIPE_BUF;
                 self.kernel.write(key, &parts, at);
             }
         } else if at.is_none() && self.is_buffered(RemedyKind::WriteBuffer, turn) {
@@ -420,7 +373,7 @@ impl Runner<'_> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let open_file = &self.kernel.open_files[&key];
         let may = if writes { open_file.may_write } else { open_file.may_read };
-        let suits = !(has_offset || turn.polls) || matches!(open_file.object, Object::File(_));
+        let suits = !has_offset || matches!(open_file.object, Object::File(_));
         let user = self.user(turn, key);
         self.out.users.insert(turn.number, user);
         (may && suits).then_some(key)
