@@ -259,9 +259,12 @@ impl Run {
             own.rotate_right(start * count / steps.len() % count);
         }
         let mut own = own.into_iter();
-        let range = |step: &PatternStep| match moves(&step) {
-            true => own.next().unwrap_or_else(|| self.finder.range(step.call)),
-            false => (0, 0),
+        let range = |step: &PatternStep| {
+            if moves(&step) {
+                own.next().unwrap_or_else(|| self.finder.range(step.call))
+            } else {
+                (0, 0)
+            }
         };
         steps.iter().map(range).collect()
     }
