@@ -60,9 +60,7 @@ struct pt_regs { u64 r15, r14, r13, r12, bp, bx, r10, r9, r8, dx, si, di, orig_a
 #define KEPT(s, r) (s)->kept[0] = (r)->bx, (s)->kept[1] = (r)->r12, (s)->kept[2] = (r)->r13, (s)->kept[3] = (r)->r14, (s)->kept[4] = (r)->r15
 #endif
 #define RELOCATED __attribute__((preserve_access_index))
-struct ns_common { u32 inum; } RELOCATED;
-struct pid_namespace { struct ns_common ns; } RELOCATED;
-struct upid { int nr; struct pid_namespace *ns; } RELOCATED;
+struct upid { int nr; } RELOCATED;
 struct pid { u32 level; struct upid numbers[1]; } RELOCATED;
 struct inode { unsigned long i_ino; } RELOCATED;
 struct file { struct inode *f_inode; void *private_data; } RELOCATED;
@@ -83,7 +81,6 @@ struct task_struct {
 	struct files_struct *files;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
-	struct task_struct *group_leader;
 	unsigned int __state;
 } RELOCATED;
 /* Before Linux 5.14. */
@@ -113,8 +110,6 @@ _Static_assert(sizeof(struct run) == 128, "two slots");
 #define MOST_SLOTS 300
 
 const volatile u32 slots_log2 = 16, stack_every = 64;
-/* The inode of the namespace of processes whose numbers are told; 0 for those of the kernel. */
-const volatile u32 namespace_inode;
 /* The cgroup whose processes are wanted, with those below it; 0: those in `wanted` alone. */
 const volatile u64 cgroup;
 /* With `KEEPS` the call changes neither descriptors nor names. */
@@ -123,10 +118,7 @@ const volatile u8 class_of[512];
 /* A change makes each CPU ask again whether its thread is wanted. */
 u32 generation = 1;
 
-/* By the kernel's number of the process. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, u32); } wanted SEC(".maps");
-/* Processes to be wanted, by their number in the namespace. */
-struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 16384); __type(key, u32); __type(value, u32); } starts SEC(".maps");
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct slot); } ring SEC(".maps");
 /* The state of a CPU. User space writes `tail` alone: it has read what is before it. What is before `from` was read as well. `lost`
  * and `told` count calls; `forgot` counts lost records of what changes descriptors, names or processes, for which a part of the
@@ -152,7 +144,6 @@ struct sample { u64 serial, ip, sp, bp, kept[5]; u32 frames, stack_bytes; struct
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct sample); } samples SEC(".maps");
 /* Where CPython keeps the running frame of a thread, by version: `cframe` is 0 from 3.13 on. */
 struct python { u64 heads; u32 threads, native_id, next, cframe, current, previous; };
-/* By the process, as user space numbers it. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4096); __type(key, u32); __type(value, struct python); } pythons SEC(".maps");
 
 INLINE struct cpu *this_cpu(void)
@@ -257,28 +248,6 @@ INLINE void flush(struct cpu *cpu, u64 now)
 	cpu->run.calls = 0;
 }
 
-/* The number of a process or thread in the namespace of the watcher; 0 if it has none there. */
-INLINE u32 number_in(struct pid *pid, u32 kernel)
-{
-	if (!namespace_inode) return kernel;
-	u32 level = PEEK(pid, level);
-	for (u32 i = 0; i < 8; i++) {
-		if (i > level) break;
-		struct upid *at = &pid->numbers[0] + i;
-		struct pid_namespace *in = PEEK(at, ns);
-		if (PEEK(in, ns.inum) == namespace_inode) return PEEK(at, nr);
-	}
-	return 0;
-}
-
-/* The number of a thread and of its process in that namespace. */
-INLINE void numbers_of(struct task_struct *task, u32 *thread, u32 *process)
-{
-	*thread = number_in(PEEK(task, thread_pid), PEEK(task, pid));
-	struct task_struct *leader = PEEK(task, group_leader);
-	*process = number_in(PEEK(leader, thread_pid), PEEK(task, tgid));
-}
-
 INLINE bool is_wanted(u32 process)
 {
 	return bpf_map_lookup_elem(&wanted, &process) != 0;
@@ -309,16 +278,10 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 	cpu->last_ns = 0;
 	cpu->generation = generation;
 	bool is = is_wanted(tgid);
-	struct task_struct *task = (void *)bpf_get_current_task();
 	if (!is && cgroup && is_in_cgroup()) { want(tgid); is = true; }
-	if (!is && namespace_inode) {
-		struct task_struct *leader = PEEK(task, group_leader);
-		u32 number = number_in(PEEK(leader, thread_pid), tgid);
-		if (bpf_map_lookup_elem(&starts, &number)) { want(tgid); is = true; }
-	}
 	cpu->is_wanted = is;
 	if (!is) return;
-	numbers_of(task, &cpu->thread, &cpu->process);
+	cpu->thread = tid; cpu->process = tgid;
 	struct off *off = bpf_map_lookup_elem(&offs, &tid);
 	if (off && off->sum) { cpu->waited_us = off->sum / 1000 > ~0u ? ~0u : off->sum / 1000; off->sum = 0; }
 	cpu->held_ns = off ? off->held : 0;
@@ -539,12 +502,9 @@ SEC("tp_btf/sched_process_fork") int on_fork(u64 *ctx)
 	if (from != to) want(to);
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
-	u32 thread, process, child_thread, child_process;
-	numbers_of(parent, &thread, &process);
-	numbers_of(child, &child_thread, &child_process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(FORK, 0), 1, false);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), parent->pid, from, WHAT(FORK, 0), 1, false);
 	if (!r) return 0;
-	r->a0 = child_thread; r->a1 = from == to; r->a2 = parent->files == child->files; r->a3 = child_process;
+	r->a0 = child->pid; r->a1 = from == to; r->a2 = parent->files == child->files; r->a3 = to;
 	publish(cpu, 1);
 	return 0;
 }
@@ -552,16 +512,15 @@ SEC("tp_btf/sched_process_fork") int on_fork(u64 *ctx)
 SEC("tp_btf/sched_process_exec") int on_exec(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	if (!is_wanted(task->tgid)) return 0;
+	u32 process = task->tgid;
+	if (!is_wanted(process)) return 0;
 	struct linux_binprm *program = (void *)ctx[2];
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
-	u32 thread, process;
-	numbers_of(task, &thread, &process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, 0, 1, false);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), task->pid, process, 0, 1, false);
 	if (!r) return 0;
 	cpu->id = 0; /* The thread that called it may have taken over another number. */
-	r->a0 = (u32)ctx[1] == (u32)task->pid ? thread : namespace_inode ? 0 : (u32)ctx[1];
+	r->a0 = (u32)ctx[1];
 	struct mm_struct *memory = PEEK(task, mm);
 	struct file *file = PEEK(program, file);
 	struct inode *inode = PEEK(file, f_inode);
@@ -578,19 +537,12 @@ SEC("tp_btf/sched_process_exit") int on_end(u64 *ctx)
 	struct task_struct *task = (void *)ctx[0];
 	u32 tgid = task->tgid, tid = task->pid;
 	bool is_last = task->signal->live.counter == 0;
-	u32 thread, process;
-	if (is_last && namespace_inode) {
-		/* Its number may be given to another one. */
-		numbers_of(task, &thread, &process);
-		bpf_map_delete_elem(&starts, &process);
-	}
 	if (!is_wanted(tgid)) return 0;
 	bpf_map_delete_elem(&offs, &tid);
 	if (is_last) bpf_map_delete_elem(&wanted, &tgid);
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;
-	numbers_of(task, &thread, &process);
-	struct record *r = begin(cpu, bpf_ktime_get_ns(), thread, process, WHAT(EXIT, 0), 1, false);
+	struct record *r = begin(cpu, bpf_ktime_get_ns(), tid, tgid, WHAT(EXIT, 0), 1, false);
 	if (!r) return 0;
 	r->a0 = task->exit_code; r->a1 = is_last; r->a2 = task->signal->flags; r->result = task->se.sum_exec_runtime;
 	publish(cpu, 1);

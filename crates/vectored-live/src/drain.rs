@@ -114,7 +114,16 @@ impl Drain {
     }
 }
 
+/// A tenth of the CPU time of a program that competes for the same CPU.
+const NICENESS: i32 = 10;
+
+/// Lowers the priority of the calling thread alone, as Linux does.
+pub(crate) fn give_way() {
+    rustix::process::nice(NICENESS).expect("a thread may lower its priority");
+}
+
 fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
+    give_way();
     let everywhere = sched_getaffinity(None);
     let mut began = Instant::now();
     loop {
@@ -199,11 +208,8 @@ impl Rings {
                 }
             }
             pass.bytes += batch.slots.len() * size_of::<Slot>();
-            pass.bytes += batch
-                .samples
-                .iter()
-                .map(|sample| sample.1.stack.len())
-                .sum::<usize>();
+            let samples = batch.samples.values();
+            pass.bytes += samples.map(|sample| sample.stack.len()).sum::<usize>();
             if !batch.slots.is_empty() {
                 pass.batches.push(batch);
             }
@@ -235,7 +241,7 @@ impl Rings {
                 if record.stack != 0
                     && let Some(sample) = self.sample(cpu, record.stack)
                 {
-                    batch.samples.push_back((record.stack, sample));
+                    batch.samples.insert(record.stack, sample);
                 }
             }
             batch.slots.push(slot);
@@ -310,8 +316,7 @@ mod tests {
 
     #[test]
     fn rings_wrap_and_samples_open_runs_and_losses_are_read() {
-        const LOG2: u32 = 3;
-        let (ring, slots) = shared((2 * 8) << LOG2);
+        let (ring, slots) = shared(2 * 8 * 8);
         let (cpus, kernel) = shared(2 * CPU_WORDS);
         let (samples, stacks) = shared(2 * SAMPLES * SAMPLE_WORDS);
         let rings = Rings {
@@ -319,54 +324,46 @@ mod tests {
             cpus,
             samples,
             count: 2,
-            slots_log2: LOG2,
+            slots_log2: 3,
         };
         // The second CPU: two records from slot 6 on, the second of three slots, which wrap.
-        let write = |words: &[(usize, usize, u64)]| {
-            for &(slot, word, value) in words {
-                slots.write(((1 << LOG2) + slot % 8) * 8 + word, value);
-            }
-        };
-        let first_words = |pass: &Pass| -> Vec<u64> {
-            let slots = pass.batches.iter().flat_map(|batch| &batch.slots);
+        let slot = |slot: usize, word: usize, value| slots.write((8 + slot) * 8 + word, value);
+        let field = |at: usize, value| kernel.write(CPU_WORDS + at, value);
+        let read = || -> Vec<u64> {
+            let batches = rings.pass(false).batches;
+            let slots = batches.iter().flat_map(|batch| &batch.slots);
             slots.map(|slot| slot[0]).collect()
         };
-        let (head, tail) = (CPU_WORDS + HEAD, CPU_WORDS + TAIL);
-        write(&[
-            (6, 0, 100),
-            (6, 4, 9 << 32),
-            (7, 0, 200),
-            (7, 2, 2 << 48),
-            (0, 0, 11),
-            (1, 0, 22),
-        ]);
-        kernel.write(tail, 14);
-        kernel.write(head, 18);
+        for (at, first) in [(6, 100), (7, 200), (0, 11), (1, 22)] {
+            slot(at, 0, first);
+        }
+        slot(6, 4, 9 << 32);
+        slot(7, 2, 2 << 48);
+        field(TAIL, 14);
+        field(HEAD, 18);
         let sample = (SAMPLES + 8) * SAMPLE_WORDS;
         stacks.write(sample, 9);
         stacks.write(sample + 1, 0x1234);
         let pass = rings.pass(false);
-        assert_eq!(first_words(&pass), [100, 200, 11, 22]);
         let batch = &pass.batches[0];
-        let sample = &batch.samples[0];
-        assert_eq!((batch.cpu, sample.0, sample.1.ip), (1, 9, 0x1234));
-        assert_eq!(kernel.read(tail), 18);
-        assert!(pass.before_ns < u64::MAX);
-        assert!(rings.pass(false).batches.is_empty());
+        assert_eq!((batch.cpu, batch.samples[&9].ip), (1, 0x1234));
+        assert!(pass.before_ns < u64::MAX && read().is_empty());
+        field(TAIL, 14);
+        assert_eq!(read(), [100, 200, 11, 22]);
         // All was read: the programs go on at the begin of the ring, whose first slot is new.
-        kernel.write(CPU_WORDS + FROM, 24);
-        write(&[(0, 0, 300)]);
-        kernel.write(head, 25);
-        assert_eq!(first_words(&rings.pass(false)), [300]);
-        assert_eq!(kernel.read(tail), 25);
+        field(FROM, 24);
+        slot(0, 0, 300);
+        field(HEAD, 25);
+        assert_eq!(read(), [300]);
+        assert_eq!(kernel.read(CPU_WORDS + TAIL), 25);
         // A run that is open holds back what ended after its begin.
         let now = now_ns();
-        kernel.write(CPU_WORDS + RUN, now - 5);
-        kernel.write(CPU_WORDS + RUN + 2, (5 << 12 | 1) << 48);
-        kernel.write(CPU_WORDS + RUN + 4, 2 << 32);
+        field(RUN, now - 5);
+        field(RUN + 2, (5 << 12 | 1) << 48);
+        field(RUN + 4, 2 << 32);
         assert!(rings.pass(false).before_ns <= now - 5);
-        kernel.write(CPU_WORDS + LOST, 7);
-        kernel.write(CPU_WORDS + TOLD, 4);
+        field(LOST, 7);
+        field(TOLD, 4);
         let last = rings.pass(true);
         assert_eq!((last.lost, last.before_ns), (3, u64::MAX));
         assert_eq!(last.batches[0].slots.len(), 2);

@@ -1,8 +1,6 @@
 //! What this crate is on other systems: it refuses. The page of Linux documents what is here.
 #![allow(missing_docs, clippy::missing_errors_doc)]
 
-use std::process::{Child, Command};
-
 use vectored_strace::event::Event;
 
 use crate::refusal::Refusal;
@@ -14,8 +12,14 @@ type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 pub enum Watch {}
 
 impl Watch {
-    pub fn start(_: &Target<'_>, _: Follow<'_>) -> Result<Watch, Refusal> {
-        Err(Refusal::Elsewhere)
+    pub fn start(_: Target<'_>, _: Follow<'_>) -> Result<Watch, Refusal> {
+        Err(Refusal::Machine(
+            "running programs are watched on Linux for x86-64 alone".to_owned(),
+        ))
+    }
+
+    pub fn command(&self) -> Option<u32> {
+        match *self {}
     }
 
     pub fn next(&mut self, _: Follow<'_>) -> Seen {
@@ -23,23 +27,6 @@ impl Watch {
     }
 
     pub fn finish(self, _: Follow<'_>) -> Seen {
-        match self {}
-    }
-}
-
-#[derive(Debug)]
-pub enum Held {}
-
-impl Held {
-    pub fn start(_: Command) -> Result<Held, Refusal> {
-        Err(Refusal::Elsewhere)
-    }
-
-    pub fn number(&self) -> u32 {
-        match *self {}
-    }
-
-    pub fn go(self) -> Result<Child, Refusal> {
         match self {}
     }
 }

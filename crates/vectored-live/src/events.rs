@@ -39,6 +39,8 @@ pub(crate) struct Events {
     ended: FxHashSet<u32>,
     /// The command, which has not begun its program.
     held: Option<u32>,
+    /// This process.
+    own: u32,
     /// Times of preemption that the next event of a thread is to tell, in ns.
     delays_ns: FxHashMap<u32, u64>,
     shown: Shown,
@@ -54,13 +56,14 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new(sites: Sites, held: Option<u32>) -> Events {
+    pub(crate) fn new(sites: Sites) -> Events {
         Events {
             sites,
             last_sites: FxHashMap::default(),
             since: FxHashMap::default(),
             ended: FxHashSet::default(),
-            held,
+            held: None,
+            own: std::process::id(),
             delays_ns: FxHashMap::default(),
             shown: Shown::default(),
             classes: (0..512).map(|number| class_of(name_of(number))).collect(),
@@ -80,7 +83,15 @@ impl Events {
     ) -> std::io::Result<()> {
         self.since.insert(process, now_ns);
         self.sites.read(process);
-        open_before::tell(process, self.held != Some(process), follow)
+        open_before::tell(process, false, follow)
+    }
+
+    /// Tells what a command has that was started.
+    pub(crate) fn tell_command(&mut self, process: u32, follow: Follow<'_>) {
+        self.held = Some(process);
+        self.since.insert(process, 0);
+        // With no descriptor left for that, it is unknown.
+        let _ = open_before::tell(process, true, follow);
     }
 
     /// The processes that are known.
@@ -98,6 +109,9 @@ impl Events {
     ) {
         if record.kind == Kind::Gap {
             return self.gap(record.a1, record.a2 == 0, follow);
+        }
+        if record.process == self.own {
+            return;
         }
         if record.kind == Kind::Held {
             *self.delays_ns.entry(record.thread).or_default() += record.a1;
@@ -161,7 +175,7 @@ impl Events {
         let mut processes: Vec<u32> = self.processes().collect();
         processes.sort_unstable();
         for process in processes {
-            if open_before::tell(process, true, follow).is_err() {
+            if open_before::tell(process, false, follow).is_err() {
                 self.forget(process);
             }
         }
@@ -284,7 +298,7 @@ impl Events {
         self.sites
             .execute(record.process, program, record.a1, record.a2);
         let caller = record.a0 as u32;
-        if caller != record.thread && caller != 0 {
+        if caller != record.thread {
             // Another thread than the first called it, and has its number from now on. All others have ended.
             let child = Action::Fork {
                 child: record.thread,

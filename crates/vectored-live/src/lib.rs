@@ -17,7 +17,6 @@ mod here {
     pub(crate) mod calls;
     pub(crate) mod drain;
     pub(crate) mod events;
-    pub(crate) mod held;
     pub(crate) mod open_before;
     pub(crate) mod order;
     pub(crate) mod record;
@@ -34,14 +33,12 @@ mod here {
 #[path = "."]
 mod here {
     pub(crate) mod elsewhere;
-    pub(crate) use elsewhere as held;
     pub(crate) use elsewhere as watch;
 }
 
 #[allow(clippy::wildcard_imports)] // Each module is `crate::NAME`, as if it stood here.
 use here::*;
 
-pub use held::Held;
 pub use refusal::Refusal;
 pub use seen::{Seen, Target};
 pub use watch::Watch;

@@ -1,12 +1,11 @@
 //! What was open before the watch began: from `/proc`.
 
 use std::cell::LazyCell;
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use vectored_strace::escaped;
 use vectored_strace::event::{Action, Descriptor, Event, Named, OpenFlags};
@@ -55,55 +54,45 @@ struct Open {
 }
 
 /// The path of the program that a process runs. If it was started by a symbolic link beside the program, that is the path: as
-/// `python3`, not `python3.11`. A program may write over its first argument: redis adds its port.
+/// `python3`, not `python3.11`.
 fn program_of(process: u32) -> io::Result<PathBuf> {
     let program = fs::read_link(format!("/proc/{process}/exe"))?;
-    let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let first = words
-        .split(|byte| b"\0 ".contains(byte))
-        .next()
-        .unwrap_or_default();
-    let link = Path::new(OsStr::from_bytes(first))
-        .file_name()
-        .map(|name| program.with_file_name(name));
-    Ok(match link {
-        Some(link)
-            if fs::read_link(&link).is_ok()
-                && fs::canonicalize(&link).is_ok_and(|path| path == program) =>
-        {
-            link
-        }
-        _ => program,
-    })
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    let link = program.with_file_name(name.trim_end());
+    let is_it = fs::canonicalize(&link).is_ok_and(|path| path == program);
+    Ok(if is_it { link } else { program })
 }
 
 /// Tells what a process is: its threads, its program, its folder, and what it has open. These events have no name: they are no calls.
+/// A command has what this process has, until it begins its program.
 pub(crate) fn tell(
     process: u32,
-    has_program: bool,
+    is_command: bool,
     follow: &mut dyn FnMut(&Event<'_>),
 ) -> io::Result<()> {
+    let read = if is_command { std::process::id() } else { process };
     // All is read first: whoever follows may take its time, and the process goes on.
     let link = |name: &str| {
-        fs::read_link(format!("/proc/{process}/{name}"))
+        fs::read_link(format!("/proc/{read}/{name}"))
             .map(|path| escaped(path.as_os_str().as_bytes()))
     };
-    let (folder, threads) = (link("cwd"), threads_of(process));
+    let (folder, mut threads) = (link("cwd"), threads_of(read));
+    threads.retain(|&thread| thread != process && !is_command);
     let program = program_of(process).map(|path| escaped(path.as_os_str().as_bytes()));
-    let open = open_of(process)?;
+    let open = open_of(read)?;
     let mut tell = |action: Action<'_>| {
         let mut event = Event::new(b"", action);
         event.thread = process;
         follow(&event);
     };
     // A process that has ended has neither, and a thread of the kernel no program.
-    if let (true, Ok(program)) = (has_program, program) {
+    if let (false, Ok(program)) = (is_command, program) {
         tell(Action::Execute { program: &program });
     }
     if let Ok(folder) = folder {
         tell(Action::ChangeFolder(Named::Path(&folder)));
     }
-    for thread in threads.into_iter().filter(|&thread| thread != process) {
+    for thread in threads {
         tell(Action::Fork {
             child: thread,
             same_process: true,
@@ -169,36 +158,4 @@ fn open_of(process: u32) -> io::Result<Vec<Open>> {
         });
     }
     Ok(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-    use std::os::unix::process::CommandExt;
-    use std::process::Command;
-
-    use super::*;
-
-    #[test]
-    fn a_program_has_the_name_by_which_it_was_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let [file, link] =
-            ["check-rdb", "server"].map(|name| folder.path().canonicalize().unwrap().join(name));
-        fs::copy("/bin/sleep", &file).unwrap();
-        symlink("check-rdb", &link).unwrap();
-        for (first, expected) in [
-            ("server *:6379", &link),
-            ("check-rdb", &file),
-            ("elsewhere", &file),
-        ] {
-            let mut child = Command::new(&file).arg0(first).arg("60").spawn().unwrap();
-            // Its parent goes on before it has its arguments.
-            let words = format!("/proc/{}/cmdline", child.id());
-            while fs::read(&words).unwrap().is_empty() {}
-            let found = program_of(child.id());
-            child.kill().unwrap();
-            child.wait().unwrap();
-            assert_eq!(found.unwrap(), *expected, "{first}");
-        }
-    }
 }

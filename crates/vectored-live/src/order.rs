@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
+
 use crate::record::{Record, Sample, Slot};
 
 /// What was taken from the ring of a CPU at once.
@@ -11,8 +13,8 @@ pub(crate) struct Batch {
     pub(crate) slots: Vec<Slot>,
     /// Whether a program begins in it.
     pub(crate) has_begin: bool,
-    /// Samples of stacks, by their numbers, in the order of the records.
-    pub(crate) samples: VecDeque<(u32, Sample)>,
+    /// Samples of stacks, by their numbers. Some were overwritten.
+    pub(crate) samples: FxHashMap<u32, Sample>,
 }
 
 type Take<'t> = &'t mut dyn FnMut(&Record, &[Slot], Option<Sample>);
@@ -80,12 +82,7 @@ impl Order {
                 .filter(|record| record.end_ns <= second && record.end_ns < before_ns)
             {
                 let batch = &mut queue.batches[0];
-                let sample = batch
-                    .samples
-                    .front()
-                    .is_some_and(|sample| sample.0 == record.stack);
-                let sample =
-                    if sample { batch.samples.pop_front().map(|sample| sample.1) } else { None };
+                let sample = batch.samples.remove(&record.stack);
                 let slots = &batch.slots[queue.at..=queue.at + record.extension];
                 take(&record, slots, sample);
                 queue.at += slots.len();
@@ -98,10 +95,10 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Records of calls: the end of each, its slots after the first, and the number of its sample.
-    fn batch(cpu: usize, records: &[(u64, u64, u64)]) -> Batch {
-        let slots = records.iter().flat_map(|&(end, extension, stack)| {
-            let record = [end, 0, extension << 48, 0, stack << 32, 0, 0, 0];
+    /// Records of calls: the end of each, and its slots after the first. The sample has the number of the end.
+    fn batch(cpu: usize, records: &[(u64, u64)]) -> Batch {
+        let slots = records.iter().flat_map(|&(end, extension)| {
+            let record = [end, 0, extension << 48, 0, end << 32, 0, 0, 0];
             std::iter::once(record).chain((0..extension).map(|_| [0; 8]))
         });
         Batch {
@@ -114,39 +111,32 @@ mod tests {
     #[test]
     fn records_of_all_cpus_come_in_the_order_of_time() {
         let mut order = Order::new(3);
-        order.add(batch(0, &[(1, 0, 0), (4, 2, 0)]));
-        order.add(batch(2, &[(2, 1, 0), (3, 0, 0), (9, 0, 0)]));
-        order.add(batch(0, &[(5, 0, 0), (12, 0, 0)]));
+        let mut one = batch(0, &[(1, 0), (4, 2)]);
+        let sample = Sample {
+            ip: 7,
+            ..Sample::default()
+        };
+        one.samples.insert(4, sample);
+        order.add(one);
+        order.add(batch(2, &[(2, 1), (3, 0), (9, 0)]));
+        order.add(batch(0, &[(5, 0), (12, 0)]));
         let mut ends = Vec::new();
         let mut take = |before: u64| {
-            order.take(before, &mut |record, slots, _| {
+            order.take(before, &mut |record, slots, sample| {
                 assert_eq!(slots.len(), 1 + record.extension);
+                assert_eq!(
+                    sample.map(|sample| sample.ip),
+                    (record.end_ns == 4).then_some(7)
+                );
                 ends.push(record.end_ns);
             });
             std::mem::take(&mut ends)
         };
         // A later batch may bring what ended at 10.
         assert_eq!(take(10), [1, 2, 3, 4, 5, 9]);
-        order.add(batch(1, &[(10, 0, 0)]));
+        order.add(batch(1, &[(10, 0)]));
         let mut rest = Vec::new();
         order.take(u64::MAX, &mut |record, _, _| rest.push(record.end_ns));
         assert_eq!(rest, [10, 12]);
-    }
-
-    #[test]
-    fn a_sample_that_was_overwritten_is_that_of_no_call() {
-        let sample = Sample {
-            ip: 7,
-            ..Sample::default()
-        };
-        let mut one = batch(0, &[(1, 0, 4), (2, 0, 5), (3, 0, 0)]);
-        one.samples.push_back((5, sample));
-        let mut order = Order::new(1);
-        order.add(one);
-        let mut found = Vec::new();
-        order.take(u64::MAX, &mut |record, _, sample| {
-            found.push((record.stack, sample.map(|sample| sample.ip)));
-        });
-        assert_eq!(found, [(4, None), (5, Some(7)), (0, None)]);
     }
 }

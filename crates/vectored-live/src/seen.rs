@@ -1,6 +1,7 @@
 //! What is watched, and what was seen of it.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 /// What is watched, with all that it starts.
@@ -11,8 +12,8 @@ pub enum Target<'a> {
     Processes(&'a [u32]),
     /// All processes of a cgroup of version 2 and of those below it.
     Cgroup(&'a Path),
-    /// A command that waits: the process of a [`Held`](crate::Held).
-    Command(u32),
+    /// A command, which is started.
+    Command(&'a mut Command),
 }
 
 /// What a watch has seen so far.

@@ -2,70 +2,66 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::record::Slot;
 
 /// The sockets of the namespace of a process, by `socket:[inode]`.
 pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
     let mut all = HashMap::new();
-    let table =
-        |name: &str| fs::read_to_string(format!("/proc/{process}/net/{name}")).unwrap_or_default();
-    for (name, kind) in [
-        ("tcp", "TCP"),
-        ("tcp6", "TCPv6"),
-        ("udp", "UDP"),
-        ("udp6", "UDPv6"),
-    ] {
-        for line in table(name).lines().skip(1) {
+    let mut add = |inode: &str, name: String| {
+        all.insert(format!("socket:[{inode}]").into_bytes(), name.into_bytes());
+    };
+    let lines = |table: &str| -> Vec<String> {
+        let text = fs::read_to_string(format!("/proc/{process}/net/{table}")).unwrap_or_default();
+        text.lines().skip(1).map(str::to_owned).collect()
+    };
+    for (table, kind) in KINDS {
+        for line in lines(table) {
             let words: Vec<&str> = line.split_whitespace().collect();
             let [_, local, peer, state, _, _, _, _, _, inode, ..] = words[..] else {
                 continue;
             };
-            let (Some(local), Some(peer)) = (address(local), address(peer)) else {
-                continue;
-            };
-            // A socket that listens has no peer.
-            let text = if state == "0A" {
-                format!("{kind}:[{local}]")
-            } else {
-                format!("{kind}:[{local}->{peer}]")
-            };
-            all.insert(format!("socket:[{inode}]").into_bytes(), text.into_bytes());
+            match (address(local), address(peer)) {
+                // It listens.
+                (Some(local), _) if state == "0A" => add(inode, format!("{kind}:[{local}]")),
+                (Some(local), Some(peer)) => add(inode, format!("{kind}:[{local}->{peer}]")),
+                _ => {}
+            }
         }
     }
-    for line in table("unix").lines().skip(1) {
+    for line in lines("unix") {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, _, _, _, kind, _, inode, ..] = words[..] else {
-            continue;
-        };
-        let name = unix_kind(kind.parse().unwrap_or(0));
-        all.insert(
-            format!("socket:[{inode}]").into_bytes(),
-            format!("{name}:[{inode}]").into_bytes(),
-        );
+        if let [_, _, _, _, kind, _, inode, ..] = words[..] {
+            let kind = unix_kind(kind.parse().unwrap_or(0));
+            add(inode, format!("{kind}:[{inode}]"));
+        }
     }
     all
 }
+
+/// The kernel's tables, and what strace calls their sockets.
+const KINDS: [(&str, &str); 4] = [
+    ("tcp", "TCP"),
+    ("tcp6", "TCPv6"),
+    ("udp", "UDP"),
+    ("udp6", "UDPv6"),
+];
 
 /// The name of a socket whose ends `bpf/live.bpf.c` recorded.
 pub(crate) fn socket_name(ends: &Slot) -> Option<Vec<u8>> {
     let bytes: Vec<u8> = ends.iter().flat_map(|word| word.to_le_bytes()).collect();
     let half = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-    let (family, datagrams) = (i32::from(half(0)), half(2) == 2);
-    let end = |host: usize, port: usize| match family {
-        libc::AF_INET => in_text(&bytes[host..host + 4], half(port)),
-        _ => in_text(&bytes[host..host + 16], half(port)),
-    };
-    let kind = match (family, datagrams) {
-        (libc::AF_INET, false) => "TCP",
-        (libc::AF_INET, true) => "UDP",
-        (libc::AF_INET6, false) => "TCPv6",
-        (libc::AF_INET6, true) => "UDPv6",
-        (libc::AF_UNIX, _) => {
+    let (is_v6, size) = match i32::from(half(0)) {
+        libc::AF_UNIX => {
             return Some(format!("{}:[{}]", unix_kind(half(2)), ends[5]).into_bytes());
         }
+        libc::AF_INET => (false, 4),
+        libc::AF_INET6 => (true, 16),
         _ => return None,
     };
+    let (_, kind) = KINDS[2 * usize::from(half(2) == 2) + usize::from(is_v6)];
+    let end = |host: usize, port: usize| in_text(&bytes[host..host + size], half(port));
     Some(format!("{kind}:[{}->{}]", end(8, 4)?, end(24, 6)?).into_bytes())
 }
 
@@ -80,53 +76,55 @@ fn unix_kind(number: u16) -> &'static str {
 /// `0100007F:1F90`, or 32 digits before the colon: groups of four bytes in the order of the machine.
 fn address(text: &str) -> Option<String> {
     let (host, port) = text.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
-    let words = host
-        .as_bytes()
-        .chunks(8)
-        .map(|word| u32::from_str_radix(str::from_utf8(word).ok()?, 16).ok());
-    let bytes: Vec<u8> = words
-        .collect::<Option<Vec<u32>>>()?
-        .into_iter()
-        .flat_map(u32::to_le_bytes)
-        .collect();
-    in_text(&bytes, port)
+    let word = |word: &[u8]| {
+        let word = u32::from_str_radix(str::from_utf8(word).ok()?, 16).ok()?;
+        Some(word.to_le_bytes())
+    };
+    let words: Option<Vec<[u8; 4]>> = host.as_bytes().chunks(8).map(word).collect();
+    in_text(words?.as_flattened(), u16::from_str_radix(port, 16).ok()?)
 }
 
 /// The 4 or 16 bytes of an address, with the port.
 fn in_text(host: &[u8], port: u16) -> Option<String> {
-    let v4 = <[u8; 4]>::try_from(host).ok();
-    let v6 = <[u8; 16]>::try_from(host).ok();
-    match (v4, v6) {
-        (Some(host), _) => Some(format!("{}:{port}", std::net::Ipv4Addr::from(host))),
-        (_, Some(host)) => Some(format!("[{}]:{port}", std::net::Ipv6Addr::from(host))),
-        _ => None,
-    }
+    let v4 = <[u8; 4]>::try_from(host).map(|host| format!("{}:{port}", Ipv4Addr::from(host)));
+    let v6 = || <[u8; 16]>::try_from(host).map(|host| format!("[{}]:{port}", Ipv6Addr::from(host)));
+    v4.or_else(|_| v6()).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]
-    fn addresses_of_the_kernels_tables_are_read() {
-        for (text, expected) in [
-            ("0100007F:1F90", Some("127.0.0.1:8080")),
-            ("00000000000000000000000001000000:0050", Some("[::1]:80")),
-            ("0100007F", None),
-            ("xyz:12", None),
-        ] {
-            assert_eq!(address(text).as_deref(), expected);
-        }
+    fn open_sockets_are_named() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(server.local_addr().unwrap()).unwrap();
+        let udp = UdpSocket::bind("[::1]:0").unwrap();
+        let (unix, _peer) = UnixStream::pair().unwrap();
+        let all = sockets_of(std::process::id());
+        let name = |socket: &dyn AsRawFd| {
+            let link = fs::read_link(format!("/proc/self/fd/{}", socket.as_raw_fd())).unwrap();
+            String::from_utf8(all[link.as_os_str().as_bytes()].clone()).unwrap()
+        };
+        let [listens, own, of_udp] =
+            [server.local_addr(), client.local_addr(), udp.local_addr()].map(Result::unwrap);
+        assert_eq!(name(&server), format!("TCP:[{listens}]"));
+        assert_eq!(name(&client), format!("TCP:[{own}->{listens}]"));
+        assert_eq!(name(&udp), format!("UDPv6:[{of_udp}->[::]:0]"));
+        assert!(name(&unix).starts_with("UNIX-STREAM:["));
     }
 
     #[test]
     fn ends_that_the_programs_record_are_named_as_in_the_tables() {
         let v4 = [u64::from(u32::from_le_bytes([127, 0, 0, 1])), 0];
-        let v6 = [0, 1 << 56];
         for (family, kind, ends, expected) in [
             (2, 1, v4, "TCP:[127.0.0.1:8080->127.0.0.1:80]"),
-            (10, 2, v6, "UDPv6:[[::1]:8080->[::1]:80]"),
+            (10, 2, [0, 1 << 56], "UDPv6:[[::1]:8080->[::1]:80]"),
             (1, 1, [0; 2], "UNIX-STREAM:[77]"),
             (16, 3, v4, ""),
         ] {

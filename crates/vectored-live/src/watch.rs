@@ -1,6 +1,6 @@
 //! Attaches the programs, and hands on what they record.
 
-use std::collections::{BTreeSet, HashMap as StdHashMap};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io;
@@ -8,6 +8,7 @@ use std::iter::successors;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -15,12 +16,13 @@ use aya::maps::{HashMap, Map, MapData};
 use aya::programs::BtfTracePoint;
 use aya::{Btf, Ebpf, EbpfLoader};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use vectored_strace::event::Event;
 use vectored_strace::x86_64::{CALLS, name_of};
 
 use crate::calls::class_in_kernel;
-use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, now_ns};
+use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, give_way, now_ns};
 use crate::events::Events;
 use crate::open_before::{threads_of, tree_of};
 use crate::order::Order;
@@ -52,7 +54,7 @@ const ALL_SLOTS_LOG2: u32 = 24;
 /// Of the calls or runs that are alike, one of so many has a sample of its stack.
 const STACK_EVERY: u32 = 128;
 
-/// The inode of the first namespace of processes, in which programs see the kernel's own numbers (`PROC_PID_INIT_INO`).
+/// The inode of the first namespace of processes, whose numbers are the kernel's (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
 /// A [`Refusal`], or an error of the loader, which means one.
@@ -68,10 +70,11 @@ pub struct Watch {
     events: Events,
     /// The processes that the watch began with.
     starts: Vec<OwnedFd>,
+    command: Option<u32>,
     cgroup: Option<PathBuf>,
     began_ns: u64,
-    /// CPU time that threads had when the watch began, by their numbers.
-    cpu_before: StdHashMap<u32, u64>,
+    /// CPU time that the threads had when the watch began.
+    cpu_before: u64,
     next_look: Instant,
     is_over: bool,
     has_ended: bool,
@@ -93,94 +96,104 @@ fn rings(
 }
 
 impl Watch {
-    /// Attaches the programs. `follow` gets what is known of running processes, as events without names: these are no calls.
+    /// Attaches the programs, and starts the command. The calling thread gives way to the programs that are watched from then on, when
+    /// they need all CPUs. `follow` gets what is known of running processes, as events without names: these are no calls.
     ///
     /// # Errors
     ///
     /// The reason for which calls cannot be watched, with the remedy.
-    pub fn start(
-        target: &Target<'_>,
-        follow: &mut dyn FnMut(&Event<'_>),
-    ) -> Result<Watch, Refusal> {
+    pub fn start(target: Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Refusal> {
         Watch::attach(target, follow).map_err(|error| match error.downcast::<Refusal>() {
             Ok(refusal) => *refusal,
             Err(error) => of_loader(&*error),
         })
     }
 
-    fn attach(target: &Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Failed> {
-        let (roots, cgroup) = match target {
-            Target::Processes(numbers) => (numbers.to_vec(), None),
-            Target::Cgroup(path) => (Vec::new(), Some(*path)),
-            Target::Command(held) => (vec![*held], None),
+    fn attach(target: Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Failed> {
+        let (roots, cgroup, command) = match target {
+            Target::Processes(numbers) => (numbers, None, None),
+            Target::Cgroup(path) => (&[][..], Some(path), None),
+            Target::Command(command) => (&[][..], None, Some(command)),
         };
         let starts = roots
             .iter()
             .map(|&root| process_of(root))
             .collect::<Result<Vec<_>, _>>()?;
         let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
-        let cpus = aya::util::nr_cpus().map_err(|(what, error)| {
-            Refusal::Other(format!("cannot count the CPUs by {what}: {error}"))
-        })?;
+        let cpus = aya::util::nr_cpus()
+            .map_err(|(what, error)| format!("cannot count the CPUs by {what}: {error}"))?;
         let slots_log2 = MOST_SLOTS_LOG2
             .min(ALL_SLOTS_LOG2 - cpus.next_power_of_two().ilog2().min(ALL_SLOTS_LOG2 - 12));
-        let btf = Btf::from_sys_fs().map_err(|_| Refusal::NoBtf)?;
-        let namespace = fs::metadata("/proc/self/ns/pid").map_or(FIRST_NAMESPACE, |of| of.ino());
-        let namespace = if namespace == FIRST_NAMESPACE { 0 } else { namespace as u32 };
-        let mut programs = load(&btf, cpus, slots_log2, cgroup_number, namespace)?;
+        let btf = Btf::from_sys_fs().map_err(|_| Refusal::Machine(NO_BTF.to_owned()))?;
+        if fs::metadata("/proc/self/ns/pid").is_ok_and(|own| own.ino() != FIRST_NAMESPACE) {
+            return Err(Refusal::Machine(NAMESPACE.to_owned()))?;
+        }
+        let mut programs = load(&btf, cpus, slots_log2, cgroup_number)?;
         let mut take = |name: &str| {
             programs
                 .take_map(name)
                 .ok_or_else(|| Failed::from(format!("the programs have no map {name}")))
         };
         let mut wanted = HashMap::<_, u32, u32>::try_from(take("wanted")?)?;
-        let mut by_namespace = HashMap::try_from(take("starts")?)?;
         let rings = rings(&mut take, cpus, slots_log2)?;
         let sites = Sites::new(HashMap::try_from(take("pythons")?)?);
-        let mut want = |process: u32| {
-            let map = if namespace == 0 { &mut wanted } else { &mut by_namespace };
-            map.insert(process, 1, 0)
-        };
+        let mut want = |process: u32| wanted.insert(process, 1, 0);
         roots.iter().try_for_each(|&root| want(root))?;
         for (name, _) in PROGRAMS {
             program(&mut programs, name)?.attach()?;
         }
         let began_ns = now_ns();
         let drain = Drain::start(rings)?;
-        let held = matches!(target, Target::Command(_)).then(|| roots[0]);
-        let mut events = Events::new(sites, held);
+        let mut events = Events::new(sites);
         // Their children so far are looked up now; later forks are recorded.
         let all: BTreeSet<u32> = cgroup
-            .map_or_else(|| roots.clone(), processes_in)
+            .map_or_else(|| roots.to_vec(), processes_in)
             .into_iter()
             .flat_map(tree_of)
             .collect();
-        let mut cpu_before = StdHashMap::new();
+        let mut cpu_before = 0;
         for &process in &all {
             if !roots.contains(&process) {
                 want(process)?;
             }
-            for thread in threads_of(process) {
-                cpu_before.insert(thread, cpu_ns(process, thread));
+            cpu_before += cpu_ns(process);
+            match events.tell(process, now_ns(), follow) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Refusal::Machine(format!(
+                        "cannot read what process {process} has open: {error}; run it with sudo, or give the program \
+                         CAP_SYS_PTRACE"
+                    )))?;
+                }
+                _ => {}
             }
-            let told = events.tell(process, now_ns(), follow);
-            told.or_else(|error| match error.kind() {
-                io::ErrorKind::NotFound => Ok(()),
-                _ => Err(Refusal::NotReadable(process, error)),
-            })?;
         }
         // A process that ended before the programs were attached, or before it was wanted, has left no record of its
         // end.
         for process in all {
-            let mut of_roots = roots.iter().zip(&starts);
-            let is_over = of_roots.any(|(&root, start)| root == process && has_ended(start));
-            if is_over || !is_running(process) {
+            let is_over = match roots.iter().position(|&root| root == process) {
+                Some(at) => has_ended(&starts[at]),
+                None => process_of(process).map_or(true, |process| has_ended(&process)),
+            };
+            if is_over {
                 // The record of its end has removed it.
-                let _ = (wanted.remove(&process), by_namespace.remove(&process));
+                let _ = wanted.remove(&process);
             }
         }
         // The samples so far belong to calls that are not told.
         drain.sample_again();
+        // What this process makes meanwhile is wanted.
+        let start = |command: &mut Command| {
+            wanted.insert(std::process::id(), 1, 0)?;
+            let child = command.spawn();
+            // It is there. An error now would run the command twice.
+            let _ = wanted.remove(&std::process::id());
+            Ok::<_, Failed>(child.map_err(Refusal::Command)?.id())
+        };
+        let command = command.map(start).transpose()?;
+        if let Some(command) = command {
+            events.tell_command(command, follow);
+        }
+        give_way();
         Ok(Watch {
             programs: Some(programs),
             wanted,
@@ -188,6 +201,7 @@ impl Watch {
             order: Order::new(cpus),
             events,
             starts,
+            command,
             cgroup: cgroup.map(Path::to_owned),
             began_ns,
             cpu_before,
@@ -195,6 +209,11 @@ impl Watch {
             is_over: false,
             has_ended: false,
         })
+    }
+
+    /// The process of the command. It is to be waited for.
+    pub fn command(&self) -> Option<u32> {
+        self.command
     }
 
     /// Hands on the events of some milliseconds, and returns what was seen so far.
@@ -232,7 +251,7 @@ impl Watch {
 
     /// Detaches the programs, and hands on all that they have recorded.
     pub fn finish(mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
-        let now = self.cpu_ns_now();
+        let now = self.events.processes().map(cpu_ns).sum();
         self.programs = None;
         // A program that began before may still run.
         std::thread::sleep(DETACHED);
@@ -245,7 +264,6 @@ impl Watch {
     }
 
     fn seen(&self, cpu_now: u64) -> Seen {
-        let before: u64 = self.cpu_before.values().sum();
         let (begin_ns, last_ns) = self.events.times_ns;
         let end_ns = if self.has_ended { last_ns } else { now_ns() };
         Seen {
@@ -253,18 +271,10 @@ impl Watch {
             lost: self.events.lost,
             is_over: self.is_over,
             wall: Duration::from_nanos(end_ns.saturating_sub(begin_ns.unwrap_or(self.began_ns))),
-            cpu: Duration::from_nanos((self.events.cpu_ns + cpu_now).saturating_sub(before)),
+            cpu: Duration::from_nanos(
+                (self.events.cpu_ns + cpu_now).saturating_sub(self.cpu_before),
+            ),
         }
-    }
-
-    /// CPU time of the threads that run.
-    fn cpu_ns_now(&self) -> u64 {
-        let threads = |process| {
-            threads_of(process)
-                .into_iter()
-                .map(move |thread| cpu_ns(process, thread))
-        };
-        self.events.processes().flat_map(threads).sum()
     }
 
     /// Whether all that was watched has ended.
@@ -288,13 +298,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Time after which no program runs that is detached.
 const DETACHED: Duration = Duration::from_millis(10);
 
-fn load(
-    btf: &Btf,
-    cpus: usize,
-    slots_log2: u32,
-    cgroup: u64,
-    namespace: u32,
-) -> Result<Ebpf, Failed> {
+fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64) -> Result<Ebpf, Failed> {
     let mut classes = [0_u8; CALLS];
     for (number, class) in (0..).zip(&mut classes) {
         *class = class_in_kernel(name_of(number));
@@ -305,7 +309,6 @@ fn load(
         .override_global("slots_log2", &slots_log2, true)
         .override_global("stack_every", &STACK_EVERY, true)
         .override_global("cgroup", &cgroup, true)
-        .override_global("namespace_inode", &namespace, true)
         .override_global("class_of", &classes[..], true)
         .map_max_entries("ring", entries(1 << slots_log2)?)
         .map_max_entries("cpus", entries(1)?)
@@ -335,33 +338,26 @@ fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
 /// A process, so that its number cannot lead to another one.
 fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
     let known = i32::try_from(number).ok().and_then(Pid::from_raw);
-    let known = known.ok_or(Refusal::NoProcess(number))?;
-    pidfd_open(known, PidfdFlags::empty()).map_err(|error| match error {
-        rustix::io::Errno::SRCH | rustix::io::Errno::INVAL => Refusal::NoProcess(number),
-        error => Refusal::Other(format!(
-            "cannot watch for the end of process {number}: {error}"
-        )),
-    })
+    let opened = known.ok_or(Errno::SRCH);
+    opened
+        .and_then(|known| pidfd_open(known, PidfdFlags::empty()))
+        .map_err(|error| match error {
+            Errno::SRCH | Errno::INVAL => Refusal::Target(format!("there is no process {number}")),
+            error => Refusal::Machine(format!(
+                "cannot watch for the end of process {number}: {error}"
+            )),
+        })
 }
 
 /// The kernel's number of a cgroup of version 2.
 fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
-    let metadata = fs::metadata(path.join("cgroup.procs")).and_then(|_| fs::metadata(path));
-    let events = fs::metadata(path.join("cgroup.controllers"));
-    let metadata = metadata.and_then(|metadata| events.map(|_| metadata));
-    metadata
-        .map(|metadata| metadata.ino())
-        .map_err(|error| Refusal::NoCgroup(path.to_owned(), error))
-}
-
-/// Whether a process is there and has not ended.
-fn is_running(process: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = stat
-        .rsplit(')')
-        .next()
-        .and_then(|rest| rest.trim_start().chars().next());
-    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+    let metadata = fs::metadata(path.join("cgroup.controllers")).and_then(|_| fs::metadata(path));
+    metadata.map(|metadata| metadata.ino()).map_err(|error| {
+        Refusal::Target(format!(
+            "'{}' is no cgroup of version 2 ({error}): expected a folder below /sys/fs/cgroup",
+            path.display()
+        ))
+    })
 }
 
 /// The processes of a cgroup and of those below it.
@@ -376,37 +372,41 @@ fn processes_in(cgroup: &Path) -> Vec<u32> {
     all
 }
 
-/// CPU time that a thread has had, in ns.
-fn cpu_ns(process: u32, thread: u32) -> u64 {
-    let text =
-        fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).unwrap_or_default();
-    text.split_whitespace()
-        .next()
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(0)
+/// CPU time that the threads of a process have had, in ns.
+fn cpu_ns(process: u32) -> u64 {
+    let of_thread = |thread: u32| -> Option<u64> {
+        let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;
+        text.split_whitespace().next()?.parse().ok()
+    };
+    let threads = threads_of(process).into_iter();
+    threads.filter_map(of_thread).sum()
 }
+
+const NO_BTF: &str = "cannot attach programs to the kernel: it has no /sys/kernel/btf/vmlinux, which kernels since Linux 5.8 have with \
+    CONFIG_DEBUG_INFO_BTF=y";
+const NAMESPACE: &str = "programs in the kernel number processes as the host does; run it in the namespace of processes of the host: \
+    docker run --pid=host, or hostPID: true in Kubernetes";
+const NO_RIGHT: &str = "programs in the kernel need the capabilities CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE; run it with sudo, or give them \
+    to the program: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep \"$(command -v vectored)\"";
+const LOCKED: &str = "cannot attach programs to the kernel: it is locked down for confidentiality (/sys/kernel/security/lockdown)";
 
 /// The refusal that an error of the loader means.
 fn of_loader(error: &(dyn Error + 'static)) -> Refusal {
     let chain = || successors(Some(error), |&error| error.source());
-    let number = |error: &(dyn Error + 'static)| {
-        error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::raw_os_error)
+    let refuses = |error: &(dyn Error + 'static)| {
+        let number = error.downcast_ref().and_then(io::Error::raw_os_error);
+        matches!(number, Some(libc::EPERM | libc::EACCES))
     };
-    if chain().any(|error| matches!(number(error), Some(libc::EPERM | libc::EACCES))) {
-        let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
-        return if lockdown.contains("[confidentiality]") {
-            Refusal::Locked
-        } else {
-            Refusal::NoRight
-        };
-    }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let words: Vec<String> = chain().map(ToString::to_string).collect();
-    Refusal::Other(format!(
-        "cannot attach programs to the kernel {}, Linux 5.8 or later is needed: {}",
-        release.trim(),
-        words.join(": ")
-    ))
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let is_locked = || read("/sys/kernel/security/lockdown").contains("[confidentiality]");
+    Refusal::Machine(if chain().any(refuses) {
+        if is_locked() { LOCKED } else { NO_RIGHT }.to_owned()
+    } else {
+        let words: Vec<String> = chain().map(ToString::to_string).collect();
+        format!(
+            "cannot attach programs to the kernel {}, Linux 5.8 or later is needed: {}",
+            read("/proc/sys/kernel/osrelease").trim(),
+            words.join(": ")
+        )
+    })
 }

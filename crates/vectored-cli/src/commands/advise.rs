@@ -153,9 +153,10 @@ fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failu
         (Err(refusal), Some(_)) => Err(live::refused(refusal)),
         (Err(refusal), None) => {
             strace::check()?;
+            let why = refusal.to_string();
+            let why = why.split("; ").next().unwrap_or_default();
             notes.note(&format!(
-                "the command runs under strace, and takes longer: {}",
-                refusal.in_short()
+                "the command runs under strace, and takes longer: {why} (vectored advise --help, --source)"
             ));
             run_under_strace(args, &signals, notes)
         }
@@ -238,7 +239,7 @@ fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<St
         None => args.pid.iter().map(name).collect(),
     };
     let mut follower = Follower::new(options(args, true));
-    let seen = live::watch(&target, args.watch_for, *notes, &mut |event| {
+    let seen = live::watch(target, args.watch_for, *notes, &mut |event| {
         follower.follow(event);
     })?;
     Ok((follower.watched(&seen), sources))

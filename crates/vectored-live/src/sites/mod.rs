@@ -5,7 +5,6 @@ mod modules;
 mod names;
 mod python;
 mod symbols;
-mod table;
 mod unwind;
 
 use std::rc::Rc;
@@ -13,7 +12,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use crate::record::Sample;
-use crate::sites::modules::{Modules, Program, mapped_now};
+use crate::sites::modules::{Modules, Program};
 use crate::sites::python::Python;
 use crate::sites::symbols::Symbols;
 use crate::sites::unwind::frames;
@@ -48,9 +47,8 @@ impl Sites {
 
     /// A program begins, at an address, from a file with a path and a number.
     pub(crate) fn execute(&mut self, process: u32, path: &[u8], code: u64, inode: u64) {
-        self.python.begin(process);
-        let program = Program::start(path, code, inode, &mut self.modules);
-        self.python.note(process, &program);
+        self.python.forget(process);
+        let program = self.modules.begin(path, code, inode);
         self.programs.insert(process, program);
         self.read(process);
     }
@@ -66,31 +64,31 @@ impl Sites {
     /// A process opened a file, which may be a library.
     pub(crate) fn open(&mut self, process: u32, descriptor: i32, path: &[u8]) {
         if memchr::memmem::find(path, b".so").is_some()
+            && let Ok(path) = str::from_utf8(path)
             && let Some(program) = self.programs.get_mut(&process)
         {
-            program.open(descriptor, path);
+            program.opened = Some((descriptor, path.to_owned()));
         }
     }
 
     /// A process mapped a part of a file to run it: a library, maybe where another one was.
-    pub(crate) fn map(&mut self, process: u32, descriptor: i32, memory: u64, at: u64) {
+    pub(crate) fn map(&mut self, process: u32, descriptor: i32, memory: u64, page: u64) {
         if !self.read(process)
             && let Some(program) = self.programs.get_mut(&process)
         {
-            program.map(descriptor, memory, at, &mut self.modules);
+            self.modules.map(program, descriptor, memory, page);
         }
     }
 
     /// Reads what a process has mapped now, unless it has ended: then what is known stays. The kernel may be told where its frames
     /// are.
     pub(crate) fn read(&mut self, process: u32) -> bool {
-        let Some(mapped) = mapped_now(process, &mut self.modules) else {
-            return false;
-        };
-        let program = self.programs.entry(process).or_default();
-        program.mapped = mapped;
-        self.python.note(process, program);
-        true
+        let program = self.modules.now(process);
+        let program = program.map(|program| {
+            self.python.note(process, &program);
+            self.programs.insert(process, program);
+        });
+        program.is_some()
     }
 
     /// Whether the kernel was told where frames are, since this was asked last.
@@ -106,12 +104,7 @@ impl Sites {
                 .site(process, sample)
                 .map(|site| Rc::from(site.into_bytes()));
         }
-        let find = |sites: &Sites| {
-            sites
-                .programs
-                .get(&process)
-                .map(|program| frames(program, sample))
-        };
+        let find = |sites: &Sites| Some(frames(sites.programs.get(&process)?, sample));
         let mut found = find(self);
         if found.as_ref().is_none_or(|found| !found.1) {
             // A library was mapped since.
@@ -127,9 +120,8 @@ impl Sites {
             return known.clone();
         }
         // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
-        let is_python = frames
-            .iter()
-            .any(|frame| self.python.is_interpreter(&frame.module));
+        let mut modules = frames.iter().map(|frame| &frame.module);
+        let is_python = modules.any(|module| self.python.is_interpreter(module));
         let site = if is_python {
             None
         } else {

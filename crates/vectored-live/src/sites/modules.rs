@@ -1,13 +1,18 @@
 //! The programs and libraries that a process has mapped to run them.
 
 use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::rc::Rc;
 
+use gimli::{
+    BaseAddresses, CieOrFde, EhFrame, EhFrameOffset, EndianSlice, FrameDescriptionEntry,
+    UnwindSection,
+};
 use object::elf::{
     DT_NEEDED, DT_SONAME, FileHeader64, PF_X, PT_LOAD, ProgramHeader64, R_X86_64_RELATIVE,
     SHN_UNDEF, SHT_DYNSYM, SectionHeader64, Sym64,
@@ -15,8 +20,7 @@ use object::elf::{
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable, Sym};
 use object::{LittleEndian, ReadCache};
 use rustc_hash::FxHashMap;
-
-use crate::sites::table::Table;
+use rustix::fs::makedev;
 
 type Data<'d> = &'d ReadCache<&'d File>;
 type Header = FileHeader64<LittleEndian>;
@@ -44,25 +48,17 @@ impl<'d> Elf<'d> {
         self.section(section)?.data(ENDIAN, self.data).ok()
     }
 
-    /// Whether the C library is in the file.
-    fn is_static(&self) -> bool {
-        let dynamic = self
-            .segments()
-            .iter()
-            .filter_map(|segment| segment.dynamic(ENDIAN, self.data).ok().flatten());
-        let mut tags = dynamic.flatten().map(|entry| entry.tag(ENDIAN));
-        !tags.any(|tag| [DT_NEEDED, DT_SONAME].contains(&tag))
-    }
-
     fn owner(&self, path: &str) -> Owner {
         let has = |name| self.section(name).is_some();
         let texts = self.bytes(b".rodata").unwrap_or_default();
         let holds = |text| memchr::memmem::find(texts, text).is_some();
+        let dynamic = self.segments().iter();
+        let dynamic = dynamic.filter_map(|one| one.dynamic(ENDIAN, self.data).ok().flatten());
+        let mut tags = dynamic.flatten().map(|entry| entry.tag(ENDIAN));
         // Lines of Go are not read.
-        let is_go = has(b".gopclntab") || has(b".go.buildinfo");
-        if is_go || is_of_runtime(path.as_bytes()) {
+        if has(b".gopclntab") || has(b".go.buildinfo") || is_of_runtime(path) {
             Owner::Runtime
-        } else if self.is_static() {
+        } else if !tags.any(|tag| [DT_NEEDED, DT_SONAME].contains(&tag)) {
             Owner::Static
         } else if !has(b".symtab") && (holds(b"/rustc/") || holds(b"St9exception")) {
             Owner::Hidden
@@ -85,8 +81,12 @@ fn with_elf<T>(file: &File, f: impl for<'d> FnOnce(&Elf<'d>) -> Option<T>) -> Op
     })
 }
 
-/// Files that are kept open. Frames in others are unknown.
-const FILES_MAX: usize = 400;
+/// Whether a file is a library that makes calls for others.
+fn is_of_runtime(path: &str) -> bool {
+    const KNOWN: &str = "libc.so libc-2 libc.musl ld- libpthread libdl librt. libstdc++.so libc++ libgcc_s libstd- libasan. libtsan. libubsan.";
+    let name = path.rsplit('/').next().unwrap_or_default();
+    KNOWN.split(' ').any(|known| name.starts_with(known))
+}
 
 /// Whose code a module has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,8 +114,60 @@ pub(crate) struct Module {
     table: OnceCell<Option<Table>>,
 }
 
+/// The functions of a file, and how their frames are left: the section `.eh_frame`.
+pub(crate) struct Table {
+    bytes: Vec<u8>,
+    pub(crate) bases: BaseAddresses,
+    /// Where each function begins, and its entry in the section.
+    functions: Vec<(u64, EhFrameOffset)>,
+}
+
+type Section<'b> = EhFrame<EndianSlice<'b, gimli::LittleEndian>>;
+
+impl Table {
+    fn read(elf: &Elf<'_>) -> Option<Table> {
+        let address = elf.section(b".eh_frame")?.sh_addr(ENDIAN);
+        let mut table = Table {
+            bytes: elf.bytes(b".eh_frame")?.to_vec(),
+            bases: BaseAddresses::default().set_eh_frame(address),
+            functions: Vec::new(),
+        };
+        let mut functions = Vec::new();
+        let section = table.section();
+        let mut entries = section.entries(&table.bases);
+        while let Ok(Some(entry)) = entries.next() {
+            if let CieOrFde::Fde(entry) = entry
+                && let Ok(entry) = entry.parse(EhFrame::cie_from_offset)
+                && entry.len() > 0
+            {
+                functions.push((entry.initial_address(), EhFrameOffset(entry.offset())));
+            }
+        }
+        functions.sort_unstable_by_key(|function| function.0);
+        table.functions = functions;
+        Some(table)
+    }
+
+    pub(crate) fn section(&self) -> Section<'_> {
+        let mut section = EhFrame::new(&self.bytes, gimli::LittleEndian);
+        section.set_address_size(8);
+        section
+    }
+
+    /// The function, or the part of one, that has an address.
+    pub(crate) fn function(
+        &self,
+        address: u64,
+    ) -> Option<FrameDescriptionEntry<EndianSlice<'_, gimli::LittleEndian>>> {
+        let after = self.functions.partition_point(|one| one.0 <= address);
+        let at = self.functions[after.checked_sub(1)?].1;
+        let cie = EhFrame::cie_from_offset;
+        let entry = self.section().fde_from_offset(&self.bases, at, cie);
+        entry.ok().filter(|entry| entry.contains(address))
+    }
+}
+
 /// Where a slot of a module's table of addresses leads to.
-#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// A function of this name, in another module or in this one.
     Named(Vec<u8>),
@@ -157,10 +209,12 @@ impl Module {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
 
-    /// The address of a place in the file, if it is code.
-    fn address(&self, at: u64) -> Option<u64> {
-        let (file, address) = self.segments.iter().find(|(file, _)| file.contains(&at))?;
-        Some(address + (at - file.start))
+    /// The address of the code that is mapped from a page of the file, and its bytes.
+    fn code_at(&self, page: u64) -> Option<(u64, u64)> {
+        let is_its = |file: &Range<u64>| (file.start & !4095..file.end).contains(&page);
+        let (file, address) = self.segments.iter().find(|(file, _)| is_its(file))?;
+        let address = address.wrapping_add(page).wrapping_sub(file.start);
+        Some((address, file.end - page))
     }
 
     /// Whether a jump to another module is there.
@@ -168,14 +222,8 @@ impl Module {
         self.jumps.iter().any(|jumps| jumps.contains(&address))
     }
 
-    /// How its frames are left.
     pub(crate) fn table(&self) -> Option<&Table> {
-        let read = || {
-            with_elf(&self.file, |elf| {
-                let address = elf.section(b".eh_frame")?.sh_addr(ENDIAN);
-                Some(Table::read(address, elf.bytes(b".eh_frame")?.to_vec()))
-            })
-        };
+        let read = || with_elf(&self.file, Table::read);
         self.table.get_or_init(read).as_ref()
     }
 
@@ -216,230 +264,156 @@ impl Module {
         })
     }
 
-    /// The address of a symbol or of a section, in a file that may be stripped.
-    pub(crate) fn place(&self, symbol: &[u8], section: &[u8]) -> Option<u64> {
-        let address = |elf: &Elf<'_>| Some(elf.section(section)?.sh_addr(ENDIAN));
-        self.function(symbol)
-            .or_else(|| with_elf(&self.file, address))
-    }
-
     /// Bytes of its code and data.
-    pub(crate) fn data(&self, address: u64, bytes: &mut [u8]) -> Option<()> {
+    pub(crate) fn data(&self, address: u64, size: u64) -> Option<Vec<u8>> {
         with_elf(&self.file, |elf| {
-            let size = bytes.len() as u64;
-            let mut parts = elf
-                .segments()
-                .iter()
-                .filter_map(|segment| segment.data_range(ENDIAN, elf.data, address, size).ok()?);
-            bytes.copy_from_slice(parts.next()?);
-            Some(())
+            let mut parts = elf.segments().iter().filter_map(|segment| {
+                let data = segment.data_range(ENDIAN, elf.data, address, size);
+                data.ok().flatten()
+            });
+            Some(parts.next()?.to_vec())
         })
     }
 }
 
-/// Whether a file is a library that makes calls for others.
-fn is_of_runtime(path: &[u8]) -> bool {
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-    const KNOWN: &str = "libc.so libc-2 libc.musl ld- libpthread libdl librt. libstdc++.so libc++ libgcc_s libstd- libasan. libtsan. libubsan.";
-    KNOWN
-        .split(' ')
-        .any(|known| name.starts_with(known.as_bytes()))
-}
-
-impl Module {
-    /// Where a segment is, if its code begins at an address of memory; without a place in the file, the first one.
-    fn mapped(self: &Rc<Module>, memory: u64, at: Option<u64>) -> Option<Mapped> {
-        const PAGE: u64 = 4096;
-        let (file, _) = self
-            .segments
-            .iter()
-            .find(|(file, _)| at.is_none_or(|at| file.start & !(PAGE - 1) == at))?;
-        // The kernel tells where the first code is, and a mapping begins with its page.
-        let from = at.unwrap_or(file.start);
-        Some(Mapped {
-            memory: memory..memory + (file.end - from),
-            at: from,
-            module: Rc::clone(self),
-        })
-    }
-}
-
-/// A range of memory with code of a module.
+/// A range of memory with code of a module, and what is to be added to the addresses of that.
 #[derive(Clone)]
-pub(crate) struct Mapped {
+struct Mapped {
     memory: Range<u64>,
-    /// Where it begins in the file.
-    at: u64,
+    base: u64,
     module: Rc<Module>,
-}
-
-/// A device, a path and an inode.
-type Key = (u64, String, u64);
-
-/// The modules of all processes, each file once.
-#[derive(Default)]
-pub(crate) struct Modules {
-    files: FxHashMap<Key, Option<Rc<Module>>>,
-}
-
-impl Modules {
-    /// The file that has a path here; with a number, only if it is that file.
-    pub(crate) fn at_path(&mut self, path: &str, inode: Option<u64>) -> Option<Rc<Module>> {
-        let file = File::open(path).ok()?;
-        let metadata = file.metadata().ok().filter(|metadata| {
-            metadata.is_file() && inode.is_none_or(|inode| inode == metadata.ino())
-        })?;
-        let path = fs::canonicalize(path).ok()?.to_str()?.to_owned();
-        self.module((metadata.dev(), path, metadata.ino()), || Some(file))
-    }
-
-    /// A module, which is read once.
-    fn module(&mut self, key: Key, open: impl FnOnce() -> Option<File>) -> Option<Rc<Module>> {
-        if let Some(known) = self.files.get(&key) {
-            return known.clone();
-        }
-        if self.files.len() >= FILES_MAX {
-            return None;
-        }
-        let module = Module::read(&key.1, open()?).map(Rc::new);
-        self.files.insert(key, module.clone());
-        module
-    }
 }
 
 /// What a process has mapped.
 #[derive(Clone, Default)]
 pub(crate) struct Program {
-    pub(crate) mapped: Vec<Mapped>,
-    /// Whether paths of the process are paths here, by its program: what it maps is then known even if it has ended.
-    is_here: bool,
-    /// Libraries that it opened last.
-    opened: Vec<(i32, String)>,
+    mapped: Vec<Mapped>,
+    /// The library that it opened last, for a process that has ended when its mappings are to be read.
+    pub(crate) opened: Option<(i32, String)>,
 }
 
-/// Libraries that are remembered between their opening and their mapping.
-const OPENED_MAX: usize = 4;
-
 impl Program {
-    /// A program that begins: `code` is where its first code is in memory, and `inode` the number of its file.
-    pub(crate) fn start(path: &[u8], code: u64, inode: u64, modules: &mut Modules) -> Program {
-        let module = str::from_utf8(path)
-            .ok()
-            .and_then(|path| modules.at_path(path, Some(inode)));
-        let mapped = module
-            .iter()
-            .filter_map(|module| module.mapped(code, None))
-            .collect();
-        Program {
-            mapped,
-            is_here: module.is_some(),
-            opened: Vec::new(),
-        }
-    }
-
-    pub(crate) fn open(&mut self, descriptor: i32, path: &[u8]) {
-        if let Ok(path) = str::from_utf8(path)
-            && self.is_here
-            && path.starts_with('/')
-        {
-            self.opened.retain(|opened| opened.0 != descriptor);
-            if self.opened.len() == OPENED_MAX {
-                self.opened.remove(0);
-            }
-            self.opened.push((descriptor, path.to_owned()));
-        }
-    }
-
-    /// A part of a file was mapped at an address to run it.
-    pub(crate) fn map(&mut self, descriptor: i32, memory: u64, at: u64, modules: &mut Modules) {
-        let opened = self.opened.iter().find(|opened| opened.0 == descriptor);
-        let module = opened.and_then(|opened| modules.at_path(&opened.1, None));
-        if let Some(new) = module.and_then(|module| module.mapped(memory, Some(at))) {
-            self.mapped.retain(|known| {
-                known.memory.end <= new.memory.start || new.memory.end <= known.memory.start
-            });
-            self.mapped.push(new);
-        }
-    }
-
     /// The module with the code at an address of memory, and the address in the module.
     pub(crate) fn find(&self, address: u64) -> Option<(&Rc<Module>, u64)> {
-        let mapped = self
-            .mapped
-            .iter()
-            .find(|mapped| mapped.memory.contains(&address))?;
-        Some((
-            &mapped.module,
-            mapped
-                .module
-                .address(mapped.at + (address - mapped.memory.start))?,
-        ))
+        let mut all = self.mapped.iter();
+        let mapped = all.find(|mapped| mapped.memory.contains(&address))?;
+        Some((&mapped.module, address.wrapping_sub(mapped.base)))
     }
 
     /// All modules, and what is to be added to their addresses.
     pub(crate) fn modules(&self) -> impl Iterator<Item = (&Rc<Module>, u64)> {
-        self.mapped.iter().filter_map(|mapped| {
-            Some((
-                &mapped.module,
-                mapped
-                    .memory
-                    .start
-                    .wrapping_sub(mapped.module.address(mapped.at)?),
-            ))
-        })
+        self.mapped
+            .iter()
+            .map(|mapped| (&mapped.module, mapped.base))
+    }
+
+    /// Code of a module was mapped, maybe where other code was.
+    fn add(&mut self, module: Rc<Module>, memory: Range<u64>, address: u64) {
+        self.mapped
+            .retain(|known| known.memory.end <= memory.start || memory.end <= known.memory.start);
+        self.mapped.push(Mapped {
+            base: memory.start.wrapping_sub(address),
+            memory,
+            module,
+        });
     }
 }
 
-/// What a process has mapped now; `None` if it has ended.
-pub(crate) fn mapped_now(process: u32, modules: &mut Modules) -> Option<Vec<Mapped>> {
-    let maps = fs::read_to_string(format!("/proc/{process}/maps"))
-        .ok()
-        .filter(|maps| !maps.is_empty())?;
-    Some(
-        maps.lines()
-            .filter_map(|line| mapped(process, line, modules))
-            .collect(),
-    )
-}
+/// Files that are kept open. Frames in others are unknown.
+const FILES_MAX: usize = 400;
 
-/// Reads a line of `/proc/PID/maps`.
-fn mapped(process: u32, line: &str, modules: &mut Modules) -> Option<Mapped> {
-    let mut words = line.splitn(6, ' ');
-    let (range, rights, at, device, inode) = (
-        words.next()?,
-        words.next()?,
-        words.next()?,
-        words.next()?,
-        words.next()?,
-    );
-    let path = words.next()?.trim_start();
-    if !rights.contains('x') || !path.starts_with('/') {
-        return None;
+/// The modules of all processes, each file once, by its device, inode and path.
+#[derive(Default)]
+pub(crate) struct Modules(FxHashMap<(u64, u64, String), Option<Rc<Module>>>);
+
+impl Modules {
+    /// What a program has mapped that begins: `code` is where its first code is in memory, and `inode` the number of its file.
+    pub(crate) fn begin(&mut self, path: &[u8], code: u64, inode: u64) -> Program {
+        let mut program = Program::default();
+        if let Some(module) = self.at_path(path, Some(inode))
+            && let Some((file, address)) = module.segments.first()
+        {
+            let (memory, address) = (code..code + (file.end - file.start), *address);
+            program.add(module, memory, address);
+        }
+        program
     }
-    let number = |text| u64::from_str_radix(text, 16).ok();
-    let (from, to) = range.split_once('-')?;
-    let inode = inode.parse().ok()?;
-    let (major, minor) = device.split_once(':')?;
-    let key = (
-        rustix::fs::makedev(number(major)? as u32, number(minor)? as u32),
-        path.to_owned(),
-        inode,
-    );
-    let module = modules.module(key, || open(process, range, path, inode));
-    Some(Mapped {
-        memory: number(from)?..number(to)?,
-        at: number(at)?,
-        module: module?,
-    })
-}
 
-/// Opens the file that is mapped: itself, or what has its path if that is still the same file.
-fn open(process: u32, range: &str, path: &str, inode: u64) -> Option<File> {
-    let is_it = |file: &File| {
-        file.metadata()
-            .is_ok_and(|metadata| metadata.is_file() && metadata.ino() == inode)
-    };
-    let itself = File::open(Path::new(&format!("/proc/{process}/map_files")).join(range));
-    let by_path = || File::open(format!("/proc/{process}/root{path}"));
-    itself.or_else(|_| by_path()).ok().filter(is_it)
+    /// A part of a file was mapped to run it.
+    pub(crate) fn map(&mut self, program: &mut Program, descriptor: i32, memory: u64, page: u64) {
+        let opened = program
+            .opened
+            .as_ref()
+            .filter(|opened| opened.0 == descriptor);
+        if let Some(module) = opened.and_then(|(_, path)| self.at_path(path.as_bytes(), None))
+            && let Some((address, bytes)) = module.code_at(page)
+        {
+            program.add(module, memory..memory + bytes, address);
+        }
+    }
+
+    /// What a process has mapped now; `None` if it has ended.
+    pub(crate) fn now(&mut self, process: u32) -> Option<Program> {
+        let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok();
+        let maps = maps.filter(|maps| !maps.is_empty())?;
+        let mut program = Program::default();
+        for line in maps.lines() {
+            if let Some((module, memory, address)) = self.mapped(process, line) {
+                program.add(module, memory, address);
+            }
+        }
+        Some(program)
+    }
+
+    /// Reads a line of `/proc/PID/maps`.
+    fn mapped(&mut self, process: u32, line: &str) -> Option<(Rc<Module>, Range<u64>, u64)> {
+        let mut words = line.splitn(6, ' ');
+        let mut next = || words.next();
+        let (range, rights, page, device, inode) = (next()?, next()?, next()?, next()?, next()?);
+        let path = next()?.trim_start();
+        if !rights.contains('x') || !path.starts_with('/') {
+            return None;
+        }
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        let ((from, to), (major, minor)) = (range.split_once('-')?, device.split_once(':')?);
+        let device = makedev(number(major)? as u32, number(minor)? as u32);
+        let itself = || File::open(format!("/proc/{process}/map_files/{range}")).ok();
+        let by_path = || File::open(format!("/proc/{process}/root{path}")).ok();
+        let module = self.module((device, inode.parse().ok()?, path), || {
+            itself().or_else(by_path)
+        })?;
+        let (address, _) = module.code_at(number(page)?)?;
+        Some((module, number(from)?..number(to)?, address))
+    }
+
+    /// The file that has a path here; with a number, only if it is that file.
+    fn at_path(&mut self, path: &[u8], inode: Option<u64>) -> Option<Rc<Module>> {
+        let path = fs::canonicalize(OsStr::from_bytes(path)).ok()?;
+        let metadata = fs::metadata(&path).ok()?;
+        let is_it = inode.is_none_or(|inode| inode == metadata.ino());
+        let key = (metadata.dev(), metadata.ino(), path.to_str()?);
+        is_it.then(|| self.module(key, || File::open(&path).ok()))?
+    }
+
+    /// A module, which is read once, if its file is still the same.
+    fn module(
+        &mut self,
+        (device, inode, path): (u64, u64, &str),
+        open: impl FnOnce() -> Option<File>,
+    ) -> Option<Rc<Module>> {
+        let key = (device, inode, path.to_owned());
+        if let Some(known) = self.0.get(&key) {
+            return known.clone();
+        }
+        if self.0.len() >= FILES_MAX {
+            return None;
+        }
+        let file = open().filter(|file| {
+            let metadata = file.metadata();
+            metadata.is_ok_and(|metadata| metadata.is_file() && metadata.ino() == inode)
+        });
+        let module = file.and_then(|file| Module::read(path, file)).map(Rc::new);
+        self.0.insert(key, module.clone());
+        module
+    }
 }

@@ -70,8 +70,8 @@ impl Offsets {
     }
 
     /// Reads `_Py_DebugOffsets`, which 3.13 and later have at the beginning of `_PyRuntime`.
-    fn read(bytes: &[u8; 8 * 64]) -> Option<Offsets> {
-        let words: Vec<u64> = (0..64).map(|at| word(bytes, 8 * at)).collect();
+    fn read(bytes: &[u8]) -> Option<Offsets> {
+        let words: [u64; 64] = std::array::from_fn(|at| word(bytes, 8 * at as u64));
         let (interpreter, frame) = match words[1] >> 16 {
             0x030d => (13, 6),
             0x030e => (16, 8),
@@ -115,17 +115,15 @@ struct Layout {
 impl Layout {
     /// `None` if it has no `_PyRuntime`, as only CPython has.
     fn of(module: &Module) -> Option<Layout> {
-        let runtime = module.place(b"_PyRuntime", b".PyRuntime")?;
-        let mut bytes = [0; 8 * 64];
-        let version = module
-            .function(b"Py_Version")
-            .filter(|&at| module.data(at, &mut bytes[..8]).is_some());
-        let offsets = match version.map(|_| word(&bytes, 0) >> 16) {
+        let runtime = module.function(b"_PyRuntime")?;
+        let version = module.function(b"Py_Version");
+        let version = version.and_then(|at| module.data(at, 8));
+        let offsets = match version.map(|bytes| word(&bytes, 0) >> 16) {
             Some(0x030b) => Some(OF_3_11),
             Some(0x030c) => Some(OF_3_12),
             _ => module
-                .data(runtime, &mut bytes)
-                .and_then(|()| Offsets::read(&bytes)),
+                .data(runtime, 8 * 64)
+                .and_then(|bytes| Offsets::read(&bytes)),
         };
         Some(Layout {
             offsets,
@@ -169,18 +167,20 @@ impl Python {
         if self.interpreters.contains_key(&process) {
             return;
         }
-        for (module, base) in program
+        let mut others = program
             .modules()
-            .filter(|(module, _)| module.owner != Owner::Runtime)
-        {
-            let Some(mut layout) = self.layout(module).filter(|one| one.offsets.is_some()) else {
-                continue;
-            };
-            layout.runtime = layout.runtime.wrapping_add(base);
-            layout.code_type = layout.code_type.map(|at| at.wrapping_add(base));
+            .filter(|(module, _)| module.owner != Owner::Runtime);
+        let found = others.find_map(|(module, base)| {
+            let layout = self.layout(module).filter(|one| one.offsets.is_some())?;
+            Some(Layout {
+                runtime: layout.runtime.wrapping_add(base),
+                code_type: layout.code_type.map(|at| at.wrapping_add(base)),
+                ..layout
+            })
+        });
+        if let Some(layout) = found {
             self.insert(process, layout);
             self.has_news = true;
-            return;
         }
     }
 
@@ -203,20 +203,13 @@ impl Python {
         }
     }
 
+    /// A process has ended, or begins another program.
     pub(crate) fn forget(&mut self, process: u32) {
-        if self.begin(process) {
-            // The kernel may have no room for a change, but it has for this one.
+        if self.interpreters.remove(&process).is_some() {
+            self.codes.retain(|code, _| code.0 != process);
+            // An `execve` has removed it.
             let _ = self.map.remove(&process);
         }
-    }
-
-    /// Another program begins in a process: the kernel knows. Returns whether it ran CPython.
-    pub(crate) fn begin(&mut self, process: u32) -> bool {
-        let ran = self.interpreters.remove(&process).is_some();
-        if ran {
-            self.codes.retain(|code, _| code.0 != process);
-        }
-        ran
     }
 
     /// Whether a file is CPython's interpreter, of any version.
@@ -261,31 +254,25 @@ impl Python {
         &mut self,
         process: u32,
         layout: Layout,
-        memory: Option<&File>,
+        memory: Memory<'_>,
         code: u64,
         instruction: u64,
     ) -> Option<(String, bool)> {
         let offsets = layout.offsets?;
-        let mut bytes = [0; CODE_BYTES];
-        if memory.is_some_and(|memory| memory.read_exact_at(&mut bytes, code).is_ok()) {
+        if let Some(bytes) = read::<CODE_BYTES>(memory, code) {
             let [file, name, table_at, first_line, _] = offsets.code;
             let fields = [file, name, table_at, first_line].map(|at| word(&bytes, at));
-            let is_code = is_alive(word(&bytes, 0))
-                && layout.code_type.is_none_or(|at| word(&bytes, 8) == at);
-            if !is_code {
+            let mut types = layout.code_type.into_iter();
+            if !is_alive(word(&bytes, 0)) || types.any(|at| word(&bytes, 8) != at) {
                 return None;
             }
-            if self
-                .codes
-                .get(&(process, code))
-                .is_none_or(|known| known.fields != fields)
-            {
-                let text = |at| text(memory?, at, offsets.text);
+            let known = self.codes.get(&(process, code));
+            if known.is_none_or(|known| known.fields != fields) {
                 let new = Code {
                     fields,
-                    file: text(fields[0])?,
-                    name: text(fields[1])?,
-                    table: table(memory?, fields[2])?,
+                    file: text(memory, fields[0], offsets.text)?,
+                    name: text(memory, fields[1], offsets.text)?,
+                    table: table(memory, fields[2])?,
                 };
                 if self.codes.len() >= CODES_MAX {
                     self.codes.clear();
@@ -323,22 +310,29 @@ fn word(bytes: &[u8], at: u64) -> u64 {
     })
 }
 
+/// The memory of a process, unless it has ended.
+type Memory<'m> = Option<&'m File>;
+
+fn read<const N: usize>(memory: Memory<'_>, at: u64) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    memory?.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
 /// The bytes of a `bytes` object.
-fn table(memory: &File, at: u64) -> Option<Vec<u8>> {
-    let mut head = [0; 32];
-    memory.read_exact_at(&mut head, at).ok()?;
+fn table(memory: Memory<'_>, at: u64) -> Option<Vec<u8>> {
+    let head: [u8; 24] = read(memory, at)?;
     let length = word(&head, 16);
     if !is_alive(word(&head, 0)) || length > 1 << 20 {
         return None;
     }
     let mut bytes = vec![0; length as usize];
-    memory.read_exact_at(&mut bytes, at + 32).ok()?;
+    memory?.read_exact_at(&mut bytes, at + 32).ok()?;
     Some(bytes)
 }
 
-fn text(memory: &File, at: u64, before: [u64; 2]) -> Option<String> {
-    let mut head = [0; 40];
-    memory.read_exact_at(&mut head, at).ok()?;
+fn text(memory: Memory<'_>, at: u64, before: [u64; 2]) -> Option<String> {
+    let head: [u8; 40] = read(memory, at)?;
     let (length, state) = (word(&head, 16), word(&head, 32) as u32);
     // The bits are after the 2 of `interned`, which has 16 in later versions.
     let bits = if state >> 2 & 7 != 0 { state >> 2 } else { state >> 16 };
@@ -347,17 +341,11 @@ fn text(memory: &File, at: u64, before: [u64; 2]) -> Option<String> {
         return None;
     }
     let mut bytes = vec![0; length as usize * kind as usize];
-    memory
-        .read_exact_at(&mut bytes, at + before[usize::from(!is_ascii)])
-        .ok()?;
+    let letters = at + before[usize::from(!is_ascii)];
+    memory?.read_exact_at(&mut bytes, letters).ok()?;
     let letter = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |letter, &byte| letter << 8 | u32::from(byte))
+        let bytes = bytes.iter().rev();
+        char::from_u32(bytes.fold(0, |letter, &byte| letter << 8 | u32::from(byte)))
     };
-    bytes
-        .chunks_exact(kind as usize)
-        .map(|bytes| char::from_u32(letter(bytes)))
-        .collect()
+    bytes.chunks_exact(kind as usize).map(letter).collect()
 }

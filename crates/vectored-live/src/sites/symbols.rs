@@ -23,81 +23,44 @@ enum Leads {
     /// Into a library that makes calls for others, or into such a function.
     Runtime,
     /// To a function of a program.
-    Function(Rc<Module>, u64),
+    To(Rc<Module>, u64),
 }
 
 /// Names places. What was read of a file is kept.
-pub(crate) struct Symbols {
-    symbolizer: Symbolizer,
-}
+pub(crate) struct Symbols(Symbolizer);
 
 impl Symbols {
     pub(crate) fn new() -> Symbols {
-        Symbols {
-            symbolizer: Symbolizer::builder()
-                .enable_auto_reload(false)
-                .enable_demangling(false)
-                .build(),
-        }
+        let symbolizer = Symbolizer::builder().enable_auto_reload(false);
+        Symbols(symbolizer.enable_demangling(false).build())
     }
 
     /// The innermost function outside the C library and the runtime of the language.
     pub(crate) fn site(&self, program: &Program, frames: &[Frame]) -> Option<String> {
-        for frame in frames
-            .iter()
-            .filter(|frame| frame.module.owner != Owner::Runtime)
-        {
-            let places = self.places(&frame.module, frame.address());
-            if places.is_empty() && frame.module.owner != Owner::Other {
+        for (n, frame) in frames.iter().enumerate() {
+            let module = &*frame.module;
+            if module.owner == Owner::Runtime {
+                continue;
+            }
+            let places = self.places(module, frame.end - 1);
+            if places.is_empty() && module.owner != Owner::Other {
                 // It may be in a library.
                 return None;
             }
-            let is_outside = places.is_empty()
-                || places
-                    .iter()
-                    .any(|place| !is_of_runtime(place, frame.module.owner));
-            if is_outside {
-                let leads =
-                    if frame.is_first { Leads::Runtime } else { self.called(program, frame)? };
-                return match leads {
-                    Leads::Runtime => self.words(&frame.module, frame.address()),
-                    // The function jumped on at its end, so its own frame is gone.
-                    Leads::Function(module, address) => {
-                        self.jump(program, &module, address, JUMPS_MAX)
-                    }
-                };
+            let mut of_runtime = places
+                .iter()
+                .map(|place| is_of_runtime(place, module.owner));
+            if !places.is_empty() && of_runtime.all(|is_it| is_it) {
+                continue;
             }
+            let leads = if n == 0 { Leads::Runtime } else { self.called(program, frame)? };
+            return match leads {
+                Leads::Runtime => self.words(module, frame.end - 1),
+                // The function jumped on at its end, so its own frame is gone.
+                Leads::To(module, function) => self.jump(program, &module, function, JUMPS_MAX),
+            };
         }
         None
-    }
-
-    /// The functions at an address, the innermost first. Others than the last are inlined.
-    fn places(&self, module: &Module, address: u64) -> Vec<Place> {
-        let source = Source::Elf(Elf::new(module.own_path()));
-        let Ok(Symbolized::Sym(symbol)) = self
-            .symbolizer
-            .symbolize_single(&source, Input::VirtOffset(address))
-        else {
-            return Vec::new();
-        };
-        let place = |name: &str, code: Option<&CodeInfo<'_>>| Place {
-            function: readable(name),
-            line: code.and_then(|code| {
-                Some((
-                    code.to_path().to_string_lossy().into_owned(),
-                    code.line.filter(|&line| line > 0)?,
-                ))
-            }),
-        };
-        let inlined = symbol
-            .inlined
-            .iter()
-            .rev()
-            .map(|one| place(&one.name, one.code_info.as_ref()));
-        inlined
-            .chain([place(&symbol.name, symbol.code_info.as_deref())])
-            .filter(|place| !place.function.is_empty())
-            .collect()
     }
 
     /// A site in words.
@@ -107,9 +70,8 @@ impl Symbols {
         if places.is_empty() {
             return Some(format!("{}+{address:#x}", module.path));
         }
-        let place = places
-            .iter()
-            .find(|place| !is_of_runtime(place, module.owner))?;
+        let mut places = places.iter();
+        let place = places.find(|place| !is_of_runtime(place, module.owner))?;
         let function = &place.function;
         Some(match &place.line {
             Some((path, line)) => format!("{function} at {path}:{line} ({file})"),
@@ -117,69 +79,83 @@ impl Symbols {
         })
     }
 
-    /// What the call at a frame leads to; `None` if that depends on a register.
-    fn called(&self, program: &Program, frame: &Frame) -> Option<Leads> {
-        let mut bytes = [0; 6];
-        frame.module.data(frame.end.checked_sub(6)?, &mut bytes)?;
-        let near = i32::from_le_bytes(bytes[2..].try_into().ok()?);
-        let target = frame.end.wrapping_add_signed(near.into());
-        match bytes {
-            [0xff, 0x15, ..] => self.slot(program, &frame.module, target),
-            [_, 0xe8, ..] => self.target(program, &frame.module, target),
-            // The address was put into a register before, and functions keep it.
-            [.., 0x41, 0xff, register @ 0xd0..=0xd7] => {
-                self.in_memory(program, frame.kept(register - 0xd0 + 8)?)
-            }
-            [.., 0xff, register @ 0xd0..=0xd7] => {
-                self.in_memory(program, frame.kept(register - 0xd0)?)
-            }
-            _ => None,
-        }
+    /// The functions at an address, the innermost first. Others than the last are inlined.
+    fn places(&self, module: &Module, address: u64) -> Vec<Place> {
+        let source = Source::Elf(Elf::new(module.own_path()));
+        let found = self.0.symbolize_single(&source, Input::VirtOffset(address));
+        let Ok(Symbolized::Sym(symbol)) = found else {
+            return Vec::new();
+        };
+        let place = |name: &str, code: Option<&CodeInfo<'_>>| Place {
+            function: readable(name),
+            line: code.and_then(|code| {
+                let line = code.line.filter(|&line| line > 0)?;
+                Some((code.to_path().to_string_lossy().into_owned(), line))
+            }),
+        };
+        let inlined = symbol.inlined.iter().rev();
+        inlined
+            .map(|one| place(&one.name, one.code_info.as_ref()))
+            .chain([place(&symbol.name, symbol.code_info.as_deref())])
+            .filter(|place| !place.function.is_empty())
+            .collect()
     }
 
-    fn in_memory(&self, program: &Program, address: u64) -> Option<Leads> {
-        match program.find(address)? {
+    /// What the call at a frame leads to; `None` if that depends on a register.
+    fn called(&self, program: &Program, frame: &Frame) -> Option<Leads> {
+        let module = &frame.module;
+        let code = module.data(frame.end.checked_sub(6)?, 6)?;
+        let target = next_to(frame.end, &code[2..])?;
+        // The address was put into a register before, and functions keep it.
+        let kept = |register: u8| match program.find(frame.kept(register)?)? {
             (module, _) if module.owner == Owner::Runtime => Some(Leads::Runtime),
             (module, address) => self.target(program, module, address),
+        };
+        match code[..] {
+            [0xff, 0x15, ..] => self.slot(program, module, target),
+            [_, 0xe8, ..] => self.target(program, module, target),
+            [.., 0x41, 0xff, register @ 0xd0..=0xd7] => kept(register - 0xd0 + 8),
+            [.., 0xff, register @ 0xd0..=0xd7] => kept(register - 0xd0),
+            _ => None,
         }
     }
 
     /// What is at an address that is called.
     fn target(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
-        if !module.is_jump(address) {
-            let places = self.places(module, address);
-            let is_runtime = places
-                .last()
-                .is_some_and(|place| is_of_runtime(place, module.owner));
-            return Some(if is_runtime {
+        if module.is_jump(address) {
+            let code = module.data(address, 16)?;
+            let at = code.windows(2).position(|two| two == [0xff, 0x25])? + 2;
+            let slot = next_to(address + at as u64 + 4, code.get(at..at + 4)?)?;
+            return self.slot(program, module, slot);
+        }
+        let places = self.places(module, address);
+        let function = places.last();
+        Some(
+            if function.is_some_and(|place| is_of_runtime(place, module.owner)) {
                 Leads::Runtime
             } else {
-                Leads::Function(Rc::clone(module), address)
-            });
-        }
-        let mut bytes = [0; 16];
-        module.data(address, &mut bytes)?;
-        let at = bytes.windows(2).position(|two| two == [0xff, 0x25])?;
-        let near = i32::from_le_bytes(bytes.get(at + 2..at + 6)?.try_into().ok()?);
-        let end = address + at as u64 + 6;
-        self.slot(program, module, end.checked_add_signed(near.into())?)
+                Leads::To(Rc::clone(module), address)
+            },
+        )
     }
 
-    fn slot(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
-        let name = match module.slot(address)? {
+    fn slot(&self, program: &Program, module: &Rc<Module>, slot: u64) -> Option<Leads> {
+        let name = match module.slot(slot)? {
             Slot::At(address) => return self.target(program, module, address),
             Slot::Named(name) => name,
         };
         let functions = program
             .modules()
             .filter_map(|(module, _)| Some((module, module.function(&name)?)));
-        let all: Vec<_> = functions.collect();
-        if all.iter().all(|(module, _)| module.owner == Owner::Runtime) {
-            return (!all.is_empty()).then_some(Leads::Runtime);
-        }
-        match &all[..] {
-            [(module, address)] => Some(Leads::Function(Rc::clone(module), *address)),
-            _ => None,
+        match functions.collect::<Vec<_>>()[..] {
+            [(module, address)] if module.owner != Owner::Runtime => {
+                Some(Leads::To(Rc::clone(module), address))
+            }
+            ref all => {
+                let mut all = all.iter().map(|(module, _)| module.owner);
+                all.all(|owner| owner == Owner::Runtime)
+                    .then_some(Leads::Runtime)
+            }
         }
     }
 
@@ -191,40 +167,27 @@ impl Symbols {
         function: u64,
         jumps_max: usize,
     ) -> Option<String> {
-        let range = module
-            .table()?
-            .function(function)
-            .filter(|range| range.start == function)?;
-        let mut code = vec![0; usize::try_from(range.end - range.start).ok()?];
-        module.data(range.start, &mut code)?;
-        let mut jumps = Vec::new();
-        for (at, five) in code.windows(5).enumerate() {
-            let near = |bytes: &[u8]| Some(i64::from(i32::from_le_bytes(bytes.try_into().ok()?)));
-            let end = range.start + at as u64 + 5;
-            let long = code.get(at..at + 6).and_then(|six| near(&six[2..]));
-            let to = |end: u64, near: i64| end.checked_add_signed(near);
-            let leaves = |&target: &u64| {
-                !range.contains(&target)
-                    && (module.is_jump(target)
-                        || module
-                            .table()
-                            .and_then(|table| table.function(target))
-                            .is_some_and(|other| other.start == target))
+        let table = module.table()?;
+        let begins = |address| {
+            let entry = table.function(address)?;
+            (entry.initial_address() == address).then_some(entry)
+        };
+        let (begin, end) = (function, begins(function)?.end_address());
+        let mut code = module.data(begin, end - begin)?;
+        code.push(0);
+        let jumps = (begin..).zip(code.windows(6)).filter_map(|(at, six)| {
+            let bytes = match six {
+                [0xe9, ..] => 5,
+                [0x0f, 0x80..=0x8f, ..] | [0xff, 0x25, ..] => 6,
+                _ => return None,
             };
-            let (target, is_slot) = match five {
-                [0xe9, ..] => (to(end, near(&five[1..])?).filter(leaves), false),
-                [0x0f, 0x80..=0x8f, ..] => (
-                    long.and_then(|near| to(end + 1, near)).filter(leaves),
-                    false,
-                ),
-                [0xff, 0x25, ..] => (long.and_then(|near| to(end + 1, near)), true),
-                _ => continue,
-            };
-            if let Some(target) = target {
-                jumps.push((range.start + at as u64, target, is_slot));
-            }
-        }
-        let [(address, target, is_slot)] = jumps[..] else {
+            let target = next_to(at + bytes as u64, &six[bytes - 4..bytes])?;
+            let is_slot = six[0] == 0xff;
+            let leaves = !(begin..end).contains(&target)
+                && (module.is_jump(target) || begins(target).is_some());
+            (is_slot || leaves).then_some((at, target, is_slot))
+        });
+        let [(at, target, is_slot)] = jumps.collect::<Vec<_>>()[..] else {
             return None;
         };
         let leads = if is_slot {
@@ -233,12 +196,18 @@ impl Symbols {
             self.target(program, module, target)
         };
         match leads? {
-            Leads::Runtime => self.words(module, address),
-            Leads::Function(module, function) => {
+            Leads::Runtime => self.words(module, at),
+            Leads::To(module, function) => {
                 self.jump(program, &module, function, jumps_max.checked_sub(1)?)
             }
         }
     }
+}
+
+/// The address that an instruction has as a distance from its end.
+fn next_to(end: u64, distance: &[u8]) -> Option<u64> {
+    let distance = i32::from_le_bytes(distance.try_into().ok()?);
+    Some(end.wrapping_add_signed(distance.into()))
 }
 
 /// Whether a function belongs to a runtime that is linked into the program.

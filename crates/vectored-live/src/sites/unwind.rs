@@ -5,8 +5,7 @@ use std::rc::Rc;
 use gimli::{CfaRule, RegisterRule, UnwindContext, X86_64};
 
 use crate::record::Sample;
-use crate::sites::modules::{Module, Program};
-use crate::sites::table::Table;
+use crate::sites::modules::{Module, Program, Table};
 
 /// Frames of a stack that are looked at.
 const FRAMES_MAX: usize = 24;
@@ -22,26 +21,16 @@ pub(crate) struct Frame {
     pub(crate) module: Rc<Module>,
     /// The end of the instruction that calls, as an address of the module. Of the innermost frame it is the system call.
     pub(crate) end: u64,
-    /// Whether it is the innermost.
-    pub(crate) is_first: bool,
     registers: [Option<u64>; REGISTERS],
 }
 
 impl Frame {
-    /// An address within the instruction.
-    pub(crate) fn address(&self) -> u64 {
-        self.end - 1
-    }
-
     /// A register that functions keep, by its number in instructions.
     pub(crate) fn kept(&self, register: u8) -> Option<u64> {
-        let number = match register {
-            3 => 3,
-            5 => 6,
-            12..=15 => register.into(),
-            _ => return None,
-        };
-        self.registers[number]
+        match register.into() {
+            5 => self.registers[6],
+            number => self.registers[number].filter(|_| KEPT.contains(&number)),
+        }
     }
 }
 
@@ -63,11 +52,9 @@ pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
         let Some((module, address)) = program.find(end.wrapping_sub(1)) else {
             return (frames, false);
         };
-        let module = Rc::clone(module);
         frames.push(Frame {
-            module: Rc::clone(&module),
+            module: Rc::clone(module),
             end: address + 1,
-            is_first: frames.is_empty(),
             registers,
         });
         next = module
@@ -86,40 +73,33 @@ fn step(
     sample: &Sample,
 ) -> Option<u64> {
     let entry = table
-        .description(address)
+        .function(address)
         .filter(|entry| !entry.is_signal_trampoline())?;
-    let (section, bases) = table.section();
     let row = entry
-        .unwind_info_for_address(&section, &bases, context, address)
+        .unwind_info_for_address(&table.section(), &table.bases, context, address)
         .ok()?;
     let CfaRule::RegisterAndOffset { register, offset } = row.cfa() else {
         return None;
     };
-    let top = registers
-        .get(usize::from(register.0))
-        .copied()
-        .flatten()?
-        .checked_add_signed(*offset)?;
+    let before = *registers;
+    let value = |register: gimli::Register| before.get(usize::from(register.0)).copied().flatten();
+    let top = value(*register)?.checked_add_signed(*offset)?;
     let read = |address: u64| {
         let at = usize::try_from(address.checked_sub(sample.sp)?).ok()?;
-        Some(u64::from_le_bytes(
-            sample.stack.get(at..at.checked_add(8)?)?.try_into().ok()?,
-        ))
+        let bytes = sample.stack.get(at..at.checked_add(8)?)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
     };
-    let before = *registers;
     for (number, register) in (0..).zip(registers.iter_mut()) {
         *register = match row.register(gimli::Register(number)) {
             // Functions keep these registers.
             None | Some(RegisterRule::SameValue)
                 if number == 6 || KEPT.contains(&number.into()) =>
             {
-                before[usize::from(number)]
+                *register
             }
             Some(RegisterRule::Offset(offset)) => top.checked_add_signed(offset).and_then(read),
             Some(RegisterRule::ValOffset(offset)) => top.checked_add_signed(offset),
-            Some(RegisterRule::Register(other)) => {
-                before.get(usize::from(other.0)).copied().flatten()
-            }
+            Some(RegisterRule::Register(other)) => value(other),
             _ => None,
         };
     }

@@ -1,10 +1,8 @@
-//! Memory that the kernel writes, and a command that waits before it runs: all `unsafe`.
+//! Memory that the kernel writes: all `unsafe`.
 #![allow(unsafe_code)]
 
-use std::io::{self, PipeReader, PipeWriter, Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,30 +66,4 @@ impl Drop for Shared {
         // SAFETY: nothing refers to it any more. An error would leave it mapped.
         let _ = unsafe { munmap(self.at.as_ptr().cast(), self.words * 8) };
     }
-}
-
-/// Makes a command wait, before it runs its program, until the writer is dropped. The reader has its number, in 4 bytes, from
-/// the moment when it waits.
-pub(crate) fn hold(command: &mut Command) -> io::Result<(PipeReader, PipeWriter)> {
-    let (mut waits, go) = io::pipe()?;
-    let (number, mut tells) = io::pipe()?;
-    let own_go = go.as_raw_fd();
-    let held = move || {
-        // SAFETY: the copy of the child, without which it hears that the parent has ended. Nothing uses it there.
-        unsafe { rustix::io::close(own_go) };
-        tells.write_all(&std::process::id().to_ne_bytes())?;
-        let mut one = [0];
-        match waits.read(&mut one)? {
-            1 => Ok(()),
-            _ => Err(io::ErrorKind::Interrupted.into()),
-        }
-    };
-    // SAFETY: after the fork it writes and reads pipes, and allocates nothing.
-    unsafe {
-        command.pre_exec({
-            let mut held = held;
-            move || held()
-        })
-    };
-    Ok((number, go))
 }

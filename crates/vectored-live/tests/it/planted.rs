@@ -16,7 +16,7 @@ pub struct Language {
 }
 
 pub const C: Language = Language {
-    head: "#include <unistd.h>\n#include <fcntl.h>\n#include <stdio.h>\nstatic char data[65536];\ntypedef long site(int, FILE *);\n",
+    head: "#include <unistd.h>\n#include <fcntl.h>\n#include <stdio.h>\n#ifndef LOOPS\n#define LOOPS 2000\n#endif\nstatic char data[65536];\ntypedef long site(int, FILE *);\n",
     shapes: &[
         "__attribute__((noinline)) static long site_{i}(int fd, FILE *f)\n{\n    if (write(fd, data, {n}) < 0) // here\n        _exit(1);\n    return 1;\n}\n",
         "__attribute__((noinline)) static long site_{i}(int fd, FILE *f)\n{\n    long r = write(fd, data, {n}); // here\n    return r + 1;\n}\n",
@@ -25,7 +25,7 @@ pub const C: Language = Language {
         "__attribute__((noinline)) static long inner_{i}(int fd) { return write(fd, data, {n}); } // here\n__attribute__((noinline)) static long site_{i}(int fd, FILE *f) { return inner_{i}(fd); }\n",
         "__attribute__((noinline)) static long site_{i}(int fd, FILE *f)\n{\n    return fprintf(stderr, \"%*d\", {n}, fd); // here\n}\n",
     ],
-    begin: "int main(int argc, char **argv)\n{\n    int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);\n    FILE *f = fdopen(fd, \"w\");\n    dup2(fd, 2);\n    for (int k = 0; k < 2000; k++) {\n",
+    begin: "int main(int argc, char **argv)\n{\n    int fd = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0600);\n    FILE *f = fdopen(fd, \"w\");\n    dup2(fd, 2);\n    for (int k = 0; k < LOOPS; k++) {\n",
     calls: &[
         "site_{i}(fd, f);",
         "((site *volatile)site_{i})(fd, f);",

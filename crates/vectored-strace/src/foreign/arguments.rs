@@ -269,6 +269,9 @@ fn write(output: &mut Vec<u8>, values: &[(char, Value)]) {
 /// Writes an argument: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` one that may be negative, `x` one in
 /// hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form of `NAMES`.
 fn push(output: &mut Vec<u8>, form: char, value: Value) {
+    if form == 'K' {
+        output.extend_from_slice(b"child_stack=NULL, flags=");
+    }
     let text = match (form, value) {
         (_, Value::Path(path)) => {
             return output.extend_from_slice(&[b"\"", path, b"\""].concat());
@@ -279,7 +282,11 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
         ('Q', _) => "{flags=IORING_SETUP_SQPOLL}".to_owned(),
         ('a' | 'p', Value::Number(0)) => "NULL".to_owned(),
         ('a', _) => "{}".to_owned(),
-        ('p', Value::Text(path)) => return push_string(output, path),
+        // `perf trace` writes a path without escapes.
+        ('p', Value::Text([b'"', path @ .., b'"'])) => {
+            return output.extend_from_slice(&[b"\"", &escaped(path)[..], b"\""].concat());
+        }
+        ('p', Value::Text(_)) => "0x1".to_owned(),
         ('d', Value::Text(b"CWD")) => "AT_FDCWD".to_owned(),
         ('d', Value::Text(text)) => return output.extend_from_slice(without_name(text)),
         ('L', Value::Text(b"TCP")) => "0x6".to_owned(),
@@ -289,9 +296,6 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
         (_, Value::Number(number)) => return flags(output, form, number),
         (_, Value::Text(text)) => {
             let prefix = BY_FORM.get(&form).map_or("", |names| names.0);
-            if form == 'K' {
-                output.extend_from_slice(b"child_stack=NULL, flags=");
-            }
             for (index, word) in text.split(|byte| *byte == b'|').enumerate() {
                 let is_bare = word.first().is_some_and(u8::is_ascii_uppercase)
                     && !word.starts_with(prefix.as_bytes());
@@ -308,9 +312,6 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
 
 /// Writes a number as names of strace.
 pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
-    if form == 'K' {
-        output.extend_from_slice(b"child_stack=NULL, flags=");
-    }
     let begin = output.len();
     let mut rest = number;
     let known = BY_FORM.get(&form);
@@ -336,17 +337,6 @@ pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
 /// opened later.
 fn without_name(text: &[u8]) -> &[u8] {
     memchr::memchr(b'<', text).map_or(text, |end| &text[..end])
-}
-
-/// A path between quotes, which `perf trace` writes without escapes.
-pub(super) fn push_string(output: &mut Vec<u8>, text: &[u8]) {
-    let inner = text
-        .strip_prefix(b"\"")
-        .and_then(|text| text.strip_suffix(b"\""));
-    let Some(inner) = inner else {
-        return output.extend_from_slice(b"0x1");
-    };
-    output.extend_from_slice(&[b"\"", &escaped(inner)[..], b"\""].concat());
 }
 
 /// A whole text as a number.

@@ -21,6 +21,7 @@ const FORMAT_LINES: usize = 20;
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// A call, as far as a line shows it.
+#[derive(Default)]
 pub(crate) struct Record<'a> {
     /// The name of the thread, which is the name of its program.
     program: &'a [u8],
@@ -86,7 +87,7 @@ impl<R: Read> Rewritten<R> {
         let (first_bytes, input) = self.input.get_mut().get_mut();
         let first_bytes = first_bytes.get_mut();
         self.failed = input.take(FORMAT_BYTES).read_to_end(first_bytes).err();
-        let formats: [ReadLine; 3] = [perf_trace::read, raw::perf_script, raw::bpftrace];
+        let formats: [ReadLine; 2] = [perf_trace::read, raw::read];
         let lines = || first_bytes.split(|byte| *byte == b'\n').take(FORMAT_LINES);
         let is_of = |read: &ReadLine| lines().any(|line| matches!(read(line), Some(Some(_))));
         self.rewriter = formats.into_iter().find(is_of).map(Rewriter::new);

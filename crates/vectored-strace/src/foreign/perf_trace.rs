@@ -27,48 +27,37 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     let (program, thread, call) = thread_of(rest);
     // Without durations a line of `strace -r` is alike.
     (has_took || thread.is_some()).then_some(())?;
-    let record = Record {
+    let mut record = Record {
         program,
         thread,
         at_ns,
-        name: b"",
-        arguments: None,
-        result: None,
         took_ns: milliseconds(took.trim_ascii()),
+        ..Record::default()
     };
-    if let Some(call) = call.trim_ascii_start().strip_prefix(b"... [continued]: ") {
-        let (name, rest) = call.split_at(name_bytes(call));
-        let result = rest
-            .strip_prefix(b"())")?
-            .trim_ascii_start()
-            .strip_prefix(b"=")?;
-        let result = Some(result_of(result.trim_ascii()));
-        return Some(Some(Record {
-            name,
-            result,
-            ..record
-        }));
+    let call = call.trim_ascii_start();
+    let rest = call.strip_prefix(b"... [continued]: ");
+    let (name, text) = rest
+        .unwrap_or(call)
+        .split_at(name_bytes(rest.unwrap_or(call)));
+    record.name = name;
+    if rest.is_some() {
+        let result = text.strip_prefix(b"())")?.trim_ascii_start();
+        record.result = Some(result_of(result.strip_prefix(b"=")?.trim_ascii()));
+        return Some(Some(record));
     }
-    let (name, rest) = call.split_at(name_bytes(call));
-    let rest = rest.strip_prefix(b"(")?;
-    let (text, result) = match rest.strip_suffix(b" ...") {
-        Some(text) => (text.trim_ascii_end(), None),
+    let text = text.strip_prefix(b"(")?;
+    let text = match text.strip_suffix(b" ...") {
+        Some(text) => text,
         None => {
-            let equals = memmem::rfind(rest, b" = ")
-                .or_else(|| rest.strip_suffix(b" =").map(<[u8]>::len))?;
-            (
-                rest[..equals].trim_ascii_end(),
-                Some(result_of(rest[equals + 2..].trim_ascii())),
-            )
+            let equals = memmem::rfind(text, b" = ")
+                .or_else(|| text.strip_suffix(b" =").map(<[u8]>::len))?;
+            record.result = Some(result_of(text[equals + 2..].trim_ascii()));
+            &text[..equals]
         }
     };
-    let arguments = Some(arguments::of_names(name, text.strip_suffix(b")")?));
-    Some(Some(Record {
-        name,
-        arguments,
-        result,
-        ..record
-    }))
+    let text = text.trim_ascii_end().strip_suffix(b")")?;
+    record.arguments = Some(arguments::of_names(name, text));
+    Some(Some(record))
 }
 
 /// Splits `cat/12 write(…` into the name of the thread, its number, and the call. Single threads have neither.
