@@ -156,7 +156,9 @@ mod tests {
             one("fsync", "prog", 0, 1),
         ];
         assert_eq!(grown, expected);
-        assert_eq!(grown_stacks(&new, &old), []);
+        for (old, new) in [(&new, &old), (&new, &new)] {
+            assert_eq!(grown_stacks(old, new), []);
+        }
     }
 
     #[test]
