@@ -137,3 +137,21 @@ impl fmt::Display for ParseError {
 }
 
 impl std::error::Error for ParseError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_without_a_schema_is_told_from_one_that_is_no_json() {
+        for (text, expected) in [
+            (r#"{"schema":"x/1"}"#, "x/1"),
+            ("{}", "no field \"schema\""),
+            ("[3]", "no field \"schema\""),
+            ("{", "not JSON: "),
+        ] {
+            let said = schema_of(text).unwrap_or_else(|error| error.to_string());
+            assert!(said.starts_with(expected), "{text}: {said}");
+        }
+    }
+}

@@ -65,14 +65,12 @@ enum Kind {
 
 impl Screen {
     fn blocks(&mut self, blocks: &[Block]) {
-        let shown = |block: &&Block| !matches!(block, Block::Chart(_) | Block::Bars(_));
-        let shown: Vec<&Block> = blocks.iter().filter(shown).collect();
         let mut before = None;
         let (mut number, mut has_figures) = (0, false);
-        let groups = shown.chunk_by(|one, other| are_one_map(one, other));
-        let groups: Vec<&[&Block]> = groups.collect();
+        let groups: Vec<&[Block]> = blocks.chunk_by(are_one_map).collect();
         for (index, group) in groups.iter().enumerate() {
-            let kind = match group[0] {
+            let kind = match &group[0] {
+                Block::Chart(_) | Block::Bars(_) => continue,
                 Block::Sentence(_) | Block::Note(_) => Kind::Sentences,
                 Block::Map(_) => Kind::Maps,
                 _ => Kind::Other,
@@ -81,7 +79,7 @@ impl Screen {
                 self.gap();
             }
             before = Some(kind);
-            match group[0] {
+            match &group[0] {
                 Block::Sentence(sentence) => self.sentence(sentence),
                 Block::Note(text) => self.paragraph("", "", 2, text),
                 Block::Item(item) => {
@@ -91,7 +89,7 @@ impl Screen {
                 Block::Table(of) => table::table(of, self),
                 Block::Map(of) => {
                     has_figures |= map::maps(&maps_of(group), self);
-                    let next = groups.get(index + 1).map(|group| group[0]);
+                    let next = groups.get(index + 1).map(|group| &group[0]);
                     if !next.is_some_and(|next| shares_legend(of, next)) {
                         self.paragraph("", "", 2, &of.legend_in_words(has_figures));
                         has_figures = false;
@@ -158,7 +156,7 @@ fn shares_legend(map: &Map, next: &Block) -> bool {
     matches!(next, Block::Map(next) if next.keys == map.keys && next.legend == map.legend)
 }
 
-fn maps_of<'a>(blocks: &[&'a Block]) -> Vec<&'a Map> {
+fn maps_of(blocks: &[Block]) -> Vec<&Map> {
     let maps = blocks.iter().filter_map(|block| match block {
         Block::Map(map) => Some(map),
         _ => None,

@@ -36,3 +36,25 @@ fn in_words(runs: impl Iterator<Item = (usize, Option<usize>)>) -> String {
     };
     runs.map(run).collect::<Vec<_>>().join(" + ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::SweptMix;
+
+    #[test]
+    fn the_list_of_a_sweep_has_every_run() {
+        let runs = vec![(1, 16), (1, 32), (1, 64), (1, 4096)];
+        let mix = runs
+            .iter()
+            .map(|&(count, bytes)| (count, Some(bytes).filter(|&size| size < 4096)));
+        let mix = SweptMix::try_from(mix.collect::<Vec<_>>()).ok();
+        let mut cell = Cell {
+            segment_sizes: Some(runs),
+            ..Cell::default()
+        };
+        assert!(list_of_cell(&cell).ends_with(" + …"));
+        cell.swept_mix = mix;
+        assert!(list_of_cell(&cell).ends_with("64 B + 1 × 4 KiB"));
+    }
+}

@@ -56,7 +56,7 @@ fn cell(cell: &Cell) -> Result<(), String> {
     let samples = cell.techniques.iter().map(|t| t.samples_ns.len());
     let floors = cell.floor_samples_ns.len().max(cell.aa_samples_ns.len());
     let most = samples.fold(floors, usize::max);
-    if rounds == 0 || most > rounds {
+    if most > rounds {
         return Err(format!("has {most} samples in {rounds} rounds"));
     }
     Ok(())

@@ -241,7 +241,7 @@ fn chart(experiment: Reproduction) -> Chart {
     charts.next().unwrap()
 }
 
-/// The names of the curves and the numbers of their points, or the groups and names of the first bars.
+/// The names of the curves and the numbers of their points, or the groups and names of the first bars, and their number.
 #[test]
 fn charts_draw_what_was_measured_beside_what_was_published() {
     let drawn = |experiment| -> String {
@@ -256,11 +256,9 @@ fn charts_draw_what_was_measured_beside_what_was_published() {
                 )
             }
             Block::Bars(bars) => {
-                let bars = bars.bars.iter().take(2);
-                Some(
-                    bars.map(|bar| format!("{}: {}", bar.group, bar.name))
-                        .collect(),
-                )
+                let names = bars.bars.iter().take(2);
+                let names = names.map(|bar| format!("{}: {}", bar.group, bar.name));
+                Some(names.chain([bars.bars.len().to_string()]).collect())
             }
             _ => None,
         });
@@ -274,12 +272,12 @@ fn charts_draw_what_was_measured_beside_what_was_published() {
         let of_both = "vectored copy 20; program 20; 2005 20";
         assert_eq!(drawn(beside(least, own_bytes)), of_both);
     }
-    let of_records = ": write-each; : write-each, 2005 Linux (Intel x86)";
+    let of_records = ": write-each; : write-each, 2005 Linux (Intel x86); 11";
     assert_eq!(drawn(records(1.09)), of_records);
     let of_passes = "1000 × 1 KiB, write, timed: write-each";
     assert_eq!(
         drawn(passes()),
-        format!("{of_passes}; {of_passes}, lecture notes")
+        format!("{of_passes}; {of_passes}, lecture notes; 12")
     );
 }
 
