@@ -10,7 +10,7 @@ memory  KiB a connection by which the server grows, for 1,000 connections that r
 chain   the same for 200 connections between two network namespaces that ask for 8 MiB in parts of 16 KiB, which the kernel cannot
         hold; max_send_buffer_size is 16 KiB
 idle    the same for 1,000 connections that got a body of 100 B and wait
-idle16  the same after 16 KiB in frames of 1 KiB
+idle16  the same after ten bodies of 16 KiB in frames of 1 KiB at once
 """
 
 import os
@@ -108,18 +108,20 @@ def chain(server):
     return (server.read("status", r"VmRSS:\s+(\d+)") - before) / 200
 
 
-def idle(server, path="/100/100/ready"):
+def idle(server, streams=1, path="/100/100/ready"):
     before = server.read("status", r"VmRSS:\s+(\d+)")
     clients = [Client(server) for _ in range(1000)]
     for client in clients:
-        client.ask([1], path)
-        while not (found := client.next())[0] == DATA or not found[1]:  # the last frame has END_STREAM
-            pass
+        client.ask(range(1, 2 * streams, 2), path)
+        ended = 0
+        while ended < streams:
+            kind, flags, _, _ = client.next()
+            ended += kind == DATA and flags  # END_STREAM
     return (server.read("status", r"VmRSS:\s+(\d+)") - before) / 1000
 
 
 def idle16(server):
-    return idle(server, "/16384/1024/ready")
+    return idle(server, 10, "/16384/1024/ready")
 
 
 def main():
