@@ -65,15 +65,9 @@ fn price(target: DescriptorKind, operation: Operation) -> Price {
         call_high_ns: 400.0,
         medium_call_ns: 350.0,
         answer_call_ns: 200.0,
-        batch_byte_ns: 0.01,
-        entry_ns: 60.0,
-        seek_ns: 90.0,
-        gather_call_ns: 20.0,
-        segment_ns: 10.0,
-        large_segment_ns: 30.0,
-        iovec_step_ns: 40.0,
         copy_segment_ns: 3.0,
         copy_byte_ns: 0.05,
+        ..Price::default()
     }
 }
 

@@ -23,7 +23,7 @@ pub fn count(log: &Path) -> Result<Tallies> {
 /// The saving of all findings at these prices.
 pub fn total(tallies: &Tallies, prices: &[Price]) -> Saving {
     let mut total = Saving::default();
-    for (key, tally) in &tallies.findings {
+    for (key, tally) in tallies.counted() {
         let saving = price(key, tally, prices).unwrap_or_default();
         total.s += saving.s;
         total.low_s += saving.low_s;

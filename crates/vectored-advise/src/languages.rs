@@ -103,8 +103,6 @@ pub enum Way {
     Seeks,
     /// Lists of tiny segments.
     Tiny,
-    /// Lists that are split.
-    Many,
     /// A sync for each record.
     Syncs,
     /// A call for each datagram.
@@ -378,7 +376,6 @@ languages! {
         ReadsAt ReadRun "`os.preadv(fd, [a, b], offset)` into bytearrays, at most 1,024"
         Seeks EachCall "`os.pwrite(fd, data, offset)`, `os.pread(fd, count, offset)`"
         Tiny EachCall "`b\"\".join(parts)`, and one write, not `os.writev`"
-        Many Join "`os.sysconf(\"SC_IOV_MAX\")` buffers an os.writev"
         Syncs EachCall "`os.fdatasync(fd)` once for several records"
         Datagrams EachCall "the standard library has no sendmmsg: call it through ctypes, or send fewer, larger datagrams"
         NoDelay EachCall "`sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)`"
@@ -547,7 +544,6 @@ languages! {
         ReadsAt ReadRun "with the crate vectored: `scatter.read_exact_at(&file, &mut segments, offset)` of a vectored::Scatter"
         Seeks EachCall "`file.write_all_at(data, offset)`, `file.read_exact_at(data, offset)` of std::os::unix::fs::FileExt"
         Tiny EachCall "with the crate vectored: `gather.write_all(&fd, &segments)` of a vectored::Gather copies the small ones"
-        Many Join "with the crate vectored: `vectored::write_all(&fd, &segments)` takes lists of any length"
         Syncs EachCall "write several records, then `file.sync_data()`, then answer for all of them"
         Datagrams EachCall "`libc::sendmmsg(fd, messages.as_mut_ptr(), count, 0)`; quinn-udp for UDP"
         NoDelay EachCall "`stream.set_nodelay(true)`"
@@ -571,7 +567,6 @@ languages! {
         ReadsAt ReadRun "`unix.Preadv(fd, [][]byte{a, b}, offset)` of golang.org/x/sys/unix, at most 1,024 slices"
         Seeks EachCall "`file.WriteAt(data, offset)`, `file.ReadAt(data, offset)`"
         Tiny EachCall "`bytes.Join(parts, nil)` or a bufio.Writer, not `net.Buffers`"
-        Many Join "`b := net.Buffers(parts); b.WriteTo(conn)` of any length on a connection"
         Syncs EachCall "`file.Sync()` once for several records"
         Datagrams EachCall "`ipv4.NewPacketConn(conn).WriteBatch(messages, 0)` of golang.org/x/net/ipv4"
         NoDelay EachCall "no `SetNoDelay(false)`, since Go sets TCP_NODELAY"
@@ -699,7 +694,6 @@ languages! {
         ReadsAt ReadRun "read the whole range once from the offset of the first, and cut it in memory"
         Seeks EachCall "a read or write at an offset, if the language has it"
         Tiny EachCall "join the pieces in one buffer or string, and write that once"
-        Many Join "join the pieces in one buffer or string, or pass 1,024 segments to each call"
         Syncs EachCall "let what syncs do so once for several records"
         Datagrams EachCall "put several messages into one datagram, if the receiver takes that"
         NoDelay EachCall "the socket option TCP_NODELAY, where the language has it"
@@ -732,7 +726,6 @@ const C_AND_CPP: &[Remedy] = rows! {
     ReadsAt ReadRun "one large pread"
     Seeks EachCall "`pwrite(fd, data, count, offset)`, `pread(fd, data, count, offset)`"
     Tiny EachCall "`memcpy` into one buffer, then write; `vectored_gather_write_all(gather, fd, iov, count, NULL)` of libvectored does that"
-    Many Join "`sysconf(_SC_IOV_MAX)` segments a writev; `vectored_write_all(fd, iov, count, NULL)` of libvectored takes any number"
     Syncs EachCall "`fdatasync(fd)` once for several records"
     // musl's sendmmsg calls sendmsg for each message.
     Datagrams EachCall "`sendmmsg(fd, messages, count, 0)`, with musl `syscall(SYS_sendmmsg, fd, messages, count, 0)`"

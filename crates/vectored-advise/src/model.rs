@@ -61,10 +61,8 @@ pub struct Advisory {
     pub findings: Vec<Finding>,
     /// Findings that are not counted, the largest possible saving first.
     pub uncounted: Vec<Uncounted>,
-    /// The files and descriptors with the most calls, counted or not.
+    /// The files and descriptors with the most calls, counted or not, up to 64.
     pub descriptors: Vec<DescriptorUse>,
-    /// Number of further files and descriptors, each with fewer calls than those in `descriptors`.
-    pub more_descriptors: u64,
 }
 
 /// A watch of running programs by programs in the kernel.
@@ -177,7 +175,7 @@ pub struct DescriptorUse {
 
 /// Identity of a finding: runs with the same key are one finding. It has no process number, and no path
 /// if a program does the same with many files, so that a thousand processes and files make one finding.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FindingKey {
     /// The possible change.
     pub kind: FindingKind,
@@ -199,7 +197,7 @@ pub struct FindingKey {
 }
 
 /// A call of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Step {
     /// Name of the call, `write`.
     pub call: String,
@@ -214,11 +212,14 @@ impl Step {
 }
 
 /// The possible change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum FindingKind {
     /// Writes to one descriptor that one call would replace.
+    #[default]
     AdjacentWrites,
     /// Small sequential reads that a larger buffer would merge.
     SmallReads,
@@ -230,8 +231,6 @@ pub enum FindingKind {
     SeekThenTransfer,
     /// Lists of tiny segments, which are cheaper to copy into one buffer.
     TinySegments,
-    /// Transfers of more than 1,024 segments, split into calls with fewer.
-    ManySegments,
     /// `fsync` after each record.
     SyncEach,
     /// Datagrams: one `sendmmsg` could send several.
@@ -252,10 +251,13 @@ impl FindingKind {
 }
 
 /// Certainty that merging changes nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grade {
     /// No call between them.
+    #[default]
     Adjacent,
     /// Only calls between them that cannot observe the data.
     HarmlessBetween,
@@ -286,8 +288,8 @@ pub struct Tally {
     /// The longest time that a written byte would wait in a buffer for later ones, in ns; 0 if `--max-delay` is not exceeded.
     #[serde(default)]
     pub late_ns: u64,
-    /// Segments of the remaining calls that replace several; for [`FindingKind::TinySegments`] and
-    /// [`FindingKind::ManySegments`] the segments of the lists.
+    /// Segments of the remaining calls that replace several; for [`FindingKind::TinySegments`] the
+    /// segments of the lists.
     pub segments: u64,
     /// `[size_class, segments, bytes]`, ascending, of the segments counted in `segments`.
     pub sizes: Vec<(u8, u64, u64)>,
@@ -343,19 +345,7 @@ pub struct Tally {
     /// The begins of the calls of each run.
     #[cfg(test)]
     #[serde(skip)]
-    pub(crate) members: Members,
-}
-
-/// The begins of the calls of each run. Equal to any other, since no saved result has them.
-#[cfg(test)]
-#[derive(Clone, Debug, Default, Eq)]
-pub(crate) struct Members(pub(crate) Vec<Vec<u64>>);
-
-#[cfg(test)]
-impl PartialEq for Members {
-    fn eq(&self, _: &Members) -> bool {
-        true
-    }
+    pub(crate) members: Vec<Vec<u64>>,
 }
 
 /// The waits of exchanges that stall.

@@ -329,14 +329,14 @@ pub struct RunFacts {
 pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(DescriptorKind, Operation)> = Vec::new();
     let tallies = &observed.tallies;
-    for key in tallies.findings.keys() {
+    for (key, _) in tallies.counted() {
         let price = (key.target, operation_of(key));
         if !wanted.contains(&price) {
             wanted.push(price);
         }
     }
     let counted = wanted.len();
-    for ((key, _), tally) in &tallies.uncounted {
+    for (key, tally) in tallies.listed() {
         let price = (key.target, operation_of(key));
         let has_price = !matches!(
             key.target,

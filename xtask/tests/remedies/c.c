@@ -198,10 +198,6 @@ int main(int words, char **word) {
             check(write(fd, bytes, joined));
         }
     }
-    CASE("many-segments/file 0") for (; iov < all + 2 * records; iov += 100)
-            check(writev(fd, iov, 100));
-    CASE("many-segments/file 1") for (long left = 2 * records, most = sysconf(_SC_IOV_MAX); left > 0; iov += most, left -= most)
-            check(writev(fd, iov, left < most ? left : most));
     CASE("sync-each/file 0") {
         EACH {
             check(write(fd, whole + i * RECORD, RECORD));
@@ -234,10 +230,6 @@ int main(int words, char **word) {
             check(vectored_pwrite_all(fd, iov, count, offset, NULL));
     CASE("tiny-segments/file 2") for (count = 20; iov < all + 2 * records; iov += 20)
             check(vectored_gather_write_all(gather, fd, iov, count, NULL));
-    CASE("many-segments/file 2") {
-        count = 2 * records;
-        check(vectored_write_all(fd, iov, count, NULL));
-    }
 #endif
     else
         return 2;

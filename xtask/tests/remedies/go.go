@@ -159,15 +159,6 @@ func main() {
 			parts := parts[i : i+20]
 			must(conn.Write(bytes.Join(parts, nil)))
 		}
-	case "many-segments/file 0":
-		conn := connect()
-		for i := 0; i < len(parts); i += 100 {
-			b := net.Buffers(parts[i : i+100])
-			must(b.WriteTo(conn))
-		}
-	case "many-segments/file 1":
-		conn := connect()
-		b := net.Buffers(parts); b.WriteTo(conn)
 	case "sync-each/file 0":
 		file := create()
 		for i := 0; i < len(parts); i += 2 {

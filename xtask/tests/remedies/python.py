@@ -209,15 +209,6 @@ match case:
         fd = new()
         for parts in records:
             os.write(fd, b"".join(parts))
-    case "many-segments/file 0":
-        fd, pieces = new(), [a + b for a, b in records]
-        for first in range(0, len(pieces), 100):
-            os.writev(fd, pieces[first:first + 100])
-    case "many-segments/file 1":
-        fd, pieces = new(), [a + b for a, b in records]
-        step = os.sysconf("SC_IOV_MAX")
-        for first in range(0, len(pieces), step):
-            os.writev(fd, pieces[first:first + step])
     case "sync-each/file 0":
         fd = new()
         for a, b in records:

@@ -212,16 +212,6 @@ fn main() -> Result<()> {
             }
             Ok(())
         }
-        "many-segments/file 0" => {
-            let mut file = new()?;
-            list()
-                .chunks(100)
-                .try_for_each(|segments| file.write_vectored(segments).map(drop))
-        }
-        "many-segments/file 1" => {
-            let (fd, segments) = (new()?, list());
-            Ok(vectored::write_all(&fd, &segments).map(drop)?)
-        }
         "sync-each/file 0" => {
             let mut file = new()?;
             for record in &records {

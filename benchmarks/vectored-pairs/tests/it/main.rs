@@ -48,8 +48,7 @@ fn the_advisor_finds_what_is_changed_in_each_pair() {
         let counted = [Grade::Adjacent, Grade::HarmlessBetween];
         // On a busy machine delays split runs, but what is left of them must still be found.
         let found: BTreeSet<(FindingKind, DescriptorKind)> = tallies
-            .findings
-            .iter()
+            .counted()
             .filter(|(key, tally)| counted.contains(&key.grade) && tally.calls > 50)
             .map(|(key, _)| (key.kind, key.target))
             .collect();

@@ -42,7 +42,7 @@ impl Analysis {
         // Each log by itself, as on another process, so that the sum does not depend on where a log was read.
         let mut of_log = Tallies::default();
         tracker.close(&self.options, &mut of_log);
-        fold_sites(&mut of_log);
+        fold_sites(&mut of_log.found);
         self.tallies.add(of_log);
     }
 

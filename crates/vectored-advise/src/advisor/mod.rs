@@ -2,15 +2,6 @@
 //! merging them would save.
 //!
 //! `log → `[`Event`](vectored_strace::Event)`s → `[`Tallies`]` → `[`Advisory`](crate::model::Advisory)
-//!
-//! - [`vectored_strace`]: from the text of strace(1) to events.
-//! - [`analysis`]: from events to tallies. It owns a `tracker`, which applies each event to the state of
-//!   the log's processes.
-//! - `descriptors`: threads, processes, descriptor tables, open file descriptions.
-//! - `runs`: the transfers of one direction, cut into runs, and their patterns; which calls are barriers.
-//! - `findings`: the kind of finding that a run is; counts of findings, and of all calls by file; prices; from
-//!   tallies to an advisory ([`advise`]), and from several advisories to one ([`merge`]).
-//! - [`wording`]: patterns, actions and remedies in words.
 
 pub mod analysis;
 pub(crate) mod descriptors;

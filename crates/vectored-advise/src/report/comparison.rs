@@ -12,7 +12,7 @@ use vectored_report::{
 
 use crate::model::{Advisory, FindingKey, FindingKind, Tally};
 use crate::report::figures::{seconds, shortened};
-use crate::report::rows::SHOWN_CHARACTERS;
+use crate::report::rows::{SHOWN_CHARACTERS, program_in_words};
 
 /// Times of waiting for delayed acknowledgements differ if the difference is more than this share.
 const STALLS_DIFFER: f64 = 0.25;
@@ -63,6 +63,18 @@ pub struct SideOfAdvice {
 pub struct ComparedFinding {
     /// Its fate in the new program.
     pub change: FindingChange,
+    /// Where it is.
+    #[serde(flatten)]
+    pub place: Place,
+    /// Before the edit; `None` if it came.
+    pub old: Option<FindingCounts>,
+    /// After it; `None` if it went.
+    pub new: Option<FindingCounts>,
+}
+
+/// What findings of both sides have in common.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
     /// Its kind.
     pub kind: FindingKind,
     /// Whether it is counted; otherwise it is only listed.
@@ -75,10 +87,6 @@ pub struct ComparedFinding {
     pub file: Option<String>,
     /// See [`FindingKey::site`].
     pub site: Option<String>,
-    /// Before the edit; `None` if it came.
-    pub old: Option<FindingCounts>,
-    /// After it; `None` if it went.
-    pub new: Option<FindingCounts>,
 }
 
 /// What became of a finding.
@@ -107,16 +115,6 @@ pub struct FindingCounts {
     /// The pattern with the most calls.
     pub pattern: String,
 }
-
-/// The kind, whether it is counted, the program, its target, file and site.
-type Place = (
-    FindingKind,
-    bool,
-    String,
-    DescriptorKind,
-    Option<String>,
-    Option<String>,
-);
 
 /// Compares two advisories. Findings are matched by kind, program, file and call site. The program `prog.old` is `prog`.
 pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
@@ -159,28 +157,29 @@ fn without_old(name: &str) -> String {
     })
 }
 
-fn place(key: &FindingKey, is_counted: bool) -> Place {
-    let program = without_old(&key.program);
-    let (file, site) = (key.file.clone(), key.site.clone());
-    (key.kind, is_counted, program, key.target, file, site)
-}
-
 fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
-    let counts = |tally: &Tally, pattern: &str, saving_s| FindingCounts {
-        calls: tally.calls,
-        merged_calls: tally.merged_calls,
-        saving_s,
-        pattern: pattern.to_owned(),
+    let of = |key: &FindingKey, counted, tally: &Tally, pattern: &String, saving_s| {
+        let place = Place {
+            kind: key.kind,
+            counted,
+            program: without_old(&key.program),
+            target: key.target,
+            file: key.file.clone(),
+            site: key.site.clone(),
+        };
+        let counts = FindingCounts {
+            calls: tally.calls,
+            merged_calls: tally.merged_calls,
+            saving_s,
+            pattern: pattern.clone(),
+        };
+        (place, counts)
     };
     let counted = advisory.findings.iter();
-    let counted = counted.map(|one| {
-        let counts = counts(&one.tally, &one.pattern, one.saving_s);
-        (place(&one.key, true), counts)
-    });
-    let listed = advisory.uncounted.iter();
-    let listed = listed.map(|one| {
-        let counts = counts(&one.tally, &one.pattern, one.at_most_s.unwrap_or(0.0));
-        (place(&one.key, false), counts)
+    let counted = counted.map(|one| of(&one.key, true, &one.tally, &one.pattern, one.saving_s));
+    let listed = advisory.uncounted.iter().map(|one| {
+        let most_s = one.at_most_s.unwrap_or(0.0);
+        of(&one.key, false, &one.tally, &one.pattern, most_s)
     });
     counted.chain(listed).collect()
 }
@@ -198,7 +197,6 @@ fn sum(findings: &[FindingCounts]) -> Option<FindingCounts> {
 }
 
 fn compared((place, sides): (Place, Vec<Vec<FindingCounts>>)) -> ComparedFinding {
-    let (kind, counted, program, target, file, site) = place;
     let (old, new) = (sum(&sides[0]), sum(&sides[1]));
     let change = match (&old, &new) {
         (None, _) => FindingChange::Came,
@@ -208,12 +206,7 @@ fn compared((place, sides): (Place, Vec<Vec<FindingCounts>>)) -> ComparedFinding
     };
     ComparedFinding {
         change,
-        kind,
-        counted,
-        program,
-        target,
-        file,
-        site,
+        place,
         old,
         new,
     }
@@ -277,7 +270,7 @@ pub fn compared_in_words(comparison: &AdviceComparison) -> String {
     let number = |change| {
         let findings = comparison.findings.iter();
         findings
-            .filter(|one| one.counted && one.change == change)
+            .filter(|one| one.place.counted && one.change == change)
             .count()
     };
     let (went, came) = (number(FindingChange::Went), number(FindingChange::Came));
@@ -389,19 +382,14 @@ fn table_of_sums(old: &SideOfAdvice, new: &SideOfAdvice) -> Table {
 
 fn row(one: &ComparedFinding) -> ComparedRow {
     let side = one.old.as_ref().or(one.new.as_ref());
-    let pattern = side.map_or("", |side| &side.pattern);
-    let place = [&one.file, &one.site];
-    let place = place.into_iter().flatten();
-    let place: Vec<String> = place
-        .map(|text| shortened(text, SHOWN_CHARACTERS))
-        .collect();
+    let pattern = side.map(|side| &side.pattern);
     let (name, role) = match one.change {
         FindingChange::Came => ("came", Role::Loser),
         FindingChange::Went => ("went", Role::Winner),
         FindingChange::Changed => ("changed", Role::Plain),
         FindingChange::Stayed => ("stayed", Role::Plain),
     };
-    let name = if one.counted { name.to_owned() } else { format!("{name}, listed only") };
+    let name = if one.place.counted { name.to_owned() } else { format!("{name}, listed only") };
     let shown = |side: &Option<FindingCounts>| {
         let shown = side.as_ref().map(|side| {
             let calls = grouped(side.calls);
@@ -411,12 +399,20 @@ fn row(one: &ComparedFinding) -> ComparedRow {
     };
     let calls = |side: &Option<FindingCounts>| side.as_ref().map(|side| side.calls as f64);
     let both = calls(&one.old).zip(calls(&one.new));
-    let program = if one.program.is_empty() { "a program" } else { &one.program };
-    let text = [
-        &[program.to_owned(), shortened(pattern, SHOWN_CHARACTERS)][..],
-        &place,
-    ]
-    .concat();
+    let Place {
+        program,
+        file,
+        site,
+        ..
+    } = &one.place;
+    let rest = [pattern, file.as_ref(), site.as_ref()]
+        .into_iter()
+        .flatten();
+    let rest = rest.map(|text| shortened(text, SHOWN_CHARACTERS));
+    let text: Vec<String> = [program_in_words(program)]
+        .into_iter()
+        .chain(rest)
+        .collect();
     ComparedRow {
         names: vec![text.join(", ").into()],
         sides: [shown(&one.old), shown(&one.new)],

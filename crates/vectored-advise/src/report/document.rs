@@ -2,7 +2,7 @@
 
 use vectored_report::{Block, Document, Item, Sentence, Tone, visible, words};
 
-use crate::model::{Advisory, DescriptorUse, Finding, Uncounted};
+use crate::model::{Advisory, Finding, Uncounted};
 use crate::report::answer::answer;
 use crate::report::figures::{seconds, shortened};
 use crate::report::notes::notes;
@@ -65,19 +65,14 @@ fn findings(advisory: &Advisory, top: usize) -> Vec<Block> {
     for finding in shown {
         items.push(item(advisory, finding, &items));
     }
-    let saved = rest
-        .iter()
-        .map(|one| one.saving_s)
-        .filter(|saving_s| *saving_s > 0.0);
-    let more = match saved.clone().count() {
-        0 => None,
-        count => Some(format!(
-            "{} would save {}{}.",
-            words::count(count, "more finding"),
-            seconds(saved.fold(0.0, |sum, one| sum + one)),
-            if count == 1 { "" } else { " in total" },
-        )),
-    };
+    let saved = rest.iter().map(|one| one.saving_s);
+    let saved: Vec<f64> = saved.filter(|saving_s| *saving_s > 0.0).collect();
+    let in_total = if saved.len() == 1 { "" } else { " in total" };
+    let more = (!saved.is_empty()).then(|| {
+        let count = words::count(saved.len(), "more finding");
+        let sum = seconds(saved.iter().fold(0.0, |sum, one| sum + one));
+        format!("{count} would save {sum}{in_total}.")
+    });
     let more = more.map(|text| toned(Tone::Plain, text));
     items.into_iter().map(Block::Item).chain(more).collect()
 }
@@ -88,46 +83,36 @@ fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
     let shown: Vec<Block> = shown.map(|one| Block::Sentence(listed(one))).collect();
     let more = match (advisory.uncounted.len() - shown.len(), shown.len()) {
         (0, _) => None,
-        (more, 0) => {
-            let count = words::count(more, "small finding");
-            Some(format!("Not counted: {count}, see the JSON."))
-        }
+        (more, 0) => Some(format!(
+            "Not counted: {}, see the JSON.",
+            words::count(more, "small finding")
+        )),
         (more, _) => Some(format!(
             "{}: see the JSON.",
             words::count(more, "smaller one")
         )),
     };
-    let more = more.map(|text| toned(Tone::Plain, text));
-    headed("Not counted, each for its reason", shown)
-        .chain(more)
-        .collect()
+    headed("Not counted, each for its reason", shown, more)
 }
 
 /// Files and descriptors with enough calls to matter.
 fn most_used(advisory: &Advisory) -> Vec<Block> {
     let least = MIN_CALLS.max(advisory.transfers / 100);
     let uses = advisory.descriptors.iter();
-    let notable = uses
-        .filter(|one: &&DescriptorUse| one.calls >= least)
-        .take(SHOWN_USES);
-    let shown: Vec<Block> = notable
-        .map(|one| Block::Sentence(used(advisory, one)))
-        .collect();
-    let more = match (advisory.descriptors.len() - shown.len(), shown.len()) {
-        (0, _) | (_, 0) => None,
-        (1, _) => Some("The JSON has 1 more descriptor.".to_owned()),
-        (more, _) => Some(format!("The JSON has {more} more descriptors.")),
-    };
-    let more = more.map(|text| toned(Tone::Plain, text));
-    headed("Files and descriptors with the most calls", shown)
-        .chain(more)
-        .collect()
+    let notable = uses.filter(|one| one.calls >= least).take(SHOWN_USES);
+    let shown = notable.map(|one| Block::Sentence(used(advisory, one)));
+    let shown: Vec<Block> = shown.collect();
+    let more = advisory.descriptors.len() - shown.len();
+    let more = (more > 0 && !shown.is_empty())
+        .then(|| format!("The JSON has {}.", words::count(more, "more descriptor")));
+    headed("Files and descriptors with the most calls", shown, more)
 }
 
-/// Entries below a title; nothing without entries.
-fn headed(title: &str, entries: Vec<Block>) -> impl Iterator<Item = Block> {
+/// Entries below a title, and how many more there are; no title without entries.
+fn headed(title: &str, entries: Vec<Block>, more: Option<String>) -> Vec<Block> {
     let heading = (!entries.is_empty()).then(|| toned(Tone::Strong, title));
-    heading.into_iter().chain(entries)
+    let more = more.map(|text| toned(Tone::Plain, text));
+    heading.into_iter().chain(entries).chain(more).collect()
 }
 
 /// Listed findings of at least 1 % of the largest saving; where no saving is known, of at least 1 % of the most calls.
@@ -153,23 +138,14 @@ fn extent(advisory: &Advisory) -> String {
     if rest > 0 {
         sources.push(format!("{rest} more"));
     }
-    let begin = if sources.is_empty() {
-        String::new()
-    } else {
-        format!("{}: ", sources.join(", "))
-    };
+    let begin = if sources.is_empty() { String::new() } else { sources.join(", ") + ": " };
     let end = if advisory.complete { "" } else { " The log was not read to its end." };
-    let calls = |number, one| {
-        let ending = if number == 1 { "" } else { "s" };
-        format!("{} {one}{ending}", words::grouped(number))
-    };
+    let calls = if advisory.calls == 1 { "system call" } else { "system calls" };
+    let processes = if advisory.processes == 1 { "process" } else { "processes" };
     format!(
-        "{begin}{}, {}{}, of which {} move {}.{end}",
-        match advisory.processes {
-            1 => "1 process".to_owned(),
-            processes => format!("{} processes", words::grouped(processes)),
-        },
-        calls(advisory.calls, "system call"),
+        "{begin}{} {processes}, {} {calls}{}, of which {} move {}.{end}",
+        words::grouped(advisory.processes),
+        words::grouped(advisory.calls),
         // A command is traced without the calls that cannot matter.
         if advisory.is_command || advisory.watch.is_some() {
             " without getpid and the like"

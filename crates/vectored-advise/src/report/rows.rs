@@ -6,6 +6,7 @@
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::{Choices, Item, Sentence, visible, words};
 
+use crate::advisor::findings::uses::target_in_words;
 use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
@@ -170,16 +171,8 @@ fn brief(reason: &str) -> &str {
 
 /// The calls on a file or descriptor.
 pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Sentence {
-    let verb = match (one.operation, one.calls) {
-        (Operation::Read, 1) => "read",
-        (Operation::Read, _) => "reads",
-        (Operation::Write, 1) => "write",
-        (Operation::Write, _) => "writes",
-    };
-    let program = match one.program.as_str() {
-        "" => "a program".to_owned(),
-        name => shortened(name, SHOWN_CHARACTERS),
-    };
+    let verb = if one.operation == Operation::Read { "read" } else { "write" };
+    let program = program_in_words(&one.program);
     let kind = visible(&one.kind);
     let file = match &one.path {
         Some(path) => format!("{kind} {}", shortened(path, SHOWN_CHARACTERS)),
@@ -217,42 +210,36 @@ pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Sentence {
             format!("{}{why}", parts.join(", "))
         }
     };
-    let (calls, bytes) = (words::grouped(one.calls), words::memory(one.bytes));
+    let calls = words::count(one.calls as usize, verb);
     let text = format!(
         "{program}, descriptor {}, {file}{openings}; {counted}",
         one.descriptor
     );
-    Sentence::of(format!("{calls} {verb}, {bytes}"), text)
+    Sentence::of(format!("{calls}, {}", words::memory(one.bytes)), text)
+}
+
+pub(super) fn program_in_words(name: &str) -> String {
+    shortened(
+        if name.is_empty() { "a program" } else { name },
+        SHOWN_CHARACTERS,
+    )
 }
 
 /// `python3 (process 1234), descriptor 3, file /tmp/log`.
 fn location(key: &FindingKey, tally: &Tally) -> String {
-    let program = match key.program.as_str() {
-        "" => "a program".to_owned(),
-        name => shortened(name, SHOWN_CHARACTERS),
-    };
+    let program = program_in_words(&key.program);
     let processes = match tally.processes {
         0 | 1 if tally.process == 0 => String::new(),
         0 | 1 => format!(" (process {})", tally.process),
         many => format!(" ({} processes)", words::grouped(many)),
     };
-    let leads = match key.target {
-        DescriptorKind::File => "file",
-        DescriptorKind::Pipe => "pipe",
-        DescriptorKind::Unix => "Unix socket",
-        DescriptorKind::Tcp => "TCP",
-        DescriptorKind::Datagram => "datagram socket",
-        DescriptorKind::Unknown => "unknown kind",
-    };
+    let leads = target_in_words(key.target);
     let path = match &tally.path {
         // strace shows sockets and pipes as `pipe:[4711]`, `TCP:[…]`, `UNIX-STREAM:[…]`.
         Some(path) if path.contains(":[") => shortened(path, SHOWN_CHARACTERS),
         Some(path) => format!("{leads} {}", shortened(path, SHOWN_CHARACTERS)),
-        None => match key.target {
-            DescriptorKind::Tcp => "a TCP socket".to_owned(),
-            DescriptorKind::Unknown => "of unknown kind".to_owned(),
-            _ => format!("a {leads}"),
-        },
+        None if key.target == DescriptorKind::Unknown => "of unknown kind".to_owned(),
+        None => format!("a {leads}"),
     };
     let files = (tally.files.len() as u64).saturating_add(tally.more_files);
     let others = match (files, tally.openings) {
@@ -283,19 +270,16 @@ fn sites(key: &FindingKey, tally: &Tally) -> Option<String> {
     let mut named: Vec<String> = all
         .iter()
         .take(NAMED_SITES)
-        .map(|site| format!("{} ({})", one(&site.site), calls_in_words(site.calls)))
+        .map(|site| {
+            format!(
+                "{} ({})",
+                one(&site.site),
+                words::count(site.calls as usize, "call")
+            )
+        })
         .collect();
     if all.len() > NAMED_SITES {
         named.push(format!("{} more", all.len() - NAMED_SITES));
     }
     Some(named.join(", "))
-}
-
-/// `1 call`, `5000 calls`.
-fn calls_in_words(calls: u64) -> String {
-    format!(
-        "{} call{}",
-        words::grouped(calls),
-        if calls == 1 { "" } else { "s" }
-    )
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use vectored_advise::advisor::{Analysis, Options, Tallies, advise, merge};
+use vectored_advise::advisor::{Analysis, Options, advise, merge};
 use vectored_advise::model::{Advisory, DescriptorUse, FindingKey, FindingKind, Tally};
 use vectored_advise::report::TOP;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
 
-use crate::advice::{price, table};
+use crate::advice::table;
 
 fn advised(name: &str) -> Advisory {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");
@@ -18,19 +18,34 @@ fn advised(name: &str) -> Advisory {
     });
     let counts = analysis.read_logs(&[folder.join(name)]).unwrap();
     assert!(counts.skipped().is_empty(), "{:?}", counts.skipped());
-    advise(analysis.finish(), &prices(), Advisory::default())
+    advise(analysis.finish(), &prices(1000.0), Advisory::default())
 }
 
-/// A finding without a price is listed.
-fn prices() -> Vec<Price> {
-    let targets = [
-        DescriptorKind::File,
-        DescriptorKind::Pipe,
-        DescriptorKind::Unix,
-        DescriptorKind::Tcp,
-    ];
-    let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way, 1000.0));
-    targets.into_iter().flat_map(both).collect()
+fn price(target: DescriptorKind, operation: Operation, call_ns: f64) -> Price {
+    Price {
+        target,
+        operation,
+        call_ns,
+        call_low_ns: call_ns * 0.9,
+        call_high_ns: call_ns * 1.1,
+        medium_call_ns: call_ns,
+        answer_call_ns: call_ns,
+        seek_ns: 90.0,
+        gather_call_ns: 20.0,
+        segment_ns: 10.0,
+        large_segment_ns: 30.0,
+        iovec_step_ns: 40.0,
+        copy_segment_ns: 3.0,
+        copy_byte_ns: 0.05,
+        ..Price::default()
+    }
+}
+
+/// Of calls that cost so much. A finding without a price is listed.
+pub(crate) fn prices(call_ns: f64) -> Vec<Price> {
+    use DescriptorKind::{File, Pipe, Tcp, Unix};
+    let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way, call_ns));
+    [File, Pipe, Unix, Tcp].into_iter().flat_map(both).collect()
 }
 
 #[test]
@@ -67,8 +82,21 @@ fn assert_table(advisory: &Advisory) {
     assert_eq!(merged.descriptors, advisory.descriptors);
 }
 
-/// The tallies of a log that has all calls.
-pub(crate) fn tallies(log: &str) -> Tallies {
+/// A program with these calls, in its log.
+pub(crate) fn program(path: &str, calls: &str) -> String {
+    format!("execve(\"{path}\", [\"x\"], 0x7 /* 9 vars */) = 0\n{calls}")
+}
+
+/// The advice from a log that has all calls. A line begins with a call, or with another thread than 7, or is a frame.
+pub(crate) fn advised_log(log: &str, prices: &[Price]) -> Advisory {
+    let line = |(number, line): (usize, &str)| match line.split_once(' ') {
+        Some(("", _)) => format!("{line}\n"),
+        Some((thread, line)) if thread.parse::<u32>().is_ok() => {
+            format!("{thread} 1.{number:06} {line}\n")
+        }
+        _ => format!("7 1.{number:06} {line}\n"),
+    };
+    let log: String = log.lines().enumerate().map(line).collect();
     let mut analysis = Analysis::new(Options {
         shows_all: true,
         ..Options::default()
@@ -78,23 +106,7 @@ pub(crate) fn tallies(log: &str) -> Tallies {
     while let Some(event) = reader.next().unwrap() {
         analysis.follow(&event);
     }
-    analysis.finish()
-}
-
-/// A program with these calls, in its log.
-fn program(path: &str, calls: &str) -> String {
-    format!("execve(\"{path}\", [\"x\"], 0x7 /* 9 vars */) = 0\n{calls}")
-}
-
-fn advised_log(log: &str, prices: &[Price]) -> Advisory {
-    let line = |(number, line): (usize, &str)| match line.split_once(' ') {
-        Some((thread, line)) if thread.parse::<u32>().is_ok() => {
-            format!("{thread} 1.{number:06} {line}\n")
-        }
-        _ => format!("7 1.{number:06} {line}\n"),
-    };
-    let log: String = log.lines().enumerate().map(line).collect();
-    let advisory = advise(tallies(&log), prices, Advisory::default());
+    let advisory = advise(analysis.finish(), prices, Advisory::default());
     assert_table(&advisory);
     advisory
 }
@@ -150,6 +162,17 @@ fn what_programs_are_told() {
     let made = |calls: &str| {
         format!("openat(AT_FDCWD</>, \"/o\", O_RDWR|O_CREAT|O_EXCL) = 3</o>\n{calls}")
     };
+    let served = format!("{write}{write}epoll_wait(5, [], 1, 0) = 0\nfsync(3) = 0\n");
+    let record = [7, 90, 4].map(|bytes| write.replace("100", &bytes.to_string()));
+    let record = record.concat() + "poll([{fd=9, events=POLLIN}], 1, -1) = 1\n";
+    // Tiny segments, each list after another call to the same file.
+    let tiny = format!(
+        "fsync(3) = 0\nwritev(3</o>, [{}], 100) = 1600\n",
+        vec!["{iov_base=\"x\", iov_len=16}"; 100].join(", ")
+    );
+    let write_at: String = (0..90)
+        .map(|at| format!("pwrite64(3</o>, \"x\", 8, {}) = 8\n", at * 8))
+        .collect();
     // One more in the first run: they are of no one length.
     let one_more = records([20, 20]).replacen("wait4", "read(3</o>, \"x\", 4) = 4\nwait4", 1);
     let mut said = String::new();
@@ -165,6 +188,11 @@ fn what_programs_are_told() {
         ("/home/u/unknown", reads("/a", "lseek", 90)),
         ("/home/u/mawk", made(&filter("1<pipe:[7]>"))),
         ("/home/u/mawk", made(&filter("3</o>"))),
+        // Code in JavaScript makes none of the calls of its event loop itself.
+        ("/home/u/node", made(&served.repeat(90))),
+        ("/home/u/x", made(&record.repeat(90))),
+        ("/home/u/x", made(&tiny.repeat(90))),
+        ("/home/u/x", made(&write_at)),
         ("/home/u/java", made(&records([20, 30]))),
         ("/home/u/java", made(&records([20, 20]))),
         ("/home/u/java", made(&one_more)),
@@ -187,7 +215,7 @@ fn what_programs_are_told() {
         ("/home/u/x", stream(200)),
         ("/home/u/x", stream(1000)),
     ] {
-        let advisory = advised_log(&program(path, &calls), &prices());
+        let advisory = advised_log(&program(path, &calls), &prices(1000.0));
         let calls = calls.lines().count();
         said += &format!("## {path}, {calls} calls\n{}\n", table(&advisory, TOP));
     }

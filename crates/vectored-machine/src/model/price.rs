@@ -37,10 +37,13 @@ impl fmt::Display for Operation {
 }
 
 /// The kind of file behind a descriptor, as far as prices and soundness differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum DescriptorKind {
     /// A regular file.
+    #[default]
     File,
     /// A pipe or FIFO.
     Pipe,
@@ -55,7 +58,7 @@ pub enum DescriptorKind {
 }
 
 /// Costs of calls on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     /// Kind of file.
     pub target: DescriptorKind,

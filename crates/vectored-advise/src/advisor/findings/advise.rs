@@ -1,5 +1,7 @@
 //! From tallies to an advisory: priced, in words, the largest saving first.
 
+use std::collections::BTreeMap;
+
 use vectored_machine::model::Price;
 use vectored_report::sort;
 
@@ -68,11 +70,15 @@ fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option
 /// Prices the findings of tallies. A finding without a price, or whose language lacks the remedy, is listed. The advisory has the
 /// source, the machine and what was skipped as in `about`.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Advisory {
-    fold_files(&mut tallies);
-    let counted = std::mem::take(&mut tallies.findings);
+    fold_files(&mut tallies.found);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
     let mut listed: Vec<((FindingKey, String), Tally)> = Vec::new();
-    for (key, mut tally) in counted {
+    let mut uncounted: BTreeMap<(FindingKey, String), Tally> = BTreeMap::new();
+    for ((key, reason), mut tally) in tallies.found {
+        if let Some(reason) = reason {
+            uncounted.insert((key, reason), tally);
+            continue;
+        }
         if let Some(bytes) = part_bytes(&key, &tally) {
             tally.merged_calls = tally
                 .merged_calls
@@ -89,7 +95,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
     sort::sort_by_key(&mut listed, |(_, tally)| std::cmp::Reverse(tally.calls));
     for ((key, reason), tally) in listed {
         relist(&mut tallies.uses, (&key, &tally), &reason, false);
-        join(tallies.uncounted.entry((key, reason)).or_default(), &tally);
+        join(uncounted.entry((key, reason)).or_default(), &tally);
     }
     let finding = |(saving, key, tally): (Saving, FindingKey, Tally)| Finding {
         pattern: pattern(&key, &tally),
@@ -100,7 +106,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
         key,
         tally,
     };
-    let uncounted = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
+    let left = |((key, reason), tally): ((FindingKey, String), Tally)| Uncounted {
         pattern: pattern(&key, &tally),
         at_most_s: match lack(&key, &tally) {
             None if reason != SYSTEM => {
@@ -117,13 +123,12 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
     sort::sort_by(&mut findings, |one, other| {
         other.saving_s.total_cmp(&one.saving_s)
     });
-    let mut uncounted: Vec<Uncounted> = tallies.uncounted.into_iter().map(uncounted).collect();
+    let mut uncounted: Vec<Uncounted> = uncounted.into_iter().map(left).collect();
     sort::sort_by(&mut uncounted, |one, other| {
         let most_s = |one: &Uncounted| one.at_most_s.unwrap_or(0.0);
         let by_saving = most_s(other).total_cmp(&most_s(one));
         by_saving.then(other.tally.calls.cmp(&one.tally.calls))
     });
-    let (descriptors, more) = most_used(tallies.uses);
     Advisory {
         schema: ADVISORY_SCHEMA.to_owned(),
         calls: tallies.calls,
@@ -138,8 +143,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
         saving_high_s: total(&findings, |finding| finding.saving_high_s),
         findings,
         uncounted,
-        descriptors,
-        more_descriptors: more.saturating_add(tallies.more_uses),
+        descriptors: most_used(tallies.uses),
         ..about
     }
 }

@@ -1,6 +1,5 @@
 //! The counts of a pattern while a log is read.
 
-use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tally::join;
 use crate::advisor::runs::run::add_counts;
 use crate::model::{FileCalls, Tally};
@@ -11,7 +10,7 @@ pub(crate) struct Counts {
     pub(crate) tally: Tally,
     pub(crate) sites: Vec<(u32, u64, u64)>,
     pub(crate) files: Vec<(Vec<u8>, FileCalls)>,
-    /// By buffer, ascending: the buffer that would change the calls, the use of the calls, and their number.
+    /// Ascending: the buffer that would change calls, the use of the calls, and their number.
     pub(crate) buffers: Vec<(u32, u32, u64)>,
 }
 
@@ -26,26 +25,12 @@ impl Counts {
             self.join_file(&path, file);
         }
         for (buffer, used, calls) in other.buffers {
-            self.add_buffer(buffer, used, calls);
+            let place = |known: &(u32, u32, u64)| (known.0, known.1).cmp(&(buffer, used));
+            match self.buffers.binary_search_by(place) {
+                Ok(place) => self.buffers[place].2 += calls,
+                Err(place) => self.buffers.insert(place, (buffer, used, calls)),
+            }
         }
-    }
-
-    pub(crate) fn add_buffer(&mut self, buffer: u32, used: u32, calls: u64) {
-        let place = |known: &(u32, u32, u64)| (known.0, known.1).cmp(&(buffer, used));
-        match self.buffers.binary_search_by(place) {
-            Ok(place) => self.buffers[place].2 += calls,
-            Err(place) => self.buffers.insert(place, (buffer, used, calls)),
-        }
-    }
-
-    pub(crate) fn add_file(&mut self, path: &[u8], row: &Row) {
-        let file = FileCalls {
-            path: None,
-            descriptor: row.descriptor,
-            calls: row.tally.calls,
-            bytes: row.tally.bytes,
-        };
-        self.join_file(path, file);
     }
 
     fn join_file(&mut self, path: &[u8], new: FileCalls) {

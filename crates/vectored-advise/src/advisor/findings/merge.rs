@@ -8,7 +8,7 @@ use crate::advisor::findings::advise::{advise, is_priced_out};
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use, relist};
-use crate::model::{Advisory, Skipped, Watched};
+use crate::model::{Advisory, FindingKey, Skipped, Watched};
 
 /// Merges advisories into the one that all their logs together would have given, with the machine and
 /// the prices of the first.
@@ -56,22 +56,21 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     for one in &advisory.descriptors {
         join_use(&mut uses, one.clone());
     }
-    tallies.more_uses = tallies.more_uses.saturating_add(advisory.more_descriptors);
-    for finding in &advisory.findings {
-        let known = tallies.findings.entry(finding.key.clone());
-        join(known.or_default(), &finding.tally);
+    let mut add = |key: &FindingKey, reason, tally| {
+        let known = tallies.found.entry((key.clone(), reason));
+        join(known.or_default(), tally);
+    };
+    for one in &advisory.findings {
+        add(&one.key, None, &one.tally);
     }
-    for uncounted in &advisory.uncounted {
-        if is_priced_out(uncounted) {
+    for one in &advisory.uncounted {
+        let mut reason = Some(one.reason.clone());
+        if is_priced_out(one) {
             // Another advisory may have its price.
-            let finding = (&uncounted.key, &uncounted.tally);
-            relist(&mut uses, finding, &uncounted.reason, true);
-            let known = tallies.findings.entry(uncounted.key.clone());
-            join(known.or_default(), &uncounted.tally);
-            continue;
+            relist(&mut uses, (&one.key, &one.tally), &one.reason, true);
+            reason = None;
         }
-        let key = (uncounted.key.clone(), uncounted.reason.clone());
-        join(tallies.uncounted.entry(key).or_default(), &uncounted.tally);
+        add(&one.key, reason, &one.tally);
     }
     for one in uses.into_values() {
         join_use(&mut tallies.uses, one);

@@ -1,7 +1,5 @@
 //! The findings of a log, counted by pattern.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 
@@ -17,24 +15,17 @@ use crate::advisor::findings::tally::{add_ends, bound, join};
 use crate::advisor::findings::uses::DescriptorUses;
 use crate::advisor::runs::barriers::{Barrier, PAUSE, delay_in_words};
 use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
-use crate::model::{FileCalls, FindingKey, FindingKind, Grade, Runtime, SiteCalls, Step, Tally};
+use crate::model::{FileCalls, FindingKey, FindingKind, Grade, SiteCalls, Step};
 use rustc_hash::FxHashMap;
 
 /// Patterns of a log that are counted separately; later ones are counted together.
 const PATTERNS_MAX: usize = 4096;
 
-/// The process and the file that rows belong to.
+/// The program and the file that rows belong to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunOwner<'a> {
     /// Number of the program's name.
     pub(crate) program: u32,
-    pub(crate) runtime: Option<Runtime>,
-    pub(crate) process: u32,
-    pub(crate) killed: bool,
-    /// Whether it was forked, and runs the program of its parent.
-    pub(crate) forked: bool,
-    /// Whether others may write to the file or pipe.
-    pub(crate) others_write: bool,
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
@@ -75,13 +66,6 @@ struct Entry {
     apart: u32,
 }
 
-/// Keys of the entries of a row: for its file, and for any file.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
-    pub(crate) own: u32,
-    pub(crate) any_file: u32,
-}
-
 impl PatternCounts {
     pub(crate) fn program(&mut self, name: &[u8]) -> u32 {
         self.programs.number(name)
@@ -99,13 +83,15 @@ impl PatternCounts {
         site.map_or(0, |site| self.sites.number(site))
     }
 
-    /// Counts a row, or holds it back.
+    /// Counts a row, or holds it back. `is_new` returns whether a pattern is new to the process and to the open file
+    /// description.
     pub(crate) fn add(
         &mut self,
-        row: &Row,
+        row: Row,
         owner: &RunOwner<'_>,
-        held: Option<&mut HeldFindings>,
-    ) -> Counted {
+        mut held: Option<&mut HeldFindings>,
+        is_new: impl FnMut(u32) -> (bool, bool),
+    ) {
         let standard: Option<&[u8]> = match row.descriptor {
             0 => Some(b"stdin"),
             1 => Some(b"stdout"),
@@ -127,49 +113,48 @@ impl PatternCounts {
             sites: self.site_set(&row.sites),
             pattern: row.pattern,
         };
-        let counted = self.place(key);
-        let counts = self.counts(counted.own, held);
+        let places = self.places(key);
+        let counts = self.counts(places[0], held.as_deref_mut());
+        let file = FileCalls {
+            path: None,
+            descriptor: row.descriptor,
+            calls: row.tally.calls,
+            bytes: row.tally.bytes,
+        };
         counts.join(Counts {
-            tally: Tally {
-                process: owner.process,
-                descriptor: row.descriptor,
-                runtime: owner.runtime,
-                killed: owner.killed,
-                forked: owner.forked,
-                others_write: owner.others_write,
-                ..row.tally.clone()
-            },
-            sites: row.sites.clone(),
-            files: Vec::new(),
             buffers: vec![(owner.buffer, owner.used, row.transfers())],
+            tally: row.tally,
+            sites: row.sites,
+            files: vec![(owner.path.to_vec(), file)],
         });
-        counts.add_file(owner.path, row);
-        counted
+        self.count_new(&places, held, is_new);
     }
 
     fn counts<'a>(&'a mut self, place: u32, held: Option<&'a mut HeldFindings>) -> &'a mut Counts {
         match held {
-            Some(held) => held.counts.entry(place).or_default(),
+            Some(held) => held.0.entry(place).or_default(),
             None => &mut self.entries[place as usize].1.counts,
         }
     }
 
     /// Counts a process and an open file description, if they are new to a pattern.
-    pub(crate) fn count_new(
+    fn count_new(
         &mut self,
-        place: u32,
-        process: bool,
-        open_file: bool,
-        held: Option<&mut HeldFindings>,
+        places: &[u32],
+        mut held: Option<&mut HeldFindings>,
+        mut is_new: impl FnMut(u32) -> (bool, bool),
     ) {
-        let tally = &mut self.counts(place, held).tally;
-        tally.processes += u64::from(process);
-        tally.openings += u64::from(open_file);
+        for &place in places {
+            let (process, open_file) = is_new(place);
+            let tally = &mut self.counts(place, held.as_deref_mut()).tally;
+            tally.processes += u64::from(process);
+            tally.openings += u64::from(open_file);
+        }
     }
 
     /// Counts held findings: no other thread or process used the file.
     pub(crate) fn settle(&mut self, held: HeldFindings) {
-        for (place, counts) in held.counts {
+        for (place, counts) in held.0 {
             self.entries[place as usize].1.counts.join(counts);
         }
     }
@@ -182,7 +167,7 @@ impl PatternCounts {
         reason: Barrier,
         mut is_new: impl FnMut(u32) -> (bool, bool),
     ) {
-        for (place, mut counts) in held.counts {
+        for (place, mut counts) in held.0 {
             let key = Key {
                 grade: Grade::Crossing,
                 reason: Some(reason),
@@ -192,15 +177,10 @@ impl PatternCounts {
                 // This entry of any file has no runs of its own. `place` finds it again for each single file.
                 continue;
             }
-            let counted = self.place(key);
-            let (process, open_file) = is_new(counted.own);
-            (counts.tally.processes, counts.tally.openings) =
-                (u64::from(process), u64::from(open_file));
-            self.entries[counted.own as usize].1.counts.join(counts);
-            if counted.any_file != counted.own {
-                let (process, open_file) = is_new(counted.any_file);
-                self.count_new(counted.any_file, process, open_file, None);
-            }
+            let places = self.places(key);
+            (counts.tally.processes, counts.tally.openings) = (0, 0);
+            self.entries[places[0] as usize].1.counts.join(counts);
+            self.count_new(&places, None, &mut is_new);
         }
     }
 
@@ -213,32 +193,25 @@ impl PatternCounts {
         self.site_sets.number(names.join(" + ").as_bytes())
     }
 
-    /// The keys of a pattern. Up to `FILES_APART` files have an entry each; further files share the entry for
-    /// any file.
-    fn place(&mut self, key: Key) -> Counted {
+    /// The place of a pattern, and the one for any file. Up to `FILES_APART` files have a place each; further files share that.
+    fn places(&mut self, key: Key) -> Vec<u32> {
         let any_file = self.place_of(Key { file: 0, ..key });
-        let both = Counted {
-            own: any_file,
-            any_file,
-        };
+        let mut places = vec![any_file];
         if key.file == 0 {
-            return both;
+            return places;
         }
-        if let Some(&own) = self.places.get(&key) {
-            return Counted { own, any_file };
-        }
-        let apart = &mut self.entries[any_file as usize].1.apart;
-        let is_apart = key.target != DescriptorKind::File || *apart < FILES_APART;
-        // Counted no further than needed: a log may have millions of files.
-        *apart = apart.saturating_add(1);
-        if is_apart {
-            Counted {
-                own: self.place_of(key),
-                any_file,
+        if !self.places.contains_key(&key) {
+            let apart = &mut self.entries[any_file as usize].1.apart;
+            let is_apart = key.target != DescriptorKind::File || *apart < FILES_APART;
+            // Counted no further than needed: a log may have millions of files.
+            *apart = apart.saturating_add(1);
+            if !is_apart {
+                return places;
             }
-        } else {
-            both
         }
+        places.insert(0, self.place_of(key));
+        places.dedup();
+        places
     }
 
     fn place_of(&mut self, key: Key) -> u32 {
@@ -266,12 +239,7 @@ impl PatternCounts {
 
     /// Lists each finding whose buffer would also change calls that it breaks. To other findings it adds the barriers
     /// that their buffers meet outside of the finding.
-    pub(crate) fn judge(
-        &mut self,
-        buffers: &Buffers,
-        writes: &StreamWrites,
-        uses: &mut DescriptorUses,
-    ) {
+    fn judge(&mut self, buffers: &Buffers, writes: &StreamWrites) {
         for place in 0..self.entries.len() {
             let (key, entry) = &mut self.entries[place];
             let has_buffer = matches!(
@@ -300,33 +268,40 @@ impl PatternCounts {
             let Some(reason) = buffers.judge(key.kind, key.grade, numbers, tally) else {
                 continue;
             };
-            for &(_, used, calls) in of_counts.iter() {
-                uses.list_calls(used, calls, reason);
-            }
             let key = Key {
                 grade: Grade::Crossing,
                 reason: Some(reason),
                 ..*key
             };
             let counts = std::mem::take(&mut entry.counts);
-            let listed = self.place(key);
+            let places = self.places(key);
             let (processes, openings) = (counts.tally.processes, counts.tally.openings);
-            for place in BTreeSet::from([listed.own, listed.any_file]) {
-                let known = &self.entries[place as usize].1.counts.tally;
+            for &place in &places {
+                let known = &mut self.entries[place as usize].1.counts;
                 // Both may have counted the same ones.
-                let most = (known.processes.max(processes), known.openings.max(openings));
-                if place == listed.own {
-                    self.entries[place as usize].1.counts.join(counts.clone());
+                let most = (
+                    known.tally.processes.max(processes),
+                    known.tally.openings.max(openings),
+                );
+                if place == places[0] {
+                    known.join(counts.clone());
                 }
-                let known = &mut self.entries[place as usize].1.counts.tally;
-                (known.processes, known.openings) = most;
+                (known.tally.processes, known.tally.openings) = most;
             }
         }
     }
 
-    /// Adds the findings to tallies. If the log has a `lack`, findings that rest on the order and the
-    /// times of all calls are not counted.
-    pub(crate) fn close(mut self, lack: Option<Barrier>, max_delay_ns: u64, into: &mut Tallies) {
+    /// Adds the findings of a log, and the uses of its calls, to empty tallies. If the log has a `lack`, findings that rest on the
+    /// order and the times of all calls are not counted.
+    pub(crate) fn close(
+        mut self,
+        (buffers, writes): (&Buffers, &StreamWrites),
+        mut uses: DescriptorUses,
+        lack: Option<Barrier>,
+        max_delay_ns: u64,
+        into: &mut Tallies,
+    ) {
+        self.judge(buffers, writes);
         for place in 0..self.entries.len() {
             let key = self.entries[place].0;
             if key.file == 0 || key.target != DescriptorKind::File {
@@ -342,13 +317,12 @@ impl PatternCounts {
                 self.entries[any_file as usize].1.counts.join(own);
             }
         }
-        let mut own: BTreeMap<(FindingKey, Option<String>), Tally> = BTreeMap::new();
         for (mut key, entry) in self.entries {
             let Counts {
                 mut tally,
                 sites,
                 files,
-                ..
+                buffers,
             } = entry.counts;
             if tally.runs == 0 {
                 // All its runs are listed, or it counts only what several files share.
@@ -378,6 +352,9 @@ impl PatternCounts {
             if key.reason.is_some_and(Barrier::is_of_the_log) {
                 key.grade = Grade::Unknown;
             }
+            for (_, used, calls) in buffers {
+                uses.note_found(used, calls, key.reason);
+            }
             let named = FindingKey {
                 kind: key.kind,
                 grade: key.grade,
@@ -388,20 +365,15 @@ impl PatternCounts {
                 steps: key.pattern.steps().iter().map(step_in_words).collect(),
             };
             let reason = key.reason.map(|reason| reason.in_words(max_delay_ns));
-            let known = own.entry((named, reason)).or_default();
+            let known = into.found.entry((named, reason)).or_default();
             // Both may have counted the same ones.
             let processes = known.processes.max(tally.processes);
             let openings = known.openings.max(tally.openings);
             join(known, &tally);
             (known.processes, known.openings) = (processes, openings);
         }
-        for ((named, reason), tally) in own {
-            let known = match reason {
-                None => into.findings.entry(named).or_default(),
-                Some(reason) => into.uncounted.entry((named, reason)).or_default(),
-            };
-            join(known, &tally);
-        }
+        let program = |number| self.programs.name(number).unwrap_or_default();
+        uses.close(program, max_delay_ns, &mut into.uses);
     }
 }
 
@@ -419,51 +391,5 @@ fn step_in_words(step: &PatternStep) -> Step {
     Step {
         call: call_name(step.call).to_owned(),
         size_class: step.size_class,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pattern_of_many_files_is_kept_once() {
-        let row = Row {
-            kind: FindingKind::AdjacentWrites,
-            grade: Grade::Adjacent,
-            reason: None,
-            is_read: false,
-            is_positional: false,
-            descriptor: 3,
-            pattern: Pattern::ANY,
-            sites: Vec::new(),
-            tally: Tally {
-                runs: 1,
-                calls: 2,
-                ..Tally::default()
-            },
-        };
-        let mut book = PatternCounts::default();
-        for file in 0..1000 {
-            let path = format!("/{file}");
-            let owner = RunOwner {
-                program: 0,
-                runtime: None,
-                process: 1,
-                killed: false,
-                forked: false,
-                others_write: false,
-                target: DescriptorKind::File,
-                path: path.as_bytes(),
-                buffer: 0,
-                used: 0,
-            };
-            book.add(&row, &owner, None);
-        }
-        assert_eq!(book.places.len(), FILES_APART as usize + 1);
-        let mut tallies = Tallies::default();
-        book.close(None, 1, &mut tallies);
-        let calls: Vec<u64> = tallies.findings.values().map(|tally| tally.calls).collect();
-        assert_eq!(calls, [2000]);
     }
 }

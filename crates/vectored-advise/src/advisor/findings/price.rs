@@ -56,13 +56,8 @@ fn price_of(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving>
         let saved = at_least_entries(modelled, saved_calls, price, 0.0);
         return Some(less_starts(saved, starts(key, tally)));
     }
-    let (batch_ns, added_ns) = match key.kind {
-        FindingKind::ManySegments => (0.0, 0.0),
-        _ => (
-            batch_ns(key.target, tally, price),
-            gathering_ns(operation, key.kind, tally, price) - lists_ns(tally, price),
-        ),
-    };
+    let batch_ns = batch_ns(key.target, tally, price);
+    let added_ns = gathering_ns(operation, key.kind, tally, price) - lists_ns(tally, price);
     let besides_ns = batch_ns - added_ns;
     let calls = saved_calls * answer_share(key.target, tally, price)
         + medium_calls(tally) * (medium_share(price) - 1.0);
@@ -147,7 +142,7 @@ pub fn operation_of(key: &FindingKey) -> Operation {
         | FindingKind::SyncEach
         | FindingKind::Datagrams
         | FindingKind::Stall => false,
-        FindingKind::SeekThenTransfer | FindingKind::TinySegments | FindingKind::ManySegments => {
+        FindingKind::SeekThenTransfer | FindingKind::TinySegments => {
             key.steps.iter().any(|step| reads(&step.call))
         }
     };
@@ -246,7 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::{Grade, Step};
+    use crate::model::Step;
 
     const PRICE: Price = Price {
         target: DescriptorKind::File,
@@ -267,21 +262,6 @@ mod tests {
         copy_byte_ns: 0.05,
     };
 
-    fn key(kind: FindingKind) -> FindingKey {
-        FindingKey {
-            kind,
-            grade: Grade::Adjacent,
-            program: String::new(),
-            target: DescriptorKind::File,
-            file: None,
-            site: None,
-            steps: vec![Step {
-                call: "write".to_owned(),
-                size_class: 4,
-            }],
-        }
-    }
-
     /// `calls` calls, with their classes of sizes, that become `merged_calls` by gathering all.
     fn tally(calls: u64, merged_calls: u64, sizes: &[(u8, u64, u64)]) -> Tally {
         Tally {
@@ -289,7 +269,6 @@ mod tests {
             calls,
             merged_calls,
             gathered_calls: merged_calls,
-            segments: sizes.iter().map(|(_, segments, _)| segments).sum(),
             bytes: sizes.iter().map(|(.., bytes)| bytes).sum(),
             sizes: sizes.to_vec(),
             ..Tally::default()
@@ -297,116 +276,93 @@ mod tests {
     }
 
     fn saved(kind: FindingKind, tally: &Tally, price: Price) -> [f64; 3] {
-        let saving = super::price(&key(kind), tally, &[price]).unwrap();
+        let key = FindingKey {
+            kind,
+            target: price.target,
+            steps: vec![Step::default()],
+            ..FindingKey::default()
+        };
+        let saving = super::price(&key, tally, &[price]).unwrap();
         [saving.s, saving.low_s, saving.high_s].map(|s| (s * 1e9).round())
     }
 
     #[test]
-    fn small_segments_are_copied_and_large_ones_referenced() {
-        // 8 B and 10,000 B, in one call instead of two, a hundred times.
-        let tally = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
-        // Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is copied is one more segment, and
-        // each call has a list.
+    fn what_a_call_saves_depends_on_its_segments() {
+        use FindingKind::{AdjacentWrites, SeekThenTransfer, TinySegments};
+        let ends = |s: f64| [s, 0.75 * s, 1.25 * s].map(f64::round);
+        assert_eq!(
+            saved(SeekThenTransfer, &tally(199, 100, &[]), PRICE),
+            ends(9900.0)
+        );
+        // 8 B and 10,000 B, in one call instead of two, a hundred times. Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is
+        // copied is one more segment, and each call has a list.
+        let record = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
-        // The costs are uncertain by a quarter, as the calls are: both at their worse ends, and both at their better
-        // ends.
+        // The costs are uncertain by a quarter, as the calls are: both at their worse ends, and both at their better ends.
         let expected = [
-            100.0 * 400.0 - gathering,
-            100.0 * 300.0 - 1.25 * gathering,
-            100.0 * 500.0 - 0.75 * gathering,
+            40_000.0 - gathering,
+            30_000.0 - 1.25 * gathering,
+            50_000.0 - 0.75 * gathering,
         ];
-        assert_eq!(saved(FindingKind::AdjacentWrites, &tally, PRICE), expected);
-        // Where references are dear all is copied.
+        assert_eq!(saved(AdjacentWrites, &record, PRICE), expected);
+        // Where references are dear all is copied. If a header and a payload are merged, the call of the header is saved.
         let dear = Price {
             large_segment_ns: 1e6,
-            ..PRICE
-        };
-        let copying = 200.0 * 4.0 + 1_000_800.0 * 0.05;
-        let [s, ..] = saved(FindingKind::AdjacentWrites, &tally, dear);
-        assert_eq!(s, 100.0 * 400.0 - copying);
-    }
-
-    #[test]
-    fn calls_of_medium_size_have_their_own_price() {
-        let calls = tally(80, 10, &[(10, 80, 80 * 512)]);
-        let medium = Price {
             medium_call_ns: 600.0,
             ..PRICE
         };
-        let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &calls, price));
-        assert_eq!(both[1][0] - both[0][0], 70.0 * 200.0);
+        let copying = 200.0 * 4.0 + 1_000_800.0 * 0.05;
+        assert_eq!(saved(AdjacentWrites, &record, dear)[0], 40_000.0 - copying);
+        let [plain, medium] = [PRICE, dear]
+            .map(|price| saved(AdjacentWrites, &tally(80, 10, &[(10, 80, 80 * 512)]), price));
         // The lower end rises in proportion: 150 is to 200 as 300 is to 400.
-        assert_eq!(both[1][1] - both[0][1], 70.0 * 150.0);
-        // If a header and a payload are merged, the call of the header is saved.
-        let header = tally(20, 10, &[(4, 10, 80), (14, 10, 100_000)]);
-        let both = [PRICE, medium].map(|price| saved(FindingKind::AdjacentWrites, &header, price));
-        assert_eq!(both[1], both[0]);
-    }
-
-    #[test]
-    fn lists_that_exist_are_paid_for() {
-        // Ten segments of 7 B in a list, a hundred times.
-        let tally = Tally {
+        assert_eq!(
+            [medium[0] - plain[0], medium[1] - plain[1]],
+            [70.0 * 200.0, 70.0 * 150.0]
+        );
+        // Ten segments of 7 B in a list, a hundred times: lists that exist are paid for.
+        let lists = Tally {
             gathered_calls: 0,
             list_calls: 100,
             long_list_calls: 100,
             list_sizes: vec![(3, 1000, 7000)],
             ..tally(100, 100, &[(3, 1000, 7000)])
         };
-        let lists = 100.0 * 60.0 + 100.0 * 100.0 + 1000.0 * 20.0;
-        let copying = 1000.0 * 4.0 + 7000.0 * 0.05;
-        let expected = [1.0, 0.75, 1.25].map(|part: f64| (part * (lists - copying)).round());
-        assert_eq!(saved(FindingKind::TinySegments, &tally, PRICE), expected);
-        assert_eq!(saved(FindingKind::ManySegments, &tally, PRICE), [0.0; 3]);
-    }
-
-    #[test]
-    fn a_seek_saves_what_a_seek_costs() {
-        let saved = saved(FindingKind::SeekThenTransfer, &tally(199, 100, &[]), PRICE);
-        assert_eq!(saved, [9900.0, 7425.0, 12_375.0]);
-    }
-
-    #[test]
-    fn larger_calls_save_as_far_as_they_grow() {
-        let tally = tally(32, 2, &[(13, 32, 131_072)]);
+        let known = 100.0 * 60.0 + 100.0 * 100.0 + 1000.0 * 20.0;
+        assert_eq!(
+            saved(TinySegments, &lists, PRICE),
+            ends(known - 1000.0 * 4.0 - 7000.0 * 0.05)
+        );
+        // Larger calls save as far as they grow.
         let batched = Price {
             batch_byte_ns: 0.1,
             ..PRICE
         };
-        let [without, ..] = saved(FindingKind::AdjacentWrites, &tally, PRICE);
-        let [with, ..] = saved(FindingKind::AdjacentWrites, &tally, batched);
+        let [without, with] = [PRICE, batched]
+            .map(|price| saved(AdjacentWrites, &tally(32, 2, &[(13, 32, 131_072)]), price)[0]);
         assert_eq!(with - without, 13_107.0);
-    }
-
-    #[test]
-    fn a_saved_call_saves_its_entry_to_the_kernel() {
-        // A call may cost almost nothing or a lot, since the reader may be awake or asleep.
-        let wide = Price {
-            call_low_ns: 10.0,
-            call_high_ns: 4000.0,
+        // A further piece of an answer costs less than one that wakes its reader.
+        let answer = Price {
+            target: DescriptorKind::Unix,
+            answer_call_ns: 160.0,
             ..PRICE
         };
-        let calls = tally(100, 1, &[(4, 100, 800)]);
-        let copying = 100.0 * 4.0 + 800.0 * 0.05;
-        let unknown = saved(FindingKind::AdjacentWrites, &calls, wide);
-        assert!(unknown[1] < 0.0, "{unknown:?}");
-        let known = Price {
-            entry_ns: 150.0,
-            ..wide
+        let of_runs = |runs| {
+            saved(
+                AdjacentWrites,
+                &Tally {
+                    runs,
+                    ..tally(100, 20, &[])
+                },
+                answer,
+            )[0]
         };
-        let least = saved(FindingKind::AdjacentWrites, &calls, known);
-        assert_eq!(least[1], 99.0 * 150.0 - copying);
-        assert_eq!([least[0], least[2]], [unknown[0], unknown[2]]);
-        // Copying 10,000 bytes takes longer than an entry, so time may be lost.
-        let large = tally(100, 1, &[(14, 100, 1_000_000)]);
-        assert!(saved(FindingKind::SmallReads, &large, reads(known))[1] < 0.0);
-    }
-
-    fn reads(price: Price) -> Price {
-        Price {
-            operation: Operation::Read,
-            ..price
-        }
+        assert_eq!([of_runs(25), of_runs(2)], [80.0 * 160.0, 80.0 * 400.0]);
+        let reads = FindingKey {
+            kind: FindingKind::SmallReads,
+            ..FindingKey::default()
+        };
+        assert_eq!(super::price(&reads, &Tally::default(), &[PRICE]), None);
     }
 
     proptest! {
@@ -414,8 +370,7 @@ mod tests {
         #[test]
         fn no_interval_reaches_below_entries_less_copies(
             kind in prop::sample::select(vec![
-                FindingKind::AdjacentWrites, FindingKind::SmallReads, FindingKind::ManySegments,
-                FindingKind::SeekThenTransfer, FindingKind::PositionalReads,
+                FindingKind::AdjacentWrites, FindingKind::SmallReads, FindingKind::SeekThenTransfer, FindingKind::PositionalReads,
             ]),
             calls in 1_u64..10_000, merged in 1_u64..10_000, bytes in 1_u64..1000,
             call_ns in 1.0_f64..5000.0, low in 0.001_f64..1.0, high in 1.0_f64..10.0,
@@ -431,37 +386,16 @@ mod tests {
                 entry_ns, batch_byte_ns,
                 ..PRICE
             };
-            let saving = super::price(&key(kind), &tally, &[price]).unwrap();
-            prop_assert!(saving.low_s <= saving.s && saving.s <= saving.high_s, "{saving:?}");
+            let [s, low_s, high_s] = saved(kind, &tally, price);
+            prop_assert!(low_s <= s && s <= high_s, "{low_s} {s} {high_s}");
             if merged_calls < calls {
                 // Every segment can be copied, so merging adds no more than this.
                 let copies_ns = calls as f64 * (4.0 + bytes as f64 * 0.05);
                 let entries_ns = (calls - merged_calls) as f64 * entry_ns;
-                let adds = !matches!(kind, FindingKind::ManySegments | FindingKind::SeekThenTransfer);
-                let least_s = (entries_ns - if adds { copies_ns } else { 0.0 }) / 1e9;
-                prop_assert!(saving.low_s >= least_s - 1e-12, "{saving:?}, not {least_s}");
+                let adds = kind != FindingKind::SeekThenTransfer;
+                let least_ns = entries_ns - if adds { copies_ns } else { 0.0 };
+                prop_assert!(low_s >= least_ns - 1.0, "{low_s}, not {least_ns}");
             }
         }
-    }
-
-    #[test]
-    fn what_has_no_price_saves_nothing_that_is_known() {
-        let tally = Tally::default();
-        let reads = key(FindingKind::SmallReads);
-        assert_eq!(super::price(&reads, &tally, &[PRICE]), None);
-    }
-
-    #[test]
-    fn a_further_piece_of_an_answer_costs_less_than_one_that_wakes_its_reader() {
-        let price = Price {
-            target: DescriptorKind::Unix,
-            call_ns: 1000.0,
-            answer_call_ns: 400.0,
-            ..PRICE
-        };
-        let tally = |runs| tally(100, runs, &[]);
-        assert_eq!(answer_share(DescriptorKind::Unix, &tally(25), &price), 0.4);
-        assert_eq!(answer_share(DescriptorKind::Unix, &tally(2), &price), 1.0);
-        assert_eq!(answer_share(DescriptorKind::File, &tally(25), &price), 1.0);
     }
 }

@@ -48,14 +48,17 @@ impl Row {
         }
     }
 
+    /// Whether both are of one kind, and counted or listed for one reason.
+    pub(crate) fn is_like(&self, other: &Row) -> bool {
+        (self.kind, self.grade, self.reason, self.is_read)
+            == (other.kind, other.grade, other.reason, other.is_read)
+    }
+
     /// The alignment of another row's pattern in this one, if both come from one loop.
     pub(crate) fn place_of(&self, part: &Row) -> Option<Alignment> {
-        let is_alike = self.kind == part.kind
-            && self.grade == part.grade
-            && self.reason == part.reason
-            && self.is_read == part.is_read
-            && self.descriptor == part.descriptor
-            && part.sites.iter().all(|site| has_site(&self.sites, site.0));
+        let has = |site: &(u32, u64, u64)| self.sites.iter().any(|known| known.0 == site.0);
+        let is_alike =
+            self.is_like(part) && self.descriptor == part.descriptor && part.sites.iter().all(has);
         if !is_alike || !part.pattern.calls_are_of(&self.pattern) {
             return None;
         }
@@ -172,8 +175,4 @@ fn overall(tally: &Tally) -> (u64, u64) {
     moving.fold((u64::MAX, 0), |(least, most), range| {
         (least.min(range.0), most.max(range.1))
     })
-}
-
-pub(crate) fn has_site(sites: &[(u32, u64, u64)], site: u32) -> bool {
-    sites.binary_search_by_key(&site, |known| known.0).is_ok()
 }

@@ -45,27 +45,35 @@ mod tests {
 
     #[test]
     fn the_writes_of_the_other_end_bound_the_reads() {
-        let mut writes = StreamWrites::default();
-        for (name, calls) in [
-            ("pipe:[7]", 30),
-            ("UNIX-STREAM:[8->9]", 20),
-            ("TCPv6:[[::1]:80->[::1]:5]", 10),
+        for (written, read, calls, expected) in [
+            ("pipe:[7]", "pipe:[7]", 99, 30),
+            ("pipe:[7]", "pipe:[7]", 9, 9),
+            ("pipe:[7]", "pipe:[8]", 99, 0),
+            (
+                "UNIX-STREAM:[8->9]",
+                "UNIX-STREAM:[9->8,\"/run/s\"]",
+                99,
+                30,
+            ),
+            ("UNIX-STREAM:[8->9]", "UNIX-STREAM:[8->9]", 99, 0),
+            (
+                "TCPv6:[[::1]:80->[::1]:5]",
+                "TCPv6:[[::1]:5->[::1]:80]",
+                99,
+                30,
+            ),
         ] {
-            writes.add(name.as_bytes(), calls);
-        }
-        let most = |name: &str, calls| {
+            let mut writes = StreamWrites::default();
+            writes.add(written.as_bytes(), 30);
             let file = FileCalls {
                 calls,
                 ..FileCalls::default()
             };
-            writes.most_reads(&[(name.as_bytes().to_vec(), file)])
-        };
-        assert_eq!((most("pipe:[7]", 99), most("pipe:[7]", 9)), (30, 9));
-        assert_eq!(most("UNIX-STREAM:[9->8,\"/run/s\"]", 99), 20);
-        assert_eq!(most("TCPv6:[[::1]:5->[::1]:80]", 99), 10);
-        assert_eq!(
-            (most("UNIX-STREAM:[8->9]", 99), most("pipe:[8]", 99)),
-            (0, 0)
-        );
+            assert_eq!(
+                writes.most_reads(&[(read.as_bytes().to_vec(), file)]),
+                expected,
+                "{read}"
+            );
+        }
     }
 }

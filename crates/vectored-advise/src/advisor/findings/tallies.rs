@@ -9,19 +9,21 @@ use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use};
 use crate::model::{FindingKey, Tally};
 
+/// A finding, and why it is not counted; `None` if it is.
+pub type FoundKey = (FindingKey, Option<String>);
+
+/// Findings with their counts.
+pub type Found = BTreeMap<FoundKey, Tally>;
+
 /// The findings of all logs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
-    /// Findings that are counted.
-    pub findings: BTreeMap<FindingKey, Tally>,
-    /// Findings that are not counted, by reason.
-    pub uncounted: BTreeMap<(FindingKey, String), Tally>,
+    /// Findings.
+    pub found: Found,
     /// All calls by program and file.
     pub(crate) uses: UsesByName,
     /// Files that calls without a descriptor made, changed or renamed.
     pub(crate) files: NamedFiles,
-    /// Uses of saved advisories that were cut from their tables.
-    pub(crate) more_uses: u64,
     /// System calls.
     pub calls: u64,
     /// System calls that move bytes.
@@ -36,23 +38,31 @@ pub struct Tallies {
 pub(crate) const FILES_APART: u32 = 8;
 
 impl Tallies {
+    /// Findings that are counted.
+    pub fn counted(&self) -> impl Iterator<Item = (&FindingKey, &Tally)> {
+        let found = self.found.iter();
+        found.filter_map(|((key, reason), tally)| reason.is_none().then_some((key, tally)))
+    }
+
+    /// Findings that are not counted.
+    pub fn listed(&self) -> impl Iterator<Item = (&FindingKey, &Tally)> {
+        let found = self.found.iter();
+        found.filter_map(|((key, reason), tally)| reason.is_some().then_some((key, tally)))
+    }
+
     /// The files that were read and written.
     pub fn run_files(&self) -> RunFiles {
         RunFiles::of(&self.uses, &self.files)
     }
 
     pub(crate) fn add(&mut self, other: Tallies) {
-        for (key, tally) in other.findings {
-            join(self.findings.entry(key).or_default(), &tally);
-        }
-        for (key, tally) in other.uncounted {
-            join(self.uncounted.entry(key).or_default(), &tally);
+        for (key, tally) in other.found {
+            join(self.found.entry(key).or_default(), &tally);
         }
         for one in other.uses.into_values() {
             join_use(&mut self.uses, one);
         }
         self.files.add(other.files);
-        self.more_uses = self.more_uses.saturating_add(other.more_uses);
         self.calls = self.calls.saturating_add(other.calls);
         self.transfers = self.transfers.saturating_add(other.transfers);
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -60,67 +70,47 @@ impl Tallies {
     }
 }
 
-/// Joins findings that differ only by file if there are more than `FILES_APART`, or if the files are parts of one log.
+/// Joins findings that differ only by file if there are more than `FILES_APART`, or if the files are parts of one log, which
+/// differ by the numbers in their names.
 ///
 /// Each log has done so for itself. A process that used several of the files is counted once for each.
-pub(crate) fn fold_files(tallies: &mut Tallies) {
-    fold(&mut tallies.findings, |key| key, |key, _| key);
-    fold(
-        &mut tallies.uncounted,
-        |key| &key.0,
-        |key, of| (key, of.1.clone()),
-    );
-}
-
-fn fold<K: Clone + Ord>(
-    known: &mut BTreeMap<K, Tally>,
-    finding: impl Fn(&K) -> &FindingKey,
-    with: impl Fn(FindingKey, &K) -> K,
-) {
-    let any_file = |key: &K| {
-        let file = None;
-        with(
-            FindingKey {
-                file,
-                ..finding(key).clone()
-            },
-            key,
-        )
+pub(crate) fn fold_files(found: &mut Found) {
+    let named = |(key, reason): &FoundKey, file| {
+        let key = FindingKey {
+            file,
+            ..key.clone()
+        };
+        (key, reason.clone())
     };
-    let mut files: BTreeMap<K, u32> = BTreeMap::new();
-    for key in known
-        .keys()
-        .filter(|key| finding(key).target == DescriptorKind::File)
-    {
-        let is_many = finding(key).file.is_none();
-        *files.entry(any_file(key)).or_default() += if is_many { FILES_APART + 1 } else { 1 };
+    let of_files = |found: &Found| {
+        let is_of_file = |key: &&FoundKey| key.0.target == DescriptorKind::File;
+        found.keys().filter(is_of_file).cloned().collect::<Vec<_>>()
+    };
+    let mut files: BTreeMap<FoundKey, u32> = BTreeMap::new();
+    for key in of_files(found) {
+        let more = if key.0.file.is_none() { FILES_APART + 1 } else { 1 };
+        *files.entry(named(&key, None)).or_default() += more;
     }
-    let folded: Vec<K> = known
-        .keys()
-        .filter(|key| finding(key).file.is_some())
-        .filter(|key| {
-            files
-                .get(&any_file(key))
-                .is_some_and(|&files| files > FILES_APART)
-        })
-        .cloned()
-        .collect();
-    for key in folded {
-        if let Some(tally) = known.remove(&key) {
-            join(known.entry(any_file(&key)).or_default(), &tally);
+    for key in of_files(found) {
+        let any_file = named(&key, None);
+        if files[&any_file] > FILES_APART
+            && key.0.file.is_some()
+            && let Some(tally) = found.remove(&key)
+        {
+            join(found.entry(any_file).or_default(), &tally);
         }
     }
-    let mut kept: Vec<K> = Vec::new();
-    for key in known.keys().cloned().collect::<Vec<K>>() {
-        let is_first = |one: &&K| {
-            is_of_one_rotation(finding(one), finding(&key))
-                && with(finding(one).clone(), &key) == **one
-        };
-        let Some(first) = kept.iter().find(is_first) else {
-            kept.push(key);
+    let mut parts: BTreeMap<FoundKey, FoundKey> = BTreeMap::new();
+    for key in of_files(found) {
+        let Some(file) = &key.0.file else { continue };
+        let name = file.split(|c: char| c.is_ascii_digit() || c == '.');
+        let name: Vec<&str> = name.filter(|part| !part.is_empty()).collect();
+        let of_log = named(&key, Some(name.join(".")));
+        let Some(first) = parts.get(&of_log) else {
+            parts.insert(of_log, key);
             continue;
         };
-        if let (Some(tally), Some(first)) = (known.remove(&key), known.get_mut(first)) {
+        if let (Some(tally), Some(first)) = (found.remove(&key), found.get_mut(first)) {
             let processes = first.processes.max(tally.processes);
             let is_same = first.process == tally.process;
             join(first, &tally);
@@ -133,114 +123,67 @@ fn fold<K: Clone + Ord>(
 
 /// Joins a finding without a call site to the finding of the same kind that has one, and the most calls: a sample of the stack that
 /// cannot be unwound names none.
-pub(crate) fn fold_sites(tallies: &mut Tallies) {
-    fold_unknown_sites(&mut tallies.findings, |key| key);
-    fold_unknown_sites(&mut tallies.uncounted, |key| &key.0);
-}
-
-fn fold_unknown_sites<K: Clone + Ord>(
-    known: &mut BTreeMap<K, Tally>,
-    finding: impl Fn(&K) -> &FindingKey,
-) {
-    let apart = |key: &K| FindingKey {
-        site: None,
-        ..finding(key).clone()
+pub(crate) fn fold_sites(found: &mut Found) {
+    let apart = |(key, reason): &FoundKey| {
+        let key = FindingKey {
+            site: None,
+            ..key.clone()
+        };
+        (key, reason.is_none())
     };
-    let mut most: BTreeMap<FindingKey, (u64, K)> = BTreeMap::new();
-    for (key, tally) in known.iter().filter(|(key, _)| finding(key).site.is_some()) {
-        let first = most
-            .entry(apart(key))
-            .or_insert_with(|| (tally.calls, key.clone()));
+    let mut most: BTreeMap<(FindingKey, bool), (u64, FoundKey)> = BTreeMap::new();
+    for (key, tally) in found.iter().filter(|(key, _)| key.0.site.is_some()) {
+        let first = most.entry(apart(key)).or_default();
         if tally.calls > first.0 {
             *first = (tally.calls, key.clone());
         }
     }
-    for key in known
-        .keys()
-        .filter(|key| finding(key).site.is_none())
-        .cloned()
-        .collect::<Vec<K>>()
-    {
-        if let Some((_, with_site)) = most.get(finding(&key))
-            && let Some(tally) = known.remove(&key)
-            && let Some(first) = known.get_mut(with_site)
+    let without = found.keys().filter(|(key, _)| key.site.is_none());
+    for key in without.cloned().collect::<Vec<FoundKey>>() {
+        if let Some((_, with_site)) = most.get(&apart(&key))
+            && let Some(tally) = found.remove(&key)
+            && let Some(first) = found.get_mut(with_site)
         {
             join(first, &tally);
         }
     }
 }
 
-fn parts(name: &str) -> impl Iterator<Item = &str> {
-    let parts = name.split(|c: char| c.is_ascii_digit() || c == '.');
-    parts.filter(|part| !part.is_empty())
-}
-
-/// Whether two findings differ only by the numbers in the names of their files, as the parts of a log do.
-fn is_of_one_rotation(one: &FindingKey, other: &FindingKey) -> bool {
-    let (Some(file), Some(next)) = (&one.file, &other.file) else {
-        return false;
-    };
-    one.target == DescriptorKind::File
-        && (one.kind, one.grade, &one.program) == (other.kind, other.grade, &other.program)
-        && (&one.site, &one.steps) == (&other.site, &other.steps)
-        && parts(file).eq(parts(next))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FindingKind, Grade};
 
     #[test]
     fn a_finding_without_a_site_joins_the_largest_that_has_one() {
-        let key = |program: &str, site: Option<&str>| FindingKey {
-            kind: FindingKind::SmallReads,
-            grade: Grade::Adjacent,
-            program: program.to_owned(),
-            target: DescriptorKind::File,
-            file: None,
-            site: site.map(str::to_owned),
-            steps: Vec::new(),
+        let of = |calls: &[(&str, &str, u64)], reason: Option<&str>| -> Found {
+            let one = |&(program, site, calls): &(&str, &str, u64)| {
+                let key = FindingKey {
+                    program: program.to_owned(),
+                    site: (!site.is_empty()).then(|| site.to_owned()),
+                    ..FindingKey::default()
+                };
+                let tally = Tally {
+                    runs: 1,
+                    calls,
+                    ..Tally::default()
+                };
+                ((key, reason.map(str::to_owned)), tally)
+            };
+            calls.iter().map(one).collect()
         };
-        let calls = |calls| Tally {
-            runs: 1,
-            calls,
-            ..Tally::default()
-        };
-        let mut tallies = Tallies::default();
-        let found = [
-            (key("a", None), 5),
-            (key("a", Some("f")), 7),
-            (key("a", Some("g")), 90),
-            (key("b", None), 3),
-        ];
-        tallies
-            .findings
-            .extend(found.iter().map(|(key, n)| (key.clone(), calls(*n))));
-        tallies.uncounted.extend(
-            found
-                .iter()
-                .map(|(key, n)| ((key.clone(), "reason".to_owned()), calls(*n))),
-        );
-        fold_sites(&mut tallies);
-        let left = [
-            (key("a", Some("f")), 7),
-            (key("a", Some("g")), 95),
-            (key("b", None), 3),
-        ];
-        assert!(
-            tallies
-                .findings
-                .iter()
-                .map(|(key, tally)| (key.clone(), tally.calls))
-                .eq(left.clone())
-        );
-        assert!(
-            tallies
-                .uncounted
-                .iter()
-                .map(|(key, tally)| (key.0.clone(), tally.calls))
-                .eq(left)
-        );
+        for reason in [None, Some("reason")] {
+            let mut found = of(
+                &[("a", "", 5), ("a", "f", 7), ("a", "g", 90), ("b", "", 3)],
+                reason,
+            );
+            fold_sites(&mut found);
+            let left = of(&[("a", "f", 7), ("a", "g", 95), ("b", "", 3)], reason);
+            let calls = |of: &Found| -> Vec<_> {
+                of.iter()
+                    .map(|(key, tally)| (key.clone(), tally.calls))
+                    .collect()
+            };
+            assert_eq!(calls(&found), calls(&left));
+        }
     }
 }

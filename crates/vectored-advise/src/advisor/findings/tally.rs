@@ -26,7 +26,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     }
     join_files(known, new);
     #[cfg(test)]
-    known.members.0.extend(new.members.0.iter().cloned());
+    known.members.extend(new.members.iter().cloned());
     known.runs = known.runs.saturating_add(new.runs);
     known.calls = known.calls.saturating_add(new.calls);
     known.bytes = known.bytes.saturating_add(new.bytes);

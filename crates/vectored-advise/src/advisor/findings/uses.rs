@@ -9,11 +9,8 @@ use vectored_report::sort;
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::findings::call_counts::CallCounts;
-use crate::advisor::findings::classify::rests_on_order;
-use crate::advisor::findings::held::HeldFindings;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::price::operation_of;
-use crate::advisor::findings::row::Row;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, FindingKey, FindingKind, Tally};
 
@@ -46,9 +43,7 @@ struct Entry {
     openings: u64,
     calls: CallCounts,
     counted: u64,
-    listed: BTreeMap<Option<Barrier>, u64>,
-    /// The calls in `counted` whose finding rests on the order of all calls.
-    ordered: u64,
+    listed: BTreeMap<Barrier, u64>,
 }
 
 /// The uses of all logs, by program, kind, direction, path and standard stream.
@@ -99,14 +94,14 @@ pub(crate) fn relist(
     reason: &str,
     is_back: bool,
 ) {
+    if matches!(
+        key.target,
+        DescriptorKind::Datagram | DescriptorKind::Unknown
+    ) {
+        return;
+    }
     let all = transfers(key, tally);
-    let kind = match key.target {
-        DescriptorKind::File => "file",
-        DescriptorKind::Pipe => "pipe",
-        DescriptorKind::Unix => "Unix socket",
-        DescriptorKind::Tcp => "TCP socket",
-        DescriptorKind::Datagram | DescriptorKind::Unknown => return,
-    };
+    let kind = target_in_words(key.target);
     let is_read = operation_of(key) == Operation::Read;
     let mut left = all;
     let mut relist = |one: &mut DescriptorUse, most: u64| {
@@ -156,6 +151,18 @@ pub(crate) fn relist(
     rest.for_each(|(_, one)| relist(one, u64::MAX));
 }
 
+/// `file`, `pipe`, `TCP socket` …
+pub(crate) fn target_in_words(target: DescriptorKind) -> &'static str {
+    match target {
+        DescriptorKind::File => "file",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Unix => "Unix socket",
+        DescriptorKind::Tcp => "TCP socket",
+        DescriptorKind::Datagram => "datagram socket",
+        DescriptorKind::Unknown => "unknown",
+    }
+}
+
 /// The number of a standard stream without a path, else -1.
 fn standard_of(descriptor: i32, path: Option<&String>) -> i32 {
     match descriptor {
@@ -166,25 +173,22 @@ fn standard_of(descriptor: i32, path: Option<&String>) -> i32 {
 
 const USES_KEPT: usize = 64;
 
-/// Returns the uses with the most calls, and the number of the others.
-pub(crate) fn most_used(uses: UsesByName) -> (Vec<DescriptorUse>, u64) {
+/// Returns the uses with the most calls.
+pub(crate) fn most_used(uses: UsesByName) -> Vec<DescriptorUse> {
     let mut uses: Vec<DescriptorUse> = uses.into_values().collect();
     sort::sort_by_key(&mut uses, |one| std::cmp::Reverse(one.calls));
-    let more = uses.len().saturating_sub(USES_KEPT);
     uses.truncate(USES_KEPT);
-    (uses, more as u64)
+    uses
 }
 
 impl DescriptorUses {
-    /// Adds the calls of one direction through an open file description, and returns the key of their use; `rows` are the
-    /// mergeable ones.
+    /// Adds the calls of one direction through an open file description, and returns the place of their use.
     pub(crate) fn add(
         &mut self,
         open_file: &mut OpenFile,
         is_read: bool,
         program: u32,
         calls: &CallCounts,
-        rows: &[Row],
     ) -> u32 {
         let was_counted = std::mem::replace(&mut open_file.was_counted[usize::from(is_read)], true);
         let reopened = if is_read { 0 } else { std::mem::take(&mut open_file.reopened) };
@@ -229,54 +233,27 @@ impl DescriptorUses {
         entry.kind = Some(kind);
         entry.openings += u64::from(!was_counted) + reopened;
         entry.calls.join(calls);
-        for row in rows {
-            let transfers = row.transfers();
-            match row.reason {
-                None => {
-                    entry.counted += transfers;
-                    if rests_on_order(row.kind) {
-                        entry.ordered += transfers;
-                    }
-                }
-                reason => *entry.listed.entry(reason).or_default() += transfers,
-            }
-        }
         place
     }
 
-    /// Moves calls whose finding rests on the order of all calls from the counted to the listed ones.
-    pub(crate) fn list_calls(&mut self, place: u32, calls: u64, reason: Barrier) {
+    /// Notes that calls of a use are in a finding, and why it is not counted.
+    pub(crate) fn note_found(&mut self, place: u32, calls: u64, reason: Option<Barrier>) {
         let entry = &mut self.entries[place as usize].1;
-        entry.counted -= calls;
-        entry.ordered -= calls;
-        *entry.listed.entry(Some(reason)).or_default() += calls;
-    }
-
-    /// Moves held calls from the counted to the listed ones.
-    pub(crate) fn list(&mut self, held: &HeldFindings, reason: Barrier) {
-        for (place, calls, ordered) in held.uses() {
-            let entry = &mut self.entries[place as usize].1;
-            entry.counted -= calls;
-            entry.ordered -= ordered;
-            *entry.listed.entry(Some(reason)).or_default() += calls;
+        match reason {
+            None => entry.counted += calls,
+            Some(reason) => *entry.listed.entry(reason).or_default() += calls,
         }
     }
 
-    /// Adds the uses to the uses of other logs. If the log has a `lack`, calls that rest on the order of
-    /// all calls are not counted.
+    /// Adds the uses to the uses of other logs.
     pub(crate) fn close(
         self,
         program: impl Fn(u32) -> String,
-        lack: Option<Barrier>,
         max_delay_ns: u64,
         into: &mut UsesByName,
     ) {
         let DescriptorUses { entries, paths, .. } = self;
-        let of = |(key, mut entry): (Key, Entry)| {
-            if lack.is_some() && entry.ordered > 0 {
-                *entry.listed.entry(lack).or_default() += entry.ordered;
-                entry.counted -= entry.ordered;
-            }
+        let of = |(key, entry): (Key, Entry)| {
             let listed = entry.listed.values().sum();
             let reason = entry.reason(key.kind, listed, max_delay_ns);
             DescriptorUse {
@@ -310,7 +287,7 @@ impl Entry {
         let calls = &self.calls;
         let neither = calls.calls.saturating_sub(self.counted + listed);
         let by_reason = self.listed.iter().max_by_key(|(_, calls)| **calls);
-        if let Some((Some(reason), most)) = by_reason
+        if let Some((reason, most)) = by_reason
             && *most >= neither
         {
             return Some(reason.in_words(max_delay_ns));
@@ -347,31 +324,33 @@ impl Entry {
     }
 }
 
+/// What else a descriptor leads to, by the begin of its text.
+const OTHERS: [(&str, &str); 11] = [
+    ("/proc/", "/proc file"),
+    ("/sys/", "/sys file"),
+    ("/dev/pts/", "terminal"),
+    ("/dev/tty", "terminal"),
+    ("/dev/console", "terminal"),
+    ("/", "device"),
+    ("UNIX-SEQPACKET", "packet socket"),
+    ("NETLINK", "netlink socket"),
+    ("anon_inode:[eventfd", "eventfd"),
+    ("anon_inode:", "event descriptor"),
+    ("pipe:", "packet pipe"),
+];
+
 /// `file`, `pipe`, `terminal`, `datagram socket` …
 fn kind_in_words(kind: FdKind, is_folder: bool, name: &[u8]) -> &'static str {
     let starts = |with: &str| name.starts_with(with.as_bytes());
     match kind {
-        FdKind::File => "file",
-        FdKind::Pipe => "pipe",
-        FdKind::Unix => "Unix socket",
-        FdKind::Tcp => "TCP socket",
         FdKind::Socket => "socket",
-        FdKind::Unknown => "unknown",
-        FdKind::Datagram => "datagram socket",
         FdKind::Nothing => "null device",
-        FdKind::Other if is_folder => "folder",
-        FdKind::Other if starts("/proc/") => "/proc file",
-        FdKind::Other if starts("/sys/") => "/sys file",
-        FdKind::Other if starts("/dev/pts/") || starts("/dev/tty") || starts("/dev/console") => {
-            "terminal"
-        }
-        FdKind::Other if starts("/") => "device",
-        FdKind::Other if starts("UNIX-SEQPACKET") => "packet socket",
-        FdKind::Other if starts("NETLINK") => "netlink socket",
-        FdKind::Other if starts("anon_inode:[eventfd") => "eventfd",
-        FdKind::Other if starts("anon_inode:") => "event descriptor",
-        FdKind::Other if starts("pipe:") => "packet pipe",
-        FdKind::Other => "message socket",
+        FdKind::Other => match OTHERS.iter().find(|(begin, _)| starts(begin)) {
+            _ if is_folder => "folder",
+            Some((_, words)) => words,
+            None => "message socket",
+        },
+        _ => target_in_words(kind.target().unwrap_or(DescriptorKind::Unknown)),
     }
 }
 
@@ -395,38 +374,6 @@ mod tests {
     use vectored_strace::event::OpenFlags;
 
     #[test]
-    fn the_reason_of_the_largest_part_stays_in_any_order() {
-        let part = |calls, reason: &str| DescriptorUse {
-            program: String::new(),
-            kind: "socket".to_owned(),
-            operation: Operation::Read,
-            path: None,
-            descriptor: 3,
-            openings: 1,
-            calls,
-            bytes: 8 * calls,
-            counted: 0,
-            listed: 0,
-            reason: Some(reason.to_owned()),
-            reason_calls: calls,
-            reason_before: None,
-        };
-        let joined = |parts: &[DescriptorUse]| {
-            let mut uses = UsesByName::new();
-            parts
-                .iter()
-                .for_each(|one| join_use(&mut uses, one.clone()));
-            uses.into_values().next().unwrap()
-        };
-        let [large, small, other] = [part(3, "alone"), part(2, "unknown"), part(2, "unknown")];
-        let at_once = joined(&[large.clone(), small.clone(), other.clone()]);
-        let in_parts = joined(&[joined(&[small, other]), large]);
-        assert_eq!(at_once.reason.as_deref(), Some("alone"));
-        assert_eq!((at_once.calls, at_once.openings), (7, 3));
-        assert_eq!(in_parts, at_once);
-    }
-
-    #[test]
     fn programs_with_many_files_each_have_a_bounded_table() {
         let mut uses = DescriptorUses::default();
         for program in 1..=40 {
@@ -437,7 +384,7 @@ mod tests {
                     calls: 1,
                     ..CallCounts::default()
                 };
-                uses.add(&mut open_file, false, program, &calls, &[]);
+                uses.add(&mut open_file, false, program, &calls);
             }
         }
         assert_eq!(uses.entries.len(), ENTRIES_MAX + 1);

@@ -126,8 +126,6 @@ pub(crate) struct Run {
     pub(crate) sites: Vec<(u32, u64, u64)>,
     /// Call site of the last call, and how many calls in a row came from it.
     streak: (u32, u64),
-    /// Whether the first call has as many segments as a call can take.
-    is_full: bool,
     closed_calls: u64,
     merged: MergedCall,
     finder: PatternFinder,
@@ -156,7 +154,6 @@ impl Run {
     pub(crate) fn push(&mut self, call: &RunCall, site: u32, limits: MergeLimits) {
         if self.calls == 0 {
             self.descriptor = call.descriptor;
-            self.is_full = call.segments >= SEGMENTS_MAX;
         }
         #[cfg(test)]
         self.members.push(call.began_ns);
@@ -271,16 +268,9 @@ impl Run {
 
     /// Whether all its calls took lists of tiny segments, and none is merged.
     pub(crate) fn is_all_tiny_lists(&self) -> bool {
-        self.is_all_lists() && self.bytes < self.alone.segments * TINY_BELOW_BYTES
-    }
-
-    /// Whether it is one list of more segments than a call can take, split over several calls.
-    pub(crate) fn is_split_list(&self) -> bool {
-        self.is_all_lists() && self.calls > 1 && self.is_full
-    }
-
-    fn is_all_lists(&self) -> bool {
-        self.alone.list_calls == self.calls && self.alone.segments > self.calls
+        self.alone.list_calls == self.calls
+            && self.alone.segments > self.calls
+            && self.bytes < self.alone.segments * TINY_BELOW_BYTES
     }
 }
 

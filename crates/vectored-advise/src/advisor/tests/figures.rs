@@ -6,10 +6,9 @@ use proptest::prelude::*;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::advisor::findings::uses::transfers;
-use crate::advisor::tests::logs::{log_of, tallies_of};
-use crate::advisor::{Analysis, Options, advise, merge};
-use crate::model::{Advisory, Finding, Skipped};
-use vectored_strace::Reader;
+use crate::advisor::tests::logs::{follow, read_with, tallies_of, whole};
+use crate::advisor::{Analysis, advise, merge};
+use crate::model::{Advisory, Finding, Skipped, Tally};
 
 /// Calls; some contradict each other. Most descriptors are bare numbers: the log does not show what they are open on.
 const TRANSFERS: &str = concat!(
@@ -66,12 +65,7 @@ fn any_log() -> impl Strategy<Value = String> {
 }
 
 fn prices() -> Vec<Price> {
-    let targets = [
-        DescriptorKind::File,
-        DescriptorKind::Pipe,
-        DescriptorKind::Unix,
-        DescriptorKind::Tcp,
-    ];
+    use DescriptorKind::{File, Pipe, Tcp, Unix};
     let both = |target| [Operation::Write, Operation::Read].map(|operation| (target, operation));
     let price = |(target, operation)| Price {
         target,
@@ -81,33 +75,25 @@ fn prices() -> Vec<Price> {
         call_high_ns: 333.1,
         medium_call_ns: 301.7,
         answer_call_ns: 301.7,
-        batch_byte_ns: 0.01,
-        entry_ns: 90.1,
-        seek_ns: 101.3,
-        gather_call_ns: 60.1,
         segment_ns: 20.9,
         large_segment_ns: 61.3,
-        iovec_step_ns: 100.7,
         copy_segment_ns: 3.7,
         copy_byte_ns: 0.041,
+        ..Price::default()
     };
-    targets.into_iter().flat_map(both).map(price).collect()
-}
-
-fn follow(analysis: &mut Analysis, log: &str) {
-    analysis.begin_log();
-    let mut reader = Reader::new(log.as_bytes());
-    while let Some(event) = reader.next().unwrap() {
-        analysis.follow(&event);
-    }
+    [File, Pipe, Unix, Tcp]
+        .into_iter()
+        .flat_map(both)
+        .map(price)
+        .collect()
 }
 
 fn advised(logs: &[String]) -> Advisory {
-    let mut analysis = Analysis::new(Options {
-        shows_all: true,
-        ..Options::default()
-    });
-    logs.iter().for_each(|log| follow(&mut analysis, log));
+    let mut analysis = Analysis::new(whole());
+    for log in logs {
+        analysis.begin_log();
+        follow(&mut analysis, log);
+    }
     let about = Advisory {
         complete: true,
         skipped: vec![Skipped {
@@ -131,21 +117,18 @@ proptest! {
 
     #[test]
     fn the_figures_of_any_log_add_up(log in any_log()) {
-        let mut analysis = Analysis::new(Options { shows_all: true, ..Options::default() });
-        follow(&mut analysis, &log);
-        let tallies = analysis.finish();
+        let tallies = read_with(&log, whole());
         for one in tallies.uses.values() {
             prop_assert!(one.counted + one.listed <= one.calls, "{one:?}");
             prop_assert_eq!(one.reason.is_none(), one.counted == one.calls, "{:?}", one);
         }
         let uses = || tallies.uses.values();
         prop_assert!(uses().map(|one| one.calls).sum::<u64>() <= tallies.transfers);
-        let counted: u64 = tallies.findings.iter().map(|(key, tally)| transfers(key, tally)).sum();
-        let listed = tallies.uncounted.iter().map(|((key, _), tally)| transfers(key, tally));
+        let counted: u64 = tallies.counted().map(|(key, tally)| transfers(key, tally)).sum();
+        let listed = tallies.listed().map(|(key, tally)| transfers(key, tally));
         prop_assert_eq!(uses().map(|one| one.counted).sum::<u64>(), counted);
         prop_assert_eq!(uses().map(|one| one.listed).sum::<u64>(), listed.sum::<u64>());
-        let listed = tallies.uncounted.iter().map(|((key, _), tally)| (key, tally));
-        let all = tallies.findings.iter().chain(listed);
+        let all = tallies.counted().chain(tallies.listed());
         for (key, tally) in all.filter(|(key, _)| !key.kind.is_stall()) {
             prop_assert!(tally.merged_calls <= tally.calls, "{key:?} {tally:?}");
             prop_assert_eq!(tally.sizes.iter().map(|size| size.1).sum::<u64>(), tally.segments);
@@ -163,7 +146,7 @@ proptest! {
         logs in prop::collection::vec(any_log(), 1..5),
         split in 0_usize..5,
     ) {
-        let at_once = advised(&logs);
+        let at_once = saved_and_loaded(&advised(&logs));
         let one_by_one: Vec<Advisory> = logs
             .iter()
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
@@ -180,14 +163,7 @@ proptest! {
 
 #[test]
 fn the_parts_of_a_log_are_one_finding() {
-    let write = r#"write(3, "x"..., 20) = 20"#;
-    let part = |name: &str| {
-        let open =
-            format!(r#"openat(AT_FDCWD</>, "/{name}", O_WRONLY|O_CREAT, 0666) = 3</{name}>"#);
-        let shown = write.replace("3,", &format!("3</{name}>,"));
-        let close = format!("close(3</{name}>) = 0");
-        log_of(&[&open, &shown, &shown, &shown, &close])
-    };
+    let part = |name: &str| format!("open 3 /{name}; 3 × write 3 20; close 3");
     for (names, expected) in [
         (
             ["app.8.log", "app.9.log", "app.10.log"],
@@ -198,20 +174,52 @@ fn the_parts_of_a_log_are_one_finding() {
             &[(3, 1, 1, 1), (6, 1, 2, 2)],
         ),
     ] {
-        let tallies = tallies_of(&names.map(part).concat());
+        let tallies = tallies_of(&names.map(part).join("; "));
         let advisory = advise(tallies, &prices(), Advisory::default());
-        let of = |finding: &Finding| {
-            let tally = &finding.tally;
-            let closes: u64 = tally
-                .ends
-                .iter()
-                .filter(|end| end.0 == "close")
-                .map(|end| end.1)
-                .sum();
+        let of = |Finding { tally, .. }: &Finding| {
+            let ends = tally.ends.iter().find(|end| end.0 == "close");
+            let closes = ends.map_or(0, |end| end.1);
             (tally.calls, tally.processes, tally.files.len(), closes)
         };
         let mut found: Vec<_> = advisory.findings.iter().map(of).collect();
         found.sort();
         assert_eq!(found, expected, "{names:?}");
     }
+}
+
+/// Of many files those with the most calls are named.
+#[test]
+fn processes_openings_and_files_are_counted() {
+    let of = |by: &str, path| format!("{by}open 3 {path}; 2 × {by}write 3 8; {by}close 3");
+    let calls = ["fork 2", &of("", "/b"), &of("2: ", "/a"), &of("2: ", "/b")].join("; ");
+    let counts = |tally: &Tally| (tally.runs, tally.processes, tally.openings, tally.process);
+    let tallies = tallies_of(&calls);
+    let found = tallies.counted();
+    let found: Vec<_> = found
+        .map(|(key, tally)| (key.file.clone().unwrap(), counts(tally)))
+        .collect();
+    let [a, b] = ["/a", "/b"].map(str::to_owned);
+    assert_eq!(found, [(a, (1, 1, 1, 2)), (b, (2, 2, 2, 1))]);
+    let file = |index: usize| {
+        let calls = if index == 13 { 50 } else { 2 };
+        format!("open 3 /p{index:02}; {calls} × write 3 8; close 3")
+    };
+    let all = |count: usize| tallies_of(&(0..count).map(file).collect::<Vec<_>>().join("; "));
+    assert_eq!(all(8).found.len(), 8);
+    let found: Vec<_> = all(20).found.into_values().collect();
+    let [tally] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!((tally.calls, tally.processes, tally.openings), (88, 1, 20));
+    assert_eq!(
+        (tally.path.as_deref(), tally.files[0].calls),
+        (Some("/p13"), 50)
+    );
+    assert_eq!((tally.files.len(), tally.more_files), (16, 4));
+    // The descriptor is the one that was used.
+    let moved = tallies_of(
+        "O; dup2(3</tmp/f>, 1</dev/pts/0>) = 1</tmp/f>; close(3</tmp/f>) = 0; 2 × write(1</tmp/f>, \"x\", 20) = 20",
+    );
+    let tally = moved.found.into_values().next().unwrap();
+    assert_eq!((tally.descriptor, tally.processes), (1, 1));
 }

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use crate::advisor::analysis::Analysis;
 use crate::advisor::options::Options;
-use crate::advisor::tests::logs::{log_in_short, tallies_of};
+use crate::advisor::tests::logs::{follow, log_in_short, tallies_of};
 use crate::advisor::{RunFiles, WrittenFile};
-use vectored_strace::Reader;
 
 /// The files that were written: `a>b` is one with two names.
 fn names(files: &RunFiles) -> String {
@@ -40,7 +39,7 @@ io_uring_enter(4<anon_inode:[io_uring]>, 1, 1, 0x1, NULL, 8) = 1 => a
 openat(AT_FDCWD</w>, "\303\244\"\\", O_WRONLY) = 4</w/\303\244"\\>; write(4</w/\303\244"\\>, "x", 5) = 5 => ä"\"#;
     for (calls, expected) in table.lines().map(|line| line.split_once(" => ").unwrap()) {
         let open = r#"openat(AT_FDCWD</w>, "a", O_WRONLY|O_CREAT|O_EXCL, 0666) = 3</w/a>"#;
-        let files = tallies_of(&log_in_short(&format!("exec /bin/p; {open}; {calls}"))).run_files();
+        let files = tallies_of(&format!("exec /bin/p; {open}; {calls}")).run_files();
         assert_eq!(names(&files), expected, "{calls}");
         assert!(files.made.contains(&PathBuf::from("/w/a")), "{calls}");
     }
@@ -49,9 +48,8 @@ openat(AT_FDCWD</w>, "\303\244\"\\", O_WRONLY) = 4</w/\303\244"\\>; write(4</w/\
 #[test]
 fn a_file_is_counted_if_a_finding_has_some_of_its_writes() {
     for (calls, expected) in [("O; W", false), ("O; W; W", true)] {
-        let files = tallies_of(&log_in_short(calls)).run_files();
-        let counted: Vec<bool> = files.written.iter().map(|file| file.is_counted).collect();
-        assert_eq!(counted, [expected], "{calls}");
+        let files = tallies_of(calls).run_files();
+        assert_eq!(files.written[0].is_counted, expected, "{calls}");
     }
 }
 
@@ -80,25 +78,21 @@ fn a_relative_name_begins_in_the_folder_of_its_call() {
         let log = log_in_short(&format!("exec ./p; {calls}"));
         let mut analysis = Analysis::new(Options::default());
         analysis.begin_in(folder.strip_prefix('-').unwrap_or(folder).as_bytes());
-        let mut reader = Reader::new(log.as_bytes());
-        while let Some(event) = reader.next().unwrap() {
-            analysis.follow(&event);
-        }
+        follow(&mut analysis, &log);
         assert_eq!(names(&analysis.finish().run_files()), expected, "{log}");
     }
 }
 
 #[test]
 fn a_program_is_known_by_its_whole_path() {
-    let log = b"7 chdir(\"bin\") = 0\n7 clone(child_stack=NULL, flags=SIGCHLD) = 8\n8 chdir(\"..\") = 0\n";
     let mut analysis = Analysis::new(Options::default());
     analysis.begin_in(b"/w");
-    let mut reader = Reader::new(&log[..]);
-    while let Some(event) = reader.next().unwrap() {
-        analysis.follow(&event);
+    let log = log_in_short("chdir(\"bin\") = 0; fork 8; 8: chdir(\"..\") = 0");
+    follow(&mut analysis, &log);
+    for (thread, name, expected) in [(1, "./p", "/w/bin/p"), (8, "./p", "/w/p"), (1, "/p", "/p")] {
+        assert_eq!(
+            analysis.path_of(thread, name.as_bytes()),
+            expected.as_bytes()
+        );
     }
-    for (thread, expected) in [(7, "/w/bin/p"), (8, "/w/p")] {
-        assert_eq!(analysis.path_of(thread, b"./p"), expected.as_bytes());
-    }
-    assert_eq!(analysis.path_of(7, b"/p"), b"/p");
 }

@@ -1,4 +1,4 @@
-//! Logs, also in short, and tables of rules.
+//! Logs in short, and tables of rules.
 
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::wording::sentences::action;
@@ -6,72 +6,55 @@ use crate::advisor::{Analysis, Options};
 use crate::model::{FindingKey, Step, Tally};
 use vectored_strace::Reader;
 
-pub(super) const OPEN: &str = r#"openat(AT_FDCWD</>, "/tmp/f", O_RDWR|O_CREAT, 0666) = 3</tmp/f>"#;
-pub(super) const WRITE: &str = r#"write(3</tmp/f>, "x"..., 20) = 20"#;
-pub(super) const WRITES: &str = "adjacent-writes file 2→1: write 5 [adjacent]";
-
-/// The findings of a log; with `shows_all` it is known to hold every call.
-pub(super) fn found_in(log: &str, shows_all: bool) -> Vec<String> {
-    let options = Options {
-        shows_all,
+/// Of a log that holds every call.
+pub(super) fn whole() -> Options {
+    Options {
+        shows_all: true,
         ..Options::default()
-    };
-    summary(&read_with(log, options).0)
+    }
 }
 
-/// The tallies of a log that holds every call, and all of whose lines are read.
-pub(super) fn tallies_of(log: &str) -> Tallies {
-    let (tallies, skipped) = read(log);
-    assert_eq!(skipped, 0, "{log}");
-    tallies
-}
-
-/// The tallies of a log that holds every call, and the number of reasons for which lines were skipped.
-pub(super) fn read(log: &str) -> (Tallies, usize) {
-    read_with(
-        log,
-        Options {
-            shows_all: true,
-            ..Options::default()
-        },
-    )
-}
-
-pub(super) fn read_with(log: &str, options: Options) -> (Tallies, usize) {
-    let mut analysis = Analysis::new(options);
-    analysis.begin_log();
+pub(super) fn follow(analysis: &mut Analysis, log: &str) {
     let mut reader = Reader::new(log.as_bytes());
     while let Some(event) = reader.next().unwrap() {
         analysis.follow(&event);
+        assert!(!analysis.is_full(), "{event:?}");
     }
-    let skipped = reader.counts().skipped().len();
-    (analysis.finish(), skipped)
 }
 
-pub(super) fn actions(log: &str) -> Vec<String> {
-    let tallies = tallies_of(log);
-    let findings = tallies.findings.iter();
-    findings.map(|(key, tally)| action(key, tally)).collect()
+pub(super) fn read_with(log: &str, options: Options) -> Tallies {
+    let mut analysis = Analysis::new(options);
+    analysis.begin_log();
+    follow(&mut analysis, log);
+    analysis.finish()
 }
 
-/// A log of these calls, 10 µs apart.
-pub(super) fn log_of(calls: &[&str]) -> String {
-    let line = |(number, call): (usize, &&str)| format!("1 1795312736.000{number:02}0 {call}\n");
-    calls.iter().enumerate().map(line).collect()
+/// The tallies of a log in short that holds every call.
+pub(super) fn tallies_of(calls: &str) -> Tallies {
+    read_with(&log_in_short(calls), whole())
 }
 
 /// A log in short: calls with `; ` between them. `3 × CALL` are three, and `2: CALL` is of thread 2, all others of thread 1.
+/// They begin 10 µs apart, but after `sleep` 20 ms later.
 pub(super) fn log_in_short(calls: &str) -> String {
-    let mut log = String::new();
+    let (mut log, mut us) = (String::new(), 0);
     for call in calls.split("; ") {
         let (times, call) = call.split_once(" × ").unwrap_or(("1", call));
         let thread = |of: &(&str, &str)| of.0.parse::<u32>().is_ok();
         let (thread, call) = call.split_once(": ").filter(thread).unwrap_or(("1", call));
+        if call == "sleep" {
+            us += 20_000;
+            continue;
+        }
         for _ in 0..times.parse().unwrap() {
-            let us = 10 * log.lines().count();
-            let took =
-                if call.contains("ended") || call.starts_with('+') { "" } else { " <0.000001>" };
-            log += &format!("{thread} 1795312736.{us:06} {}{took}\n", call_of(call));
+            let call = call_of(call);
+            let took = if call.contains(" = ") { " <0.000001>" } else { "" };
+            log += &format!(
+                "{thread} {}.{:06} {call}{took}\n",
+                1_795_312_736 + us / 1_000_000,
+                us % 1_000_000
+            );
+            us += 10;
         }
     }
     log
@@ -80,13 +63,18 @@ pub(super) fn log_in_short(calls: &str) -> String {
 fn call_of(short: &str) -> String {
     let words: Vec<&str> = short.split(' ').collect();
     match words[..] {
-        ["O"] => OPEN.to_owned(),
+        ["O"] => r#"openat(AT_FDCWD</>, "/tmp/f", O_RDWR|O_CREAT, 0666) = 3</tmp/f>"#.to_owned(),
         ["A"] => r#"openat(AT_FDCWD</>, "/tmp/f", O_RDONLY) = 4</tmp/f>"#.to_owned(),
-        ["W"] => WRITE.to_owned(),
-        ["R"] => WRITE.replace("write", "read"),
+        ["W"] => r#"write(3</tmp/f>, "x"..., 20) = 20"#.to_owned(),
+        ["R"] => r#"read(3</tmp/f>, "x"..., 20) = 20"#.to_owned(),
         [name @ ("write" | "read"), fd, bytes] => format!("{name}({fd}, \"x\", {bytes}) = {bytes}"),
         [name @ ("pwrite64" | "pread64"), fd, bytes, at] => {
             format!("{name}({fd}, \"x\", {bytes}, {at}) = {bytes}")
+        }
+        ["list", fd, segments, bytes] => {
+            let [count, each] = [segments, bytes].map(|text| text.parse::<usize>().unwrap());
+            let list = vec![format!("{{iov_base=\"x\"..., iov_len={bytes}}}"); count].join(", ");
+            format!("writev({fd}, [{list}], {segments}) = {}", count * each)
         }
         ["open", fd, path] => {
             format!("openat(AT_FDCWD</>, \"{path}\", O_RDWR|O_CREAT, 0666) = {fd}")
@@ -98,7 +86,6 @@ fn call_of(short: &str) -> String {
         ["thread", child] => {
             format!("clone(child_stack=0x7f, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = {child}")
         }
-        ["wait", child] => format!("wait4({child}, NULL, 0, NULL) = {child}"),
         ["exec", path] => format!("execve(\"{path}\", [\"x\"], 0x7f /* 1 var */) = 0"),
         ["exit"] => "exit_group(0) = ?".to_owned(),
         ["ended"] => "+++ exited with 0 +++".to_owned(),
@@ -110,12 +97,18 @@ fn call_of(short: &str) -> String {
     }
 }
 
-/// Checks a table of lines `CALLS => FINDINGS`. A line with `…` is the head of the lines below it, which stand in its place.
+/// Checks a table of lines `CALLS => FINDINGS`, of logs that hold every call. A line with `…` is the head of the lines below it,
+/// which stand in its place.
 ///
 /// `FINDINGS` are `-`, or findings with ` | ` between them, each up to any place in its reason, of adjacent writes to a file
-/// unless that is said. `says TEXT` is a part of their actions, `says not TEXT` is none.
+/// unless that is said. `steps STEPS` are the steps of the first. `says TEXT` is a part of their actions, `says not TEXT` is none.
 #[track_caller]
 pub(super) fn check(table: &str) {
+    check_with(whole(), table);
+}
+
+#[track_caller]
+pub(super) fn check_with(options: Options, table: &str) {
     let mut head = "";
     for line in table.lines() {
         let row = match line.strip_prefix("  ") {
@@ -127,30 +120,31 @@ pub(super) fn check(table: &str) {
             None => line.to_owned(),
         };
         let (calls, expected) = row.rsplit_once(" => ").unwrap();
-        let log = log_in_short(calls);
-        let found: Vec<String> = found_in(&log, true)
-            .iter()
-            .map(|one| in_short(one))
+        let tallies = read_with(&log_in_short(calls), options);
+        let found = summary(&tallies);
+        let actions: String = tallies
+            .counted()
+            .map(|(key, tally)| action(key, tally))
             .collect();
-        let agrees = if let Some(text) = expected.strip_prefix("says not ") {
-            !actions(&log).concat().contains(text)
-        } else if let Some(text) = expected.strip_prefix("says ") {
-            actions(&log).concat().contains(text)
-        } else {
-            let expected: Vec<&str> = expected.split(" | ").filter(|one| *one != "-").collect();
-            let begins = |(found, expected): (&String, &&str)| found.starts_with(expected);
-            found.len() == expected.len() && found.iter().zip(&expected).all(begins)
+        let agrees = match expected.split_once(' ') {
+            Some(("says", text)) => match text.strip_prefix("not ") {
+                Some(text) => !actions.contains(text),
+                None => actions.contains(text),
+            },
+            Some(("steps", steps)) => found[0].1 == steps,
+            _ => {
+                let expected = expected.split(" | ").filter(|one| *one != "-");
+                let begins = |(found, expected): (&(String, String), &str)| {
+                    let found = found.0.strip_prefix("adjacent-writes file ");
+                    found.is_some_and(|found| found.starts_with(expected))
+                };
+                let begins =
+                    |pair: (&(String, String), &str)| pair.0.0.starts_with(pair.1) || begins(pair);
+                found.len() == expected.clone().count() && found.iter().zip(expected).all(begins)
+            }
         };
-        assert!(agrees, "{row}\n{found:#?}\n{:#?}\n{log}", actions(&log));
+        assert!(agrees, "{row}\n{found:#?}\n{actions}");
     }
-}
-
-/// A finding without its steps.
-fn in_short(found: &str) -> String {
-    let (what, rest) = found.split_once(": ").unwrap();
-    let reason = &rest[rest.find(['(', '[']).unwrap() + 1..rest.len() - 1];
-    let what = what.strip_prefix("adjacent-writes file ").unwrap_or(what);
-    format!("{what} {reason}")
 }
 
 fn word(value: &impl serde::Serialize) -> String {
@@ -158,33 +152,24 @@ fn word(value: &impl serde::Serialize) -> String {
     json.trim_matches('"').to_owned()
 }
 
-/// The findings, one a line: `adjacent-writes adjacent 5→1: write 4`.
-pub(super) fn summary(tallies: &Tallies) -> Vec<String> {
-    let finding = |key: &FindingKey, tally: &Tally| {
-        let steps: Vec<String> = key
-            .steps
-            .iter()
-            .map(|step| match step.size_class {
-                Step::ANY_SIZE => step.call.clone(),
-                class => format!("{} {class}", step.call),
-            })
-            .collect();
-        format!(
-            "{} {} {}→{}: {}",
-            word(&key.kind),
-            word(&key.target),
-            tally.calls,
-            tally.merged_calls,
-            steps.join(", ")
-        )
+/// The findings, `adjacent-writes file 5→1 adjacent`, and their steps, `write 4`.
+pub(super) fn summary(tallies: &Tallies) -> Vec<(String, String)> {
+    let finding = |key: &FindingKey, tally: &Tally, why: &str| {
+        let steps = key.steps.iter().map(|step| match step.size_class {
+            Step::ANY_SIZE => step.call.clone(),
+            class => format!("{} {class}", step.call),
+        });
+        let (kind, target) = (word(&key.kind), word(&key.target));
+        let counts = format!("{}→{}", tally.calls, tally.merged_calls);
+        let steps = steps.collect::<Vec<_>>().join(", ");
+        (format!("{kind} {target} {counts} {why}"), steps)
     };
-    let found = tallies.findings.iter().map(|(key, tally)| {
+    let found = tallies.found.iter();
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|((_, reason), _)| reason.is_some());
+    let found = found.into_iter().map(|((key, reason), tally)| {
         let grade = word(&key.grade);
-        format!("{} [{grade}]", finding(key, tally))
+        finding(key, tally, reason.as_ref().unwrap_or(&grade))
     });
-    let uncounted = tallies
-        .uncounted
-        .iter()
-        .map(|((key, reason), tally)| format!("{} ({reason})", finding(key, tally)));
-    found.chain(uncounted).collect()
+    found.collect()
 }

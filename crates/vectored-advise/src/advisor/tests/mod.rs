@@ -1,15 +1,13 @@
-//! The analysis against its rules, on events and logs made by hand.
+//! The analysis against its rules, on events and logs made by hand. What merging may change is decided by the `model`; the
+//! tables here have what its programs cannot do.
 
-mod delays;
 mod figures;
 mod files;
-mod foreign;
-mod forms;
 mod logs;
 mod model;
 mod programs;
-mod remedies;
-mod rows;
 mod rules;
+mod says;
 mod stalls;
+mod times;
 mod unread;

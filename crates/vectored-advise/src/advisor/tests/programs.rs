@@ -1,24 +1,36 @@
 //! Programs, and logs of any length.
 
-use crate::advisor::tests::logs::{log_in_short, summary};
-use crate::advisor::{Analysis, Options};
+use crate::advisor::Analysis;
+use crate::advisor::tests::logs::{follow, log_in_short, read_with, summary, whole};
 use crate::model::Runtime;
-use vectored_strace::Reader;
 
 fn begun() -> Analysis {
-    let mut analysis = Analysis::new(Options {
-        shows_all: true,
-        ..Options::default()
-    });
+    let mut analysis = Analysis::new(whole());
     analysis.begin_log();
     analysis
 }
 
-fn feed(analysis: &mut Analysis, log: &str) {
-    let mut reader = Reader::new(log.as_bytes());
-    while let Some(event) = reader.next().unwrap() {
-        analysis.follow(&event);
-        assert!(!analysis.is_full(), "{event:?}");
+/// `execve` names a program by its path, and a log the thread beside its number. A thread may change its name at any time.
+#[test]
+fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
+    let log = log_in_short("O; W; W").replace("1 1795", "7<reader> 1795");
+    let log = log.replacen(
+        "7<reader> 1795312736.000020",
+        "7<writer 2> 1795312736.000020",
+        1,
+    );
+    let execute = "7<sh> 1795312736.000000 execve(\"/bin/tool\", [\"tool\"], 0x1) = 0\n";
+    for (log, calls, program) in [
+        (log.clone(), 3, "reader"),
+        (execute.to_owned() + &log, 4, "tool"),
+    ] {
+        let tallies = read_with(&log, whole());
+        assert_eq!(tallies.calls, calls);
+        let found: Vec<_> = tallies.counted().collect();
+        let [(key, tally)] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!((&*key.program, tally.merged_calls), (program, 1));
     }
 }
 
@@ -32,30 +44,30 @@ fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
         let writes = format!(
             "exec /usr/bin/python3; exec {program}; open 9 /lib/libstdc++.so.6; open 3 A.pm; 2 × write 3 8"
         );
-        feed(&mut analysis, &log_in_short(&writes));
-        analysis.finish().findings.values().next().unwrap().runtime
+        follow(&mut analysis, &log_in_short(&writes));
+        analysis.finish().counted().next().unwrap().1.runtime
     };
-    assert_eq!(of("/usr/bin/node"), Some(Runtime::Node));
-    assert_eq!(of("/usr/local/bin/tar"), None);
     // An option of the system's program is no remedy for the user's, who can edit none of the system's.
-    for program in [
-        "/usr/bin/tool",
-        "/usr/bin/tar",
-        "/usr/bin/dd",
-        "/usr/lib/git-core/git",
+    for (program, expected) in [
+        ("/usr/bin/node", Some(Runtime::Node)),
+        ("/usr/local/bin/tar", None),
+        ("/usr/bin/tool", Some(Runtime::System)),
+        ("/usr/bin/tar", Some(Runtime::System)),
+        ("/usr/bin/dd", Some(Runtime::System)),
+        ("/usr/lib/git-core/git", Some(Runtime::System)),
+        ("/usr/bin/octave", None),
+        ("/home/u/dd", Some(Runtime::C)),
+        ("./grep", Some(Runtime::C)),
     ] {
-        assert_eq!(of(program), Some(Runtime::System), "{program}");
+        assert_eq!(of(program), expected, "{program}");
     }
-    assert_eq!(of("/usr/bin/octave"), None);
-    assert_eq!(of("/home/u/dd"), Some(Runtime::C));
-    assert_eq!(of("./grep"), Some(Runtime::C));
 }
 
 #[test]
 fn any_log_is_analysed_in_bounded_memory_and_time() {
     let mut analysis = begun();
     let writes = log_in_short("open 3 /d; 3 × write 3 8");
-    feed(&mut analysis, &writes);
+    follow(&mut analysis, &writes);
     let open = |number: u32| format!("1 openat(AT_FDCWD, \"a\", O_RDONLY) = {number}\n");
     let fork = |by: u32, child: u32| format!("{by} clone(flags=SIGCHLD) = {child}\n");
     let thread = |child: u32| format!("1 clone(flags=CLONE_FILES|CLONE_THREAD) = {child}\n");
@@ -76,9 +88,9 @@ fn any_log_is_analysed_in_bounded_memory_and_time() {
         },
     ];
     for line in many {
-        feed(&mut analysis, &(0..140_000).map(line).collect::<String>());
+        follow(&mut analysis, &(0..140_000).map(line).collect::<String>());
     }
-    feed(&mut analysis, &writes);
+    follow(&mut analysis, &writes);
     let found = summary(&analysis.finish());
-    assert_eq!(found, ["adjacent-writes file 6→2: write 4 [adjacent]"]);
+    assert_eq!(found[0].0, "adjacent-writes file 6→2 adjacent");
 }

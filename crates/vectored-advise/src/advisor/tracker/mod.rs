@@ -118,28 +118,20 @@ impl Tracker {
         } else {
             None
         };
-        self.pattern_counts
-            .judge(&self.buffers, &self.stream_writes, &mut self.uses);
         let pattern_counts = &self.pattern_counts;
         let program = |number| pattern_counts.program_name(number);
-        self.uses
-            .close(program, lack, options.max_delay_ns, &mut into.uses);
         self.stalls.close(
             lack,
             program,
             self.pattern_counts.sites(),
             |key, reason, tally| {
-                let known = match reason {
-                    None => into.findings.entry(key).or_default(),
-                    Some(reason) => {
-                        let reason = reason.in_words(options.max_delay_ns);
-                        into.uncounted.entry((key, reason)).or_default()
-                    }
-                };
-                join(known, &tally);
+                let reason = reason.map(|reason| reason.in_words(options.max_delay_ns));
+                join(into.found.entry((key, reason)).or_default(), &tally);
             },
         );
-        self.pattern_counts.close(lack, options.max_delay_ns, into);
+        let about = (&self.buffers, &self.stream_writes);
+        self.pattern_counts
+            .close(about, self.uses, lack, options.max_delay_ns, into);
         into.files.add(self.files);
         into.calls += self.calls;
         into.transfers += self.transfers;

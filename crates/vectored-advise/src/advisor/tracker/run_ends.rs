@@ -1,7 +1,7 @@
 //! Counts runs that ended.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::kernel_tables::KernelTables;
+use crate::advisor::descriptors::kernel_tables::{KernelTables, Process};
 use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
@@ -12,7 +12,7 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
 use crate::advisor::runs::run_builder::{DirectionRuns, Link, OnRunEnd, RunKind};
 use crate::advisor::tracker::{READS, Tracker, WRITES};
-use crate::model::{FindingKind, Grade};
+use crate::model::{FindingKind, Grade, Tally};
 
 impl Tracker {
     /// Notes the barriers before the next transfer, or before the end of an open file description.
@@ -159,9 +159,7 @@ impl Tracker {
             self.stream_writes.add(open_file.name(), calls.calls);
         }
         let number = self.buffers.number(user.program, is_read, open_file);
-        let used = self
-            .uses
-            .add(open_file, is_read, user.program, &calls, &rows);
+        let used = self.uses.add(open_file, is_read, user.program, &calls);
         let Some(target) = open_file.kind.target() else {
             return;
         };
@@ -184,31 +182,39 @@ impl Tracker {
             buffer: number,
             used,
             program: user.program,
-            runtime: process.as_ref().and_then(|process| process.runtime),
-            process: user.process_number,
-            killed: direction == WRITES && process.as_ref().is_some_and(|process| process.killed),
-            forked: process
-                .as_ref()
-                .is_some_and(|process| process.was_forked && !process.has_executed),
-            others_write: direction == WRITES && open_file.has_other_writers,
             target,
             path: name,
         };
+        let runtime = process.as_ref().and_then(|process| process.runtime);
+        let killed = process.as_ref().is_some_and(|process| process.killed) && !is_read;
+        let is_forked = |process: &&mut Process| process.was_forked && !process.has_executed;
+        let forked = process.as_ref().is_some_and(is_forked);
+        let others_write = open_file.has_other_writers && !is_read;
         let buffer = self.buffers.at(number);
         buffer.note_ends(&ends);
-        buffer.killed |= owner.killed;
-        buffer.forked |= owner.forked;
-        buffer.others_write |= owner.others_write;
+        buffer.killed |= killed;
+        buffer.forked |= forked;
+        buffer.others_write |= others_write;
         let shared = if is_read {
             open_file.shared_reads
         } else {
             groups.groups[open_file.group].listed
         };
         buffer.rule_out(shared);
-        for row in &rows {
+        for row in rows {
+            let tally = Tally {
+                process: user.process_number,
+                descriptor: row.descriptor,
+                runtime,
+                killed,
+                forked,
+                others_write,
+                ..row.tally
+            };
+            let row = Row { tally, ..row };
             let held_reads = row.grade == Grade::ReadsAhead
                 || open_file.kind == FdKind::File && !row.is_positional;
-            let mut held = match direction {
+            let held = match direction {
                 _ if !row.depends_on_others() => None,
                 WRITES => {
                     let group = groups.groups.get_mut(open_file.group);
@@ -217,21 +223,14 @@ impl Tracker {
                 }
                 _ => held_reads.then_some(&mut *held),
             };
-            if let Some(held) = &mut held {
-                held.note_use(used, row);
-            }
-            let in_book = self.pattern_counts.add(row, &owner, held.as_deref_mut());
-            let both = [in_book.own, in_book.any_file];
-            let keys = if in_book.own == in_book.any_file { &both[..1] } else { &both[..] };
-            for &key in keys {
-                let is_opening = counted.insert(key);
+            self.pattern_counts.add(row, &owner, held, |place| {
+                let is_opening = counted.insert(place);
                 let is_process = match &mut process {
-                    Some(process) => process.counted.insert(key) && process.is_counted,
+                    Some(process) => process.counted.insert(place) && process.is_counted,
                     None => is_opening,
                 };
-                self.pattern_counts
-                    .count_new(key, is_process, is_opening, held.as_deref_mut());
-            }
+                (is_process, is_opening)
+            });
         }
     }
 

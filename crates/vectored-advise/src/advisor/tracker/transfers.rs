@@ -389,7 +389,6 @@ impl Tracker {
         held: HeldFindings,
         reason: Barrier,
     ) {
-        self.uses.list(&held, reason);
         let KernelTables {
             open_files,
             processes,

@@ -53,7 +53,6 @@ fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
         FindingKind::PositionalReads => Way::ReadsAt,
         FindingKind::SeekThenTransfer => Way::Seeks,
         FindingKind::TinySegments => Way::Tiny,
-        FindingKind::ManySegments => Way::Many,
         FindingKind::SyncEach => Way::Syncs,
         FindingKind::Datagrams => Way::Datagrams,
         FindingKind::PeerStall => Way::QuickAck,
@@ -211,7 +210,6 @@ mod tests {
         (Way::ReadsAt, "positional-reads/file"),
         (Way::Seeks, "seek-then-transfer/file"),
         (Way::Tiny, "tiny-segments/file"),
-        (Way::Many, "many-segments/file"),
         (Way::Syncs, "sync-each/file"),
         (Way::Datagrams, "datagrams/file"),
         (Way::NoDelay, "no-delay/tcp"),
@@ -253,7 +251,6 @@ mod tests {
                 (Way::StreamReads, &[ReadAhead, ReadRun]),
                 (Way::WritesAt, &[Join]),
                 (Way::ReadsAt, &[ReadRun]),
-                (Way::Many, &[Join]),
                 (Way::Seeks, &[EachCall]),
                 (Way::Tiny, &[EachCall]),
             ] {
@@ -278,19 +275,12 @@ mod tests {
     #[test]
     fn a_result_that_names_no_runtime_has_that_of_its_program() {
         let key = FindingKey {
-            kind: FindingKind::AdjacentWrites,
-            grade: crate::model::Grade::Adjacent,
             program: "python3.11".to_owned(),
-            target: DescriptorKind::File,
-            file: None,
-            site: None,
-            steps: Vec::new(),
+            ..FindingKey::default()
         };
-        assert_eq!(runtime_of(&key, &Tally::default()), Some(Runtime::Python));
-        let tally = Tally {
-            runtime: Some(Runtime::C),
-            ..Tally::default()
-        };
+        let mut tally = Tally::default();
+        assert_eq!(runtime_of(&key, &tally), Some(Runtime::Python));
+        tally.runtime = Some(Runtime::C);
         assert_eq!(runtime_of(&key, &tally), Some(Runtime::C));
     }
 }

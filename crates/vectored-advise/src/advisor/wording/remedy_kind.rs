@@ -38,7 +38,7 @@ pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKi
         FindingKind::AdjacentWrites if is_record => &[Join],
         FindingKind::AdjacentWrites => &[WriteBuffer],
         FindingKind::Stall => &[Join, WriteBuffer],
-        FindingKind::PositionalWrites | FindingKind::ManySegments => &[Join],
+        FindingKind::PositionalWrites => &[Join],
         FindingKind::SmallReads => &[ReadAhead, ReadRun],
         FindingKind::PositionalReads => &[ReadRun],
         FindingKind::SeekThenTransfer

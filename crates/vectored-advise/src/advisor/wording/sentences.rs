@@ -19,26 +19,6 @@ const NAMED_CHARACTERS: usize = 60;
 /// The pattern in one line: `10,233 × write 8 B + write 4 KiB`, `1.2 M × write 5–90 B`.
 ///
 /// The number is the count of repetitions of all that follows.
-///
-/// # Examples
-///
-/// ```
-/// use vectored_advise::advisor::wording::sentences::pattern;
-/// use vectored_machine::model::DescriptorKind;
-/// use vectored_advise::model::{FindingKey, FindingKind, Grade, Step, Tally};
-///
-/// let key = FindingKey {
-///     kind: FindingKind::AdjacentWrites,
-///     grade: Grade::Adjacent,
-///     program: "cat".to_owned(),
-///     target: DescriptorKind::File,
-///     file: None,
-///     site: None,
-///     steps: vec![Step { call: "write".to_owned(), size_class: 7 }],
-/// };
-/// let tally = Tally { calls: 12_000, step_bytes: vec![(70, 90)], ..Tally::default() };
-/// assert_eq!(pattern(&key, &tally), "12,000 × write 70–90 B");
-/// ```
 pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     // If each record is synced, only the calls that write count.
     let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
@@ -93,10 +73,7 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     } else {
         format!("{times} × {named}")
     };
-    let has_lists = matches!(
-        key.kind,
-        FindingKind::TinySegments | FindingKind::ManySegments
-    );
+    let has_lists = key.kind == FindingKind::TinySegments;
     if has_lists && tally.calls > 0 && tally.segments > tally.calls {
         let segments = (tally.segments as f64 / tally.calls as f64).round() as u64;
         text += &format!(" in {} segments", words::grouped(segments));
@@ -172,10 +149,6 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         }
         FindingKind::TinySegments => {
             "Copy the tiny segments into one buffer, and write that".to_owned()
-        }
-        FindingKind::ManySegments => {
-            "Fill each list up to 1,024 segments before the call".to_owned()
-                + &before(tally, ", and write it ")
         }
         FindingKind::SyncEach => {
             "Sync once for several records, if they may be lost together".to_owned()
@@ -402,40 +375,6 @@ fn order_in_words(tally: &Tally) -> String {
 mod tests {
     use super::*;
 
-    /// A finding with steps such as `write 8-90`.
-    fn found(kind: FindingKind, steps: &str, calls: u64) -> (FindingKey, Tally) {
-        let steps = steps.split(" + ").filter_map(|step| step.rsplit_once(' '));
-        let bytes = |text: &str| text.parse::<u64>().unwrap();
-        let range = |text: &str| {
-            text.split_once('-')
-                .map(|(low, high)| (bytes(low), bytes(high)))
-        };
-        let key = FindingKey {
-            kind,
-            grade: Grade::Adjacent,
-            program: "x".to_owned(),
-            target: DescriptorKind::File,
-            file: None,
-            site: None,
-            steps: steps
-                .clone()
-                .map(|(call, _)| Step {
-                    call: call.to_owned(),
-                    size_class: 0,
-                })
-                .collect(),
-        };
-        let tally = Tally {
-            calls,
-            runs: 1,
-            step_bytes: steps
-                .map(|(_, text)| range(text).unwrap_or_else(|| (bytes(text), bytes(text))))
-                .collect(),
-            ..Tally::default()
-        };
-        (key, tally)
-    }
-
     #[test]
     fn a_pattern_is_a_count_and_its_period() {
         let cases = "\
@@ -455,69 +394,22 @@ mod tests {
             else {
                 panic!("{case}");
             };
-            let kind = serde_json::from_value(kind.into()).unwrap();
-            let (key, tally) = found(kind, steps, calls.parse().unwrap());
+            let bytes = |text: &str| text.parse::<u64>().unwrap();
+            let (mut key, mut tally) = (FindingKey::default(), Tally::default());
+            key.kind = serde_json::from_value(kind.into()).unwrap();
+            (tally.calls, tally.runs) = (bytes(calls), 1);
+            for step in steps.split(" + ") {
+                let Some((call, range)) = step.rsplit_once(' ') else {
+                    continue;
+                };
+                let (least, most) = range.split_once('-').unwrap_or((range, range));
+                tally.step_bytes.push((bytes(least), bytes(most)));
+                key.steps.push(Step {
+                    call: call.to_owned(),
+                    size_class: 0,
+                });
+            }
             assert_eq!(pattern(&key, &tally), expected);
         }
-    }
-
-    /// What is said of findings; each differs a little from the finding before.
-    #[test]
-    fn what_is_to_be_done_depends_on_the_calls() {
-        let mut said = String::new();
-        let mut say = |key: &FindingKey, tally: &Tally| {
-            said += &format!("{}\n  {}\n", pattern(key, tally), action(key, tally));
-        };
-        let steps = "write 4 + write 7 + write 90";
-        let (key, mut tally) = found(FindingKind::AdjacentWrites, steps, 300);
-        tally.starts = vec![1, 5, 1];
-        say(&key, &tally);
-        // A file may have any number of them.
-        tally.starts = vec![0, 0, 0, 0, 9];
-        say(&key, &tally);
-        let (mut key, mut tally) = found(FindingKind::SmallReads, "read 1", 10);
-        key.target = DescriptorKind::Pipe;
-        say(&key, &tally);
-        key.grade = Grade::ReadsAhead;
-        tally.merged_calls = 2;
-        say(&key, &tally);
-        let (key, mut tally) = found(FindingKind::TinySegments, "writev 1600", 10);
-        tally.segments = 1000;
-        say(&key, &tally);
-        let pair = "write 8 + write 4096";
-        let (key, mut tally) = found(FindingKind::AdjacentWrites, pair, 20_466);
-        tally.merged_calls = 10_233;
-        say(&key, &tally);
-        tally.merged_calls = 1280;
-        tally.ends = vec![("fsync".to_owned(), 3)];
-        say(&key, &tally);
-        tally.runtime = Some(crate::model::Runtime::Python);
-        say(&key, &tally);
-        // Code in JavaScript makes none of these calls itself.
-        tally.runtime = Some(crate::model::Runtime::Node);
-        tally.ends = ["epoll_ctl", "epoll_pwait", "fsync"]
-            .map(|call| (call.to_owned(), 3))
-            .to_vec();
-        say(&key, &tally);
-        // Only bytes that are written wait in such a buffer.
-        tally.ends = vec![("a read of a pipe or socket".to_owned(), 3)];
-        for kind in [FindingKind::AdjacentWrites, FindingKind::SmallReads] {
-            say(
-                &FindingKey {
-                    kind,
-                    ..key.clone()
-                },
-                &tally,
-            );
-        }
-        tally.ends.clear();
-        tally.step_bytes = vec![(8, 8), (90, 90)];
-        for runs in [10_233, 1] {
-            (tally.runs, tally.merged_calls) = (runs, runs);
-            say(&key, &tally);
-        }
-        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!("sentences", said);
-        });
     }
 }

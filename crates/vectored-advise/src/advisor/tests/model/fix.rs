@@ -56,7 +56,7 @@ impl Fix {
         let steps_of = |run: &Vec<u64>| -> Vec<usize> {
             run.iter().map(|begin| before.begins[begin]).collect()
         };
-        let runs: Vec<Vec<usize>> = tally.members.0.iter().map(steps_of).collect();
+        let runs: Vec<Vec<usize>> = tally.members.iter().map(steps_of).collect();
         let fix = |how: &RemedyKind| {
             let mut fix = Fix {
                 how: *how,
@@ -70,7 +70,7 @@ impl Fix {
                 places: BTreeMap::new(),
                 dropped: BTreeSet::new(),
             };
-            for (run, begins) in std::iter::zip(&runs, &tally.members.0) {
+            for (run, begins) in std::iter::zip(&runs, &tally.members) {
                 if matches!(how, RemedyKind::Join | RemedyKind::ReadRun) {
                     let waits = key.target != DescriptorKind::File && *how == RemedyKind::ReadRun;
                     let most = if tally.others_write { BUFFER_BYTES } else { usize::MAX };
@@ -110,7 +110,7 @@ impl Fix {
     /// Whether the figures of a finding agree with its calls.
     pub(super) fn adds_up(&self, key: &FindingKey, tally: &Tally, bytes: usize) -> bool {
         let joined = matches!(self.how, RemedyKind::Join | RemedyKind::ReadRun);
-        let calls: usize = tally.members.0.iter().map(Vec::len).sum();
+        let calls: usize = tally.members.iter().map(Vec::len).sum();
         tally.bytes == bytes as u64
             && (key.kind == FindingKind::SeekThenTransfer || tally.calls == calls as u64)
             && (!joined || tally.merged_calls == self.groups.len() as u64)

@@ -54,12 +54,11 @@ fn check(program: &[Step]) -> (Tallies, Vec<Fault>) {
     let all: Vec<usize> = (0..program.len()).collect();
     let first = run(program, &all, None);
     let tallies = tallies_of(&first);
-    let faults = tallies.findings.iter().filter_map(|(key, tally)| {
+    let faults = tallies.counted().filter_map(|(key, tally)| {
         let mut fixes = Fix::all_of(key, tally, program, &first).into_iter();
         fixes.find_map(|fix| {
             let members = tally
                 .members
-                .0
                 .iter()
                 .flatten()
                 .map(|begin| first.begins[begin]);
@@ -183,15 +182,8 @@ fn no_counted_finding_changes_what_any_process_sees() {
     for seed in 0..programs {
         let program = any_program(&mut fastrand::Rng::with_seed(seed));
         let (tallies, of_program) = check(&program);
-        let counted = tallies
-            .findings
-            .iter()
-            .map(|(key, tally)| (key, "counted", tally));
-        let listed = tallies
-            .uncounted
-            .iter()
-            .map(|((key, reason), tally)| (key, &reason[..], tally));
-        for (key, how, tally) in counted.chain(listed) {
+        for ((key, reason), tally) in &tallies.found {
+            let how = reason.as_deref().unwrap_or("counted");
             let known = found
                 .entry(format!("{:?} {:?}: {how}", key.kind, key.target))
                 .or_default();

@@ -1,9 +1,9 @@
-//! `--max-delay` and the times of strace.
+//! `--max-delay`, and the times of strace.
 
 use proptest::prelude::*;
 
 use crate::advisor::findings::tallies::Tallies;
-use crate::advisor::tests::logs::read_with;
+use crate::advisor::tests::logs::{log_in_short, read_with, whole};
 use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
@@ -36,21 +36,18 @@ fn log(writes: u64, between: u64, pause_us: u64) -> String {
 
 fn tallies(text: &str, deflates: bool) -> Tallies {
     let options = Options {
-        shows_all: true,
         deflates,
-        ..Options::default()
+        ..whole()
     };
-    read_with(text, options).0
+    read_with(text, options)
 }
 
 /// Calls that are counted, calls that remain, and calls that are listed.
 fn sums(tallies: &Tallies) -> (u64, u64, u64) {
-    let counted = tallies.findings.values();
-    let listed = tallies.uncounted.values().map(|tally| tally.calls).sum();
     (
-        counted.clone().map(|tally| tally.calls).sum(),
-        counted.map(|tally| tally.merged_calls).sum(),
-        listed,
+        tallies.counted().map(|(_, tally)| tally.calls).sum(),
+        tallies.counted().map(|(_, tally)| tally.merged_calls).sum(),
+        tallies.listed().map(|(_, tally)| tally.calls).sum(),
     )
 }
 
@@ -68,68 +65,39 @@ fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
     ] {
         let text = log(writes, 0, 0).replace(", 8) = 8", &format!(", {bytes}) = {bytes}"));
         let tallies = tallies(&text, deflates);
-        let (key, tally) = tallies.findings.iter().next().unwrap();
-        assert_eq!(
-            (tally.merged_calls, tally.late_ns),
-            (merged, late_ns),
-            "{writes} × {bytes}"
-        );
-        let text = action(key, tally);
-        assert_eq!(
-            text.contains("Bytes stay in the buffer for up to "),
-            late_ns > 0,
-            "{text}"
-        );
+        let (key, tally) = tallies.counted().next().unwrap();
+        let found = (tally.merged_calls, tally.late_ns);
+        assert_eq!(found, (merged, late_ns), "{writes} × {bytes}");
+        let says = action(key, tally).contains("Bytes stay in the buffer for up to ");
+        assert_eq!(says, late_ns > 0, "{writes} × {bytes}");
     }
-    // A gap ends the run: the buffer is flushed before it.
-    let text = log(3, 0, 20_000);
-    assert_eq!(sums(&tallies(&text, false)), (0, 0, 3));
-}
-
-#[test]
-fn bytes_of_a_file_that_are_read_wait_for_nobody() {
-    // 48,000 reads that take 4.8 s: a buffer of 64 KiB reads the file at once.
-    let log = log(48_000, 0, 0)
+    // 4.8 s of reads of a file: its bytes wait for nobody.
+    let reads = log(48_000, 0, 0)
         .replace("O_WRONLY|O_CREAT, 0666", "O_RDONLY")
         .replace(
             "write(3</tmp/log>, \"x\"..., 8) = 8",
             "read(3</tmp/log>, \"x\"..., 1) = 1",
         );
-    for deflates in [false, true] {
-        assert_eq!(sums(&tallies(&log, deflates)), (48_000, 1, 0));
-    }
+    assert_eq!(sums(&tallies(&reads, false)), (48_000, 1, 0));
 }
 
 #[test]
 fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
-    let write = "write(3</tmp/log>, \"x\"..., 8) = 8";
-    let list = |segments: usize, bytes: usize| {
-        let entry = format!("{{iov_base=\"x\"..., iov_len={bytes}}}");
-        let entries = vec![entry; segments].join(", ");
-        let moved = segments * bytes;
-        format!("writev(3</tmp/log>, [{entries}], {segments}) = {moved}")
-    };
-    let merged = |text: String, buffer_bytes: u64| {
+    let merged = |segments: usize, bytes: usize, buffer_bytes: u64| {
+        let list = format!("list 3</tmp/log> {segments} {bytes}");
+        let log = log_in_short(&format!("open 3 /tmp/log; 2000 × {list}"));
         let options = Options {
-            shows_all: true,
             buffer_bytes,
             max_delay_ns: u64::MAX,
-            ..Options::default()
+            ..whole()
         };
-        sums(&read_with(&text, options).0)
+        sums(&read_with(&log, options))
     };
-    // 600,000 bytes are ten buffers of 64 KiB, of 100 segments a call or of one.
-    let log = log(2000, 0, 0);
-    let buffer = 64 * 1024;
-    let small = log.replace(write, &list(100, 3));
-    assert_eq!(merged(small, buffer), (2000, 10, 0));
-    let single = "write(3</tmp/log>, \"x\"..., 200) = 200";
-    assert_eq!(merged(log.replace(write, single), buffer), (2000, 7, 0));
+    // 600,000 bytes are ten buffers of 64 KiB.
+    assert_eq!(merged(100, 3, 64 * 1024), (2000, 10, 0));
     // Large segments are referenced, up to 1,024 a call.
-    let large = log.replace(write, &list(100, 300));
-    assert_eq!(merged(large, 1 << 30), (2000, 200, 0));
-    let half = log.replace(write, &list(512, 300));
-    assert_eq!(merged(half, 1 << 30), (2000, 1000, 0));
+    assert_eq!(merged(100, 300, 1 << 30), (2000, 200, 0));
+    assert_eq!(merged(512, 300, 1 << 30), (2000, 1000, 0));
 }
 
 proptest! {
@@ -155,18 +123,13 @@ proptest! {
 
 #[test]
 fn a_gap_of_preemption_is_no_pause() {
-    for (delayed_ms, expected) in [(0, (0, 2)), (5, (0, 2)), (19, (2, 0))] {
+    for (delayed_ms, expected) in [(5, (0, 2)), (19, (2, 0))] {
         let text = log(2, 0, 20_000);
-        let mut analysis = Analysis::new(Options {
-            shows_all: true,
-            ..Options::default()
-        });
+        let mut analysis = Analysis::new(whole());
         let mut reader = Reader::new(text.as_bytes());
         while let Some(event) = reader.next().unwrap() {
             let mut event = event.clone();
-            if event.name == b"write" {
-                event.delayed_ns = delayed_ms * 1_000_000;
-            }
+            event.delayed_ns = if event.name == b"write" { delayed_ms * 1_000_000 } else { 0 };
             analysis.follow(&event);
         }
         let (counted, _, listed) = sums(&analysis.finish());
