@@ -48,26 +48,24 @@ pub fn target_folder() -> PathBuf {
 /// Runs a program, whose output is shown. The error has a line that repeats it.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = prepare(command).status();
-    match status.with_context(|| format!("cannot start: {}", line(command)))? {
+    match status.with_context(|| format!("cannot start: {command:?}"))? {
         status if status.success() => Ok(()),
-        status => bail!("{status}: {}", line(command)),
+        status => bail!("{status}: {command:?}"),
     }
 }
 
 /// The standard output of a program, if it succeeds. Its standard error is shown if it fails.
 pub fn answer(command: &mut Command) -> Result<String> {
     let output = prepare(command).output();
-    let output = output.with_context(|| format!("cannot start: {}", line(command)))?;
+    let output = output.with_context(|| format!("cannot start: {command:?}"))?;
     if !output.status.success() {
         let [printed, complaint] = [&output.stdout, &output.stderr].map(|text| {
             let text = String::from_utf8_lossy(text);
             text.trim_end().to_owned()
         });
-        let status = output.status;
-        bail!("{status}: {}\n{printed}\n{complaint}", line(command));
+        bail!("{}: {command:?}\n{printed}\n{complaint}", output.status);
     }
-    String::from_utf8(output.stdout)
-        .with_context(|| format!("no text was printed by: {}", line(command)))
+    String::from_utf8(output.stdout).with_context(|| format!("no text was printed by: {command:?}"))
 }
 
 /// Whether a program is there and succeeds. Its output is discarded.
@@ -83,11 +81,6 @@ pub fn works(command: &mut Command) -> bool {
 pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// `command` as a line that a shell repeats.
-fn line(command: &Command) -> String {
-    format!("{command:?}")
 }
 
 fn prepare(command: &mut Command) -> &mut Command {

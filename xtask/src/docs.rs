@@ -87,16 +87,6 @@ pub fn faults() -> Result<BTreeSet<String>> {
             }
         }
     }
-    let is_rust = |path: &&PathBuf| path.extension().is_some_and(|end| end == "rs");
-    for path in code.iter().filter(is_rust) {
-        let page = path.strip_prefix(root())?.to_string_lossy();
-        for (index, line) in read(path)?.lines().enumerate() {
-            if line.trim_start().starts_with("//") && line.contains(" ```ignore") {
-                let line = index + 1;
-                faults.insert(format!("{page}:{line}: an example that is not compiled"));
-            }
-        }
-    }
     if read(&root().join(fields::PAGE))? != fields::page()? {
         faults.insert(format!(
             "{} is not of the types that are saved: cargo xtask fields",

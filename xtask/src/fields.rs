@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::root;
 use crate::sources::{files, read};
@@ -19,49 +19,27 @@ By `cargo xtask fields`, from the types. [Saved results](results.md) says what a
 ";
 
 /// The crate and the type of each schema, its name, and the command.
-const SCHEMAS: [(&str, &str, &str, &str); 6] = [
-    ("measure", "Results", "vectored-results/1", "`measure`"),
-    (
-        "measure",
-        "Experiments",
-        "vectored-experiments/1",
-        "`reproduce`",
-    ),
-    (
-        "measure",
-        "Comparison",
-        "vectored-comparison/1",
-        "`compare --format json`",
-    ),
-    ("advise", "Advisory", "vectored-advice/1", "`advise`"),
-    ("versus", "Versus", "vectored-versus/1", "`versus`"),
-    (
-        "machine",
-        "HostReport",
-        "vectored-host/1",
-        "`host --format json`",
-    ),
-];
+const SCHEMAS: &str = "\
+measure Results vectored-results/1 measure
+measure Experiments vectored-experiments/1 reproduce
+measure Comparison vectored-comparison/1 compare --format json
+advise Advisory vectored-advice/1 advise
+versus Versus vectored-versus/1 versus
+machine HostReport vectored-host/1 host --format json";
 
-/// Types of Rust, and what JSON has in their place.
-const FORMS: [(&str, &str); 16] = [
-    ("TechniqueName", "text"),
-    ("SweptMix", "list of [integer, integer or `null`]"),
-    ("CopyThresholds", "list of [integer, integer]"),
-    ("Known", "`{\"value\": …}` or `{\"unknown\": reason}`"),
-    ("f64", "number"),
-    ("bool", "true or false"),
-    ("String", "text"),
-    ("&'static str", "text"),
-    ("u8", "integer"),
-    ("u16", "integer"),
-    ("u32", "integer"),
-    ("u64", "integer"),
-    ("usize", "integer"),
-    ("i32", "integer"),
-    ("i64", "integer"),
-    ("NonZeroUsize", "integer"),
-];
+/// What JSON has in the place of a type of Rust that no page lists.
+fn form(rust: &str) -> Option<&'static str> {
+    Some(match rust {
+        "TechniqueName" | "String" | "&'static str" => "text",
+        "SweptMix" => "list of [integer, integer or `null`]",
+        "CopyThresholds" => "list of [integer, integer]",
+        "Known" => "`{\"value\": …}` or `{\"unknown\": reason}`",
+        "f64" => "number",
+        "bool" => "true or false",
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" | "NonZeroUsize" => "integer",
+        _ => return None,
+    })
+}
 
 /// A struct or an enum, by its crate and name.
 type Types = BTreeMap<(String, String), Type>;
@@ -107,8 +85,12 @@ pub fn page() -> Result<String> {
         listed: Vec::new(),
         text: HEAD.to_owned(),
     };
-    for (of, name, schema, command) in SCHEMAS {
-        let _ = write!(page.text, "\n## {command}: `{schema}`\n");
+    for line in SCHEMAS.lines() {
+        let words: Vec<&str> = line.splitn(4, ' ').collect();
+        let [of, name, schema, command] = words[..] else {
+            bail!("{line}")
+        };
+        let _ = write!(page.text, "\n## `{command}`: `{schema}`\n");
         page.list(of, name)?;
     }
     Ok(page.text)
@@ -161,8 +143,8 @@ impl Page {
     fn kind(&self, of: &str, rust: &str, next: &mut Vec<(String, String)>) -> Result<String> {
         let (outer, inner) = rust.split_once('<').unwrap_or((rust, ""));
         let inner = inner.strip_suffix('>').unwrap_or(inner);
-        if let Some((_, form)) = FORMS.iter().find(|(known, _)| *known == outer) {
-            return Ok((*form).to_owned());
+        if let Some(form) = form(outer) {
+            return Ok(form.to_owned());
         }
         let array = rust
             .strip_prefix('[')

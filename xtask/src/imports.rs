@@ -1,18 +1,11 @@
 //! What the modules of a crate import from each other, found in the text of the code.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
 
 use crate::root;
 use crate::sources::{read, rust_files};
-
-/// Folders with circles, whose number shall not grow.
-const CIRCULAR: [&str; 2] = [
-    "crates/vectored-advise/src/advisor",
-    "crates/vectored-advise/src/advisor/wording",
-];
 
 /// A folder, seen from what is in it.
 pub struct Home {
@@ -82,54 +75,6 @@ pub fn modules(folder: &Path) -> Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// The circles of files and folders of one folder that import from each other, in this folder and below.
-pub fn circles(folder: &str) -> Result<Vec<String>> {
-    let (home, modules) = (Home::at(folder), modules(&root().join(folder))?);
-    // What each entry of the folder imports from.
-    let entry = |module: &Module| (module.path[0].clone(), BTreeSet::new());
-    let mut entries: BTreeMap<_, _> = modules.iter().map(entry).collect();
-    for module in &modules {
-        let is_entry = |name: &str| entries.contains_key(name);
-        let found = home.imported(&module.code, module.path.len(), is_entry);
-        let imports = entries.get_mut(&module.path[0]).expect("it is listed");
-        imports.extend(found.into_iter().map(str::to_owned));
-    }
-    let circle = circle(&entries).filter(|_| !CIRCULAR.contains(&folder));
-    let line = |names: Vec<&str>| format!("{folder}: {} import in a circle", names.join(", "));
-    let mut faults: Vec<String> = circle.map(line).into_iter().collect();
-    for entry in entries.keys() {
-        let below = format!("{folder}/{entry}");
-        if root().join(&below).is_dir() {
-            faults.extend(circles(&below)?);
-        }
-    }
-    Ok(faults)
-}
-
-/// The entries that import from themselves through others, if there are some.
-fn circle(entries: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<&str>> {
-    // An entry that imports from no entry left, or that no entry left imports from, is in no circle.
-    let mut left: BTreeSet<&String> = entries.keys().collect();
-    loop {
-        let before = left.len();
-        let imports = |from: &String, to: &String| from != to && entries[from].contains(to);
-        let is_between = |entry: &String| {
-            let mut others = left.iter();
-            others.any(|other| imports(entry, other))
-                && left.iter().any(|other| imports(other, entry))
-        };
-        let kept = left.iter().copied().filter(|entry| is_between(entry));
-        left = kept.collect();
-        match left.len() {
-            0 => return None,
-            same if same == before => {
-                return Some(left.into_iter().map(|entry| &**entry).collect());
-            }
-            _ => {}
-        }
-    }
-}
-
 /// The lines of code that are not of tests.
 pub fn code_of(text: &str) -> String {
     let mut code = String::new();
@@ -195,30 +140,4 @@ pub fn without_comment(line: &str) -> String {
         }
     }
     code
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_circle_is_found_and_a_chain_is_none() {
-        let graph = |pairs: &[(&str, &str)]| {
-            let mut entries: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-            for (from, to) in pairs
-                .iter()
-                .map(|(from, to)| (from.to_string(), to.to_string()))
-            {
-                entries.entry(to.clone()).or_default();
-                entries.entry(from).or_default().insert(to);
-            }
-            circle(&entries).map(|circle| circle.join(" "))
-        };
-        assert_eq!(
-            graph(&[("a", "b"), ("b", "c"), ("a", "c"), ("a", "a")]),
-            None
-        );
-        let found = graph(&[("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]);
-        assert_eq!(found.unwrap(), "b c");
-    }
 }

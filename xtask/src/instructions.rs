@@ -21,11 +21,9 @@ const MAX_BYTES: usize = 50;
 /// The bench's exit status if the processor lacks the instructions of a technique.
 const NOT_HERE: i32 = 3;
 
-/// Lists that C and Rust write to `/dev/null`: segments, and bytes of each.
+/// Lists that C (`crates/vectored-capi/benches/calls.c`) and Rust write to `/dev/null`: segments, and bytes of each.
 const LISTS_OF_C: [(usize, usize); 6] =
     [(1, 24), (4, 24), (4, 4000), (16, 200), (64, 24), (64, 4000)];
-/// Techniques of `crates/vectored-capi/benches/calls.c`.
-const TECHNIQUES_OF_C: [&str; 3] = ["gather", "writev", "fwrite"];
 /// A call of `vectored_gather_write_all` may take this many instructions more than `Gather::write_all`.
 const MAX_MORE_IN_C: i64 = 60;
 
@@ -40,65 +38,65 @@ pub fn run() -> Result<()> {
     }
     let build = "bench --package vectored --bench copy --no-run --locked";
     let bench = packages::build(build)?;
-    println!("{}", heading());
-    print!("   {:>6}", "bytes");
-    for technique in TECHNIQUES {
-        print!(" {technique:>8}");
-    }
-    println!();
+    println!("   instructions per segment, in lists of {SEGMENTS}, in the program itself");
+    row("bytes", &TECHNIQUES);
     let mut is_well = true;
     for bytes in SIZES {
-        print!("   {bytes:>6}");
-        let mut memcpy = None;
+        let mut figures = Vec::new();
         for technique in TECHNIQUES {
             let figure = instructions(&bench, technique, (bytes, SEGMENTS))?;
-            let figure = figure.map(|figure| figure / SEGMENTS as f64);
-            match figure {
-                Some(figure) => print!(" {figure:>8.1}"),
-                None => print!(" {:>8}", "–"),
-            }
-            let memcpy = *memcpy.get_or_insert(figure);
-            let is_copier = technique != "Gather";
-            is_well &= !is_copier || bytes > MAX_BYTES || figure <= memcpy;
+            figures.push(figure.map(|figure| figure / SEGMENTS as f64));
         }
-        println!();
+        let text =
+            |figure: &Option<f64>| figure.map_or("–".to_owned(), |one| format!("{one:.1}"));
+        row(
+            &bytes.to_string(),
+            &figures.iter().map(text).collect::<Vec<_>>(),
+        );
+        let is_more = |figure: &Option<f64>| *figure > figures[0];
+        is_well &= bytes > MAX_BYTES || !figures[..2].iter().any(is_more);
     }
-    if !is_well {
-        println!("   up to {MAX_BYTES} bytes a copy takes more instructions than memcpy");
-    }
-    ensure!(calls_of_c(&bench)? && is_well, "too many instructions");
-    Ok(())
+    ensure!(
+        is_well,
+        "up to {MAX_BYTES} bytes a copy takes more instructions than memcpy"
+    );
+    calls_of_c(&bench)
 }
 
-/// Prints the instructions of a call from C and from Rust; false if C takes too many more.
-fn calls_of_c(bench: &Path) -> Result<bool> {
-    let mut is_well = true;
+/// Prints a line of a table.
+fn row(first: &str, others: &[impl std::fmt::Display]) {
+    let others: String = others.iter().map(|one| format!(" {one:>11}")).collect();
+    println!("   {first:>16}{others}");
+}
+
+/// Prints the instructions of a call from C and from Rust; fails if C takes too many more.
+fn calls_of_c(bench: &Path) -> Result<()> {
     let program = compile_calls()?;
     println!("   instructions per call to /dev/null, with the C library and its static linkage");
-    print!("   {:>9} {:>6} {:>11}", "segments", "bytes", "Gather");
-    for technique in TECHNIQUES_OF_C {
-        print!(" {:>11}", format!("C: {technique}"));
-    }
-    println!();
+    row(
+        "segments × bytes",
+        &["Gather", "C: gather", "C: writev", "C: fwrite"],
+    );
+    let mut is_well = true;
     for (segments, bytes) in LISTS_OF_C {
         let call = |program: &Path, technique: &str| -> Result<i64> {
             let figure = instructions(program, technique, (bytes, segments))?;
             Ok(figure.with_context(|| format!("no technique '{technique}'"))? as i64)
         };
         let rust = call(bench, "Gather")?;
-        print!("   {segments:>9} {bytes:>6} {rust:>11}");
-        for technique in TECHNIQUES_OF_C {
-            let figure = call(&program, technique)?;
-            print!(" {figure:>11}");
-            is_well &= technique != "gather" || figure <= rust + MAX_MORE_IN_C;
-        }
-        println!();
+        let of_c = ["gather", "writev", "fwrite"].map(|technique| call(&program, technique));
+        let of_c = of_c.into_iter().collect::<Result<Vec<_>>>()?;
+        row(
+            &format!("{segments} × {bytes}"),
+            &[&[rust], &*of_c].concat(),
+        );
+        is_well &= of_c[0] <= rust + MAX_MORE_IN_C;
     }
-    if !is_well {
-        let more = format!("{MAX_MORE_IN_C} instructions more than one from Rust");
-        println!("   a call from C takes more than {more}");
-    }
-    Ok(is_well)
+    ensure!(
+        is_well,
+        "a call from C takes more than {MAX_MORE_IN_C} instructions more than one from Rust"
+    );
+    Ok(())
 }
 
 /// Compiles `calls.c` with the static library.
@@ -116,17 +114,6 @@ fn compile_calls() -> Result<PathBuf> {
         .arg(library);
     run_command(compile.args("-lutil -lrt -lpthread -lm -ldl".split(' ')))?;
     Ok(program)
-}
-
-/// The unit of the figures, and when the command fails.
-fn heading() -> String {
-    let [memcpy, copiers @ .., _] = &TECHNIQUES;
-    let copiers = copiers.join(", ");
-    format!(
-        "   instructions per segment, in lists of {SEGMENTS}, in the program itself\n   \
-         fails if, up to {MAX_BYTES} bytes, {copiers} takes more than {memcpy}; the other figures \
-         are for information"
-    )
 }
 
 /// Instructions of a call. Two counts are subtracted, so that the start of the program does not count. `None` if the processor
@@ -161,13 +148,8 @@ fn count(
         "valgrind failed: {}",
         text.trim_end()
     );
-    let found = collected(&text);
+    let line = text.lines().find(|line| line.contains("Collected :"));
+    let found = line.and_then(|line| line.split(':').nth(1)?.trim().parse().ok());
     let missing = || format!("no line `Collected :` in the output of valgrind: {text}");
     found.with_context(missing).map(Some)
-}
-
-/// The number of instructions in the last lines of callgrind.
-fn collected(text: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.contains("Collected :"))?;
-    line.split(':').nth(1)?.trim().parse().ok()
 }

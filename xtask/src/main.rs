@@ -6,17 +6,15 @@ mod api;
 mod commands;
 mod docs;
 mod fields;
-mod fuzz;
 mod imports;
 mod instructions;
-mod miri;
+mod nightly;
 mod packages;
 mod release;
 #[cfg(feature = "measure")]
 mod ruler;
 mod setup;
 mod skips;
-mod soak;
 mod sources;
 mod steps;
 mod systems;
@@ -35,7 +33,7 @@ use crate::commands::script;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Xtask {
-    /// Installs the programs that the tests need, and prints those that are there already
+    /// Installs the programs that the tests need
     Setup,
     /// `setup`, and all that the continuous integration runs
     Test {
@@ -63,13 +61,9 @@ enum Xtask {
         update: bool,
     },
     /// Do repeated runs of `vectored measure` name the same winners? 20 s a run, on an idle machine
-    Reproducibility {
-        /// How often the tool runs
-        #[arg(long, default_value_t = 10)]
-        runs: usize,
-    },
+    Reproducibility(Words),
     /// Does the engine agree with plain C programs? Half a second a round and cell, on an idle machine
-    Ruler(RulerOptions),
+    Ruler(Words),
     /// Random lists, and queues, through random faults; does every byte arrive?
     Soak(Words),
     /// Runs each fuzz target for some time; needs a nightly toolchain
@@ -164,11 +158,6 @@ struct Words {
     options: Vec<String>,
 }
 
-#[cfg(not(feature = "measure"))]
-use Words as RulerOptions;
-#[cfg(feature = "measure")]
-use ruler::Options as RulerOptions;
-
 fn main() -> ExitCode {
     match run(Xtask::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -190,16 +179,15 @@ fn run(command: Xtask) -> anyhow::Result<()> {
         }
         Xtask::Fields => Ok(std::fs::write(root().join(fields::PAGE), fields::page()?)?),
         Xtask::Api { update } => api::run(update),
-        Xtask::Reproducibility { runs } => {
-            let mut script = script("reproducibility.py");
-            commands::run(script.args(["--runs", &runs.to_string()]))
+        Xtask::Reproducibility(words) => {
+            commands::run(script("reproducibility.py").args(words.options))
         }
         #[cfg(not(feature = "measure"))]
         Xtask::Ruler(_) => Err(with_engine()),
         #[cfg(feature = "measure")]
-        Xtask::Ruler(options) => ruler::run(&options),
-        Xtask::Soak(words) => soak::run(words.options),
-        Xtask::Fuzz { seconds, only } => fuzz::run(seconds, only.as_deref()),
+        Xtask::Ruler(words) => ruler::run(words.options),
+        Xtask::Soak(words) => nightly::soak(words.options),
+        Xtask::Fuzz { seconds, only } => nightly::fuzz(seconds, only.as_deref()),
         Xtask::BenchPeers(words) => {
             // The bench names the peers that are missing, and measures the others.
             let go = if commands::is_on_path("go") { "" } else { " golang-go" };
@@ -233,7 +221,7 @@ fn run(command: Xtask) -> anyhow::Result<()> {
         Xtask::Remedies { sources } => commands::run(script("tests/remedies/try.py").args(sources)),
         Xtask::Publish { verify } => release::publish(verify),
         Xtask::Python { python } => commands::run(script("python.sh").args(python)),
-        Xtask::Miri => miri::run(),
+        Xtask::Miri => nightly::miri(),
         Xtask::Systems { only, all } => systems::run(only.as_deref(), all),
         Xtask::Instructions => instructions::run(),
         Xtask::WineTests => systems::run(Some(systems::WINDOWS), false),
@@ -273,6 +261,6 @@ fn with_engine() -> anyhow::Error {
 
 /// The root of the workspace, wherever the command was called.
 fn root() -> &'static Path {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().expect("xtask is a folder of the workspace")
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+    workspace.expect("xtask is a folder of the workspace")
 }

@@ -5,17 +5,20 @@
 //! not show in its medians.
 
 mod agreement;
-mod plain;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, ensure};
+use clap::Parser as _;
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Pinning, pin_measuring_thread};
 use vectored_measure::measure::{DescriptorSampler, Watch};
 use vectored_results::model::{CellSpec, Experiment, Target, TechniqueName, Workload};
+
+use crate::commands::{answer, run as run_command, target_folder};
 
 /// Time for one run of the C loops.
 const PLAIN_MS: u64 = 400;
@@ -31,9 +34,10 @@ const PURE: [TechniqueName; 3] = [
     TechniqueName::WRITEV,
 ];
 
-/// The options of the comparison.
-#[derive(clap::Args)]
-pub struct Options {
+/// The engine against plain C programs.
+#[derive(clap::Parser)]
+#[command(no_binary_name = true, name = "cargo xtask ruler")]
+struct Options {
     /// Turns of each in every cell
     #[arg(long, default_value_t = 30)]
     rounds: usize,
@@ -46,12 +50,13 @@ pub struct Options {
 pub type Medians = BTreeMap<String, f64>;
 
 /// Compares all cells; fails if a technique differs in one.
-pub fn run(options: &Options) -> Result<()> {
+pub fn run(options: Vec<String>) -> Result<()> {
+    let options = Options::parse_from(options);
     let (cpu, reader_cpu) =
         pin_measuring_thread(Pinning::Current).context("cannot pin this thread")?;
     let cpu = cpu.context("no CPU to stay on")?;
     let bench = Bench {
-        plain: plain::compile("plain_loops")?,
+        plain: compile()?,
         cpu,
         reader_cpu,
         directory: &options.directory,
@@ -64,10 +69,10 @@ pub fn run(options: &Options) -> Result<()> {
     for target in TARGETS {
         for workload in workloads() {
             let cell = CellSpec::write(target, workload);
-            println!("\n{target}, {}", describe(&cell.workload));
+            println!("\n{target}, {:?}", cell.workload.runs());
             all_agree &= agreement::in_turn(
                 options.rounds,
-                |round| bench.plain(&cell, round as u64),
+                |round| bench.plain(&cell, PLAIN_MS, round as u64),
                 |round| bench.engine(&cell, round as u64),
             )?;
         }
@@ -84,14 +89,6 @@ fn workloads() -> [Workload; 2] {
     ]
 }
 
-fn describe(workload: &Workload) -> String {
-    let runs = workload.runs();
-    let shown = runs
-        .iter()
-        .map(|(count, bytes)| format!("{count} × {bytes} B"));
-    shown.collect::<Vec<_>>().join(" + ")
-}
-
 /// Both instruments, their CPUs and the directory of the file.
 struct Bench<'a> {
     plain: PathBuf,
@@ -101,16 +98,20 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    fn plain(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {
-        let request = plain::Request {
-            target: cell.conditions.target,
-            workload: &cell.workload,
-            milliseconds: PLAIN_MS,
-            cpus: [self.cpu, self.reader_cpu.unwrap_or(self.cpu)],
-            directory: self.directory,
-            seed,
-        };
-        plain::measure(&self.plain, &request)
+    /// Medians of one run of the program that was compiled of `plain_loops.c`.
+    fn plain(&self, cell: &CellSpec, milliseconds: u64, seed: u64) -> Result<Medians> {
+        let runs = cell.workload.runs();
+        let sizes = runs.iter().map(|(count, bytes)| format!("{count}x{bytes}"));
+        let numbers = [self.cpu, self.reader_cpu.unwrap_or(self.cpu)];
+        let mut command = Command::new(&self.plain);
+        command.args([
+            cell.conditions.target.name(),
+            &sizes.collect::<Vec<_>>().join(","),
+        ]);
+        command.arg(milliseconds.to_string());
+        command.args(numbers.map(|number| number.to_string()));
+        let printed = answer(command.arg(self.directory).arg(seed.to_string()))?;
+        parse(&printed).with_context(|| format!("the C loops printed '{printed}'"))
     }
 
     fn engine(&self, cell: &CellSpec, seed: u64) -> Result<Medians> {
@@ -138,5 +139,49 @@ impl Bench<'_> {
             medians.insert(technique.name.to_string(), technique.median_ns);
         }
         Ok(medians)
+    }
+}
+
+/// Compiles the plain C loops into the target folder.
+fn compile() -> Result<PathBuf> {
+    let program = target_folder().join("plain_loops");
+    std::fs::create_dir_all(target_folder()).context("cannot make the target folder")?;
+    let mut compile = Command::new("cc");
+    compile.args("-std=c11 -O2 -Wall -Wextra -Werror -pthread -o".split(' '));
+    run_command(compile.arg(&program).arg("xtask/ruler/plain_loops.c"))?;
+    Ok(program)
+}
+
+/// Parses lines of a name, a median in ns and a number of samples.
+fn parse(printed: &str) -> Option<Medians> {
+    let line = |line: &str| {
+        let (name, rest) = line.split_once(' ')?;
+        let (median_ns, samples) = rest.split_once(' ')?;
+        let _: u32 = samples.parse().ok()?;
+        Some((name.to_owned(), median_ns.parse().ok()?))
+    };
+    printed.lines().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::root;
+
+    #[test]
+    fn the_c_loops_compile_and_run_on_every_target_and_workload() {
+        let cpus = vectored_machine::host::allowed_cpus();
+        let bench = Bench {
+            plain: compile().unwrap(),
+            cpu: cpus.first().copied().unwrap_or(0),
+            reader_cpu: cpus.last().copied(),
+            directory: root(),
+        };
+        for target in TARGETS {
+            for workload in workloads() {
+                let cell = CellSpec::write(target, workload);
+                assert!(!bench.plain(&cell, 0, 1).unwrap().is_empty());
+            }
+        }
     }
 }

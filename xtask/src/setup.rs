@@ -11,84 +11,68 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::commands::{cargo, is_on_path, run as run_command, target_folder, works};
 use crate::skips::in_ci;
 
-/// Programs, and the Debian packages that bring each. Every test run needs the first one. Without another one, the tests that
+/// A program a line, and the Debian packages that bring it. Every test run needs the first one. Without another one, the tests that
 /// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
-const PROGRAMS: [(&str, &str); 54] = [
-    ("cc", "gcc libc6-dev"),
-    ("mkfs.ext4", "e2fsprogs"),
-    ("mkfs.xfs", "xfsprogs"),
-    ("mkfs.btrfs", "btrfs-progs"),
-    ("strace", "strace"),
-    ("pgrep", "procps"),
-    ("valgrind", "valgrind"),
-    ("g++", "g++"),
-    ("clang++", "clang libclang-rt-dev"),
-    ("clang-14", "clang-14"),
-    ("llvm-strip-14", "llvm-14"),
-    ("pkg-config", "pkg-config"),
-    ("cmake", "cmake make"),
-    ("fish", "fish"),
-    ("zsh", "zsh"),
-    ("man", "man-db"),
-    ("python3", "python3 python3-venv"),
-    ("debootstrap", "debootstrap"),
-    ("dpkg-gencontrol", "dpkg-dev"),
-    ("lintian", "lintian"),
-    ("busybox", "busybox-static"),
-    (
-        "aarch64-linux-gnu-gcc",
-        "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
-    ),
-    (
-        "s390x-linux-gnu-gcc",
-        "gcc-s390x-linux-gnu libc6-dev-s390x-cross",
-    ),
-    (
-        "i686-linux-gnu-gcc",
-        "gcc-i686-linux-gnu libc6-dev-i386-cross",
-    ),
-    ("qemu-aarch64", "qemu-user"),
-    ("x86_64-w64-mingw32-gcc", "gcc-mingw-w64-x86-64-win32"),
-    ("wine", "wine wine64"),
-    ("mpicc.openmpi", "openmpi-bin libopenmpi-dev libclang-dev"),
-    ("slurmd", "slurm-wlm"),
-    ("munged", "munge"),
-    ("musl-gcc", "musl-tools"),
-    ("go", "golang-go"),
-    (
-        "/usr/share/gocode/src/golang.org/x/net/ipv4/doc.go",
-        "golang-golang-x-net-dev golang-golang-x-sys-dev",
-    ),
-    ("javac", "default-jdk-headless"),
-    ("node", "nodejs"),
-    ("mawk", "mawk"),
-    ("gawk", "gawk"),
-    ("tclsh", "tcl"),
-    ("ruby", "ruby"),
-    ("php", "php-cli"),
-    ("lua5.4", "lua5.4"),
-    ("/usr/share/lua/5.4/socket.lua", "lua-socket"),
-    ("escript", "erlang-base"),
-    ("nim", "nim"),
-    ("sbcl", "sbcl"),
-    ("guile", "guile-3.0"),
-    ("gfortran", "gfortran"),
-    ("ldc2", "ldc"),
-    ("fpc", "fp-compiler"),
-    ("ocaml", "ocaml-nox"),
-    ("Rscript", "r-base-core"),
-    ("jq", "jq"),
-    ("tcpdump", "tcpdump"),
-    ("nginx", "nginx-light"),
-];
+const PROGRAMS: &str = "\
+cc gcc libc6-dev
+mkfs.ext4 e2fsprogs
+mkfs.xfs xfsprogs
+mkfs.btrfs btrfs-progs
+strace strace
+pgrep procps
+valgrind valgrind
+g++ g++
+clang++ clang libclang-rt-dev
+clang-14 clang-14
+llvm-strip-14 llvm-14
+pkg-config pkg-config
+cmake cmake make
+fish fish
+zsh zsh
+man man-db
+python3 python3 python3-venv
+debootstrap debootstrap
+dpkg-gencontrol dpkg-dev
+lintian lintian
+busybox busybox-static
+aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+s390x-linux-gnu-gcc gcc-s390x-linux-gnu libc6-dev-s390x-cross
+i686-linux-gnu-gcc gcc-i686-linux-gnu libc6-dev-i386-cross
+qemu-aarch64 qemu-user
+x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64-win32
+wine wine wine64
+mpicc.openmpi openmpi-bin libopenmpi-dev libclang-dev
+slurmd slurm-wlm
+munged munge
+musl-gcc musl-tools
+go golang-go
+/usr/share/gocode/src/golang.org/x/net/ipv4/doc.go golang-golang-x-net-dev golang-golang-x-sys-dev
+javac default-jdk-headless
+node nodejs
+mawk mawk
+gawk gawk
+tclsh tcl
+ruby ruby
+php php-cli
+lua5.4 lua5.4
+/usr/share/lua/5.4/socket.lua lua-socket
+escript erlang-base
+nim nim
+sbcl sbcl
+guile guile-3.0
+gfortran gfortran
+ldc2 ldc
+fpc fp-compiler
+ocaml ocaml-nox
+Rscript r-base-core
+jq jq
+tcpdump tcpdump
+nginx nginx-light";
 
 /// The longest wait for the locks of another apt-get.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Parts of the Rust toolchain, and the cargo command that shows each.
-const COMPONENTS: [(&str, &str); 2] = [("rustfmt", "fmt"), ("clippy", "clippy")];
-
-/// Installs the programs that are missing and prints one line for each. Fails if a program that the tests need could
+/// Installs the programs that are missing, and prints those that cannot be installed. Fails if a program that the tests need could
 /// not be installed. In the continuous integration they need all of them, since no test may be skipped there for that.
 pub fn run() -> Result<()> {
     // A Python of Debian may be there without what makes environments.
@@ -96,17 +80,12 @@ pub fn run() -> Result<()> {
         "python3" => works(Command::new(name).args(["-c", "import venv, ensurepip"])),
         _ => is_on_path(name),
     };
-    let programs: Vec<(&str, &str, bool)> = PROGRAMS
-        .into_iter()
-        .map(|(name, packages)| (name, packages, is_there(name)))
-        .collect();
-    let missing = programs.iter().filter(|(_, _, was_there)| !was_there);
-    let packages: Vec<&str> = missing.map(|(_, packages, _)| *packages).collect();
+    let programs = || PROGRAMS.lines().filter_map(|line| line.split_once(' '));
+    let missing = || programs().filter(|(name, _)| !is_there(name));
+    let packages: Vec<&str> = missing().map(|(_, packages)| packages).collect();
     let until = Instant::now() + PATIENCE;
-    let mut remedies: Vec<_> = install_packages(&packages.join(" "), until)
-        .err()
-        .into_iter()
-        .collect();
+    let together = install_packages(&packages.join(" "), until);
+    let mut remedies: Vec<_> = together.err().into_iter().collect();
     if !remedies.is_empty() {
         // Not every system has every package, and apt-get installs all or none.
         let one_by_one = packages
@@ -115,21 +94,16 @@ pub fn run() -> Result<()> {
         remedies.extend(one_by_one.filter_map(Result::err));
     }
     let mut needed = Vec::new();
-    for (name, packages, was_there) in &programs {
-        let verdict = match (was_there, is_there(name)) {
-            (true, _) => "there already",
-            (false, true) => "installed",
-            (false, false) => "MISSING: what needs it cannot run",
-        };
-        println!("   {name} ({packages}): {verdict}");
-        if verdict.starts_with("MISSING") && (in_ci() || *name == programs[0].0) {
-            needed.push(*name);
+    for (name, packages) in missing() {
+        println!("   {name} ({packages}): MISSING: what needs it cannot run");
+        if in_ci() || PROGRAMS.starts_with(name) {
+            needed.push(name);
         }
     }
     for remedy in remedies {
         println!("   {remedy:#}");
     }
-    for (component, command) in COMPONENTS {
+    for (component, command) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
         let is_there = || works(cargo().args([command, "--version"]));
         let add = || run_command(Command::new("rustup").args(["component", "add", component]));
         if !is_there() && (add().is_err() || !is_there()) {

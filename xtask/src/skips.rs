@@ -61,20 +61,12 @@ pub fn end() -> Result<String> {
     let path = OWN.get().context("no list was begun")?;
     let list = fs::read_to_string(path).context("cannot read the list of what was skipped")?;
     fs::remove_file(path)?;
-    Ok(skipped(&list))
-}
-
-fn skipped(list: &str) -> String {
-    let lines: BTreeSet<&str> = list
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    if lines.is_empty() {
-        return "skipped: none".to_owned();
-    }
-    lines
-        .iter()
-        .fold("skipped:".to_owned(), |text, line| text + "\n  " + line)
+    let lines: BTreeSet<&str> = list.lines().filter(|line| !line.is_empty()).collect();
+    let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+    Ok(format!(
+        "skipped:{}",
+        if lines.is_empty() { " none" } else { &lines }
+    ))
 }
 
 #[cfg(test)]

@@ -39,8 +39,6 @@ const FOLDER: &str = "target/systems";
 /// The library, and the suite that tests it.
 const LIBRARY: &str = "--package=vectored --package=vectored-conformance --all-features";
 
-const TESTS: &str = "the tests of the library and its conformance suite";
-
 /// The library as a shared one, in which all of its public functions are linked.
 const SHARED_LIBRARY: &str = "rustc --package=vectored --lib --all-features --crate-type=dylib";
 
@@ -138,17 +136,12 @@ impl System {
     /// Type-checks the tool, and with it the library.
     fn check(&self) -> Result<()> {
         run_command(&mut self.command(cargo(), &format!("check {TOOL}")))?;
-        self.did("type-checked", "the library and the tool");
         Ok(())
     }
 
     fn check_and_skip(&self, what: &str, why: &str) -> Result<()> {
         self.check()?;
         missing(&format!("{}: {what}", self.name), why)
-    }
-
-    fn did(&self, how: &str, what: &str) {
-        println!("   {}: {how}: {what}", self.name);
     }
 
     /// Links the tool and the library, and if everything is wanted the tests of the library.
@@ -159,19 +152,14 @@ impl System {
         };
         let tool = format!("zigbuild {TOOL} {PROFILE}");
         let tests = format!("zigbuild {LIBRARY} --tests {PROFILE}");
-        let links = [
-            (&*tool, "the tool"),
-            (SHARED_LIBRARY, "the library"),
-            (&tests, TESTS),
-        ];
-        for (words, what) in &links[..if self.all { 3 } else { 2 }] {
+        let links = [&*tool, SHARED_LIBRARY, &tests];
+        for words in &links[..if self.all { 3 } else { 2 }] {
             let mut command = self.command(Command::new(zig.join("bin/cargo-zigbuild")), words);
             // The caches stay beside zig, not in the home folder.
             command.env("ZIG_GLOBAL_CACHE_DIR", zig.join("cache"));
             command.env("CARGO_ZIGBUILD_CACHE_DIR", zig.join("wrappers"));
             // cargo-zigbuild finds `zig` through the Python of its environment.
             run_command(command.env("CARGO_ZIGBUILD_PYTHON_PATH", zig.join("bin/python3")))?;
-            self.did("linked", what);
         }
         let why = "nothing here runs programs of this system";
         skip(&format!("{}: nothing was run", self.name), why)
@@ -219,7 +207,6 @@ impl System {
             }
         }
         run_command(&mut command)?;
-        self.did("ran", TESTS);
         if self.all {
             return self.check();
         }
@@ -255,7 +242,6 @@ impl System {
         let tests = run_command(&mut cargo_for_wine(&tests));
         let program = self.built("debug/vectored.exe");
         run_command(script("wine/tool.py").arg(program).arg(&wine.0))?;
-        self.did("ran under Wine", "the tests and the tool");
         tests
     }
 
@@ -272,10 +258,6 @@ impl System {
         for line in ["--version", "host", measure] {
             run_command(Command::new(&tool).args(line.split(' ')))?;
         }
-        self.did(
-            "linked and ran",
-            "the tool, static: --version, host, measure",
-        );
         Ok(())
     }
 }

@@ -106,14 +106,6 @@ def measure():
     measured("--operation read --target file,pipe,tcp --segments 4 --sizes 64", 3)
 
 
-def pages():
-    "measure with write-file-gather"
-    axes = "--segments 4,16 --sizes 100,4KiB,8KiB --queue-depth 1,4"
-    result = measured(f"--target file --technique write-file-gather {axes}", 8)
-    assert all("write-file-gather" in techniques(cell) for cell in result["cells"]), result["cells"]
-    assert "whole pages" in result["left_out"][0]["reason"], f"100 B must be left out: {result['left_out']}"
-
-
 def saved_results():
     "report, history, compare"
     assert "floor" in output("report measure")[0], "no table"
@@ -121,8 +113,7 @@ def saved_results():
     output("report measure" + "".join(rf" --{kind} C:\users\report.{kind}" for kind in kinds))
     for kind in kinds:
         text = open(f"{DRIVE}/users/report.{kind}", newline="").read()
-        # The newest measurement is that of `pages`.
-        assert "write-file-gather" in text and "\r" not in text, f"no technique, or \\r, in the {kind}: {text}"
+        assert "read-each" in text and "\r" not in text, f"no technique, or \\r, in the {kind}: {text}"
     assert "measure" in output("history")[0], "no results in the history"
     measurements = [path for path in saved() if os.path.basename(path).startswith("measure-")]
     first, last = ("C:" + path.removeprefix(DRIVE).replace("/", "\\") for path in (measurements[0], measurements[-1]))
@@ -168,6 +159,6 @@ def interrupt():
         check_proofs(only_new(before), 1)
 
 
-for check in texts, host, measure, pages, saved_results, refusals, interrupt:
+for check in texts, host, measure, saved_results, refusals, interrupt:
     print(f"   vectored.exe: {check.__doc__}", flush=True)
     check()

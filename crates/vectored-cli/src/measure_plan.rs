@@ -100,8 +100,7 @@ impl MeasurePlan {
         Ok(MeasurePlan {
             experiment: Experiment {
                 cells: product.cells,
-                // Sizes that refinement adds to the grid are not whole pages.
-                refine: !rivals.contains(&TechniqueName::new("write-file-gather")),
+                refine: true,
                 rivals,
                 unranked,
                 // A `u64` holds 584 years.

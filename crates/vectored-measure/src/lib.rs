@@ -33,7 +33,7 @@
 //! # Ok::<(), vectored_measure::measure::RunError>(())
 //! ```
 
-#[cfg(any(target_os = "linux", windows))]
+#[cfg(target_os = "linux")]
 pub mod in_flight;
 pub mod measure;
 pub mod reproduce;

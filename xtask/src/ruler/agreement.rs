@@ -1,7 +1,5 @@
 //! Decides from the medians of both instruments whether they agree: pure functions.
 
-use std::fmt;
-
 use anyhow::Result;
 use vectored_results::stats::{median, paired};
 
@@ -16,54 +14,7 @@ const MAX_FORGIVEN: f64 = 0.10;
 /// One turn of plain C and one of the engine.
 type Alternation = (Medians, Medians);
 
-/// One technique in one cell.
-#[derive(Clone, Debug, PartialEq)]
-struct Agreement {
-    name: String,
-    plain: f64,
-    engine: f64,
-    /// Robust mean over the alternations of the engine's figure ÷ C's.
-    ratio: f64,
-    /// The 95 % interval of `ratio`; `None` with fewer than six alternations.
-    interval: Option<(f64, f64)>,
-    /// The [`spread`] of the C loops; `None` with fewer than twelve alternations.
-    spread: Option<f64>,
-}
-
-impl Agreement {
-    const HEADING: &str = "                                       C     engine   ratio   95 % interval   C's spread   limit";
-
-    fn agrees(&self) -> bool {
-        (self.ratio - 1.0).abs() <= self.limit()
-    }
-
-    fn limit(&self) -> f64 {
-        LIMIT.max(self.spread.unwrap_or(0.0).min(MAX_FORGIVEN))
-    }
-}
-
-impl fmt::Display for Agreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let interval = self
-            .interval
-            .map(|(low, high)| format!("{low:.3}–{high:.3}"));
-        let spread = self.spread.map(|spread| format!("{:.1} %", 100.0 * spread));
-        let [interval, spread] = [interval, spread].map(|text| text.unwrap_or("-".to_owned()));
-        let (name, limit) = (&self.name, 100.0 * self.limit());
-        let word = if self.agrees() { "agrees" } else { "DIFFERS" };
-        let Agreement {
-            plain,
-            engine,
-            ratio,
-            ..
-        } = self;
-        write!(
-            f,
-            "  {name:<28} {plain:>9.3}  {engine:>9.3}   {ratio:.3}   {interval:^13}   "
-        )?;
-        write!(f, "{spread:>10}   {limit:>3.0} %  {word}")
-    }
-}
+const HEADING: &str = "                                       C     engine   ratio   95 % interval   C's spread   limit";
 
 /// Has both instruments measure in turn; the order changes from round to round. Prints a line for each technique, and
 /// returns whether all agree.
@@ -79,16 +30,16 @@ pub fn in_turn(
         let engine = engine(round)?;
         Ok((plain(round)?, engine))
     });
+    println!("{HEADING}");
     let lines = compare(&alternations.collect::<Result<Vec<_>>>()?);
-    println!("{}", Agreement::HEADING);
-    for line in &lines {
+    for (line, _) in &lines {
         println!("{line}");
     }
-    Ok(lines.iter().all(Agreement::agrees))
+    Ok(lines.iter().all(|(_, agrees)| *agrees))
 }
 
-/// One line for every technique that both measured.
-fn compare(alternations: &[Alternation]) -> Vec<Agreement> {
+/// One line for every technique that both measured, and whether they agree on it.
+fn compare(alternations: &[Alternation]) -> Vec<(String, bool)> {
     let names = alternations.first().map(|(plain, _)| plain.keys());
     let lines = names.into_iter().flatten().filter_map(|name| {
         let plain: Vec<f64> = alternations.iter().map(|turn| turn.0[name]).collect();
@@ -98,17 +49,24 @@ fn compare(alternations: &[Alternation]) -> Vec<Agreement> {
     lines.collect()
 }
 
-fn line(name: &str, plain: &[f64], engine: &[f64]) -> Option<Agreement> {
+fn line(name: &str, plain: &[f64], engine: &[f64]) -> Option<(String, bool)> {
     let logs = std::iter::zip(engine, plain).map(|(engine, plain)| (engine / plain).ln());
+    // The robust mean over the alternations of the engine's figure ÷ C's.
     let pair = paired(&logs.collect::<Vec<f64>>())?;
-    Some(Agreement {
-        name: name.to_owned(),
-        plain: median(plain)?,
-        engine: median(engine)?,
-        ratio: pair.ratio,
-        interval: pair.interval,
-        spread: spread(plain),
-    })
+    let spread = spread(plain);
+    let limit = LIMIT.max(spread.unwrap_or(0.0).min(MAX_FORGIVEN));
+    let agrees = (pair.ratio - 1.0).abs() <= limit;
+    let interval = pair
+        .interval
+        .map(|(low, high)| format!("{low:.3}–{high:.3}"));
+    let spread = spread.map(|spread| format!("{:.1} %", 100.0 * spread));
+    let [interval, spread] = [interval, spread].map(|text| text.unwrap_or("-".to_owned()));
+    let (ratio, limit) = (pair.ratio, 100.0 * limit);
+    let [plain, engine] = [median(plain)?, median(engine)?];
+    let word = if agrees { "agrees" } else { "DIFFERS" };
+    let figures = format!("{plain:>9.3}  {engine:>9.3}   {ratio:.3}   {interval:^13}");
+    let line = format!("  {name:<28} {figures}   {spread:>10}   {limit:>3.0} %  {word}");
+    Some((line, agrees))
 }
 
 /// Half the width of the 95 % interval of the odd rounds of the C loops against
@@ -136,7 +94,7 @@ mod tests {
     }
 
     fn agrees(ratio: f64, spread: f64) -> bool {
-        compare(&rounds(ratio, spread))[0].agrees()
+        compare(&rounds(ratio, spread))[0].1
     }
 
     #[test]

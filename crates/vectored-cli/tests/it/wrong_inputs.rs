@@ -59,7 +59,6 @@ measure --technique magic => 2: 'magic' | copy-then-write
 measure --technique readv => 2: 'readv' | --operation write | copy-then-write
 measure --operation read --technique writev => 2: 'writev' | --operation read | to be one of read-each, read-then-split, readv, adaptive
 measure --operation read --technique stdio => 2: 'stdio' | --operation read | readv
-measure --technique write-file-gather => 2: write-file-gather | a call of Windows
 measure --technique mmap --target pipe,unix => 2: mmap is for files only | --target file or file-overwrite | --technique
 measure --queue-depth 8 --target file => 2: --queue-depth above 1 | io-uring, linux-aio
 measure --technique io-uring --queue-depth 8,4097 => 2: 4097 is too much | --queue-depth | at most 4096

@@ -19,14 +19,10 @@ use std::path::Path;
 use std::ptr;
 
 use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
-use windows_sys::Win32::Foundation::{
-    ERROR_BROKEN_PIPE, FILETIME, GENERIC_READ, GENERIC_WRITE, INVALID_HANDLE_VALUE,
-};
+use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, FILETIME};
 use windows_sys::Win32::Networking::WinSock::{FIONREAD, SOCKET_ERROR, ioctlsocket};
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED, FILE_SHARE_DELETE, FILE_SHARE_READ,
-    FILE_SHARE_WRITE, GetDiskFreeSpaceExW, GetDiskFreeSpaceW, GetVolumeInformationW,
-    GetVolumePathNameW, ReOpenFile,
+    GetDiskFreeSpaceExW, GetDiskFreeSpaceW, GetVolumeInformationW, GetVolumePathNameW,
 };
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Pipes::PeekNamedPipe;
@@ -82,24 +78,6 @@ pub(crate) fn socket_unread_bytes(socket: BorrowedSocket<'_>) -> io::Result<u64>
         SOCKET_ERROR => Err(io::Error::last_os_error()),
         _ => Ok(bytes.into()),
     }
-}
-
-/// Opens a file again, for calls that move pages past the cache: `FILE_FLAG_OVERLAPPED` and `FILE_FLAG_NO_BUFFERING`.
-pub fn reopen_unbuffered(file: BorrowedHandle<'_>) -> io::Result<File> {
-    // SAFETY: the call takes an open handle and numbers.
-    let handle = unsafe {
-        ReOpenFile(
-            file.as_raw_handle(),
-            GENERIC_READ | GENERIC_WRITE,
-            FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
-            FILE_FLAG_OVERLAPPED | FILE_FLAG_NO_BUFFERING,
-        )
-    };
-    if handle == INVALID_HANDLE_VALUE {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: a new handle, which nothing else owns.
-    Ok(unsafe { File::from_raw_handle(handle) })
 }
 
 /// CPU time of the calling thread in user mode and in the kernel. It grows in steps, often of 15.6 ms.

@@ -3,12 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 
-use crate::in_flight::error::ListError;
-use crate::in_flight::place::{Event, Place};
+use crate::in_flight::list_queue::{Event, ListError, Place};
 
 /// The lists that a queue has in flight on a descriptor. Each is moved whole, or ends with an error.
 pub(super) trait Scope {
-    /// A list, with all that its transfer needs.
     type List;
 
     /// The number of lists that neither `wait` nor `take_ended` has returned.
@@ -24,7 +22,6 @@ pub(super) trait Scope {
     fn take_ended(&mut self) -> Option<Ended<Self::List>>;
 }
 
-/// A list that is over.
 pub(super) struct Ended<L> {
     pub(super) number: u64,
     pub(super) moved: u64,
@@ -83,7 +80,7 @@ pub(super) fn run<S: Scope>(
     }
 }
 
-fn ended_early() -> io::Error {
+pub(super) fn ended_early() -> io::Error {
     io::Error::new(
         io::ErrorKind::UnexpectedEof,
         "the file or stream ended within the list",

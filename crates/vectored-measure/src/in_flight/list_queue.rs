@@ -1,10 +1,8 @@
-//! The interface that io_uring and Linux native AIO have in common.
+//! What io_uring and Linux native AIO have in common: lists, where they go, what a queue of them does, and how one fails.
 
-use std::io;
+use std::error::Error;
 use std::os::fd::BorrowedFd;
-
-use crate::in_flight::error::ListError;
-use crate::in_flight::place::{Event, Place};
+use std::{fmt, io};
 
 /// The segments to write.
 pub type WriteList<'b> = &'b [&'b [u8]];
@@ -17,9 +15,7 @@ pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
 /// A transfer moves all its bytes, as [`vectored::write_all`] does: calls that move a part only are followed by
 /// further calls, and a call takes at most [`vectored::limits::iov_max`] segments and about 2 GiB. `EINTR` is retried, and so is a
 /// refusal of the queue itself for lack of memory.
-///
-/// A forked child cannot use a queue of its parent, whose memory it shares with the kernel: `write` and `read` return an
-/// error there.
+/// In a forked child all fail, since a queue shares memory of its parent with the kernel.
 pub trait ListQueue: Sized {
     /// A queue that has up to `depth` lists in flight.
     ///
@@ -73,4 +69,90 @@ pub trait ListQueue: Sized {
         lists: Vec<ReadList<'_, '_>>,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError>;
+}
+
+/// The place that lists are written to or read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A byte of a regular file or block device, where the first list begins. Each other list begins where the one before
+    /// it ends, and up to the depth are in flight. The position of the descriptor is neither used nor changed: set it
+    /// afterwards if needed.
+    ///
+    /// Not for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
+    Offset(u64),
+    /// A pipe, a socket, a character device, or for writes the end of a file with `O_APPEND`. One list at a time is in
+    /// flight, whatever the depth, since the kernel makes transfers in any order.
+    Stream,
+}
+
+/// An event of a list, which a queue reports. The number of the first list of a call is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The list of this number is about to be prepared, and submitted after that.
+    Began(u64),
+    /// The list of this number has been moved whole.
+    Ended(u64),
+}
+
+/// The error that ended a list early.
+///
+/// It converts into an [`io::Error`] of the same kind and with the same message.
+#[derive(Debug)]
+pub struct ListError {
+    list: u64,
+    transferred: u64,
+    bytes: u64,
+    error: io::Error,
+}
+
+impl ListError {
+    pub(super) fn new(list: u64, transferred: u64, bytes: u64, error: io::Error) -> ListError {
+        ListError {
+            list,
+            transferred,
+            bytes,
+            error,
+        }
+    }
+
+    /// The number of the list, from 0 on. All lists before it were moved whole.
+    #[must_use]
+    pub fn list(&self) -> u64 {
+        self.list
+    }
+
+    /// The bytes of the list that were moved: its first ones.
+    #[must_use]
+    pub fn transferred(&self) -> u64 {
+        self.transferred
+    }
+
+    /// The error of the kernel, or the reason why the list could not go on, without the counts.
+    #[must_use]
+    pub fn into_io_error(self) -> io::Error {
+        self.error
+    }
+}
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ListError {
+            list,
+            transferred,
+            bytes,
+            error,
+        } = self;
+        write!(
+            f,
+            "list {list}: after {transferred} of its {bytes} bytes: {error}"
+        )
+    }
+}
+
+impl Error for ListError {}
+
+impl From<ListError> for io::Error {
+    fn from(error: ListError) -> io::Error {
+        io::Error::new(error.error.kind(), error)
+    }
 }

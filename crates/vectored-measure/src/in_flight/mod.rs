@@ -10,42 +10,16 @@
 //! ended every transfer. So no buffer is copied, and none is allocated. [`move_by_ring`], which a [`RingQueue`] calls,
 //! also moves lists that own their buffers.
 
-#[cfg(target_os = "linux")]
 mod engine;
-mod error;
-#[cfg(target_os = "linux")]
 mod list_queue;
-#[cfg(windows)]
-pub(crate) mod pages;
-mod place;
-#[cfg(target_os = "linux")]
 mod refusals;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
+#[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 mod ring;
-#[cfg(target_os = "linux")]
 mod sys;
-#[cfg(target_os = "linux")]
-mod unavailable;
 
-pub use error::ListError;
-#[cfg(target_os = "linux")]
-pub use list_queue::{ListQueue, ReadList, WriteList};
-pub use place::{Event, Place};
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
+pub use list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
+#[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 pub use ring::{RingList, move_by_ring, uncopied_queue};
-#[cfg(target_os = "linux")]
 pub use sys::AioQueue;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
+#[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 pub use sys::lent_ring::RingQueue;

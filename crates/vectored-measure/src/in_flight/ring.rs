@@ -1,9 +1,8 @@
 //! Lists moved by a [`Ring`], whoever owns their memory.
 
 use std::collections::VecDeque;
-use std::io;
 use std::os::fd::BorrowedFd;
-use std::thread;
+use std::{io, thread};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -13,8 +12,7 @@ use vectored::uring::{Buffer, Completion, Data, Ring, SharedDescriptor};
 use vectored::{SegmentQueue, TransferError};
 
 use crate::in_flight::engine::{self, Ended, Scope};
-use crate::in_flight::error::ListError;
-use crate::in_flight::place::{Event, Place};
+use crate::in_flight::list_queue::{Event, ListError, Place};
 use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
 
 /// A list, and what its transfer owns.

@@ -14,39 +14,27 @@ use vectored_results::model::{
 };
 use vectored_results::stats::target_kind;
 
-use crate::measure::cell::copying::Copying;
-use crate::measure::cell::first_call::FirstCall;
-use crate::measure::cell::open_cell::{OpenCell, settings};
-use crate::measure::cell::reading::Reading;
-use crate::measure::cell::step::Step;
-use crate::measure::cell::writing::Writing;
-use crate::measure::sampler::cell_extras::CellExtras;
-use crate::measure::sampler::cold_pool::{ColdPool, PoolMemory, PoolPayload};
-use crate::measure::sampler::interface::{
-    CellSetup, Contender, DrainChoice, MAX_CALLS, MeasureError, Sampler, Timing,
+use crate::measure::cell::{
+    Copying, FirstCall, OpenCell, Reading, Step, Supply, Writing, settings,
 };
-use crate::measure::sampler::pattern::Pattern;
-use crate::measure::sampler::payload::{ALIGNMENT, Payload, aligned_start};
-use crate::measure::sampler::payload_supply::Supply;
-use crate::measure::sources::feed_thread::FeedThreadSource;
-use crate::measure::sources::read_source::{FileSource, PatternFile, Source, StreamSource};
+use crate::measure::sampler::{
+    ALIGNMENT, CellExtras, CellSetup, ColdPool, Contender, DrainChoice, MAX_CALLS, MeasureError,
+    Pattern, Payload, PoolMemory, PoolPayload, Sampler, Timing, aligned_start,
+};
+use crate::measure::sources::{FeedThreadSource, FileSource, PatternFile, Source, StreamSource};
 use crate::measure::targets::{
-    DrainMode, FILE_SPAN_BYTES, FileEnd, OpenChoice, OpenTarget, Sink, StreamKind, TargetOpener,
-    check_directory,
+    End, FILE_SPAN_BYTES, Sink, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
 };
-use crate::measure::techniques::copy_mover::CopyMover;
-use crate::measure::techniques::read_mover::ReadMover;
-use crate::measure::techniques::write_mover::Mover;
-use crate::measure::techniques::{copy_movers, is_in_flight, movers, read_movers};
+use crate::measure::techniques::{
+    CopyMover, Mover, ReadMover, copy_movers, is_in_flight, movers, read_movers,
+};
 use crate::measure::unsuited::unsuited;
-
-/// Maximum size of a batch with a thread at the other end, which holds all of it.
-const THREAD_BYTES: u64 = 8 << 20;
 
 /// A pipe with longer lists is read while they are written. Every program's pipe has a reader, and how the two meet decides
 /// which calls take the least time ([`ChunkPolicy`]).
 const UNREAD_PIPE_BYTES: u64 = ChunkPolicy::OF_PIPES.threshold_bytes as u64;
 
+type Opened = (CellSpec, Vec<TechniqueName>, DrainChoice);
 type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
 type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
 type MakeCopyMover = Box<dyn FnMut(Contender, &Conditions) -> Box<dyn CopyMover>>;
@@ -76,25 +64,10 @@ pub struct DescriptorSampler<'a> {
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     /// Techniques' working memory begins at multiples of this.
     alignment: usize,
-    /// The cells that were opened before.
-    opened: Vec<OpenedCell>,
+    /// The cells whose techniques are proved, each with the calls for which its ends have room. A cell that starts over with a thread
+    /// at the other end is proved again.
+    opened: Vec<(Opened, u32)>,
     cell: Option<OpenCell>,
-}
-
-/// A cell whose techniques are proved.
-struct OpenedCell {
-    spec: CellSpec,
-    techniques: Vec<TechniqueName>,
-    drain: DrainChoice,
-    /// The calls for which its ends have room.
-    room: u32,
-}
-
-impl OpenedCell {
-    /// A cell that starts over with a thread at the other end is proved again.
-    fn is(&self, spec: &CellSpec, techniques: &[TechniqueName], drain: DrainChoice) -> bool {
-        (&self.spec, &self.techniques[..], self.drain) == (spec, techniques, drain)
-    }
 }
 
 impl<'a> DescriptorSampler<'a> {
@@ -186,8 +159,9 @@ impl DescriptorSampler<'_> {
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let drain = if is_emptied_meanwhile(spec) { DrainChoice::Thread } else { drain };
-        let is_this = |cell: &&OpenedCell| cell.is(spec, techniques, drain);
-        let known_room = self.opened.iter().find(is_this).map(|cell| cell.room);
+        let this = (spec.clone(), techniques.to_vec(), drain);
+        let mut opened = self.opened.iter();
+        let known_room = opened.find_map(|(cell, room)| (*cell == this).then_some(*room));
         let contenders = contenders(techniques);
         let (source, from) = match spec.conditions.operation {
             Operation::Write => (None, End::default()),
@@ -199,7 +173,11 @@ impl DescriptorSampler<'_> {
             }
         };
         let (sink, to) = self.open_sink(spec, techniques, drain)?;
-        let drained = to.mode.beside(from.drain);
+        let drained = match (from.drain, to.drain) {
+            (Some(Drain::WriterThread), Some(Drain::ReaderThread)) => Some(Drain::BothThreads),
+            (Some(Drain::WriterThread), _) => Some(Drain::WriterThread),
+            (filled, emptied) => emptied.or(filled),
+        };
         let file_system = to.file_system.or(from.file_system);
         self.seed = self.seed.wrapping_add(1);
         let step = self.step(spec, techniques, &contenders);
@@ -220,11 +198,11 @@ impl DescriptorSampler<'_> {
             batches: 0,
             proof_calls: 0,
         };
-        let room = from.room.min(match (to.mode, known_room) {
+        let room = from.room.min(match (to.drain, known_room) {
             // The thread that fills the source and the one that empties the target would wait for each other.
-            (DrainMode::BetweenSamples, _) if from.drain == Some(Drain::WriterThread) => 0,
-            (DrainMode::BetweenSamples, Some(room)) => room,
-            (DrainMode::BetweenSamples, None) => {
+            (Some(Drain::BetweenSamples), _) if from.drain == Some(Drain::WriterThread) => 0,
+            (Some(Drain::BetweenSamples), Some(room)) => room,
+            (Some(Drain::BetweenSamples), None) => {
                 cell.probe(from.room, self.clock, &mut self.rng)?
             }
             _ => to.room,
@@ -234,17 +212,12 @@ impl DescriptorSampler<'_> {
             return self.open(spec, techniques, DrainChoice::Thread);
         }
         cell.first = FirstCall::of(spec, drained, room);
-        if to.mode == DrainMode::Thread && spec.conditions.operation == Operation::Write {
+        if to.drain == Some(Drain::ReaderThread) && spec.conditions.operation == Operation::Write {
             cell.age(self.clock)?;
         }
         if known_room.is_none() {
             cell.prove(self.clock)?;
-            self.opened.push(OpenedCell {
-                spec: spec.clone(),
-                techniques: techniques.to_vec(),
-                drain,
-                room,
-            });
+            self.opened.push((this, room));
         }
         let setup = CellSetup {
             max_calls: calls_within(room, spec, cell.first),
@@ -313,7 +286,6 @@ impl DescriptorSampler<'_> {
         }
     }
 
-    /// The segments for the calls of a cell.
     fn supply(&mut self, spec: &CellSpec) -> Supply {
         match spec.conditions.cache {
             Cache::Hot => Supply::Hot(payload(spec, self.seed)),
@@ -343,39 +315,15 @@ impl DescriptorSampler<'_> {
         techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<(Option<Box<dyn Sink>>, End), MeasureError> {
-        let file_end = match spec.conditions.operation {
+        let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
+        let appends = match spec.conditions.operation {
             Operation::Read => return Ok((None, End::default())),
             // sendfile, splice and copy_file_range refuse a file with O_APPEND.
-            Operation::Copy => FileEnd::Positioned,
-            Operation::Write if techniques.iter().any(|name| is_in_flight(*name)) => {
-                FileEnd::Positioned
-            }
-            Operation::Write => FileEnd::Appended,
+            Operation::Copy => false,
+            Operation::Write => !has_in_flight,
         };
-        let choice = OpenChoice { drain, file_end };
-        let OpenTarget {
-            sink,
-            drain_mode,
-            file_system,
-            span_bytes,
-        } = self
-            .opener
-            .open(spec, &self.directory, self.reader_cpu, choice)?;
-        let bytes = match drain_mode {
-            DrainMode::NotNeeded if spec.conditions.target == Target::FileOverwrite => {
-                span_bytes.unwrap_or(0)
-            }
-            DrainMode::NotNeeded => FILE_SPAN_BYTES,
-            DrainMode::Thread | DrainMode::Peer => THREAD_BYTES,
-            DrainMode::BetweenSamples => 0,
-        };
-        let end = End {
-            mode: drain_mode,
-            room: room(bytes, spec),
-            file_system,
-            span_bytes,
-            drain: None,
-        };
+        let files = (&*self.directory, self.reader_cpu);
+        let (sink, end) = self.opener.open(spec, files, drain, appends)?;
         Ok((Some(sink), end))
     }
 
@@ -396,14 +344,11 @@ impl DescriptorSampler<'_> {
             let file = self
                 .pattern_file(&directory, spec.half_batch_bytes(), spec.conditions.direct)
                 .map_err(what("create"))?;
+            let bytes = if page_cache == PageCache::Cold { 0 } else { file.span_bytes };
             let end = End {
-                room: match page_cache {
-                    PageCache::Hot => room(file.span_bytes, spec),
-                    PageCache::Cold => 1,
-                },
                 file_system: Some(described.file_system),
                 span_bytes: Some(file.span_bytes),
-                ..End::default()
+                ..End::with_room(bytes, spec)
             };
             let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
             return Ok((Some(Box::new(source)), end));
@@ -429,9 +374,8 @@ impl DescriptorSampler<'_> {
         let source = FeedThreadSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
         let end = End {
-            room: room(THREAD_BYTES, spec),
             drain: Some(Drain::WriterThread),
-            ..End::default()
+            ..End::with_room(THREAD_BYTES, spec)
         };
         Ok((Some(Box::new(source)), end))
     }
@@ -454,10 +398,7 @@ impl DescriptorSampler<'_> {
                 Ok(Rc::clone(file))
             }
             _ => {
-                let mut file = PatternFile::with_span(directory, self.pattern, span_bytes)?;
-                if is_direct {
-                    file = file.past_page_cache()?;
-                }
+                let file = PatternFile::with_span(directory, self.pattern, span_bytes, is_direct)?;
                 let file = Rc::new(file);
                 self.pattern_file = Some((directory.to_owned(), Rc::clone(&file)));
                 Ok(file)
@@ -498,31 +439,6 @@ impl Sampler for DescriptorSampler<'_> {
     }
 }
 
-/// What is known of the source or of the target of a cell.
-struct End {
-    /// The most calls that it has room for, the untimed ones included.
-    room: u32,
-    /// How a target is emptied.
-    mode: DrainMode,
-    /// How a source is filled. `None`: it is a file.
-    drain: Option<Drain>,
-    file_system: Option<String>,
-    span_bytes: Option<u64>,
-}
-
-impl Default for End {
-    /// Of a cell that has no such end.
-    fn default() -> Self {
-        End {
-            room: u32::MAX,
-            mode: DrainMode::NotNeeded,
-            drain: None,
-            file_system: None,
-            span_bytes: None,
-        }
-    }
-}
-
 /// The alignment of the segments and of the working memory of a cell.
 fn alignment_of(spec: &CellSpec) -> usize {
     let memory_bytes = spec.alignment.map_or(1, |direct| direct.memory_bytes);
@@ -536,12 +452,6 @@ fn payload(spec: &CellSpec, seed: u64) -> Payload {
         alignment_of(spec),
         seed,
     )
-}
-
-/// How many calls of a cell fit into so many bytes: at least 1.
-fn room(bytes: u64, spec: &CellSpec) -> u32 {
-    let calls = bytes / spec.workload.total_bytes() as u64;
-    u32::try_from(calls.max(1)).unwrap_or(u32::MAX)
 }
 
 /// How many of the calls for which there is room are timed: at least 1, and at most [`MAX_CALLS`].
@@ -576,7 +486,6 @@ fn is_emptied_meanwhile(spec: &CellSpec) -> bool {
     }
 }
 
-/// Both floors, then the techniques.
 fn contenders(techniques: &[TechniqueName]) -> Vec<Contender> {
     [Contender::Floor, Contender::FloorAgain]
         .into_iter()

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use vectored::CostModel;
 use vectored::cost::CalibrationTarget;
-
 use vectored_results::model::{Conditions, Drain, FittedModel, ModelSource, Target};
 
 /// Time budget of a calibration.

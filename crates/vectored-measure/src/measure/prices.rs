@@ -25,10 +25,9 @@ use vectored_report::sort::sort_by;
 use vectored_results::model::Target;
 use vectored_results::stats::{median, target_kind};
 
-use self::Manner::{Alone, Answering, Seeking, ToReader, WorkingToReader};
 use self::Quantity::{Answer, Medium, Pages, Seek, Usual};
 use crate::measure::model_calibration::calibrate;
-use crate::measure::sampler::interface::{MeasureError, is_refusal};
+use crate::measure::sampler::{MeasureError, is_refusal};
 use crate::measure::targets::FILE_SPAN_BYTES;
 use crate::measure::techniques::{read_exact, write_all};
 
@@ -68,22 +67,6 @@ const WORK: Duration = Duration::from_micros(1);
 /// Bytes that have not arrived after this time count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How the calls are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
-    /// Calls one after the other, with no other thread.
-    Alone,
-    /// Calls one after the other, while a thread reads.
-    ToReader,
-    /// Calls with some work before each piece, like a program that produces what it writes. The reader falls asleep
-    /// during the work and must be woken.
-    WorkingToReader,
-    /// A few calls, then a wait until the reader has their bytes, like a server that answers a request.
-    Answering,
-    /// `lseek(2)` before each call, compared with the same calls without it.
-    Seeking,
-}
-
 /// The quantity that a probe measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantity {
@@ -93,9 +76,9 @@ enum Quantity {
     Medium,
     /// The extra cost of calls of one page each over one large call, which allocates memory for more pages at once.
     Pages,
-    /// The cost of a call that sends a further piece of an answer.
+    /// The cost of a call that sends a further piece of an answer: a few calls, then a wait until the reader has their bytes.
     Answer,
-    /// The cost of `lseek(2)`.
+    /// The cost of `lseek(2)` before each call, compared with the same calls without it.
     Seek,
 }
 
@@ -103,22 +86,19 @@ enum Quantity {
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     quantity: Quantity,
-    manner: Manner,
+    /// Some work precedes each piece, as in a program that produces what it writes. A reader falls asleep during the work and must be
+    /// woken.
+    works: bool,
     pieces: usize,
     piece_bytes: usize,
     /// Share of the budget.
     share: f64,
 }
 
-const fn probe(
-    quantity: Quantity,
-    manner: Manner,
-    (pieces, piece_bytes): (usize, usize),
-    share: f64,
-) -> Probe {
+const fn probe(quantity: Quantity, (pieces, piece_bytes): (usize, usize), share: f64) -> Probe {
     Probe {
         quantity,
-        manner,
+        works: false,
         pieces,
         piece_bytes,
         share,
@@ -128,24 +108,27 @@ const fn probe(
 const SMALL: (usize, usize) = (64, 64);
 
 const FILE: &[Probe] = &[
-    probe(Usual, Alone, SMALL, 0.3),
-    probe(Pages, Alone, (16, 4096), 0.25),
-    probe(Medium, Alone, (8, 512), 0.15),
-    probe(Seek, Seeking, SMALL, 0.1),
+    probe(Usual, SMALL, 0.3),
+    probe(Pages, (16, 4096), 0.25),
+    probe(Medium, (8, 512), 0.15),
+    probe(Seek, SMALL, 0.1),
     // A second time: the state of the machine may have changed by now.
-    probe(Usual, Alone, SMALL, 0.2),
+    probe(Usual, SMALL, 0.2),
 ];
 
 /// Whether the reader sleeps between two pieces depends on the speeds of both programs. A log does not show them, since
 /// strace slows the programs down. So the price is the mean of both states.
 const TO_STREAM: &[Probe] = &[
-    probe(Usual, ToReader, SMALL, 0.3),
-    probe(Usual, WorkingToReader, SMALL, 0.4),
-    probe(Answer, Answering, (4, 64), 0.3),
+    probe(Usual, SMALL, 0.3),
+    Probe {
+        works: true,
+        ..probe(Usual, SMALL, 0.4)
+    },
+    probe(Answer, (4, 64), 0.3),
 ];
 
 /// A reader waits for its writer in any case, so only reading available bytes counts.
-const FROM_STREAM: &[Probe] = &[probe(Usual, Alone, SMALL, 1.0)];
+const FROM_STREAM: &[Probe] = &[probe(Usual, SMALL, 1.0)];
 
 impl Probe {
     /// How many more calls are made piece by piece than by one call.
@@ -239,7 +222,6 @@ fn measure_entry_ns(clock: &dyn Clock) -> f64 {
     fastest.max(MIN_NS)
 }
 
-/// The descriptors of a probe.
 struct Scene {
     probe: Probe,
     operation: Operation,
@@ -251,7 +233,6 @@ struct Scene {
     moved_bytes: u64,
 }
 
-/// What is at the other end.
 enum Other {
     /// A file has no other end.
     Nothing,
@@ -326,7 +307,7 @@ impl Scene {
         for _ in 0..lists {
             self.move_list(merged)?;
             self.moved_bytes += self.bytes.len() as u64;
-            if self.probe.manner == Answering {
+            if self.probe.quantity == Answer {
                 self.wait()?;
             }
         }
@@ -337,7 +318,8 @@ impl Scene {
 
     fn move_list(&mut self, merged: bool) -> io::Result<()> {
         let Probe {
-            manner,
+            quantity,
+            works,
             pieces,
             piece_bytes,
             ..
@@ -348,19 +330,19 @@ impl Scene {
             Operation::Read => read_exact(fd, bytes),
         };
         for index in 0..pieces {
-            if manner == WorkingToReader {
+            if works {
                 let began = Instant::now();
                 while began.elapsed() < WORK {}
             }
-            if manner == Seeking && !merged {
+            if quantity == Seek && !merged {
                 // The file is opened for appending, so the position does not matter to writes.
                 seek(fd, SeekFrom::Start(index as u64))?;
             }
-            if manner == Seeking || !merged {
+            if quantity == Seek || !merged {
                 transfer(&mut self.bytes[index * piece_bytes..][..piece_bytes])?;
             }
         }
-        if manner != Seeking && merged {
+        if quantity != Seek && merged {
             transfer(&mut self.bytes)?;
         }
         Ok(())
@@ -505,8 +487,8 @@ mod tests {
             let list_ns = |merged, lists: u32| {
                 let bytes = probe.total_bytes() as f64;
                 let byte_ns = if merged && bytes > 4096.0 { 0.1 } else { 0.2 };
-                let (calls, seek_ns) = match (probe.manner, merged) {
-                    (Seeking, merged) => (probe.pieces, if merged { 0.0 } else { 90.0 }),
+                let (calls, seek_ns) = match (probe.quantity, merged) {
+                    (Seek, merged) => (probe.pieces, if merged { 0.0 } else { 90.0 }),
                     (_, merged) => (if merged { 1 } else { probe.pieces }, 0.0),
                 };
                 let ns =

@@ -1,15 +1,16 @@
 //! A simulated machine: timings computed from costs and noise, for tests of the
 //! engine, the statistics and the command line tool.
 
+use std::collections::HashMap;
+
 use fastrand::Rng;
 use vectored_machine::FakeClock;
 use vectored_results::model::{CellSpec, Operation, Role, TechniqueName};
 
-use crate::measure::sampler::cell_extras::CellExtras;
-use crate::measure::sampler::interface::{
-    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+use crate::measure::sampler::{
+    CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
-use crate::measure::techniques::{Costs, depth_of, technique};
+use crate::measure::techniques::{Costs, depth_of, listed};
 
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +53,7 @@ pub struct SyntheticMachine {
     noise: Noise,
     rng: Rng,
     cell: Option<CellSpec>,
-    own_state: Vec<(Contender, f64)>,
+    own_state: HashMap<Contender, f64>,
     shared_state: f64,
     slow: bool,
 }
@@ -71,7 +72,7 @@ impl SyntheticMachine {
             noise,
             rng: Rng::with_seed(seed),
             cell: None,
-            own_state: Vec::new(),
+            own_state: HashMap::new(),
             shared_state: 0.0,
             slow: false,
         }
@@ -100,10 +101,7 @@ impl SyntheticMachine {
             let waited = direct_ns(cell, contender, model.call_ns);
             let called = match contender {
                 Contender::Floor | Contender::FloorAgain if !is_copy => written,
-                contender => match technique(&technique_of(contender)) {
-                    Some(technique) => (technique.cost_ns)(&costs),
-                    None => panic!("the cost model has no cost for {contender}"),
-                },
+                contender => (listed(contender, Operation::Copy).cost_ns)(&costs),
             };
             called + waited
         })
@@ -119,15 +117,8 @@ impl SyntheticMachine {
                 let state = if shared {
                     &mut self.shared_state
                 } else {
-                    let index = match self.own_state.iter().position(|(c, _)| *c == contender) {
-                        Some(index) => index,
-                        None => {
-                            // Start in the stationary distribution.
-                            self.own_state.push((contender, fresh));
-                            self.own_state.len() - 1
-                        }
-                    };
-                    &mut self.own_state[index].1
+                    // Starts in the stationary distribution.
+                    self.own_state.entry(contender).or_insert(fresh)
                 };
                 *state = rho * *state + step;
                 state.exp()
@@ -160,14 +151,6 @@ fn cosine_of_turns(turns: f64) -> f64 {
     let angle = std::f64::consts::TAU * (0.25 - (turns - 0.5).abs());
     let terms = (1..=11).rev().map(|term| f64::from(2 * term));
     -angle * terms.fold(1.0, |sum, n| 1.0 - angle * angle / (n * (n + 1.0)) * sum)
-}
-
-/// The technique of a contender in a cell of copies.
-fn technique_of(contender: Contender) -> TechniqueName {
-    match contender {
-        Contender::Floor | Contender::FloorAgain => TechniqueName::READ_WRITE,
-        Contender::Technique(name) => name,
-    }
 }
 
 /// The wait for a device that serves up to 16 transfers at a time, with `O_DIRECT`: 100 calls each.

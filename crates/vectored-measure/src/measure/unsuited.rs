@@ -5,45 +5,39 @@ use vectored_results::model::{
     AXES, Axis, Cache, CellSpec, Operation, PageCache, SyncMode, Target, TechniqueName,
 };
 
-use crate::measure::sampler::cold_pool::MAX_COLD_CALL_BYTES;
+use crate::measure::sampler::MAX_COLD_CALL_BYTES;
 use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
 
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
-/// Bytes of a page of memory on Windows, on every processor that it runs on.
-const PAGE_BYTES: usize = 4096;
-
 /// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that
 /// does not work on the target of the cell is no reason, as long as another one does.
 pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let checks = [
-        operation,
-        ranks,
+        ends,
         axes,
         copies,
-        direct,
-        page_cache,
-        sync,
-        cache,
+        options,
         techniques,
-        pages,
         queue_depth,
         alignment,
     ];
     checks.iter().find_map(|check| check(spec, rivals))
 }
 
-fn operation(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
+fn ends(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
-    let is_read = asked.operation == Operation::Read;
-    (is_read && !Target::READABLE.contains(&asked.target)).then(|| {
-        format!(
+    if asked.operation == Operation::Read && !Target::READABLE.contains(&asked.target) {
+        return Some(format!(
             "cannot read from {}: reads are measured from files and streams that vectored fills itself; use --target {} \
              or a directory",
             asked.target,
             Target::READABLE.map(Target::name).join(", ")
-        )
+        ));
+    }
+    (asked.ranks.is_some() && asked.operation == Operation::Copy).then(|| {
+        "several ranks cannot be used with --operation copy: start vectored alone, without mpirun or srun".to_owned()
     })
 }
 
@@ -135,32 +129,40 @@ fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     ))
 }
 
-fn direct(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
+/// Options that do not suit the target, or each other.
+fn options(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
-    if !asked.direct {
-        return None;
-    }
-    if cfg!(windows) {
-        return Some(
-            "--direct is not available on Windows, which has no O_DIRECT: --technique write-file-gather measures \
-             transfers past the cache"
-                .to_owned(),
-        );
-    }
-    if !asked.target.is_file() {
-        return Some(
-            "--direct applies only to files: use --target file or file-overwrite, or omit --direct"
-                .to_owned(),
-        );
-    }
-    let conflict = if asked.page_cache.is_some() {
-        "--page-cache, since the page cache is bypassed: omit one of the two options".to_owned()
-    } else if asked.cache == Cache::Cold {
-        "--cache cold, since the device reads the segments, not the CPU: omit one of the two options".to_owned()
+    let why = if asked.direct && cfg!(windows) {
+        "--direct is not available on Windows, which has no O_DIRECT: omit it"
+    } else if asked.direct && !asked.target.is_file() {
+        "--direct applies only to files: use --target file or file-overwrite, or omit --direct"
+    } else if asked.direct && asked.page_cache.is_some() {
+        "--direct cannot be used with --page-cache, since the page cache is bypassed: omit one of the two options"
+    } else if asked.direct && asked.cache == Cache::Cold {
+        "--direct cannot be used with --cache cold, since the device reads the segments, not the CPU: omit one of the \
+         two options"
+    } else if asked.page_cache.is_some() && asked.from.unwrap_or(asked.target) != Target::File {
+        let end = if asked.operation == Operation::Copy { "from" } else { "target" };
+        return Some(format!(
+            "--page-cache applies only to files that are read or copied: use --{end} file, or omit --page-cache"
+        ));
+    } else if asked.sync != SyncMode::None && !asked.target.is_file() {
+        return Some(format!(
+            "--sync {} applies only to files that are written: use --target file or file-overwrite, or omit --sync",
+            asked.sync
+        ));
+    } else if asked.cache == Cache::Cold && spec.workload.total_bytes() > MAX_COLD_CALL_BYTES {
+        return Some(format!(
+            "cannot measure {} from a cold cache: a call would move {}, and the maximum with --cache cold is {}; use \
+             shorter lists",
+            words::list(&spec.workload.runs()),
+            words::bytes(spec.workload.total_bytes() as u64),
+            words::bytes(MAX_COLD_CALL_BYTES as u64)
+        ));
     } else {
         return None;
     };
-    Some(format!("--direct cannot be used with {conflict}"))
+    Some(why.to_owned())
 }
 
 /// Whether the sizes suit `O_DIRECT`. It comes last, since other sizes would be no remedy for options that conflict.
@@ -173,63 +175,6 @@ fn alignment(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
              --direct"
         )
     })
-}
-
-fn page_cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
-    let asked = &spec.conditions;
-    asked.page_cache?;
-    let remedy = match asked.operation {
-        Operation::Read if asked.target == Target::File => return None,
-        Operation::Copy if asked.from == Some(Target::File) => return None,
-        Operation::Copy => "use --from file",
-        Operation::Read | Operation::Write => "use --target file",
-    };
-    Some(format!(
-        "--page-cache applies only to files that are read or copied: {remedy}, or omit --page-cache"
-    ))
-}
-
-fn sync(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
-    let asked = &spec.conditions;
-    let sync = asked.sync;
-    (sync != SyncMode::None && !asked.target.is_file()).then(|| {
-        format!(
-            "--sync {sync} applies only to files that are written: use --target file or file-overwrite, or omit --sync"
-        )
-    })
-}
-
-fn cache(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
-    let asked = &spec.conditions;
-    let bytes = spec.workload.total_bytes();
-    if asked.cache == Cache::Hot {
-        None
-    } else if bytes > MAX_COLD_CALL_BYTES {
-        Some(format!(
-            "cannot measure {} from a cold cache: a call would move {}, and the maximum with --cache cold is {}; use \
-             shorter lists",
-            words::list(&spec.workload.runs()),
-            words::bytes(bytes as u64),
-            words::bytes(MAX_COLD_CALL_BYTES as u64)
-        ))
-    } else {
-        None
-    }
-}
-
-/// The pages of `WriteFileGather`.
-fn pages(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
-    let asked = &spec.conditions;
-    if !rivals.contains(&TechniqueName::new("write-file-gather")) || !asked.target.is_file() {
-        return None;
-    }
-    let mut sizes = spec.workload.sizes().iter();
-    let odd = sizes.find(|bytes| !bytes.is_multiple_of(PAGE_BYTES))?;
-    Some(format!(
-        "segments of {} for write-file-gather, which takes whole pages of {}: use --sizes 4KiB or multiples of it",
-        words::bytes(*odd as u64),
-        words::bytes(PAGE_BYTES as u64)
-    ))
 }
 
 fn queue_depth(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
@@ -267,36 +212,4 @@ fn queue_depth(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
         return None;
     };
     Some(format!("--queue-depth above 1 {why}"))
-}
-
-fn ranks(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
-    let asked = &spec.conditions;
-    asked.ranks?;
-    (asked.operation == Operation::Copy).then(|| {
-        "several ranks cannot be used with --operation copy: start vectored alone, without mpirun or srun".to_owned()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use vectored_results::model::Workload;
-
-    use super::*;
-
-    #[test]
-    fn lists_that_are_not_whole_pages_are_left_out_for_write_file_gather_on_files() {
-        let reason = |target, sizes: &[usize], rivals: &[TechniqueName]| {
-            let workload = Workload::from_sizes(sizes.to_vec());
-            unsuited(&CellSpec::write(target, workload), rivals)
-        };
-        let pages = [
-            TechniqueName::WRITE_EACH,
-            TechniqueName::new("write-file-gather"),
-        ];
-        assert_eq!(reason(Target::File, &[8192, 8192, 4096], &pages), None);
-        let odd = reason(Target::File, &[4096, 4096, 100], &pages).unwrap();
-        assert!(odd.contains("100 B") && odd.contains("4 KiB"), "{odd}");
-        assert_eq!(reason(Target::Pipe, &[4096, 100], &pages), None);
-        assert_eq!(reason(Target::File, &[4096, 100], &pages[..1]), None);
-    }
 }

@@ -27,7 +27,6 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Whether the run was stopped.
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -66,7 +65,6 @@ impl<'a> EtaTracker<'a> {
         }
     }
 
-    /// Adds a step.
     pub(super) fn enter(&mut self, experiment: ExperimentName, step: &Step) {
         let progress = ReproduceProgress {
             experiment,

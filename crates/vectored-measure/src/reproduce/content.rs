@@ -28,7 +28,6 @@ pub struct Arrived {
     pub difference: Option<u64>,
 }
 
-/// Compares a file with a pattern.
 #[cfg(target_os = "linux")]
 pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<Arrived> {
     let (mut piece, mut expected) = (vec![0; 1 << 16], vec![0; 1 << 16]);
@@ -49,7 +48,6 @@ pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<Arrived> {
     }
 }
 
-/// Converts a mismatch to an error.
 pub fn wrong(mismatch: Mismatch, technique: &str, experiment: &str) -> MeasureError {
     let difference = match mismatch {
         Mismatch::Io(error) => {

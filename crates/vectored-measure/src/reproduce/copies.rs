@@ -409,7 +409,7 @@ fn check(
 }
 
 fn input(directory: &Path, pattern: Pattern, bytes: u64) -> Result<PatternFile, MeasureError> {
-    PatternFile::with_span(directory, pattern, bytes).map_err(cannot_create(directory))
+    PatternFile::with_span(directory, pattern, bytes, false).map_err(cannot_create(directory))
 }
 
 /// A file for a copy, and the same file to be read back. The copy has an open file description of its own: a duplicate

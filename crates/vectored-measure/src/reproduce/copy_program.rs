@@ -48,7 +48,6 @@ pub struct CopyOrder {
     pub input: File,
     pub input_bytes: u64,
     pub output: CopyOutput,
-    /// How long it may take.
     pub limit: Option<Duration>,
 }
 

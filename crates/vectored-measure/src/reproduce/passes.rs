@@ -19,7 +19,6 @@ use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step};
 
 const NAME: ExperimentName = ExperimentName::Mincer;
 
-/// The techniques of writing and of reading.
 const TECHNIQUES: [[TechniqueName; 2]; 2] = [
     [TechniqueName::WRITE_EACH, TechniqueName::READ_EACH],
     [TechniqueName::WRITEV, TechniqueName::READV],
@@ -145,7 +144,6 @@ impl Plan for PassPlan {
 struct Run {
     list: BufferList,
     setup: IovecSetup,
-    /// The techniques of writing and of reading.
     names: [TechniqueName; 2],
 }
 

@@ -5,6 +5,7 @@
 //! `unsafe` for the functions of stdio.h, which have no safe interface.
 #![allow(unsafe_code)]
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, IntoRawFd};
 use std::ptr::NonNull;
@@ -18,13 +19,40 @@ unsafe extern "C" {
     fn __fpurge(stream: *mut FILE);
 }
 
-/// A `FILE` for writing. The size of its buffer is given, or is the one that
+/// A `FILE` over a descriptor of its own.
+#[derive(Debug)]
+struct File(NonNull<FILE>);
+
+impl File {
+    /// A file over a duplicate of `fd`.
+    fn open(fd: BorrowedFd<'_>, mode: &CStr) -> io::Result<Self> {
+        let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
+        // SAFETY: the mode is a C string, and the descriptor is open. It has no
+        // other owner, so the file may close it.
+        let file = unsafe { libc::fdopen(duplicate, mode.as_ptr()) };
+        NonNull::new(file).map(File).ok_or_else(|| {
+            let error = io::Error::last_os_error();
+            // SAFETY: `fdopen` failed, so the descriptor is still ours alone.
+            unsafe { libc::close(duplicate) };
+            error
+        })
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the file is open, and is not used after this.
+        unsafe { libc::fclose(self.0.as_ptr()) };
+    }
+}
+
+/// A stream for writing. The size of its buffer is given, or is the one that
 /// glibc chooses: `st_blksize`, at most `BUFSIZ` (8 KiB). The buffer is allocated
 /// here so that the first call need not do it.
 #[derive(Debug)]
 pub struct Stream {
-    file: NonNull<FILE>,
-    /// Belongs to `file`: nothing else touches it while that is open.
+    file: File,
+    /// Belongs to `file`, which is closed before: nothing else touches it while that is open.
     _buffer: Vec<u8>,
 }
 
@@ -33,38 +61,21 @@ impl Stream {
     pub fn open(fd: BorrowedFd<'_>, buffer_bytes: Option<usize>) -> io::Result<Self> {
         let preferred = rustix::fs::fstat(fd)?.st_blksize as usize;
         let most = libc::BUFSIZ as usize;
-        let size = match (buffer_bytes, preferred) {
-            (Some(bytes), _) => bytes,
-            (None, 0) => most,
-            (None, preferred) => preferred.min(most),
-        };
-        let mut buffer = vec![0; size];
-        let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
-        // SAFETY: the mode is a C string, and the descriptor is open. It has no
-        // other owner, so the stream may close it.
-        let file = unsafe { libc::fdopen(duplicate, c"w".as_ptr()) };
-        let Some(file) = NonNull::new(file) else {
-            let error = io::Error::last_os_error();
-            // SAFETY: `fdopen` failed, so the descriptor is still ours alone.
-            unsafe { libc::close(duplicate) };
-            return Err(error);
-        };
-        // SAFETY: nothing has been done with the stream yet. The buffer has
-        // `size` bytes, its memory stays where it is when the vector is moved,
-        // and it is freed after the stream is closed.
+        let usual = if preferred == 0 { most } else { preferred.min(most) };
+        let mut buffer = vec![0; buffer_bytes.unwrap_or(usual)];
+        let file = File::open(fd, c"w")?;
+        // SAFETY: nothing has been done with the stream yet. The memory of the buffer
+        // stays where it is when the vector is moved, and it is freed after the file is closed.
         let refused = unsafe {
             let memory = buffer.as_mut_ptr().cast();
-            libc::setvbuf(file.as_ptr(), memory, libc::_IOFBF, size)
-        };
-        let stream = Stream {
-            file,
-            _buffer: buffer,
+            libc::setvbuf(file.0.as_ptr(), memory, libc::_IOFBF, buffer.len())
         };
         match refused {
-            0 => Ok(stream),
-            _ => Err(io::Error::other(format!(
-                "setvbuf refused a buffer of {size} bytes"
-            ))),
+            0 => Ok(Stream {
+                file,
+                _buffer: buffer,
+            }),
+            _ => Err(io::Error::other("setvbuf refused a buffer")),
         }
     }
 
@@ -75,14 +86,14 @@ impl Stream {
         // SAFETY: the stream is open, and pointer and length come from one
         // slice.
         let written =
-            unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.file.as_ptr()) };
+            unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.file.0.as_ptr()) };
         self.check(written == bytes.len())
     }
 
     #[inline(never)]
     pub fn flush(&mut self) -> io::Result<()> {
         // SAFETY: the stream is open.
-        let outcome: c_int = unsafe { libc::fflush(self.file.as_ptr()) };
+        let outcome: c_int = unsafe { libc::fflush(self.file.0.as_ptr()) };
         self.check(outcome == 0)
     }
 
@@ -96,11 +107,8 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // Bytes that an error left in the buffer must not be written now: the
         // target may have been emptied since and would count them as new.
-        // SAFETY: the stream is open, and is not used after this.
-        unsafe {
-            __fpurge(self.file.as_ptr());
-            libc::fclose(self.file.as_ptr());
-        }
+        // SAFETY: the stream is open.
+        unsafe { __fpurge(self.file.0.as_ptr()) };
     }
 }
 
@@ -108,7 +116,7 @@ impl Drop for Stream {
 /// APUE. Both streams have the buffers that the C library chooses. Returns the
 /// number of bytes.
 pub fn copy_characters(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<u64> {
-    let input = Input::open(from)?;
+    let input = File::open(from, c"r")?;
     let mut output = Stream::open(to, None)?;
     let mut bytes = 0;
     loop {
@@ -118,7 +126,7 @@ pub fn copy_characters(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<u
             break;
         }
         // SAFETY: as above.
-        if unsafe { libc::fputc(character, output.file.as_ptr()) } == libc::EOF {
+        if unsafe { libc::fputc(character, output.file.0.as_ptr()) } == libc::EOF {
             return Err(io::Error::last_os_error());
         }
         bytes += 1;
@@ -129,32 +137,6 @@ pub fn copy_characters(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<u
     }
     output.flush()?;
     Ok(bytes)
-}
-
-/// A `FILE` for reading.
-struct Input(NonNull<FILE>);
-
-impl Input {
-    /// A stream over a duplicate of `fd`.
-    fn open(fd: BorrowedFd<'_>) -> io::Result<Self> {
-        let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
-        // SAFETY: the mode is a C string, and the descriptor is open. It has no
-        // other owner, so the stream may close it.
-        let file = unsafe { libc::fdopen(duplicate, c"r".as_ptr()) };
-        NonNull::new(file).map(Input).ok_or_else(|| {
-            let error = io::Error::last_os_error();
-            // SAFETY: `fdopen` failed, so the descriptor is still ours alone.
-            unsafe { libc::close(duplicate) };
-            error
-        })
-    }
-}
-
-impl Drop for Input {
-    fn drop(&mut self) {
-        // SAFETY: the stream is open, and is not used after this.
-        unsafe { libc::fclose(self.0.as_ptr()) };
-    }
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_measure::measure::{Contender, Noise, SyntheticMachine};
 use vectored_results::model::{
-    Cell, CellSpec, DirectIo, Drain, Experiment, Results, SweptMix, Target, TechniqueName, Workload,
+    Cell, CellSpec, DirectIo, Experiment, Target, TechniqueName, Workload,
 };
 use vectored_results::stats::crossovers;
 
 use crate::simulation::simulations;
-use crate::support::{Hooked, Step, WRITES, experiment, run_quietly};
+use crate::support::{WRITES, experiment, run_quietly};
 
 const COUNTS: [usize; 3] = [2, 16, 1000];
 const SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
@@ -135,20 +135,17 @@ fn true_crossovers(machine: &CostModel, count: usize) -> usize {
         .count()
 }
 
-/// What a list of `bytes` bytes costs.
-pub fn cost_ns(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
+/// What a list of `count` segments of so many bytes costs.
+fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
+    let bytes = (count * bytes) as u64;
     match technique {
         TechniqueName::WRITE_EACH => {
             count as f64 * machine.call_ns + bytes as f64 * machine.byte_ns
         }
-        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(count, bytes as u64),
-        TechniqueName::WRITEV => machine.writev_ns(count, bytes as u64),
+        TechniqueName::COPY_THEN_WRITE => machine.copy_then_write_ns(count, bytes),
+        TechniqueName::WRITEV => machine.writev_ns(count, bytes),
         other => panic!("{other} is no rival here"),
     }
-}
-
-fn cost(machine: &CostModel, technique: TechniqueName, count: usize, bytes: usize) -> f64 {
-    cost_ns(machine, technique, count, count * bytes)
 }
 
 /// All cells of a run of the grid on an invented machine. The cells between the sizes of the grid come last.
@@ -162,91 +159,21 @@ fn measure(
     let grid = counts
         .iter()
         .flat_map(|&count| SIZES.map(|bytes| (count, bytes)));
-    let lists = grid
+    let cells = grid
         .filter(|(count, bytes)| count * bytes <= MAX_BYTES)
-        .map(|(count, bytes)| Workload::uniform(count, bytes));
+        .map(|(count, bytes)| CellSpec::write(Target::Pipe, Workload::uniform(count, bytes)));
     let budget_ns = counts.len() as u64 * 1_500_000_000;
     let experiment = Experiment {
         unranked: vec![],
         refine,
         seed,
-        ..experiment(of_lists(Target::Pipe, lists), &WRITES, budget_ns)
+        ..experiment(cells.collect(), &WRITES, budget_ns)
     };
-    let mut outcome = run_on(machine, noise, &experiment);
+    let clock = FakeClock::default();
+    let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, seed, machine);
+    let mut outcome = run_quietly(&experiment, &mut sampler, &clock).unwrap();
     outcome.cells.append(&mut outcome.refined_cells);
     outcome.cells
-}
-
-fn of_lists(target: Target, lists: impl Iterator<Item = Workload>) -> Vec<CellSpec> {
-    lists.map(|list| CellSpec::write(target, list)).collect()
-}
-
-/// A run on an invented machine, with what follows from it.
-fn run_on(machine: CostModel, noise: Noise, experiment: &Experiment) -> Results {
-    let clock = FakeClock::default();
-    let mut sampler = SyntheticMachine::with_model(clock.clone(), noise, experiment.seed, machine);
-    let outcome = run_quietly(experiment, &mut sampler, &clock).unwrap();
-    let mut results = Results {
-        cells: outcome.cells,
-        refined_cells: outcome.refined_cells,
-        rivals: experiment.rivals.clone(),
-        ..Results::default()
-    };
-    results.find(Vec::new());
-    results
-}
-
-/// Copies of so many bytes on a machine on which `splice` pays for more calls and not for bytes.
-fn crossovers_at(spec: CellSpec, drain: Option<Drain>) -> Results {
-    let sizes = [4, 16, 64, 256].map(|kib| spec.workload.with_bytes(kib << 10).unwrap());
-    let cells = sizes.map(|workload| CellSpec {
-        workload,
-        ..spec.clone()
-    });
-    let clock = FakeClock::default();
-    let cost_ns = |cell: &CellSpec, contender| {
-        let bytes = cell.workload.total_bytes() as f64;
-        match contender {
-            Contender::Technique(name) if name == TechniqueName::new("splice") => 3000.0,
-            _ => 1000.0 + bytes / 10.0,
-        }
-    };
-    let inner = SyntheticMachine::new(clock.clone(), Noise::LogNormal { sigma: 0.01 }, 3, cost_ns);
-    let hook = |_: Step<'_>| Ok(drain);
-    let experiment = Experiment {
-        cells: cells.to_vec(),
-        rivals: vec![TechniqueName::READ_WRITE, TechniqueName::new("splice")],
-        refine: true,
-        ..experiment(vec![], &[], 10_000_000_000)
-    };
-    let outcome = run_quietly(&experiment, &mut Hooked { inner, hook }, &clock).unwrap();
-    let mut results = Results {
-        rivals: experiment.rivals,
-        cells: outcome.cells,
-        refined_cells: outcome.refined_cells,
-        ..Results::default()
-    };
-    results.find(Vec::new());
-    results
-}
-
-#[test]
-fn copies_have_a_crossover_with_and_without_threads_and_no_cost_model() {
-    for (to, drain) in [
-        (Target::File, None),
-        (Target::Null, None),
-        (Target::Pipe, Some(Drain::ReaderThread)),
-    ] {
-        let results = crossovers_at(CellSpec::copy(Target::File, to, 1), drain);
-        let [crossover] = &results.crossovers[..] else {
-            panic!("{to}: {:?}", results.crossovers);
-        };
-        let range = crossover.low_bytes..crossover.high_bytes;
-        assert!(range.contains(&20_000.0), "{to}: {crossover:?}");
-        assert_eq!(crossover.below, TechniqueName::READ_WRITE);
-        assert_eq!(crossover.conditions.from, Some(Target::File));
-        assert!(results.cost_models.is_empty());
-    }
 }
 
 #[test]
@@ -285,46 +212,4 @@ fn sizes_between_the_requested_ones_are_aligned_too() {
         sizes.iter().all(|bytes| bytes.is_multiple_of(512)),
         "{sizes:?}"
     );
-}
-
-#[test]
-fn a_size_equal_to_a_fixed_one_stays_in_the_sweep() {
-    let even = SweptMix::try_from(vec![(2, Some(256)), (1, None)]).unwrap();
-    let sizes = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
-    let swept = sizes.map(|bytes| Workload::swept(&even, bytes));
-    let uniform = sizes.map(|bytes| Workload::uniform(3, bytes));
-    let lists = of_lists(Target::Unix, swept.into_iter().chain(uniform));
-    let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
-    let experiment = Experiment {
-        unranked: vec![],
-        refine: true,
-        seed: 3,
-        ..experiment(lists, &rivals, 4_200_000_000)
-    };
-    let machine = any_machine(&mut Rng::with_seed(1)).with(|costs| {
-        costs.segment_ns = 20.0;
-        costs.large_segment_ns = 20.0;
-        costs.copy_byte_ns = 0.05;
-        costs.copy_byte_uncached_ns = 0.1;
-    });
-    let results = run_on(machine, Noise::LogNormal { sigma: 0.01 }, &experiment);
-    let equal = &results.cells[2];
-    assert_eq!(
-        (equal.segment_bytes, equal.swept_bytes()),
-        (None, Some(256))
-    );
-    assert_eq!(
-        equal.segment_sizes.as_deref(),
-        Some(&[(2, 256), (1, 256)][..])
-    );
-    // Lists of three equal segments are another group, with another crossover.
-    let crossovers = results.crossovers.iter();
-    let mixes: Vec<_> = crossovers.map(|one| one.swept_mix.as_ref()).collect();
-    assert_eq!(mixes, [Some(&even), None]);
-    assert!(results.crossovers[0].at_bytes > results.crossovers[1].at_bytes);
-    let is_refined = |is_swept: bool| {
-        let mut cells = results.refined_cells.iter();
-        cells.any(|cell| cell.swept_mix.is_some() == is_swept)
-    };
-    assert!(is_refined(true) && is_refined(false));
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use vectored_machine::{Clock, FakeClock};
 use vectored_measure::measure::{
     Contender, DrainChoice, MeasureError, Noise, Outcome, Progress, RunError, Sampler,
-    SyntheticMachine, run,
+    SyntheticMachine, Watch, run,
 };
 use vectored_results::model::{CellSpec, Drain, Experiment, TechniqueName, Verdict};
 use vectored_results::stats::LOOKS;
@@ -71,23 +71,35 @@ fn exact_timings_give_exact_figures() {
 }
 
 #[test]
-fn a_technique_far_behind_is_sampled_in_every_tenth_round() {
+fn a_rival_or_guest_far_behind_is_sampled_in_every_tenth_round_but_adaptive_in_each() {
+    const LIBUV: TechniqueName = TechniqueName::new("libuv");
     let clock = FakeClock::default();
-    let noise = Noise::LogNormal { sigma: 0.1 };
-    let mut sampler = machine(&clock, noise, [800.0, 9000.0, 1000.0, 1010.0, 1000.0]);
-    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cost = |_: &CellSpec, contender| match contender {
+        Contender::Technique(TechniqueName::WRITEV | TechniqueName::COPY_THEN_WRITE) => 1000.0,
+        Contender::Technique(_) => 9000.0,
+        _ => 800.0,
+    };
+    let mut sampler = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
+    let guests = Experiment {
+        unranked: vec![TechniqueName::ADAPTIVE, LIBUV],
+        ..experiment(1, 0)
+    };
+    let outcome = run_rounds_quietly(&guests, 40, &mut sampler, &clock).unwrap();
     let cell = &outcome.cells[0];
-    assert!(cell.rounds >= 80, "{}", cell.rounds);
-    let far = cell.technique(TechniqueName::WRITE_EACH).unwrap();
-    assert!(!far.contender);
-    for (round, sample) in far.samples_ns.iter().enumerate() {
-        assert_eq!(sample.is_some(), round < 20 || round % 10 == 0, "{round}");
+    for (name, is_far) in [
+        (TechniqueName::WRITE_EACH, true),
+        (LIBUV, true),
+        (TechniqueName::WRITEV, false),
+        (TechniqueName::ADAPTIVE, false),
+    ] {
+        let technique = cell.technique(name).unwrap();
+        assert_eq!(technique.samples_ns.len(), 40);
+        for (round, sample) in technique.samples_ns.iter().enumerate() {
+            let is_due = !is_far || round < 20 || round % 10 == 0;
+            assert_eq!(sample.is_some(), is_due, "{name} {round}");
+        }
     }
-    let near = cell.technique(TechniqueName::WRITEV).unwrap();
-    assert!(near.samples_ns.iter().all(Option::is_some));
-    assert_eq!(near.samples_ns.len(), cell.rounds as usize);
-    assert_eq!(cell.floor_samples_ns.len(), cell.rounds as usize);
-    assert_eq!(cell.aa_samples_ns.len(), cell.rounds as usize);
+    assert_eq!(cell.floor_samples_ns.len(), 40);
     for (round, again) in cell.aa_samples_ns.iter().enumerate() {
         assert_eq!(again.is_some(), round % 2 == 0, "{round}");
     }
@@ -409,6 +421,27 @@ fn a_cell_that_overflows_starts_over_with_a_reader_thread() {
     assert_eq!(cell.floor_samples_ns.len(), 20);
 }
 
+#[test]
+fn a_cell_that_is_emptied_in_another_way_starts_over_and_keeps_its_proofs() {
+    let clock = FakeClock::default();
+    let mut visits = 0;
+    let mut sampler = Hooked {
+        inner: exact_machine(&clock),
+        hook: |step: Step<'_>| {
+            visits += u32::from(matches!(step, Step::Begin(..)));
+            Ok(Some(if visits == 1 {
+                Drain::BetweenSamples
+            } else {
+                Drain::Peer
+            }))
+        },
+    };
+    let outcome = outcome_of(&experiment(1, SECOND_NS), &mut sampler, &clock);
+    let cell = &outcome.cells[0];
+    assert_eq!((cell.drain, cell.rounds), (Some(Drain::Peer), 20));
+    assert_eq!((cell.floor_samples_ns.len(), cell.proof_calls), (20, 2));
+}
+
 /// A run in which the given visit fails, counted from 1.
 fn failing_in_visit(visit: u32) -> RunError {
     let clock = FakeClock::default();
@@ -464,24 +497,22 @@ fn a_run_that_is_stopped_or_fails_keeps_its_samples_and_names_what_is_left_out()
 }
 
 #[test]
-fn a_guest_far_behind_is_sampled_rarely_but_adaptive_in_every_round() {
-    const LIBUV: TechniqueName = TechniqueName::new("libuv");
+fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
     let clock = FakeClock::default();
-    let cost = |_: &CellSpec, contender| match contender {
-        Contender::Technique(LIBUV | TechniqueName::ADAPTIVE) => 90_000.0,
-        _ => 1000.0,
+    let mut saved: Vec<Outcome> = Vec::new();
+    let watch = Watch {
+        progress: &mut |_| (),
+        stop: &AtomicBool::new(false),
+        save: Some(&mut |outcome| saved.push(outcome)),
     };
-    let mut sampler = SyntheticMachine::new(clock.clone(), Noise::None, 1, cost);
-    let guests = Experiment {
-        unranked: vec![TechniqueName::ADAPTIVE, LIBUV],
-        ..experiment(1, 0)
-    };
-    let outcome = run_rounds_quietly(&guests, 40, &mut sampler, &clock).unwrap();
-    let sampled = |technique| {
-        let result = outcome.cells[0].technique(technique).unwrap();
-        result.samples_ns.iter().flatten().count()
-    };
-    assert_eq!(sampled(TechniqueName::ADAPTIVE), 40);
-    // The first twenty rounds, then every tenth.
-    assert_eq!(sampled(LIBUV), 20 + 2);
+    let mut sampler = exact_machine(&clock);
+    let outcome = run(&experiment(3, SECOND_NS), &mut sampler, &clock, watch).unwrap();
+    assert!(outcome.complete && saved.iter().all(|outcome| !outcome.complete));
+    let counts = saved[..3]
+        .iter()
+        .map(|one| (one.cells.len(), one.left_out.len()));
+    assert_eq!(counts.collect::<Vec<_>>(), [(1, 2), (2, 1), (3, 0)]);
+    assert!(saved[0].left_out[0].reason.contains("not yet"));
+    // The last one is the whole, but for the mark.
+    assert_eq!(saved.last().unwrap().cells, outcome.cells);
 }

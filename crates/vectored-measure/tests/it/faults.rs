@@ -123,27 +123,35 @@ fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+impl Faulty {
+    /// Makes the bytes of a call wrong. The first segment has `first` bytes, the second one as many or more.
+    fn spoil(&mut self, bytes: &mut Vec<u8>, first: usize) {
+        match self.fault {
+            ByteDropped => drop(bytes.remove(first)),
+            ByteDoubled => bytes.insert(first, bytes[first]),
+            ByteChanged => bytes[first + 9] ^= 1,
+            // Two random bytes may be equal, fifty are not.
+            BytesSwapped => bytes[first..first + 50].reverse(),
+            _ => {}
+        }
+        if self.is_late() || self.fault == SegmentsSwapped {
+            bytes[..2 * first].rotate_left(first);
+        }
+    }
+}
+
 impl Mover for Faulty {
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let mut list: Vec<Vec<u8>> = segments.iter().map(|segment| segment.to_vec()).collect();
-        if self.is_late() {
-            list.swap(0, 2);
-        }
+        let mut list = segments.to_vec();
         match self.fault {
-            ByteDropped => drop(list[1].pop()),
-            ByteDoubled => {
-                let last = *list[1].last().unwrap();
-                list[1].push(last);
-            }
-            SegmentsSwapped => list.swap(1, 2),
-            ByteChanged => list[2][9] ^= 1,
             SegmentDropped => drop(list.remove(2)),
-            SegmentDoubled => list.insert(2, list[2].clone()),
-            Surplus => list.push(vec![7]),
-            OnlyLater | OnlyMuchLater => {}
-            other => panic!("{other:?} is no fault of writes"),
+            SegmentDoubled => list.insert(2, list[2]),
+            Surplus => list.push(&[7]),
+            _ => {}
         }
-        write(fd, &list.concat())
+        let mut bytes = list.concat();
+        self.spoil(&mut bytes, segments[0].len());
+        write(fd, &bytes)
     }
 }
 
@@ -156,20 +164,10 @@ impl ReadMover for Faulty {
             SegmentDoubled => total + segments[2].len(),
             _ => total,
         };
-        let mut bytes = AlignedBuffer::zeroed(total.max(wanted), 4096);
-        fill(fd, &mut bytes[..wanted])?;
-        let first = segments[0].len();
-        match self.fault {
-            ByteDropped => bytes.copy_within(first + 1.., first),
-            ByteDoubled => bytes.copy_within(first..total - 1, first + 1),
-            ByteChanged => bytes[first + 9] ^= 1,
-            // Two random bytes may be equal, fifty are not.
-            BytesSwapped => bytes[first..first + 50].reverse(),
-            _ => {}
-        }
-        if self.is_late() || self.fault == SegmentsSwapped {
-            bytes[..2 * first].rotate_left(first);
-        }
+        let mut aligned = AlignedBuffer::zeroed(wanted, 4096);
+        fill(fd, &mut aligned)?;
+        let mut bytes = aligned.to_vec();
+        self.spoil(&mut bytes, segments[0].len());
         let last = segments.len() - 1;
         let mut rest = &bytes[..];
         for (index, segment) in segments.iter_mut().enumerate() {
@@ -196,16 +194,10 @@ impl CopyMover for Faulty {
         };
         let mut buffer = vec![0; wanted];
         fill(from, &mut buffer)?;
-        match self.fault {
-            ByteChanged => buffer[bytes / 2] ^= 1,
-            BytesSwapped => buffer[..50].reverse(),
-            ByteDropped | ByteTaken => drop(buffer.pop()),
-            ByteDoubled => buffer.push(buffer[bytes - 1]),
-            _ => {}
+        if self.fault == ByteTaken {
+            buffer.pop();
         }
-        if self.is_late() {
-            buffer[bytes / 2] ^= 1;
-        }
+        self.spoil(&mut buffer, 50);
         write(to, &buffer)
     }
 }

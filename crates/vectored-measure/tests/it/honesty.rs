@@ -4,12 +4,10 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use vectored::CostModel;
 use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, Lists, Meter, Mover, Outcome, ReadMover, RunError, Timed, Timing,
-    check_available, check_direct, copy_movers, is_in_flight, movers, read_movers, refusal,
-    techniques,
+    Contender, DescriptorSampler, Meter, Mover, ReadMover, Timed, Timing, check_available,
+    check_direct, copy_movers, is_in_flight, movers, read_movers, refusal, techniques,
 };
 use vectored_results::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, IovecSetup, Layout, Operation, PageCache,
@@ -31,7 +29,7 @@ const PROVED: [Target; 5] = [
 const SYNCED: [SyncMode; 3] = [SyncMode::Dsync, SyncMode::Sync, SyncMode::Fsync];
 
 /// A pool smaller than the caches: these tests check bytes, not times.
-pub const SMALL_POOL_BYTES: u64 = 1 << 20;
+const SMALL_POOL_BYTES: u64 = 1 << 20;
 
 /// The cell as it is and, if it has a list, the same with cold bytes, with adjacent bytes, or with arrays that are
 /// filled once.
@@ -96,7 +94,7 @@ fn pairs() -> impl Iterator<Item = (Target, Target)> {
     sources.flat_map(|from| Target::NAMED.map(|to| (from, to)))
 }
 
-fn small<'a>(sampler: DescriptorSampler<'a>) -> DescriptorSampler<'a> {
+pub fn small<'a>(sampler: DescriptorSampler<'a>) -> DescriptorSampler<'a> {
     sampler
         .cold_pool_bytes(SMALL_POOL_BYTES)
         .read_file_bytes(4 << 20)
@@ -240,21 +238,6 @@ fn beside_another(spec: &CellSpec, technique: TechniqueName) -> Experiment {
         unranked: vec![],
         ..experiment(vec![spec.clone()], &[other, technique], 10_000_000_000)
     }
-}
-
-/// Runs a cell in which the wrong mover stands in place of a technique, until that is found out.
-fn replaced(
-    spec: &CellSpec,
-    technique: TechniqueName,
-    wrong: impl Fn(Contender) -> Box<dyn Mover> + 'static,
-) -> Result<Outcome, RunError> {
-    let experiment = beside_another(spec, technique);
-    measure_here(&experiment, |sampler| {
-        small(sampler).with_movers(move |contender, model| {
-            let is_it = contender == Contender::Technique(technique);
-            if is_it { wrong(contender) } else { movers(contender, model) }
-        })
-    })
 }
 
 /// Expects that a technique with this fault is caught.
@@ -431,91 +414,30 @@ impl Mover for SameAgain {
     }
 }
 
-/// Builds its lists in the first sample and sends them again in later ones.
-#[derive(Default)]
-struct SetUpOnceForAll(Vec<Vec<u8>>);
-
-impl Mover for SetUpOnceForAll {
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        rustix::io::write(fd, &segments.concat())?;
-        Ok(())
-    }
-
-    fn sample(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        _meter: Meter<'_>,
-    ) -> io::Result<Timing> {
-        let calls = 0..batch.all_calls();
-        if self.0.is_empty() {
-            let mut turns = lists.in_turn();
-            self.0 = calls.clone().map(|_| turns.next().concat()).collect();
-        }
-        for (_, list) in std::iter::zip(calls, self.0.iter().cycle()) {
-            rustix::io::write(fd, list)?;
-        }
-        Ok(Timing {
-            elapsed_ns: 1000,
-            cpu_ns: 0,
-        })
-    }
-}
-
 #[test]
-fn segments_and_arrays_of_other_calls_are_caught() {
+fn segments_of_other_calls_are_caught_unless_all_calls_send_the_same() {
     for target in PROVED {
         let usual = CellSpec::write(target, Workload::uniform(5, 100));
-        let [_, cold, adjacent, once, all] = &states(&usual)[..] else {
-            panic!("five states")
-        };
-        let same = |spec| replaced(spec, TechniqueName::WRITEV, |_| Box::<SameAgain>::default());
-        assert_caught(same(cold), TechniqueName::WRITEV, "cold");
-        for spec in [once, all] {
-            let outcome = replaced(spec, TechniqueName::WRITEV, |_| {
-                Box::<SetUpOnceForAll>::default()
-            });
-            assert_caught(outcome, TechniqueName::WRITEV, &format!("{spec:?}"));
-        }
-        // If all calls send the same segments, the technique is right.
         let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
-        let experiment = experiment(vec![adjacent.clone()], &rivals, MINIMUM_NS);
-        let make = |contender: Contender, model: &CostModel| -> Box<dyn Mover> {
-            match contender {
-                Contender::Technique(TechniqueName::WRITEV) => Box::<SameAgain>::default(),
-                _ => movers(contender, model),
-            }
+        let measured = |cache| {
+            let cell = usual.clone().with(|asked| asked.cache = cache);
+            let experiment = experiment(vec![cell], &rivals, MINIMUM_NS);
+            measure_here(&experiment, |sampler| {
+                small(sampler).with_movers(|contender, model| match contender {
+                    Contender::Technique(TechniqueName::WRITEV) => Box::<SameAgain>::default(),
+                    _ => movers(contender, model),
+                })
+            })
         };
-        measure_here(&experiment, |sampler| sampler.with_movers(make)).unwrap();
+        assert_caught(measured(Cache::Cold), TechniqueName::WRITEV, "cold");
+        measured(Cache::Hot).unwrap();
     }
 }
 
-/// Leaves the last list of each sample out, or changes a byte of one of the lists that were filled.
-struct OneWrong<M: ?Sized>(Box<M>);
+/// Changes a byte of one of the lists that were filled.
+struct OneWrong(Box<dyn ReadMover>);
 
-impl Mover for OneWrong<dyn Mover> {
-    fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
-        self.0.prepare(segments, start_bytes);
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        self.0.call(fd, segments)
-    }
-
-    fn sample(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        lists: &Lists<'_>,
-        batch: Timed,
-        meter: Meter<'_>,
-    ) -> io::Result<Timing> {
-        let calls = (batch.calls - 1).max(1);
-        self.0.sample(fd, lists, Timed { calls, ..batch }, meter)
-    }
-}
-
-impl ReadMover for OneWrong<dyn ReadMover> {
+impl ReadMover for OneWrong {
     fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
         self.0.prepare(segments, start_bytes);
     }
@@ -548,16 +470,8 @@ fn one_wrong_list_among_those_in_flight_is_caught() {
             &unavailable.to_string(),
         );
     }
-    let list = || Workload::uniform(5, 100);
-    for target in [Target::File, Target::FileOverwrite] {
-        let spec = CellSpec::write(target, list()).with(|asked| asked.queue_depth = 4);
-        let outcome = replaced(&spec, uring, |contender| {
-            Box::new(OneWrong(movers(contender, &CostModel::default())))
-        });
-        assert_caught(outcome, uring, "a list is missing");
-    }
-    let spec =
-        CellSpec::read(Target::File, list(), PageCache::Hot).with(|asked| asked.queue_depth = 4);
+    let spec = CellSpec::read(Target::File, Workload::uniform(5, 100), PageCache::Hot)
+        .with(|asked| asked.queue_depth = 4);
     let rivals = [TechniqueName::READV, uring];
     let experiment = experiment(vec![spec], &rivals, MINIMUM_NS);
     let outcome = measure_here(&experiment, |sampler| {

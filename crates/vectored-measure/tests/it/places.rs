@@ -7,12 +7,9 @@ use std::thread::JoinHandle;
 
 use vectored_machine::MonotonicClock;
 use vectored_measure::measure::{
-    DescriptorSampler, MeasureError, Outcome, RunError, check_direct, check_eviction, technique,
-    techniques, unsuited,
+    DescriptorSampler, MeasureError, Outcome, RunError, check_direct, check_eviction, techniques,
 };
-use vectored_results::model::{
-    CellSpec, Conditions, Drain, Experiment, IovecSetup, PageCache, Target, Workload,
-};
+use vectored_results::model::{CellSpec, Drain, Experiment, PageCache, Target, Workload};
 
 use crate::support::{directory, experiment, run_rounds_quietly, skip};
 
@@ -169,34 +166,14 @@ fn a_cold_file_is_read_and_copied_from_its_device_or_refused() {
 
 /// The table of wrong command lines has all other refusals.
 #[test]
-fn conditions_that_do_not_go_together_are_refused() {
-    let write = CellSpec::write(Target::File, Workload::uniform(2, 512));
+fn conditions_that_do_not_go_together_are_an_error_of_the_run() {
     let copy = CellSpec::copy(Target::Pipe, Target::File, 5000);
-    let with = |cell: &CellSpec, change: fn(&mut Conditions)| cell.clone().with(change);
-    for (cell, rival, words) in [
-        (write.clone(), "writev", ""),
-        (with(&write, |asked| asked.queue_depth = 8), "io-uring", ""),
-        (
-            with(&write, |asked| asked.iovec_setup = IovecSetup::Once),
-            "linux-aio",
-            "linux-aio fills the array of each transfer itself",
-        ),
-        (copy.clone(), "splice", ""),
-        (
-            with(&copy, |asked| asked.ranks = Some(2)),
-            "splice",
-            "several ranks",
-        ),
+    let ranked = copy.clone().with(|asked| asked.ranks = Some(2));
+    for (cell, words) in [
+        (copy.with(|asked| asked.from = None), "--from"),
+        (ranked, "several ranks"),
     ] {
-        let why = unsuited(&cell, &[technique(rival).unwrap().name]).unwrap_or_default();
-        assert_eq!(why.is_empty(), words.is_empty(), "{why}");
-        assert!(why.contains(words), "{words}: {why}");
+        let failed = measure(&[cell], &directory()).unwrap_err();
+        assert!(failed.to_string().contains(words), "{failed}");
     }
-    // A refused cell is an error of the run as well.
-    let failed = measure(&[copy.with(|asked| asked.from = None)], &directory()).unwrap_err();
-    assert!(
-        matches!(failed.error, MeasureError::Io { .. }),
-        "{failed:?}"
-    );
-    assert!(failed.to_string().contains("--from"), "{failed}");
 }

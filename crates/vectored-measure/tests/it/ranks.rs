@@ -8,7 +8,7 @@ use vectored::CostModel;
 use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
     Contender, DescriptorSampler, DrainChoice, Group, MeasureError, Noise, Outcome, RankedSampler,
-    RunError, Sampler, SyntheticMachine, Watch, agree, follow, run, run_rounds,
+    RunError, Sampler, SyntheticMachine, agree, follow, run_rounds,
 };
 use vectored_report::{TerminalOptions, terminal};
 use vectored_results::model::{
@@ -133,29 +133,6 @@ fn times_are_those_of_the_slowest_of_the_ranks_of_a_cell() {
     }
 }
 
-#[test]
-fn one_rank_measures_what_a_process_without_ranks_does() {
-    let cells = vec![CellSpec::write(Target::File, Workload::uniform(4, 64))];
-    let experiment = experiment(cells);
-    let clock = FakeClock::default();
-    let mut alone = machine(&clock, 1.0);
-    let expected = run_rounds_quietly(&experiment, 12, &mut alone, &clock).unwrap();
-    let ranked = with_ranks(
-        1,
-        |_| unreachable!("rank 0 is alone"),
-        |group| {
-            let clock = FakeClock::default();
-            let mut own = machine(&clock, 1.0);
-            measured(group, &mut own, &clock, &experiment).unwrap()
-        },
-    );
-    let mut ranked = ranked.cells;
-    for technique in &mut ranked[0].techniques {
-        assert!(technique.ranks.take().is_some());
-    }
-    assert_eq!(ranked, expected.cells);
-}
-
 /// Results of the synthetic run.
 fn ranked_results() -> Results {
     let outcome = synthetic_run();
@@ -241,12 +218,6 @@ fn real_ranks_each_have_their_own_target_and_their_bytes_are_compared() {
     }
 }
 
-fn with_a_failing_rank(
-    fails: fn(DrainChoice) -> Option<MeasureError>,
-) -> Result<Outcome, RunError> {
-    with_failing_ranks(move |rank, drain| fails(drain).filter(|_| rank == 2))
-}
-
 fn with_failing_ranks(
     fails: impl Fn(u32, DrainChoice) -> Option<MeasureError> + Send + Sync + 'static,
 ) -> Result<Outcome, RunError> {
@@ -282,39 +253,36 @@ fn with_failing_ranks(
     )
 }
 
+fn full() -> MeasureError {
+    MeasureError::Io {
+        what: "cannot write to a file".to_owned(),
+        source: std::io::Error::from_raw_os_error(28),
+    }
+}
+
 #[test]
 fn a_rank_that_fails_is_named_with_its_node_and_what_was_measured_stays() {
-    let full = |_| {
-        Some(MeasureError::Io {
-            what: "cannot write to a file".to_owned(),
-            source: std::io::Error::from_raw_os_error(28),
-        })
-    };
-    let failed = with_a_failing_rank(full).unwrap_err();
+    // A rank whose list does not fit in the same sample is measured again: it has not failed.
+    let failed = with_failing_ranks(|rank, _| match rank {
+        1 => Some(MeasureError::DidNotFit),
+        2 => Some(full()),
+        _ => None,
+    });
+    let failed = failed.unwrap_err();
     assert_eq!(
         failed.to_string(),
         "rank 2 on n2: cannot write to a file: No space left on device (os error 28)"
     );
-    assert!(!failed.error.is_wrong_bytes());
-    assert!(!failed.outcome.complete);
+    assert!(!failed.error.is_wrong_bytes() && !failed.outcome.complete);
     assert_eq!(failed.outcome.cells[0].rounds, 1);
-}
-
-#[test]
-fn wrong_bytes_on_a_rank_are_wrong_bytes_of_the_run() {
-    let wrong = |_| {
-        Some(MeasureError::WrongBytes {
+    let wrong = with_failing_ranks(|rank, _| {
+        (rank == 2).then(|| MeasureError::WrongBytes {
             contender: "writev".to_owned(),
             cell: "file".to_owned(),
             difference: "byte 3".to_owned(),
         })
-    };
-    assert!(
-        with_a_failing_rank(wrong)
-            .unwrap_err()
-            .error
-            .is_wrong_bytes()
-    );
+    });
+    assert!(wrong.unwrap_err().error.is_wrong_bytes());
 }
 
 #[test]
@@ -342,30 +310,14 @@ fn a_technique_that_the_kernel_of_one_rank_refuses_is_left_out_on_all() {
 
 #[test]
 fn if_a_sample_does_not_fit_on_one_rank_all_start_the_cell_over() {
-    let outcome = with_a_failing_rank(|drain| match drain {
-        DrainChoice::Probe => Some(MeasureError::DidNotFit),
-        DrainChoice::Thread => None,
+    let outcome = with_failing_ranks(|rank, drain| {
+        (rank == 2 && drain == DrainChoice::Probe).then_some(MeasureError::DidNotFit)
     });
     let cell = &outcome.unwrap().cells[0];
     assert_eq!(cell.rounds, 12);
     // The samples from before the start are forgotten on all ranks.
     let medians = &cell.techniques[0].ranks.as_ref().unwrap().rank_median_ns;
     assert_eq!(medians.len(), 3);
-}
-
-#[test]
-fn a_rank_whose_list_does_not_fit_beside_one_that_fails_is_not_named() {
-    // Both fail in one sample: the first is measured again, the second ends the run.
-    let outcome = with_failing_ranks(|rank, _| match rank {
-        1 => Some(MeasureError::DidNotFit),
-        2 => Some(MeasureError::Io {
-            what: "cannot write to a file".to_owned(),
-            source: std::io::Error::from_raw_os_error(28),
-        }),
-        _ => None,
-    });
-    let error = outcome.unwrap_err().to_string();
-    assert!(error.starts_with("rank 2 on n2: "), "{error}");
 }
 
 #[test]
@@ -444,42 +396,6 @@ fn a_signal_to_another_rank_ends_the_run_after_the_sample() {
     assert_eq!(heard.into_inner(), [SIGTERM]);
     // Six samples before the first round, and five in each.
     assert_eq!(outcome.cells[0].rounds, (41 - 6) / 5);
-}
-
-#[test]
-fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
-    let workloads = [1, 2, 3].map(|count| Workload::uniform(count, 64));
-    let cells = workloads.map(|workload| on_ranks(2, Target::File, workload));
-    let mut experiment = experiment(cells.to_vec());
-    experiment.budget_ns = 1_000_000_000;
-    let saved = RefCell::new(Vec::new());
-    let outcome = with_ranks(
-        2,
-        |_| Box::new(machine(&FakeClock::default(), 1.0)),
-        |group| {
-            let clock = FakeClock::default();
-            let mut own = machine(&clock, 1.0);
-            let mut sampler = RankedSampler::new(group, &mut own, "n0", &|_| ());
-            let stop = AtomicBool::new(false);
-            let watch = Watch {
-                progress: &mut |_| (),
-                stop: &stop,
-                save: Some(&mut |outcome| saved.borrow_mut().push(outcome)),
-            };
-            run(&experiment, &mut sampler, &clock, watch).unwrap()
-        },
-    );
-    assert!(outcome.complete);
-    let saved = saved.into_inner();
-    let counts: Vec<(usize, usize)> = saved
-        .iter()
-        .map(|outcome| (outcome.cells.len(), outcome.left_out.len()))
-        .collect();
-    assert_eq!(counts[..3], [(1, 2), (2, 1), (3, 0)]);
-    assert!(saved.iter().all(|outcome| !outcome.complete));
-    assert!(saved[0].left_out[0].reason.contains("not yet"));
-    // The last one is the whole, but for the mark.
-    assert_eq!(saved.last().unwrap().cells, outcome.cells);
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn a_refused_queue_is_an_error_that_names_the_remedy() {
         (libc::SYS_io_submit, libc::ENOSYS, aio),
         (libc::SYS_io_getevents, libc::EPERM, aio),
     ] {
-        let error = refusing(call, errno, || AioQueue::with_depth(8).unwrap_err());
+        let error = refusing(call, errno, || AioQueue::with_depth(8).err().unwrap());
         assert_eq!(error.kind(), io::Error::from_raw_os_error(errno).kind());
         let text = error.to_string();
         assert!(text.contains("Linux native AIO"), "{text}");
@@ -48,7 +48,7 @@ fn a_refused_queue_is_an_error_that_names_the_remedy() {
 #[test]
 fn a_depth_out_of_range_is_an_error_that_names_the_range() {
     for depth in [0, 32_769, u32::MAX] {
-        let text = AioQueue::with_depth(depth).unwrap_err().to_string();
+        let text = AioQueue::with_depth(depth).err().unwrap().to_string();
         assert!(text.contains("between 1 and 32,768"), "{text}");
     }
 }

@@ -104,7 +104,7 @@ pub enum Step<'s> {
 }
 
 /// A simulated machine with a hook before each step, which may fail. Before [`Step::Begin`] it says how the target is
-/// emptied.
+/// emptied. Each visit has one proof.
 pub struct Hooked<H> {
     pub inner: SyntheticMachine,
     pub hook: H,
@@ -134,7 +134,11 @@ impl<H: FnMut(Step<'_>) -> Result<Option<Drain>, MeasureError>> Sampler for Hook
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
         (self.hook)(Step::End)?;
-        self.inner.end_cell()
+        let extras = self.inner.end_cell()?;
+        Ok(CellExtras {
+            proof_calls: 1,
+            ..extras
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use vectored_measure::measure::Group;
@@ -11,12 +11,12 @@ use vectored_measure::measure::Group;
 #[derive(Debug)]
 pub struct ThreadGroup {
     rank: usize,
+    size: usize,
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shared {
-    size: usize,
     state: Mutex<State>,
     changed: Condvar,
     /// The groups of the first ranks, by how many they are.
@@ -26,25 +26,11 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     /// What the ranks have brought to the present exchange.
-    brought: Vec<Option<Vec<u8>>>,
+    brought: BTreeMap<usize, Vec<u8>>,
     /// The number of exchanges that have ended.
     ended: u64,
     last: Arc<Vec<Vec<u8>>>,
     has_gone: bool,
-}
-
-impl Shared {
-    fn of(size: usize) -> Arc<Self> {
-        Arc::new(Shared {
-            size,
-            state: Mutex::new(State {
-                brought: vec![None; size],
-                ..State::default()
-            }),
-            changed: Condvar::new(),
-            parts: Mutex::default(),
-        })
-    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -54,8 +40,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl ThreadGroup {
     /// All ranks of a new group of `size`.
     pub fn of(size: usize) -> Vec<ThreadGroup> {
-        let shared = Shared::of(size);
+        let shared = Arc::new(Shared::default());
         let rank = |rank| ThreadGroup {
+            size,
             rank,
             shared: Arc::clone(&shared),
         };
@@ -66,10 +53,10 @@ impl ThreadGroup {
     fn exchange(&self, bytes: Vec<u8>) -> Arc<Vec<Vec<u8>>> {
         let mut state = locked(&self.shared.state);
         let number = state.ended;
-        state.brought[self.rank] = Some(bytes);
-        if state.brought.iter().all(Option::is_some) {
-            let all = state.brought.iter_mut().filter_map(Option::take);
-            state.last = Arc::new(all.collect());
+        state.brought.insert(self.rank, bytes);
+        if state.brought.len() == self.size {
+            let all = std::mem::take(&mut state.brought);
+            state.last = Arc::new(all.into_values().collect());
             state.ended += 1;
             self.shared.changed.notify_all();
         }
@@ -95,7 +82,7 @@ impl Group for ThreadGroup {
     }
 
     fn size(&self) -> u32 {
-        self.shared.size as u32
+        self.size as u32
     }
 
     fn broadcast(&self, bytes: &mut Vec<u8>) {
@@ -128,17 +115,9 @@ impl Group for ThreadGroup {
     }
 
     fn first(&self, count: u32) -> Option<Box<dyn Group>> {
-        let shared = Arc::clone(
-            locked(&self.shared.parts)
-                .entry(count)
-                .or_insert_with(|| Shared::of(count as usize)),
-        );
-        let is_in = self.rank < count as usize;
-        is_in.then(|| -> Box<dyn Group> {
-            Box::new(ThreadGroup {
-                rank: self.rank,
-                shared,
-            })
-        })
+        let mut parts = locked(&self.shared.parts);
+        let shared = Arc::clone(parts.entry(count).or_default());
+        let (rank, size) = (self.rank, count as usize);
+        (rank < size).then(|| Box::new(ThreadGroup { rank, size, shared }) as Box<dyn Group>)
     }
 }

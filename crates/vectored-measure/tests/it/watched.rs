@@ -16,7 +16,7 @@ use vectored_results::model::{
     CellSpec, Layout, Operation, SyncMode, Target, TechniqueName, Workload,
 };
 
-use crate::honesty::{SMALL_POOL_BYTES, direct_cells};
+use crate::honesty::{direct_cells, small};
 use crate::support::{MINIMUM_NS, WRITES, directory, experiment, measure_here, run_rounds_quietly};
 
 /// The samples and calls of one visit of the engine to a contender.
@@ -40,84 +40,83 @@ impl Visit {
 
 type Visits = Rc<RefCell<Vec<Visit>>>;
 
-/// A technique that records what it is given in the last visit.
-struct Watched<M: ?Sized>(Box<M>, Visits);
+/// Records what a technique is given in the last visit.
+#[derive(Clone)]
+struct Recorder(Visits, &'static [Contender]);
+
+impl Recorder {
+    fn note<T>(&self, note: impl FnOnce(&mut Visit) -> T) -> T {
+        note(self.0.borrow_mut().last_mut().unwrap())
+    }
+
+    /// Whether the technique is watched. Each visit makes the movers anew, of the floor first.
+    fn watches(&self, contender: Contender) -> bool {
+        if contender == Contender::Floor {
+            self.0.borrow_mut().push(Visit::default());
+        }
+        self.1.contains(&contender)
+    }
+}
+
+struct Watched<M: ?Sized>(Box<M>, Recorder);
 
 impl Mover for Watched<dyn Mover> {
     fn prepare(&mut self, segments: &[&[u8]], start_bytes: usize) {
-        let mut visits = self.1.borrow_mut();
-        let visit = visits.last_mut().unwrap();
-        visit.start_bytes.push(start_bytes);
-        visit.marks.push(segments[0][..8].to_vec());
+        self.1.note(|visit| {
+            visit.start_bytes.push(start_bytes);
+            visit.marks.push(segments[0][..8].to_vec());
+        });
         self.0.prepare(segments, start_bytes);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
         let outcome = self.0.call(fd, segments);
-        let mut visits = self.1.borrow_mut();
-        let visit = visits.last_mut().unwrap();
-        visit.call(
-            fd,
-            segments.iter().map(|one| (one.as_ptr().addr(), one.len())),
-        );
-        visit.longest_file = visit
-            .longest_file
-            .max(rustix::fs::fstat(fd)?.st_size as u64);
+        let parts = segments.iter().map(|one| (one.as_ptr().addr(), one.len()));
+        let length = rustix::fs::fstat(fd)?.st_size as u64;
+        self.1.note(|visit| {
+            visit.call(fd, parts);
+            visit.longest_file = visit.longest_file.max(length);
+        });
         outcome
     }
 }
 
 impl ReadMover for Watched<dyn ReadMover> {
     fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
-        self.1
-            .borrow_mut()
-            .last_mut()
-            .unwrap()
-            .start_bytes
-            .push(start_bytes);
+        self.1.note(|visit| visit.start_bytes.push(start_bytes));
         self.0.prepare(segments, start_bytes);
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
         let parts = segments.iter().map(|one| (one.as_ptr().addr(), one.len()));
-        self.1.borrow_mut().last_mut().unwrap().call(fd, parts);
+        self.1.note(|visit| visit.call(fd, parts));
         self.0.call(fd, segments)
     }
 }
 
 /// What these contenders were given in a run with this budget, visit by visit, and the rounds of the run.
 fn watch(spec: &CellSpec, watched: &'static [Contender], budget_ns: u64) -> (u32, Vec<Visit>) {
-    let visits = Visits::default();
-    let (writes, reads) = (Rc::clone(&visits), Rc::clone(&visits));
+    let writes = Recorder(Visits::default(), watched);
+    let reads = writes.clone();
+    let visits = Rc::clone(&writes.0);
     let rivals = match spec.conditions.operation {
         Operation::Write => WRITES.to_vec(),
         _ => vec![TechniqueName::READV],
     };
     let experiment = experiment(vec![spec.clone()], &rivals, budget_ns);
     let outcome = measure_here(&experiment, |sampler| {
-        let sampler = sampler
-            .cold_pool_bytes(SMALL_POOL_BYTES)
-            .read_file_bytes(4 << 20);
-        let sampler = sampler.with_movers(move |contender, model| {
+        let sampler = small(sampler).with_movers(move |contender, model| {
             let inner = movers(contender, model);
-            // Each visit makes the movers anew, of the floor first.
-            if contender == Contender::Floor {
-                writes.borrow_mut().push(Visit::default());
-            }
-            if watched.contains(&contender) {
-                Box::new(Watched(inner, Rc::clone(&writes)))
+            if writes.watches(contender) {
+                Box::new(Watched(inner, writes.clone()))
             } else {
                 inner
             }
         });
         sampler.with_read_movers(move |contender, model| {
             let inner = read_movers(contender, model);
-            // Each visit makes the movers anew, of the floor first.
-            if contender == Contender::Floor {
-                reads.borrow_mut().push(Visit::default());
-            }
-            if watched.contains(&contender) {
-                Box::new(Watched(inner, Rc::clone(&reads)))
+            if reads.watches(contender) {
+                Box::new(Watched(inner, reads.clone()))
             } else {
                 inner
             }

@@ -9,8 +9,6 @@ use windows_sys::Win32::Storage::FileSystem::{
     FILE_FLAG_DELETE_ON_CLOSE, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
 };
 
-pub use crate::sys::windows::reopen_unbuffered;
-
 use super::fd::{AsFd, BorrowedFd};
 use super::plain_calls::OFlags;
 use crate::model::DirectoryInfo;

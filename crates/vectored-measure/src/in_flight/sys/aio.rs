@@ -1,4 +1,4 @@
-//! The queue of Linux native AIO.
+//! The queue of Linux native AIO: io_submit(2).
 //!
 //! # Safety
 //!
@@ -6,114 +6,199 @@
 //! to that. So a call may use whatever is borrowed for a lifetime that is a parameter of the function, since that is longer
 //! than the function runs.
 //!
-//! - A list belongs to its slot until `AioScope::end`, and nothing touches it or the slot while a call is in flight. So a
-//!   list to read into is borrowed mutably by one call at a time.
-//! - The array of `iovec` belongs to the slot.
+//! - The arrays of `iovec` are made of these borrows. The array of a call belongs to its slot, which nothing touches while the call
+//!   is in flight. An array to read into is in one slot at a time.
 //! - If it cannot be learnt whether a call has ended, the process is aborted (`cannot_wait`). A queue has a call in flight
 //!   during these functions alone, so it may be dropped or forgotten.
-//! - A forked child does not have the mapping of its parent's queue. `check_process` refuses it.
+//! - A forked child does not have the mapping of its parent's queue: the kernel refuses each of its calls.
 
 use std::collections::VecDeque;
-use std::fmt;
+use std::ffi::{c_long, c_ulong};
 use std::io::{self, ErrorKind};
-use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::process;
+use std::ptr;
+use std::thread;
 
-use libc::iovec;
+use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, iovec, syscall};
 use vectored::limits::iov_max;
+use vectored_machine::platform::system_names;
 
-use crate::in_flight::ListQueue;
 use crate::in_flight::engine::{self, Ended, Scope};
-use crate::in_flight::error::ListError;
-use crate::in_flight::list_queue::{ReadList, WriteList};
-use crate::in_flight::place::{Event, Place};
+use crate::in_flight::list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
+use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
 #[cfg(vectored_asan)]
 use crate::in_flight::sys::asan;
-use crate::in_flight::sys::check_process;
-use crate::in_flight::sys::context::{self, Call, Context};
-use crate::in_flight::unavailable::unavailable;
 
-/// The depths that a queue takes.
-const DEPTHS: RangeInclusive<u32> = 1..=32_768;
+/// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
+const PREADV: u16 = 7;
+const PWRITEV: u16 = 8;
 
-/// Lists moved by Linux native AIO: io_submit(2).
+/// `struct iocb` of the same header. (The crate libc has it for glibc alone.)
+#[repr(C)]
+#[derive(Default)]
+struct Iocb {
+    data: u64,
+    /// `aio_key` and `aio_rw_flags`, in the order of the processor's bytes: both 0.
+    key_and_flags: [u32; 2],
+    lio_opcode: u16,
+    reqprio: i16,
+    fildes: u32,
+    buf: u64,
+    nbytes: u64,
+    offset: i64,
+    reserved: u64,
+    flags: u32,
+    resfd: u32,
+}
+
+/// `struct io_event` of the same header.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct IoEvent {
+    /// `aio_data` of the control block.
+    data: u64,
+    obj: u64,
+    res: i64,
+    res2: i64,
+}
+
+/// The segments of a list, none of them empty.
+type Array = Vec<iovec>;
+
+/// Lists moved by Linux native AIO.
 ///
 /// The working memory is kept from call to call: lists allocate nothing, if they have no more segments than earlier ones.
 pub struct AioQueue {
-    context: Context,
-    /// The number of the process that made it.
-    process: u32,
+    /// The context of io_setup(2).
+    id: c_ulong,
     slots: Vec<Slot>,
-    /// The slots without a list.
     free: Vec<usize>,
-    /// Calls that the kernel has not reported.
-    calls: usize,
-    /// Calls that have ended and were not handled, in the order in which the kernel reported them.
-    ended: VecDeque<context::Ended>,
+    /// The slots whose control blocks the kernel has not got.
+    started: Vec<usize>,
+    /// The pointers of a call of io_submit(2).
+    pointers: Vec<*mut Iocb>,
+    events: Vec<IoEvent>,
+    /// Calls that the kernel has and whose events were not taken.
+    in_kernel: usize,
 }
 
-/// A list, and the position in it.
 #[derive(Default)]
 struct Slot {
+    block: Iocb,
     number: u64,
-    is_write: bool,
-    /// The offset of its first byte; `None` for a stream.
+    /// The offset of the first byte; `None` for a stream.
     offset: Option<u64>,
-    moved: u64,
-    /// The entries of the list from `first` on are not yet moved. No entry is empty.
-    array: Vec<iovec>,
+    list: Array,
+    /// The list, whose entries from `first` on are not yet moved.
+    array: Array,
     first: usize,
-    /// Bytes of the list that were not moved.
-    left_bytes: u64,
-    call_bytes: usize,
-}
-
-/// A list, borrowed until its transfer has ended.
-enum List<'l, 'b> {
-    Write(WriteList<'l>),
-    Read(ReadList<'l, 'b>),
+    moved: u64,
 }
 
 impl AioQueue {
+    fn new(depth: u32) -> io::Result<AioQueue> {
+        if !(1..=32_768).contains(&depth) {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let mut id: c_ulong = 0;
+        // SAFETY: io_setup(2) writes the identifier of the context to where the second argument points.
+        answer(unsafe { syscall(SYS_io_setup, depth as c_long, &raw mut id) })?;
+        let queue = AioQueue {
+            id,
+            slots: (0..depth).map(|_| Slot::default()).collect(),
+            free: Vec::with_capacity(depth as usize),
+            started: Vec::with_capacity(depth as usize),
+            pointers: Vec::with_capacity(depth as usize),
+            events: vec![IoEvent::default(); depth as usize],
+            in_kernel: 0,
+        };
+        // A sandbox may allow io_setup(2) alone.
+        // SAFETY: with a count of zero the kernel uses no pointer.
+        answer(unsafe { syscall(SYS_io_submit, id, 0 as c_long, ptr::null::<*mut Iocb>()) })?;
+        get_events(id, 0, &mut [])?;
+        Ok(queue)
+    }
+
     /// Moves lists of `fd`. Waits for all calls before it returns or unwinds.
-    fn run<'l, 'b>(
+    fn run(
         &mut self,
-        fd: BorrowedFd<'_>,
+        (fd, opcode): (BorrowedFd<'_>, u16),
         how: (Place, u64, usize),
-        over: &mut VecDeque<List<'l, 'b>>,
-        next: impl FnMut(&mut VecDeque<List<'l, 'b>>, u64) -> List<'l, 'b>,
+        over: &mut VecDeque<Array>,
+        next: impl FnMut(&mut VecDeque<Array>, u64) -> Array,
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
-        check_process(self.process).map_err(|error| ListError::new(0, 0, 0, error))?;
         // A run that has unwound may have left slots.
         self.free.clear();
         self.free.extend((0..self.slots.len()).rev());
         let mut scope = AioScope {
-            lists: self.slots.iter().map(|_| None).collect(),
             queue: self,
             fd,
+            opcode,
             over: VecDeque::new(),
         };
         engine::run(&mut scope, how, over, next, on_event)
+    }
+
+    /// Passes what was started to the kernel. Returns a slot that it refuses, with the code of the error.
+    fn submit(&mut self) -> Option<(usize, i32)> {
+        let mut refusals = 0;
+        while !self.started.is_empty() {
+            self.pointers.clear();
+            for &slot in &self.started {
+                self.pointers.push(&raw mut self.slots[slot].block);
+            }
+            let count = self.pointers.len() as c_long;
+            // SAFETY: each pointer is to a control block, which the kernel reads, and whose key it sets, in this call
+            // alone. Each names an array of buffers that stays as it is until the event: see the head of this file.
+            let taken =
+                answer(unsafe { syscall(SYS_io_submit, self.id, count, self.pointers.as_ptr()) });
+            match taken.map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)) {
+                Ok(taken) => {
+                    self.in_kernel += taken;
+                    self.started.drain(..taken);
+                    // Linux takes one at least, or names the error of the first.
+                    assert!(taken > 0, "io_submit(2) took none and named no error");
+                    refusals = 0;
+                }
+                // The others can be submitted when one has ended.
+                Err(libc::EAGAIN) if self.in_kernel > 0 => return None,
+                Err(libc::EAGAIN) if refusals < MAX_REFUSALS => {
+                    refusals += 1;
+                    thread::sleep(PAUSE);
+                }
+                // The first one failed, and none was taken.
+                Err(code) => return Some((self.started.remove(0), code)),
+            }
+        }
+        None
+    }
+
+    /// Takes events: at least `least`, which it waits for. Returns their number.
+    fn take_events(&mut self, least: usize) -> usize {
+        loop {
+            match get_events(self.id, least, &mut self.events) {
+                Ok(count) => {
+                    self.in_kernel -= count;
+                    #[cfg(vectored_asan)]
+                    for event in &self.events[..count] {
+                        // Memory of a list that was freed while the call was in flight.
+                        for entry in self.slots[event.data as usize].rest() {
+                            asan::check(entry.iov_base.cast(), entry.iov_len);
+                        }
+                    }
+                    return count;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => cannot_wait("io_getevents", &error),
+            }
+        }
     }
 }
 
 impl ListQueue for AioQueue {
     fn with_depth(depth: u32) -> io::Result<AioQueue> {
-        let context = if DEPTHS.contains(&depth) {
-            Context::new(depth)
-        } else {
-            Err(io::Error::from_raw_os_error(libc::EINVAL))
-        };
-        Ok(AioQueue {
-            context: context.map_err(|error| unavailable(depth, error))?,
-            process: process::id(),
-            slots: (0..depth).map(|_| Slot::default()).collect(),
-            free: (0..depth as usize).rev().collect(),
-            calls: 0,
-            ended: VecDeque::new(),
-        })
+        AioQueue::new(depth).map_err(|error| unavailable(depth, error))
     }
 
     fn depth(&self) -> u32 {
@@ -130,11 +215,17 @@ impl ListQueue for AioQueue {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
         let how = (place, count, self.slots.len());
-        let next = |written: &mut VecDeque<_>, number| {
-            written.clear();
-            List::Write(list(number))
+        let next = |written: &mut VecDeque<Array>, number| {
+            let mut array = written.pop_back().unwrap_or_default();
+            array.clear();
+            let segments = list(number).iter().filter(|segment| !segment.is_empty());
+            array.extend(segments.map(|segment| iovec {
+                iov_base: segment.as_ptr().cast_mut().cast(),
+                iov_len: segment.len(),
+            }));
+            array
         };
-        self.run(fd, how, &mut VecDeque::new(), next, on_event)
+        self.run((fd, PWRITEV), how, &mut VecDeque::new(), next, on_event)
     }
 
     fn read(
@@ -146,201 +237,150 @@ impl ListQueue for AioQueue {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError> {
         let how = (place, count, lists.len().min(self.slots.len()));
-        let mut free = lists.into_iter().map(List::Read).collect();
+        let array = |list: ReadList<'_, '_>| -> Array {
+            let segments = list.iter_mut().filter(|segment| !segment.is_empty());
+            let entries = segments.map(|segment| iovec {
+                iov_base: segment.as_mut_ptr().cast(),
+                iov_len: segment.len(),
+            });
+            entries.collect()
+        };
+        let mut free = lists.into_iter().map(array).collect();
         // The list that has been over for the longest time is the first one.
         let next = |free: &mut VecDeque<_>, _| free.pop_front().expect("a list for each transfer");
-        self.run(fd, how, &mut free, next, on_event)
+        self.run((fd, PREADV), how, &mut free, next, on_event)
     }
 }
 
-impl fmt::Debug for AioQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AioQueue")
-            .field("depth", &self.slots.len())
-            .finish_non_exhaustive()
+impl Drop for AioQueue {
+    fn drop(&mut self) {
+        // SAFETY: the context belongs to this value, and has no call.
+        let destroyed = answer(unsafe { syscall(SYS_io_destroy, self.id) });
+        // The call fails in a forked child: the context belongs to the parent.
+        let _ = destroyed;
     }
 }
 
 /// The lists that are in flight on a descriptor.
-struct AioScope<'r, 'l, 'b> {
+struct AioScope<'r> {
     queue: &'r mut AioQueue,
     fd: BorrowedFd<'r>,
-    lists: Vec<Option<List<'l, 'b>>>,
+    opcode: u16,
     /// Lists that are over and were not returned.
-    over: VecDeque<Ended<List<'l, 'b>>>,
+    over: VecDeque<Ended<Array>>,
 }
 
-impl AioScope<'_, '_, '_> {
-    /// Makes the next call of a list, with as much of its rest as one call takes, or ends it if nothing is left.
-    fn start_or_end(&mut self, number: usize) {
-        let slot = &mut self.queue.slots[number];
-        if slot.left_bytes == 0 {
-            self.end(number, None);
+impl AioScope<'_> {
+    /// Makes the next call of a list, with as much of its rest as one call takes, or ends it if nothing is left. Linux cuts a call at
+    /// 2 GiB by itself, which is a short call.
+    fn start_or_end(&mut self, index: usize) {
+        let slot = &mut self.queue.slots[index];
+        let rest = slot.rest();
+        if rest.is_empty() {
+            self.end(index, None);
             return;
         }
-        let rest = slot.rest();
-        let is_whole = rest.len() <= iov_max();
-        let entries = if is_whole { rest } else { &rest[..iov_max()] };
-        let call = Call {
-            is_write: slot.is_write,
-            fd: self.fd.as_raw_fd(),
-            array: entries.as_ptr(),
-            count: entries.len(),
-            offset: slot.offset.map(|offset| offset.saturating_add(slot.moved)),
+        let offset = slot.offset.map_or(0, |at| at.saturating_add(slot.moved));
+        slot.block = Iocb {
+            data: index as u64,
+            lio_opcode: self.opcode,
+            fildes: self.fd.as_raw_fd() as u32,
+            buf: rest.as_ptr().addr() as u64,
+            nbytes: rest.len().min(iov_max()) as u64,
+            // A stream has no offsets, and an appending write ignores it. It is in the range of `i64`.
+            offset: offset as i64,
+            ..Iocb::default()
         };
-        slot.call_bytes = if is_whole {
-            usize::try_from(slot.left_bytes).unwrap_or(usize::MAX)
-        } else {
-            let bytes = entries.iter().map(|entry| entry.iov_len);
-            bytes.fold(0, usize::saturating_add)
-        };
-        // SAFETY: the array belongs to the slot, and it names memory that the list borrows, mutably for a read. Neither is
-        // touched before the call has ended, and `drop` waits for that. If `start` panics, it has not taken the call over.
-        unsafe { self.queue.context.start(number, call) };
-        self.queue.calls += 1;
+        self.queue.started.push(index);
     }
 
     /// Waits for a call, and handles all that have ended.
     fn handle_calls(&mut self) {
-        let AioQueue { context, ended, .. } = &mut *self.queue;
-        context.wait(ended);
-        while let Some((number, result)) = self.next_call() {
-            let slot = &mut self.queue.slots[number];
-            match result {
-                Ok(0) => {
-                    let error = moved_nothing(slot.is_write);
-                    self.end(number, Some(error));
-                }
-                Ok(moved) if moved > slot.call_bytes => {
-                    let message = format!("a call of {} bytes reported {moved}", slot.call_bytes);
-                    self.end(number, Some(io::Error::other(message)));
-                }
-                Ok(moved) => {
-                    slot.advance(moved);
-                    self.start_or_end(number);
+        while let Some((index, code)) = self.queue.submit() {
+            self.end(index, Some(io::Error::from_raw_os_error(code)));
+        }
+        if self.queue.in_kernel == 0 {
+            return; // the kernel has refused all
+        }
+        for event in 0..self.queue.take_events(usize::from(self.over.is_empty())) {
+            let IoEvent { data, res, .. } = self.queue.events[event];
+            let index = data as usize;
+            match res {
+                0 => self.end(index, Some(moved_nothing(self.opcode))),
+                1.. => {
+                    self.queue.slots[index].advance(res as usize);
+                    self.start_or_end(index);
                 }
                 // Interrupted before it moved a byte.
-                Err(libc::EINTR) => self.start_or_end(number),
-                Err(code) => self.end(number, Some(io::Error::from_raw_os_error(code))),
+                _ if -res == i64::from(libc::EINTR) => self.start_or_end(index),
+                _ => self.end(index, Some(io::Error::from_raw_os_error(-res as i32))),
             }
         }
     }
 
-    /// The slot of a call that has ended, with the bytes or the code of the error.
-    fn next_call(&mut self) -> Option<(usize, Result<usize, i32>)> {
-        let context::Ended { slot, result } = self.queue.ended.pop_front()?;
-        self.queue.calls -= 1;
-        #[cfg(vectored_asan)]
-        self.queue.slots[slot].check();
-        Some((slot, result))
-    }
-
-    fn end(&mut self, number: usize, error: Option<io::Error>) {
-        let slot = &self.queue.slots[number];
+    fn end(&mut self, index: usize, error: Option<io::Error>) {
+        let slot = &mut self.queue.slots[index];
         self.over.push_back(Ended {
             number: slot.number,
             moved: slot.moved,
             error,
-            list: self.lists[number].take().expect("a list in each slot"),
+            list: std::mem::take(&mut slot.list),
         });
-        self.queue.free.push(number);
+        self.queue.free.push(index);
     }
 }
 
-impl<'l, 'b> Scope for AioScope<'_, 'l, 'b> {
-    type List = List<'l, 'b>;
+impl Scope for AioScope<'_> {
+    type List = Array;
 
     fn in_flight(&self) -> usize {
         self.queue.slots.len() - self.queue.free.len() + self.over.len()
     }
 
-    fn begin(&mut self, number: u64, offset: Option<u64>, list: List<'l, 'b>) -> u64 {
-        let slot = self.queue.free.pop().expect("no more lists than the depth");
-        let list = self.lists[slot].insert(list);
-        let bytes = self.queue.slots[slot].load(number, offset, list);
-        self.start_or_end(slot);
+    fn begin(&mut self, number: u64, offset: Option<u64>, list: Array) -> u64 {
+        let index = self.queue.free.pop().expect("no more lists than the depth");
+        let slot = &mut self.queue.slots[index];
+        let lengths = list.iter().map(|entry| entry.iov_len as u64);
+        let bytes = lengths.fold(0, u64::saturating_add);
+        (slot.number, slot.offset, slot.moved, slot.first) = (number, offset, 0, 0);
+        slot.array.clone_from(&list);
+        slot.list = list;
+        self.start_or_end(index);
         bytes
     }
 
-    fn wait(&mut self) -> Option<Ended<List<'l, 'b>>> {
-        while self.over.is_empty() && self.queue.calls > 0 {
+    fn wait(&mut self) -> Option<Ended<Array>> {
+        while self.over.is_empty() && (self.queue.in_kernel > 0 || !self.queue.started.is_empty()) {
             self.handle_calls();
         }
         self.over.pop_front()
     }
 
-    fn take_ended(&mut self) -> Option<Ended<List<'l, 'b>>> {
+    fn take_ended(&mut self) -> Option<Ended<Array>> {
         self.over.pop_front()
     }
 }
 
 /// Waits until no call is in flight.
-impl Drop for AioScope<'_, '_, '_> {
+impl Drop for AioScope<'_> {
     fn drop(&mut self) {
-        loop {
-            while self.next_call().is_some() {}
-            if self.queue.calls == 0 {
-                return;
-            }
-            let AioQueue { context, ended, .. } = &mut *self.queue;
-            context.wait(ended);
+        self.queue.started.clear();
+        while self.queue.in_kernel > 0 {
+            self.queue.take_events(1);
         }
     }
 }
 
 impl Slot {
-    /// Puts a list in the place of the last one. Returns its bytes.
-    fn load(&mut self, number: u64, offset: Option<u64>, list: &mut List<'_, '_>) -> u64 {
-        (self.number, self.offset) = (number, offset);
-        (self.moved, self.first, self.left_bytes) = (0, 0, 0);
-        self.array.clear();
-        match list {
-            List::Write(list) => {
-                self.is_write = true;
-                for segment in *list {
-                    self.add(segment.as_ptr().cast_mut(), segment.len());
-                }
-            }
-            List::Read(list) => {
-                self.is_write = false;
-                for segment in list.iter_mut() {
-                    self.add(segment.as_mut_ptr(), segment.len());
-                }
-            }
-        }
-        self.left_bytes
-    }
-
-    fn add(&mut self, start: *mut u8, iov_len: usize) {
-        if iov_len > 0 {
-            let iov_base = start.cast();
-            self.array.push(iovec { iov_base, iov_len });
-            self.left_bytes = self.left_bytes.saturating_add(iov_len as u64);
-        }
-    }
-
-    /// The entries that are left.
     fn rest(&self) -> &[iovec] {
         &self.array[self.first..]
     }
 
-    /// Lets AddressSanitizer report memory of a list that was freed while a call was in flight.
-    #[cfg(vectored_asan)]
-    fn check(&self) {
-        for entry in self.rest() {
-            asan::check(entry.iov_base.cast(), entry.iov_len);
-        }
-    }
-
     fn advance(&mut self, moved: usize) {
-        let left_bytes = self.left_bytes.checked_sub(moved as u64);
-        self.left_bytes = left_bytes.expect("no more bytes than are left");
         self.moved += moved as u64;
-        if self.left_bytes == 0 {
-            return;
-        }
         let mut left = moved;
-        while let Some(entry) = self.array.get_mut(self.first) {
+        while left > 0 {
+            let entry = &mut self.array[self.first];
             if left < entry.iov_len {
                 // SAFETY: `left` is less than the length of the entry.
                 entry.iov_base = unsafe { entry.iov_base.byte_add(left) };
@@ -353,13 +393,59 @@ impl Slot {
     }
 }
 
-fn moved_nothing(is_write: bool) -> io::Error {
-    if is_write {
-        io::Error::new(ErrorKind::WriteZero, "the kernel took no byte of a write")
-    } else {
-        io::Error::new(
-            ErrorKind::UnexpectedEof,
-            "the file or stream ended within the list",
+fn get_events(id: c_ulong, least: usize, events: &mut [IoEvent]) -> io::Result<usize> {
+    let (least, most) = (least as c_long, events.len() as c_long);
+    let forever = ptr::null_mut::<libc::timespec>();
+    // SAFETY: the kernel writes no more events than there is room for.
+    answer(unsafe {
+        syscall(
+            SYS_io_getevents,
+            id,
+            least,
+            most,
+            events.as_mut_ptr(),
+            forever,
         )
+    })
+}
+
+fn answer(result: c_long) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+fn moved_nothing(opcode: u16) -> io::Error {
+    match opcode {
+        PWRITEV => io::Error::new(ErrorKind::WriteZero, "the kernel took no byte of a write"),
+        _ => engine::ended_early(),
     }
+}
+
+/// The error of the kernel that gives no queue, with what can be done about it.
+fn unavailable(depth: u32, error: io::Error) -> io::Error {
+    let calls = "io_setup, io_submit, io_getevents and io_destroy";
+    let remedy = match error.raw_os_error().unwrap_or(0) {
+        libc::EPERM | libc::EACCES => format!(
+            "a sandbox forbids it, as seccomp profiles of containers do: allow {calls} there"
+        ),
+        libc::ENOSYS => {
+            format!("this kernel was built without it, or a sandbox hides it: allow {calls} there")
+        }
+        libc::EAGAIN => {
+            let sysctl = |path| {
+                let text = system_names::kernel_text(&format!("/proc/sys/fs/{path}"));
+                text.unwrap_or_default().trim().to_owned()
+            };
+            format!(
+                "all processes together have queues for {} transfers, and may have {}: raise the sysctl \
+                 fs.aio-max-nr, or use a smaller depth",
+                sysctl("aio-nr"),
+                sysctl("aio-max-nr")
+            )
+        }
+        libc::ENOMEM => "there is no memory for the queue: use a smaller depth".to_owned(),
+        libc::EINVAL => "the depth must be between 1 and 32,768".to_owned(),
+        _ => "use another interface, or plain calls".to_owned(),
+    };
+    let what = "cannot make a queue of Linux native AIO for a depth of";
+    io::Error::new(error.kind(), format!("{what} {depth}: {error}: {remedy}"))
 }

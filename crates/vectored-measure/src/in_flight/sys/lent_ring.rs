@@ -15,10 +15,7 @@ use std::os::fd::BorrowedFd;
 use vectored::SegmentQueue;
 use vectored::uring::{Data, Ring, SharedDescriptor};
 
-use crate::in_flight::ListQueue;
-use crate::in_flight::error::ListError;
-use crate::in_flight::list_queue::{ReadList, WriteList};
-use crate::in_flight::place::{Event, Place};
+use crate::in_flight::list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
 use crate::in_flight::ring::{RingList, move_by_ring, persist, uncopied_queue};
 
 type Lists = VecDeque<RingList<&'static mut [u8]>>;

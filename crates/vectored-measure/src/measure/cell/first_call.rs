@@ -2,7 +2,7 @@
 
 use vectored_results::model::{CellSpec, Drain, Operation, PageCache, SyncMode};
 
-use crate::measure::sampler::interface::{Contender, Timing};
+use crate::measure::sampler::{Contender, Timing};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FirstCall {

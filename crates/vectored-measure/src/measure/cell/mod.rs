@@ -1,9 +1,10 @@
-//! Open cells. [`OpenCell`](open_cell::OpenCell) has the loop of batches, the proof of their bytes and the words for failures. The
-//! operations differ in their [`Step`](step::Step) alone.
+//! Open cells. [`OpenCell`] has the loop of batches, the proof of their bytes and the words for failures. The operations differ in
+//! their [`Step`] alone.
 
-pub(crate) mod copying;
-pub(crate) mod first_call;
-pub(crate) mod open_cell;
-pub(crate) mod reading;
-pub(crate) mod step;
-pub(crate) mod writing;
+mod first_call;
+mod open_cell;
+mod step;
+
+pub(crate) use first_call::FirstCall;
+pub(crate) use open_cell::{OpenCell, settings};
+pub(crate) use step::{Copying, Reading, Step, Supply, Writing};

@@ -8,11 +8,10 @@ use vectored_results::model::{CellSpec, SyncMode};
 
 use crate::measure::cell::first_call::FirstCall;
 use crate::measure::cell::step::{Step, Turn};
-use crate::measure::sampler::cell_extras::CellExtras;
-use crate::measure::sampler::cold_pool::PoolMemory;
-use crate::measure::sampler::interface::{Contender, MAX_CALLS, MeasureError, Timing};
-use crate::measure::sampler::meter::{Meter, Timed};
-use crate::measure::sources::read_source::Source;
+use crate::measure::sampler::{
+    CellExtras, Contender, MAX_CALLS, MeasureError, Meter, PoolMemory, Timed, Timing,
+};
+use crate::measure::sources::Source;
 use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::techniques::depth_of;
 
@@ -43,9 +42,7 @@ pub(crate) struct OpenCell {
     /// The contenders, with the number of their samples so far.
     pub contenders: Vec<(Contender, u32)>,
     pub call_bytes: u64,
-    /// The untimed call before each sample.
     pub first: FirstCall,
-    /// Settings of the calls.
     pub timed: Timed,
     /// Directory and file system, for [`MeasureError::NotCold`].
     pub not_cold: (String, String),
@@ -55,7 +52,6 @@ pub(crate) struct OpenCell {
     pub proof_calls: u64,
 }
 
-/// The step in which a batch failed.
 enum Failed {
     Filling(io::Error),
     Moving(io::Error),
@@ -264,7 +260,6 @@ impl OpenCell {
         Ok(timing)
     }
 
-    /// Has the step make its calls.
     fn step_once(&mut self, turn: &Turn, meter: Meter<'_>) -> io::Result<Timing> {
         let from = self.source.as_ref().map(|source| source.fd());
         let to = self.sink.as_ref().map(|sink| sink.fd());

@@ -17,7 +17,6 @@ pub struct BalancedOrder {
 }
 
 impl BalancedOrder {
-    /// Orders of `count` contenders.
     pub fn new(count: usize) -> Self {
         BalancedOrder {
             count,
@@ -27,7 +26,6 @@ impl BalancedOrder {
         }
     }
 
-    /// The order of the next round.
     pub fn next(&mut self, rng: &mut Rng) -> Vec<usize> {
         let rotation = self.rotations.pop().unwrap_or_else(|| {
             rng.shuffle(&mut self.permutation);

@@ -6,9 +6,7 @@ use vectored_results::model::{
 use vectored_results::stats::{Evidence, LOOKS, MIN_ROUNDS, median, rank_figures};
 
 use crate::measure::engine::balanced_order::BalancedOrder;
-use crate::measure::engine::sample_length::{calls_per_sample, shared_calls};
-use crate::measure::sampler::cell_extras::{CellExtras, find};
-use crate::measure::sampler::interface::{CellSetup, DrainChoice, Timing};
+use crate::measure::sampler::{CellExtras, CellSetup, DrainChoice, Timing};
 use crate::measure::techniques::{is_in_flight, techniques_of};
 use crate::measure::unsuited::unsuited;
 
@@ -28,7 +26,6 @@ const OUT_EVERY: u32 = 10;
 /// in this many of the cell's time.
 const OUT_DIVISOR: u64 = 20;
 
-/// A cell while it is measured.
 #[derive(Clone)]
 pub(super) struct CellRun<'a> {
     pub spec: CellSpec,
@@ -48,13 +45,9 @@ pub(super) struct CellRun<'a> {
     pub calls: u32,
     /// Why it cannot be measured: the kernel refuses the calls of its rivals.
     pub impossible: Option<String>,
-    /// Wall time of all visits.
     pub spent_ns: u64,
-    /// The number of visits since it began.
     pub visits: u64,
-    /// Wall time of all rounds.
     pub rounds_ns: u64,
-    /// Time of all samples.
     timed_ns: u64,
     /// Time of the samples of each technique while it was out.
     out_ns: Vec<u64>,
@@ -134,11 +127,15 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Discards every sample.
     pub fn restart(&mut self, drain: DrainChoice) {
         let refused = std::mem::take(&mut self.cell.refused);
         *self = CellRun {
             is_refined: self.is_refined,
+            // The sampler does not prove its techniques again.
+            extras: CellExtras {
+                proof_calls: self.extras.proof_calls,
+                ..CellExtras::default()
+            },
             ..CellRun::without(self.spec.clone(), self.experiment, drain, refused)
         };
     }
@@ -159,7 +156,6 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Records how the sampler set the cell up.
     pub fn adopt(&mut self, setup: &CellSetup) {
         self.cell.drain = setup.drain;
         self.cell.file_system = setup.file_system.clone();
@@ -266,7 +262,6 @@ impl<'a> CellRun<'a> {
             .collect()
     }
 
-    /// Whether the next round samples a technique.
     pub fn is_due(&self, technique: usize) -> bool {
         let is_cheap = self.out_ns[technique] <= self.timed_ns / OUT_DIVISOR;
         !self.is_out(technique) || (is_cheap && self.cell.rounds.is_multiple_of(OUT_EVERY))
@@ -296,7 +291,6 @@ impl<'a> CellRun<'a> {
         (self.spent_ns - self.rounds_ns) / self.visits.max(1)
     }
 
-    /// Estimated time until the cell has `rounds` rounds.
     pub fn cost_ns(&self, rounds: u32) -> u64 {
         self.cost_ns_of(rounds.saturating_sub(self.cell.rounds))
     }
@@ -306,7 +300,6 @@ impl<'a> CellRun<'a> {
         self.rounds_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
     }
 
-    /// Estimated time until it is decided.
     pub fn cost_to_decide_ns(&self) -> f64 {
         let multiple = self
             .evidence
@@ -316,7 +309,6 @@ impl<'a> CellRun<'a> {
         self.rounds_ns as f64 * (multiple - 1.0).max(0.1)
     }
 
-    /// Whether its intervals are still wide.
     pub fn wants_rounds(&self) -> bool {
         self.evidence.as_ref().is_none_or(Evidence::wants_rounds)
     }
@@ -333,9 +325,10 @@ impl<'a> CellRun<'a> {
         for technique in &mut self.cell.techniques {
             let name = technique.name;
             let samples_ns: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
-            technique.ranks = find(&extras.ranks, name)
+            let ranks = extras.ranks.iter().find(|(of, _)| *of == name);
+            technique.ranks = ranks
                 .zip(median(&samples_ns))
-                .and_then(|(ranks, slowest_ns)| rank_figures(ranks, slowest_ns, call_bytes));
+                .and_then(|((_, ranks), slowest_ns)| rank_figures(ranks, slowest_ns, call_bytes));
         }
         self.cell
     }
@@ -362,4 +355,30 @@ impl Sample {
             cpu_ns: per_call(timing.cpu_ns),
         }
     }
+}
+
+/// Target duration of a sample. Samples of 50–600 µs are equally precise per
+/// round, so short ones give more precision per second. The lower end leaves
+/// the cost of reading the clock negligible.
+pub(super) const SAMPLE_NS: u64 = 75_000;
+
+/// A sample of the slowest technique lasts at most this many times as long, unless it is one call.
+const LONGEST: u64 = 2;
+
+/// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
+pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
+    fitting(SAMPLE_NS.div_ceil(call_ns), setup)
+}
+
+/// The calls of a sample of several techniques: as many as the fastest needs to fill it, or fewer for the slowest.
+pub(super) fn shared_calls(fastest_ns: u64, slowest_ns: u64, setup: &CellSetup) -> u32 {
+    let most = fitting(LONGEST * SAMPLE_NS / slowest_ns, setup);
+    calls_per_sample(fastest_ns, setup).min(most)
+}
+
+/// The number of calls nearest to `wanted` that the cell can have.
+fn fitting(wanted: u64, setup: &CellSetup) -> u32 {
+    let multiple = u64::from(setup.calls_multiple.max(1));
+    let most = (u64::from(setup.max_calls) / multiple).max(1);
+    (multiple * wanted.div_ceil(multiple).clamp(1, most)) as u32
 }

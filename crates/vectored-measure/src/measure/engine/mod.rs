@@ -5,9 +5,8 @@
 //! 2. Refinement, if the experiment asks for it: cells of further sizes locate the crossovers between techniques.
 //! 3. The remaining time goes to the cells whose verdict is still open, to the one first that is decided the soonest.
 
-pub(crate) mod balanced_order;
+mod balanced_order;
 mod cell_run;
-mod sample_length;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +20,11 @@ use vectored_results::stats::{
     LOOKS, RefinementRequest, decide, judge, refinement_requests, weigh_cell,
 };
 
-pub use crate::measure::engine::cell_run::SCREENING_ROUNDS;
-use crate::measure::engine::cell_run::{CellRun, Sample};
-use crate::measure::engine::sample_length::calls_per_sample;
-use crate::measure::sampler::interface::{
-    CellSetup, Contender, DrainChoice, MeasureError, Sampler,
-};
+pub(crate) use balanced_order::BalancedOrder;
+pub use cell_run::SCREENING_ROUNDS;
+use cell_run::{CellRun, Sample, calls_per_sample};
+
+use crate::measure::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
 
 /// Rounds that every cell gets, if the budget lasts.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;
@@ -208,7 +206,6 @@ struct Engine<'a> {
     began_ns: u64,
     /// Nothing is saved before this moment.
     next_save_ns: u64,
-    /// The last progress that was reported.
     reported: Option<Progress>,
     /// The first call that the kernel refused.
     refused: Option<MeasureError>,
@@ -268,7 +265,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// All three stages.
     fn adaptively(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
         self.even_sweeps(cells)?;
         self.refine(cells)?;
@@ -765,7 +761,6 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// How far a visit of a cell goes.
 #[derive(Clone, Copy)]
 struct Visit {
     /// Rounds that the cell has after it.
@@ -787,13 +782,11 @@ impl Visit {
 struct Step<'a> {
     cost_ns: u64,
     cell: StepCell<'a>,
-    /// Rounds that the cell has after the step.
     rounds: u32,
 }
 
 enum StepCell<'a> {
     /// The index of a cell that has rounds already.
     Measured(usize),
-    /// A cell of a new size.
     New(Box<CellRun<'a>>),
 }

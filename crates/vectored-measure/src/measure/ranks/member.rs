@@ -2,15 +2,15 @@
 
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
 use vectored_results::model::{CellSpec, TechniqueName};
 use vectored_results::stats::{RankSamples, median};
 
-use crate::measure::ranks::agreement::{DID_NOT_FIT, DONE, FAILED, failures, status};
-use crate::measure::ranks::group::{Group, gathered, receive};
-use crate::measure::ranks::order::Order;
-use crate::measure::sampler::cell_extras::CellExtras;
-use crate::measure::sampler::interface::{
-    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+use crate::measure::ranks::group::{
+    DID_NOT_FIT, DONE, FAILED, Group, failures, gathered, receive, status,
+};
+use crate::measure::sampler::{
+    CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 
 /// A word holds a time and, in so many low bits, a rank.
@@ -29,7 +29,6 @@ pub(crate) struct Member<'a> {
     tallies: Vec<(CellSpec, CellTally)>,
 }
 
-/// The samples of one rank in a cell.
 #[derive(Clone, Debug, Default)]
 struct CellTally {
     /// Time of a call of each sample, by technique.
@@ -271,4 +270,15 @@ fn agree_on_setup(
         }),
         (_, Err(error)) => Err(error),
     }
+}
+
+/// The next step of all ranks of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// The ranks of the cell open it; the others rest until it is closed.
+    Cell(CellSpec, Vec<TechniqueName>, DrainChoice),
+    Round(u32),
+    Sample(Contender, u32),
+    Close,
+    End,
 }

@@ -3,11 +3,9 @@
 use vectored_results::model::{CellSpec, TechniqueName};
 
 use crate::measure::ranks::group::{Group, give};
-use crate::measure::ranks::member::{Member, OpenCell};
-use crate::measure::ranks::order::Order;
-use crate::measure::sampler::cell_extras::CellExtras;
-use crate::measure::sampler::interface::{
-    CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
+use crate::measure::ranks::member::{Member, OpenCell, Order};
+use crate::measure::sampler::{
+    CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 
 /// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at the

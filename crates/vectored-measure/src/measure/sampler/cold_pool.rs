@@ -80,7 +80,6 @@ pub(crate) struct PoolMemory {
     sweep: Vec<u8>,
 }
 
-/// The segments of successive calls.
 #[derive(Debug)]
 pub(crate) struct PoolPayload {
     sizes: Vec<usize>,
@@ -189,7 +188,6 @@ impl PoolPayload {
         }
     }
 
-    /// The segments drawn last, call by call.
     pub fn drawn(&self) -> Vec<&[u8]> {
         let (bytes, sizes) = match self.form {
             Form::Segments => (&self.memory.scattered, &self.sizes[..]),
@@ -235,7 +233,6 @@ struct SlotOrder {
     slot_bytes: usize,
     stride: usize,
     next: usize,
-    /// Offset of the first slot.
     phase: usize,
 }
 

@@ -11,10 +11,6 @@ use crate::in_flight::{Event, ListError, Place};
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::meter::{Meter, Timed};
 
-/// A function that moves the lists of a batch, and passes on the events.
-#[cfg(windows)]
-pub(crate) type Transfer<'t> = dyn FnMut(&mut dyn FnMut(Event)) -> Result<(), ListError> + 't;
-
 /// The place of the next transfer of a descriptor: its position, if it has one.
 pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
     if appends(fd)? {

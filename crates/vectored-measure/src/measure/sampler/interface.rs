@@ -1,14 +1,11 @@
 //! The interface between the engine, which decides what to sample, and the
 //! implementations that take the samples.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 use vectored_results::model::{CellSpec, Drain, TechniqueName};
-
-use crate::measure::sampler::cell_extras::CellExtras;
-use crate::measure::sampler::rank_failure::RankFailure;
+use vectored_results::stats::RankSamples;
 
 /// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
@@ -274,4 +271,39 @@ impl fmt::Display for Contender {
             Contender::Technique(technique) => technique.fmt(f),
         }
     }
+}
+
+/// What happened in a cell since it was opened, beside the times of its samples. A technique that is not in a list has
+/// nothing of the kind.
+#[derive(Clone, Debug, Default)]
+pub struct CellExtras {
+    /// The calls whose every byte was compared as a proof.
+    pub proof_calls: u64,
+    /// The samples of each rank of a cluster since the first round of the first visit.
+    pub ranks: Vec<(TechniqueName, Vec<RankSamples>)>,
+}
+
+impl CellExtras {
+    /// Adds the figures of a later visit.
+    pub(crate) fn merge(&mut self, later: CellExtras) {
+        self.proof_calls += later.proof_calls;
+        if !later.ranks.is_empty() {
+            self.ranks = later.ranks;
+        }
+    }
+}
+
+/// A rank that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RankFailure {
+    /// The number of the rank.
+    pub rank: u32,
+    /// The name of its node.
+    pub host: String,
+    /// The error in words, with the remedy.
+    pub message: String,
+    /// Whether a technique moved wrong bytes there.
+    pub is_wrong_bytes: bool,
+    /// The technique whose calls the kernel of its node refuses, and the kernel's error.
+    pub refused: Option<(TechniqueName, String)>,
 }

@@ -1,15 +1,27 @@
 //! The interface between the engine and what takes its samples, and what each sample needs: the segments and the clock.
 
-pub(crate) mod cell_extras;
-pub(crate) mod cold_pool;
-#[cfg(any(target_os = "linux", windows))]
+mod cold_pool;
+#[cfg(target_os = "linux")]
 pub(crate) mod full_queue;
-pub(crate) mod interface;
-pub(crate) mod lists;
-pub(crate) mod meter;
-pub(crate) mod pattern;
-pub(crate) mod payload;
-pub(crate) mod payload_supply;
-pub(crate) mod rank_failure;
-pub(crate) mod staging;
-pub(crate) mod timer;
+mod interface;
+mod lists;
+mod meter;
+mod pattern;
+mod payload;
+mod staging;
+mod timer;
+
+pub use cold_pool::{ColdPool, MAX_COLD_CALL_BYTES};
+pub(crate) use cold_pool::{Form, PoolMemory, PoolPayload};
+#[cfg(unix)]
+pub(crate) use interface::is_refusal;
+pub use interface::{
+    CellExtras, CellSetup, Contender, DrainChoice, MeasureError, RankFailure, Sampler, Timing,
+};
+pub(crate) use interface::{MAX_CALLS, ranks_in_words};
+pub use lists::{Lists, Turns};
+pub use meter::{Meter, Timed};
+pub(crate) use pattern::Pattern;
+pub(crate) use payload::{ALIGNMENT, Payload, aligned_start};
+pub(crate) use staging::{STAGING_ALIGNMENT, Staging};
+pub use timer::measure_timer;

@@ -4,7 +4,6 @@
 use fastrand::Rng;
 use vectored::files::AlignedBuffer;
 use vectored_report::sort;
-
 use vectored_results::model::Layout;
 
 /// Segments start at multiples of this, like allocations of `malloc`.
@@ -25,7 +24,6 @@ const REFILL_EVERY: u32 = 4;
 /// Longer lists are moved only when they are refilled: they lie in so many pages that one slow page hardly matters.
 const LONG_BYTES: usize = 256 << 10;
 
-/// The segments of one workload.
 #[derive(Debug)]
 pub struct Payload {
     sizes: Vec<usize>,
@@ -105,7 +103,6 @@ impl Payload {
         }
     }
 
-    /// The segments, in order.
     pub fn segments(&self) -> Vec<&[u8]> {
         std::iter::zip(&self.sizes, &self.offsets)
             .map(|(&bytes, &offset)| &self.arena[offset..offset + bytes])
@@ -129,7 +126,6 @@ impl Payload {
         segments
     }
 
-    /// The image, as a buffer to read into.
     pub fn image_mut(&mut self) -> &mut [u8] {
         &mut self.image[self.image_start..self.image_start + self.total_bytes]
     }

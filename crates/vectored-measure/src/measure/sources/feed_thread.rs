@@ -2,16 +2,15 @@
 //! do not fit into the stream.
 
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
 use vectored_machine::platform::plain_calls;
 
-use crate::measure::sampler::pattern::Pattern;
+use crate::measure::sampler::Pattern;
 use crate::measure::sources::read_source::{Source, nothing_left};
-use crate::measure::targets::{Batch, Mismatch, stay_on};
+use crate::measure::targets::{Batch, Mismatch, ThreadBeside};
 
 /// Time allowed for the thread to report that everything is written. All calls
 /// have returned by then; if it takes longer, they have read too little.
@@ -25,11 +24,8 @@ const WAIT: Duration = Duration::from_secs(1);
 
 /// A stream with a writer thread.
 pub(crate) struct FeedThreadSource {
-    reader: Option<OwnedFd>,
-    orders: Option<Sender<Order>>,
-    reports: Receiver<Report>,
+    thread: ThreadBeside<Order, Report>,
     position: u64,
-    thread: Option<JoinHandle<()>>,
 }
 
 enum Order {
@@ -51,36 +47,17 @@ impl FeedThreadSource {
         pattern: Pattern,
         cpu: Option<usize>,
     ) -> io::Result<Self> {
-        let (orders, incoming) = channel();
-        let (outgoing, reports) = channel();
-        let thread = std::thread::Builder::new()
-            .name("writer".to_owned())
-            .spawn(move || {
-                stay_on(cpu);
-                feed(&writer, pattern, &incoming, &outgoing);
-            })?;
+        let feed = move |orders: &_, reports: &_| feed(&writer, pattern, orders, reports);
         Ok(FeedThreadSource {
-            reader: Some(reader),
-            orders: Some(orders),
-            reports,
+            thread: ThreadBeside::start("writer", reader, cpu, feed)?,
             position: 0,
-            thread: Some(thread),
         })
-    }
-
-    fn order(&self, order: Order) -> io::Result<()> {
-        let orders = self.orders.as_ref().expect("open until dropped");
-        orders.send(order).map_err(|_| thread_ended())
-    }
-
-    fn reader(&self) -> &OwnedFd {
-        self.reader.as_ref().expect("open until dropped")
     }
 }
 
 impl Source for FeedThreadSource {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.reader().as_fd()
+        self.thread.end().as_fd()
     }
 
     fn aim(&mut self, _batch: Batch) -> u64 {
@@ -90,15 +67,15 @@ impl Source for FeedThreadSource {
     fn begin(&mut self, batch: Batch) -> io::Result<()> {
         let position = self.position;
         self.position += batch.bytes();
-        self.order(Order::Write { position, batch })?;
-        match self.reports.recv() {
+        self.thread.order(Order::Write { position, batch })?;
+        match self.thread.reports.recv() {
             Ok(Report::Ready) => Ok(()),
-            _ => Err(thread_ended()),
+            _ => Err(self.thread.has_ended()),
         }
     }
 
     fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
-        match self.reports.recv_timeout(PATIENCE) {
+        match self.thread.reports.recv_timeout(PATIENCE) {
             Ok(Report::Written(outcome)) => outcome?,
             Err(RecvTimeoutError::Timeout) => {
                 return Err(Mismatch::Bytes(format!(
@@ -106,24 +83,11 @@ impl Source for FeedThreadSource {
                     batch.bytes()
                 )));
             }
-            _ => return Err(thread_ended().into()),
+            _ => return Err(self.thread.has_ended().into()),
         }
-        nothing_left(self.reader(), batch)?;
-        self.order(Order::Settled)?;
+        nothing_left(self.thread.end(), batch)?;
+        self.thread.order(Order::Settled)?;
         Ok(())
-    }
-}
-
-impl Drop for FeedThreadSource {
-    fn drop(&mut self) {
-        // Closing the reading end ends a blocked write; closing the channel ends
-        // the thread.
-        self.reader = None;
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the writer has been reported as a missing answer.
-            let _ = thread.join();
-        }
     }
 }
 
@@ -168,8 +132,4 @@ fn write_all(writer: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
         bytes = &bytes[written..];
     }
     Ok(())
-}
-
-fn thread_ended() -> io::Error {
-    io::Error::other("the writer thread ended unexpectedly")
 }

@@ -1,4 +1,8 @@
 //! What is read: files and streams that are filled here.
 
-pub(crate) mod feed_thread;
-pub(crate) mod read_source;
+mod feed_thread;
+mod read_source;
+
+pub(crate) use feed_thread::FeedThreadSource;
+pub use read_source::check_eviction;
+pub(crate) use read_source::{FileSource, PatternFile, Source, StreamSource};

@@ -12,12 +12,10 @@ use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
 #[cfg(target_os = "linux")]
 use vectored_machine::platform::files::resident_bytes;
 use vectored_machine::platform::files::{evict, fetched_bytes, unnamed_file};
-use vectored_machine::platform::plain_calls;
-use vectored_machine::platform::plain_calls::OFlags;
+use vectored_machine::platform::plain_calls::{self, OFlags};
 use vectored_results::model::{PageCache, Target};
 
-use crate::measure::sampler::interface::MeasureError;
-use crate::measure::sampler::pattern::Pattern;
+use crate::measure::sampler::{MeasureError, Pattern};
 use crate::measure::targets::{
     Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory,
 };
@@ -74,7 +72,12 @@ impl PatternFile {
     }
 
     /// Creates a file of exactly `span_bytes` bytes.
-    pub fn with_span(directory: &Path, pattern: Pattern, span_bytes: u64) -> io::Result<Self> {
+    pub fn with_span(
+        directory: &Path,
+        pattern: Pattern,
+        span_bytes: u64,
+        is_direct: bool,
+    ) -> io::Result<Self> {
         let mut file = File::from(unnamed_file(directory, OFlags::empty())?);
         let mut buffer = vec![0; 1 << 16];
         for position in (0..span_bytes).step_by(buffer.len()) {
@@ -85,22 +88,17 @@ impl PatternFile {
         // Only clean pages can be evicted, and no writeback shall happen while
         // samples are timed.
         file.sync_data()?;
+        if is_direct {
+            bypass_page_cache(&file)?;
+        }
         Ok(PatternFile {
             file,
             span_bytes,
-            is_direct: false,
+            is_direct,
             is_warm: Cell::new(false),
         })
     }
 
-    /// Lets all transfers of the file bypass the page cache.
-    pub fn past_page_cache(mut self) -> io::Result<Self> {
-        bypass_page_cache(&self.file)?;
-        self.is_direct = true;
-        Ok(self)
-    }
-
-    /// The descriptor of the file.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
@@ -139,7 +137,7 @@ impl PatternFile {
 pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     let described = check_directory(directory, Target::File, 0)?;
     let attempt = || -> Result<(), Mismatch> {
-        let file = PatternFile::with_span(directory, Pattern::new(1), 8 << 20)?;
+        let file = PatternFile::with_span(directory, Pattern::new(1), 8 << 20, false)?;
         let mut source = FileSource::new(Rc::new(file), PageCache::Cold, 1)?;
         let batch = Batch::new(1, PAGE_BYTES);
         source.aim(batch);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use vectored::files::AlignedBuffer;
 use vectored_machine::platform::plain_calls::FileExt;
 
-use crate::measure::sampler::staging::STAGING_ALIGNMENT;
+use crate::measure::sampler::STAGING_ALIGNMENT;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON};
 
 /// Compares a stream of bytes, piece by piece, with a repeated image, or only their number.
@@ -27,7 +27,6 @@ impl<'a> ByteComparison<'a> {
         }
     }
 
-    /// Compares the next piece.
     pub fn take(&mut self, mut piece: &[u8]) -> Result<(), Mismatch> {
         let Some(image) = self.image else {
             self.arrived_bytes += piece.len() as u64;

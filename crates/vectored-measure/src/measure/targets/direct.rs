@@ -1,18 +1,19 @@
-//! Files past the page cache: whether a directory offers them, and with which alignment.
+//! What a directory offers: room for the files of a cell, and files past the page cache with their alignment.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use vectored::files::{AlignedBuffer, DirectAlignment};
+use vectored_machine::host::check_room;
+use vectored_machine::model::DirectoryInfo;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::{resident_bytes, set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};
 use vectored_results::model::{DirectIo, Target};
 
-use crate::measure::sampler::interface::MeasureError;
-use crate::measure::sampler::staging::STAGING_ALIGNMENT;
-use crate::measure::targets::directory::check_directory;
+use crate::measure::sampler::{MeasureError, STAGING_ALIGNMENT};
+use crate::measure::targets::file::{appended_bytes, overwritten_bytes};
 use crate::measure::targets::sink::POISON;
 
 /// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
@@ -77,4 +78,18 @@ fn trial(file: &File) -> io::Result<u64> {
         // `F_NOCACHE` uses pages that are in the cache already.
         Ok(0)
     }
+}
+
+/// Checks that `directory` can hold the temporary files of a cell, and describes it.
+/// The cell writes to `target` with calls of up to `call_bytes` bytes.
+pub fn check_directory(
+    directory: &Path,
+    target: Target,
+    call_bytes: u64,
+) -> Result<DirectoryInfo, MeasureError> {
+    let file_bytes = match target {
+        Target::FileOverwrite => overwritten_bytes(call_bytes),
+        _ => appended_bytes(call_bytes),
+    };
+    check_room(directory, file_bytes).map_err(MeasureError::Directory)
 }

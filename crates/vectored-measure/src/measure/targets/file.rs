@@ -1,17 +1,19 @@
-//! A file that is appended to.
+//! Files that are written: appended to, or rewritten in place.
 
 use std::fs::File;
-use std::io::{self, Seek};
-use std::path::Path;
+use std::io::{self, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
-use vectored_machine::platform::files::unnamed_file;
-use vectored_machine::platform::plain_calls::OFlags;
-use vectored_results::model::SyncMode;
+use vectored_machine::platform::files::{evict, set_direct, unnamed_file};
+use vectored_machine::platform::plain_calls::{FileExt, OFlags};
+use vectored_results::model::{Conditions, SyncMode};
 
+use crate::measure::sampler::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::compare_file;
-use crate::measure::targets::page_cache_bypass::bypass_page_cache;
-use crate::measure::targets::sink::{Batch, Mismatch, Sink};
+use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
@@ -39,88 +41,229 @@ pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
     FILE_SPAN_BYTES.max(3 * call_bytes)
 }
 
-/// How a write finds the end of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileEnd {
-    /// `O_APPEND`, which the writer of a log uses.
-    Appended,
-    /// The position of the descriptor, or an offset. Linux ignores offsets in a file with `O_APPEND`, so asynchronous
-    /// writes to it would be in any order.
-    Positioned,
+/// The length of the file that is rewritten from beginning to end, over and
+/// over, unless two calls need more.
+const OVERWRITE_SPAN_BYTES: u64 = 64 << 20;
+
+/// Size of the writes that create the file.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// The length of the file that calls of `call_bytes` bytes rewrite.
+pub(crate) fn overwritten_bytes(call_bytes: u64) -> u64 {
+    let for_two = (2 * call_bytes).next_multiple_of(PIECE_BYTES as u64);
+    OVERWRITE_SPAN_BYTES.max(for_two)
 }
 
-/// A file that is appended to, and truncated when the next batch would exceed
-/// [`FILE_SPAN_BYTES`].
-pub struct FileSink {
+/// An unnamed file, accessible to its owner only. It disappears when the process ends, however it ends.
+pub struct SpanFile {
     file: File,
-    length_bytes: u64,
+    pub directory: PathBuf,
+    pub file_system: String,
+    pub sync: SyncMode,
+    /// Whether its transfers bypass the page cache.
+    pub is_direct: bool,
+    /// The length up to which it is written. Then it is truncated, or rewritten from its beginning.
+    pub span_bytes: u64,
+    is_truncated: bool,
 }
 
-impl FileSink {
-    /// Creates an unnamed file in `directory`, accessible to its owner only. It
-    /// disappears when the process ends, however it ends.
-    pub fn create(directory: &Path, sync: SyncMode, end: FileEnd) -> io::Result<Self> {
-        let flags = sync_flags(sync)
-            | match end {
-                FileEnd::Appended => OFlags::APPEND,
-                FileEnd::Positioned => OFlags::empty(),
-            };
-        Ok(FileSink {
-            file: unnamed_file(directory, flags)?.into(),
-            length_bytes: 0,
+impl SpanFile {
+    /// A file in `directory` that is appended to: by `O_APPEND`, as the writer of a log does, or by the position of the descriptor or
+    /// an offset. Linux ignores offsets in a file with `O_APPEND`, so asynchronous writes to it would be in any order.
+    pub fn to_append(
+        directory: &Path,
+        file_system: String,
+        asked: &Conditions,
+        appends: bool,
+    ) -> io::Result<Self> {
+        let append = if appends { OFlags::APPEND } else { OFlags::empty() };
+        let file = unnamed_file(directory, sync_flags(asked.sync) | append)?.into();
+        Self::new(
+            file,
+            (directory, file_system),
+            asked,
+            (FILE_SPAN_BYTES, true),
+        )
+    }
+
+    /// A file in `directory` that is rewritten: all of it on its device and in the page cache, unless that is bypassed. All cells of
+    /// a run with the same directory, sync mode and way past the page cache share it.
+    pub fn to_rewrite(
+        directory: &Path,
+        file_system: String,
+        asked: &Conditions,
+        call_bytes: u64,
+    ) -> io::Result<Self> {
+        let file = File::from(unnamed_file(directory, sync_flags(asked.sync))?);
+        let span_bytes = overwritten_bytes(call_bytes);
+        let piece = vec![POISON; PIECE_BYTES];
+        for position in (0..span_bytes).step_by(PIECE_BYTES) {
+            file.write_all_at(&piece, position)?;
+        }
+        // Allocates the blocks now, not while samples are timed.
+        file.sync_data()?;
+        Self::new(file, (directory, file_system), asked, (span_bytes, false))
+    }
+
+    fn new(
+        file: File,
+        (directory, file_system): (&Path, String),
+        asked: &Conditions,
+        (span_bytes, is_truncated): (u64, bool),
+    ) -> io::Result<Self> {
+        if asked.direct {
+            bypass_page_cache(&file)?;
+        }
+        Ok(SpanFile {
+            file,
+            directory: directory.to_owned(),
+            file_system,
+            sync: asked.sync,
+            is_direct: asked.direct,
+            span_bytes,
+            is_truncated,
         })
     }
 
-    /// Lets all transfers of the file bypass the page cache, also those that read the bytes back.
-    pub fn past_page_cache(self) -> io::Result<Self> {
-        bypass_page_cache(&self.file)?;
-        Ok(self)
+    /// Whether two calls of `call_bytes` bytes fit in it.
+    pub fn suffices(&self, call_bytes: u64) -> bool {
+        overwritten_bytes(call_bytes) <= self.span_bytes
+    }
+
+    /// Where the next call writes.
+    fn position(&self) -> io::Result<u64> {
+        if self.is_truncated {
+            return Ok(self.file.metadata()?.len());
+        }
+        (&self.file).stream_position()
+    }
+}
+
+/// Writes to a file in order of offset.
+pub struct FileSink {
+    file: Rc<SpanFile>,
+    /// The offset at which the batch begins.
+    position: u64,
+}
+
+impl FileSink {
+    /// A sink that continues where the file was written last.
+    pub fn new(file: Rc<SpanFile>) -> io::Result<Self> {
+        let position = file.position()?;
+        Ok(FileSink { file, position })
+    }
+
+    /// Returns to offset 0 if the batch would exceed the span.
+    fn wrap(&mut self, batch: Batch) -> io::Result<()> {
+        if self.position + batch.bytes() > self.file.span_bytes {
+            self.discard()?;
+        }
+        Ok(())
     }
 }
 
 impl Sink for FileSink {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.file.file.as_fd()
     }
 
     fn begin(&mut self, batch: Batch) -> io::Result<()> {
-        if self.length_bytes > 0 && self.length_bytes + batch.bytes() > FILE_SPAN_BYTES {
-            self.discard()?;
-        }
+        self.wrap(batch)?;
+        (&self.file.file).seek(SeekFrom::Start(self.position))?;
         Ok(())
     }
 
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
-        let began = self.length_bytes;
-        self.length_bytes = self.file.metadata()?.len();
-        if self.length_bytes != began + batch.bytes() {
-            let arrived = self.length_bytes.saturating_sub(began);
+        let (began, end) = (self.position, self.file.position()?);
+        self.position = end;
+        if end != began + batch.bytes() {
+            let arrived = end.saturating_sub(began);
             return Err(Mismatch::wrong_count(arrived, batch.bytes()));
         }
-        let Some(image) = proof else {
-            return Ok(());
-        };
-        compare_file(&self.file, began..self.length_bytes, image, batch)
+        match proof {
+            Some(image) => compare_file(&self.file.file, began..end, image, batch),
+            None => Ok(()),
+        }
     }
 
     fn discard(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
-        (&self.file).rewind()?;
-        self.length_bytes = 0;
+        if self.file.is_truncated {
+            self.file.file.set_len(0)?;
+        }
+        self.position = 0;
         Ok(())
     }
+
+    fn poison(&mut self, batch: Batch) -> io::Result<()> {
+        if self.file.is_truncated {
+            return Ok(());
+        }
+        self.wrap(batch)?;
+        let mut poison = AlignedBuffer::zeroed(batch.bytes() as usize, STAGING_ALIGNMENT);
+        poison.fill(POISON);
+        self.file.file.write_all_at(&poison, self.position)
+    }
+}
+
+/// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
+/// transfer of each page would have to do that. Its bytes must have been synced.
+pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
+    match evict(file) {
+        Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+        _ => {}
+    }
+    set_direct(file.as_fd(), true)
 }
 
 #[cfg(test)]
 mod tests {
+    use vectored_results::model::Target;
+
     use super::*;
+
+    fn span_file(call_bytes: u64) -> Rc<SpanFile> {
+        let directory = std::env::temp_dir();
+        let asked = Conditions::write(Target::FileOverwrite);
+        let file = SpanFile::to_rewrite(&directory, String::new(), &asked, call_bytes);
+        Rc::new(file.unwrap())
+    }
+
+    #[test]
+    fn the_span_is_rewritten_in_order_and_never_grows() {
+        let file = span_file(24 << 20);
+        let mut sink = FileSink::new(Rc::clone(&file)).unwrap();
+        let image = vec![7; 24 << 20];
+        let batch = Batch::new(1, image.len() as u64);
+        let mut begins = Vec::new();
+        for _ in 0..4 {
+            sink.begin(batch).unwrap();
+            begins.push(sink.position >> 20);
+            rustix::io::write(sink.fd(), &image).unwrap();
+            sink.finish(batch, Some(&image)).unwrap();
+        }
+        assert_eq!(begins, [0, 24, 0, 24]);
+        assert_eq!(file.file.metadata().unwrap().len(), 64 << 20);
+        assert!(file.suffices(32 << 20) && !file.suffices((32 << 20) + 1));
+    }
+
+    #[test]
+    fn old_bytes_do_not_pass_for_new_ones() {
+        let file = span_file(8);
+        let mut sink = FileSink::new(Rc::clone(&file)).unwrap();
+        let batch = Batch::new(1, 8);
+        file.file.write_all_at(b"12345678", 0).unwrap();
+        sink.poison(batch).unwrap();
+        sink.begin(batch).unwrap();
+        // Simulates a technique that skips its bytes.
+        rustix::fs::seek(sink.fd(), rustix::fs::SeekFrom::Current(8)).unwrap();
+        let outcome = sink.finish(batch, Some(b"12345678"));
+        assert!(matches!(outcome, Err(Mismatch::Bytes(_))), "{outcome:?}");
+    }
 
     #[test]
     fn a_file_is_unnamed_and_private() {
         use std::os::unix::fs::MetadataExt;
-        let directory = std::env::temp_dir();
-        let sink = FileSink::create(&directory, SyncMode::None, FileEnd::Appended).unwrap();
-        let metadata = sink.file.metadata().unwrap();
+        let metadata = span_file(8).file.metadata().unwrap();
         assert_eq!(metadata.nlink(), 0);
         assert_eq!(metadata.mode() & 0o7777, 0o600);
     }

@@ -45,7 +45,6 @@ impl ForeignSocketSink {
         Ok(Arc::new(socket))
     }
 
-    /// A sink on a connection.
     pub fn new(socket: Arc<OwnedFd>) -> Self {
         ForeignSocketSink { socket }
     }
@@ -169,7 +168,6 @@ fn connect_tcp(address: &str) -> io::Result<TcpStream> {
     })
 }
 
-/// The addresses of `HOST:PORT`.
 #[cfg(not(all(target_env = "gnu", target_feature = "crt-static")))]
 fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     address.to_socket_addrs().map(Iterator::collect)

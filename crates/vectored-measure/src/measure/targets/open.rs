@@ -13,17 +13,53 @@ use vectored_machine::platform::fd::OwnedFd;
 use vectored_machine::platform::lacks;
 use vectored_results::model::{CellSpec, Drain, Target};
 
-use crate::measure::sampler::interface::{DrainChoice, MeasureError};
-use crate::measure::targets::directory::check_directory;
-use crate::measure::targets::drain_thread::DrainThreadSink;
-use crate::measure::targets::file::{FILE_SPAN_BYTES, FileEnd, FileSink};
+use crate::measure::sampler::{DrainChoice, MeasureError};
+use crate::measure::targets::direct::check_directory;
+use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink, SpanFile};
 #[cfg(unix)]
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
-use crate::measure::targets::null::NullSink;
-use crate::measure::targets::overwrite::{OverwriteSink, SpanFile};
-use crate::measure::targets::sink::Sink;
+use crate::measure::targets::reader_thread::DrainThreadSink;
+use crate::measure::targets::sink::{NullSink, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
+
+/// Maximum size of a batch with a thread at the other end, which holds all of it.
+pub(crate) const THREAD_BYTES: u64 = 8 << 20;
+
+/// What is known of the source or of the target of a cell.
+pub(crate) struct End {
+    /// The most calls that it has room for, the untimed ones included.
+    pub room: u32,
+    /// How it is filled or emptied, if it must be.
+    pub drain: Option<Drain>,
+    /// Of a file.
+    pub file_system: Option<String>,
+    /// The length up to which a file is written, or the length of a file that is read.
+    pub span_bytes: Option<u64>,
+}
+
+impl End {
+    /// An end with room for so many bytes, or for one call of the cell.
+    pub fn with_room(bytes: u64, spec: &CellSpec) -> Self {
+        let calls = bytes / spec.workload.total_bytes() as u64;
+        End {
+            room: u32::try_from(calls.max(1)).unwrap_or(u32::MAX),
+            ..End::default()
+        }
+    }
+}
+
+impl Default for End {
+    /// Of a cell that has no such end.
+    fn default() -> Self {
+        End {
+            room: u32::MAX,
+            drain: None,
+            file_system: None,
+            span_bytes: None,
+        }
+    }
+}
 
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
@@ -34,67 +70,70 @@ pub(crate) struct TargetOpener {
 }
 
 impl TargetOpener {
-    /// Opens the target of a cell and chooses how it is emptied. Files are
-    /// created in `directory`, unless the cell names another one.
+    /// Opens the target of a cell and chooses how it is emptied. Files are created in `directory`, unless the cell names another one.
+    /// One that `appends` is open with `O_APPEND`.
     pub fn open(
         &mut self,
         spec: &CellSpec,
-        directory: &Path,
-        reader_cpu: Option<usize>,
-        choice: OpenChoice,
-    ) -> Result<OpenTarget, MeasureError> {
-        let half_batch_bytes = spec.half_batch_bytes();
+        (directory, reader_cpu): (&Path, Option<usize>),
+        drain: DrainChoice,
+        appends: bool,
+    ) -> Result<(Box<dyn Sink>, End), MeasureError> {
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
-        let path = spec.conditions.path.as_deref();
         if let Some(stream) = StreamKind::of(&spec.conditions) {
-            return match choice.drain {
+            let (sink, drain): (Box<dyn Sink>, _) = match drain {
                 DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
-                    Ok(OpenTarget::new(Box::new(sink), DrainMode::BetweenSamples))
+                    (Box::new(sink), Drain::BetweenSamples)
                 }
                 DrainChoice::Probe | DrainChoice::Thread => {
                     let sink = DrainThreadSink::start(stream, reader_cpu)
                         .map_err(what("start a reader thread for"))?;
-                    Ok(OpenTarget::new(Box::new(sink), DrainMode::Thread))
+                    (Box::new(sink), Drain::ReaderThread)
                 }
             };
+            let end = End {
+                drain: Some(drain),
+                ..End::with_room(THREAD_BYTES, spec)
+            };
+            return Ok((sink, end));
         }
+        let directory = spec.conditions.directory_or(directory);
         match spec.conditions.target {
-            Target::File => {
-                let directory = spec.conditions.directory_or(directory);
-                let described =
-                    check_directory(directory, spec.conditions.target, half_batch_bytes)?;
-                let mut sink = FileSink::create(directory, spec.conditions.sync, choice.file_end)
-                    .map_err(what("create"))?;
-                if spec.conditions.direct {
-                    sink = sink.past_page_cache().map_err(what("use O_DIRECT on"))?;
-                }
-                Ok(OpenTarget {
-                    file_system: Some(described.file_system),
-                    span_bytes: Some(FILE_SPAN_BYTES),
-                    ..OpenTarget::new(Box::new(sink), DrainMode::NotNeeded)
-                })
-            }
-            Target::FileOverwrite => {
-                let directory = spec.conditions.directory_or(directory);
-                let file = self.span_file(directory, spec)?;
-                let sink = OverwriteSink::new(Rc::clone(&file)).map_err(what("open"))?;
-                Ok(OpenTarget {
+            Target::File | Target::FileOverwrite => {
+                let file = if spec.conditions.target == Target::File {
+                    let described =
+                        check_directory(directory, Target::File, spec.half_batch_bytes())?;
+                    let file_system = described.file_system;
+                    let file =
+                        SpanFile::to_append(directory, file_system, &spec.conditions, appends);
+                    Rc::new(file.map_err(what("create"))?)
+                } else {
+                    self.span_file(directory, spec)?
+                };
+                let end = End {
                     file_system: Some(file.file_system.clone()),
                     span_bytes: Some(file.span_bytes),
-                    ..OpenTarget::new(Box::new(sink), DrainMode::NotNeeded)
-                })
+                    ..End::with_room(file.span_bytes, spec)
+                };
+                let sink = FileSink::new(file).map_err(what("open"))?;
+                Ok((Box::new(sink), end))
             }
             Target::Null => {
                 let sink = NullSink::open().map_err(what("open"))?;
-                Ok(OpenTarget::new(Box::new(sink), DrainMode::NotNeeded))
+                Ok((Box::new(sink), End::with_room(FILE_SPAN_BYTES, spec)))
             }
             _ => {
-                let sink = path.ok_or_else(nameless);
-                let sink = sink.and_then(|path| self.peer(path));
-                let sink = sink.map_err(what("connect to"))?;
-                Ok(OpenTarget::new(sink, DrainMode::Peer))
+                let path = spec.conditions.path.as_deref().ok_or_else(|| {
+                    io::Error::other("this kind of target needs a path, and the cell has none")
+                });
+                let sink = path.and_then(|path| self.peer(path));
+                let end = End {
+                    drain: Some(Drain::Peer),
+                    ..End::with_room(THREAD_BYTES, spec)
+                };
+                Ok((sink.map_err(what("connect to"))?, end))
             }
         }
     }
@@ -106,35 +145,21 @@ impl TargetOpener {
         directory: &Path,
         spec: &CellSpec,
     ) -> Result<Rc<SpanFile>, MeasureError> {
-        let half_batch_bytes = spec.half_batch_bytes();
-        let is_direct = spec.conditions.direct;
+        let (asked, call_bytes) = (&spec.conditions, spec.half_batch_bytes());
         let is_this = |file: &Rc<SpanFile>| {
-            file.directory == directory
-                && file.sync == spec.conditions.sync
-                && file.is_direct == is_direct
+            (&*file.directory, file.sync, file.is_direct) == (directory, asked.sync, asked.direct)
         };
         let mut files = self.span_files.iter();
-        if let Some(file) = files.find(|file| is_this(file) && file.suffices(half_batch_bytes)) {
+        if let Some(file) = files.find(|file| is_this(file) && file.suffices(call_bytes)) {
             return Ok(Rc::clone(file));
         }
         self.span_files.retain(|file| !is_this(file));
-        let described = check_directory(directory, spec.conditions.target, half_batch_bytes)?;
-        let mut file = SpanFile::create(
-            directory,
-            described.file_system,
-            spec.conditions.sync,
-            half_batch_bytes,
-        )
-        .map_err(MeasureError::io(format!(
-            "cannot create {}",
-            spec.conditions.place()
-        )))?;
-        if is_direct {
-            let what = format!("cannot use O_DIRECT on {}", spec.conditions.place());
-            file = file.past_page_cache().map_err(MeasureError::io(what))?;
-        }
-        self.span_files.push(Rc::new(file));
-        Ok(Rc::clone(&self.span_files[self.span_files.len() - 1]))
+        let described = check_directory(directory, asked.target, call_bytes)?;
+        let file = SpanFile::to_rewrite(directory, described.file_system, asked, call_bytes);
+        let cannot = MeasureError::io(format!("cannot create {}", asked.place()));
+        let file = Rc::new(file.map_err(cannot)?);
+        self.span_files.push(Rc::clone(&file));
+        Ok(file)
     }
 
     /// A sink on the connection to the program at a path or an address.
@@ -156,64 +181,5 @@ impl TargetOpener {
     #[cfg(windows)]
     fn peer(&mut self, _path: &str) -> io::Result<Box<dyn Sink>> {
         Err(lacks("sockets of other programs"))
-    }
-}
-
-/// The choices that a cell leaves to the sampler.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct OpenChoice {
-    pub drain: DrainChoice,
-    pub file_end: FileEnd,
-}
-
-/// The error of a target that needs a path and has none.
-fn nameless() -> io::Error {
-    io::Error::other("this kind of target needs a path, and the cell has none")
-}
-
-pub(crate) struct OpenTarget {
-    pub sink: Box<dyn Sink>,
-    pub drain_mode: DrainMode,
-    /// The file system; files only.
-    pub file_system: Option<String>,
-    /// The length up to which it is written; files only.
-    pub span_bytes: Option<u64>,
-}
-
-impl OpenTarget {
-    pub fn new(sink: Box<dyn Sink>, drain_mode: DrainMode) -> Self {
-        OpenTarget {
-            sink,
-            drain_mode,
-            file_system: None,
-            span_bytes: None,
-        }
-    }
-}
-
-/// How a target is emptied.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum DrainMode {
-    /// The sink empties it between samples, or it is never full.
-    NotNeeded,
-    /// The measuring thread empties it between samples.
-    BetweenSamples,
-    /// A reader thread empties it during samples.
-    Thread,
-    /// Another program empties it.
-    Peer,
-}
-
-impl DrainMode {
-    /// The threads that work at the ends of a cell, as the results name them, if its source is filled in this way.
-    pub fn beside(self, filled: Option<Drain>) -> Option<Drain> {
-        match (filled, self) {
-            (Some(Drain::WriterThread), DrainMode::Thread) => Some(Drain::BothThreads),
-            (_, DrainMode::Thread) => Some(Drain::ReaderThread),
-            (Some(Drain::WriterThread), _) => Some(Drain::WriterThread),
-            (_, DrainMode::Peer) => Some(Drain::Peer),
-            (_, DrainMode::BetweenSamples) => Some(Drain::BetweenSamples),
-            (filled, DrainMode::NotNeeded) => filled,
-        }
     }
 }

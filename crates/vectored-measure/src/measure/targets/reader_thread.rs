@@ -1,17 +1,18 @@
-//! A thread on another CPU that reads a stream while others write to it, for batches that do not fit into the stream.
+//! A stream that a thread on another CPU reads during a sample, for batches that do not fit into the stream.
 
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-use vectored_machine::platform::fd::{ByteStream, OwnedFd};
-use vectored_machine::platform::{cpus, plain_calls};
+use vectored_machine::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
+use vectored_machine::platform::plain_calls;
 
-use crate::measure::targets::sink::{Mismatch, POISON};
+use crate::measure::targets::comparison::ByteComparison;
+use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
+use crate::measure::targets::thread_beside::ThreadBeside;
 
 /// Time without any arriving byte after which the batch counts as incomplete.
 /// All calls have returned by then, so the bytes are in the stream or lost.
@@ -21,91 +22,57 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// writing more than the batch.
 const SUSPICION: Duration = Duration::from_millis(100);
 
-/// A stream with a reader thread, which uses the bytes of each batch.
-pub(crate) struct ReaderThread {
+/// A stream with a reader thread.
+///
+/// The reader thread also compares the bytes. If the measuring thread did, each
+/// `read` of the next batch would first have to fetch its buffer from the other
+/// CPU's cache, inside the timed region.
+pub(crate) struct DrainThreadSink {
     stream: StreamKind,
-    writer: Option<OwnedFd>,
+    thread: ThreadBeside<Order, io::Result<Report>>,
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
-    orders: Option<Sender<Order>>,
-    reports: Receiver<io::Result<Report>>,
     arrived_bytes: Arc<AtomicU64>,
-    thread: Option<JoinHandle<()>>,
+    /// Memory for the image of the next batch.
+    spare: Vec<u8>,
 }
-
-/// The use of the bytes of a batch, which hands back the memory that it was given. The bytes are fewer than were sent only
-/// at the end of the stream.
-pub(crate) type Use = Box<dyn FnOnce(&[u8]) -> Result<Vec<u8>, Mismatch> + Send>;
 
 enum Order {
     Read(u64),
-    /// Use the bytes: all writers have returned.
-    Use(Use),
+    /// Compare the bytes with the image, or without one count them: all writers have returned.
+    Compare(Batch, Vec<u8>),
 }
 
-/// The answer to [`Order::Use`].
 struct Report {
-    used: Result<Vec<u8>, Mismatch>,
+    compared: Result<(), Mismatch>,
     /// Bytes that were read after the batch.
     surplus_bytes: u64,
+    /// The image, to be used again.
+    image: Vec<u8>,
 }
 
-impl ReaderThread {
+impl DrainThreadSink {
     pub fn start(stream: StreamKind, cpu: Option<usize>) -> io::Result<Self> {
         let (writer, reader) = stream.open()?;
-        let (orders, incoming) = channel();
-        let (outgoing, reports) = channel();
         let arrived_bytes = Arc::new(AtomicU64::new(0));
         let residue = reader.try_clone()?;
         let arrived = Arc::clone(&arrived_bytes);
-        let thread = std::thread::Builder::new()
-            .name("reader".to_owned())
-            .spawn(move || {
-                stay_on(cpu);
-                serve(&reader.into(), &incoming, &outgoing, &arrived);
-            })?;
-        Ok(ReaderThread {
+        let thread = ThreadBeside::start("reader", writer, cpu, move |orders, reports| {
+            serve(&reader.into(), orders, reports, &arrived);
+        })?;
+        Ok(DrainThreadSink {
             stream,
-            writer: Some(writer),
+            thread,
             residue,
-            orders: Some(orders),
-            reports,
             arrived_bytes,
-            thread: Some(thread),
+            spare: Vec::new(),
         })
-    }
-
-    pub fn writer(&self) -> &OwnedFd {
-        self.writer.as_ref().expect("open until dropped")
-    }
-
-    /// Has the thread read a batch of `bytes` bytes.
-    pub fn begin(&self, bytes: u64) -> io::Result<()> {
-        self.arrived_bytes.store(0, Ordering::Relaxed);
-        self.order(Order::Read(bytes))
-    }
-
-    /// Has the thread use the bytes of the batch: all writers have returned. Fails unless exactly `bytes` bytes have
-    /// arrived, or the stream has ended.
-    pub fn finish(&self, bytes: u64, batch: Use) -> Result<Vec<u8>, Mismatch> {
-        self.order(Order::Use(batch))?;
-        let report = self.report(bytes)?;
-        self.stream.settle(self.writer(), &self.residue)?;
-        match report.surplus_bytes + plain_calls::ioctl_fionread(&self.residue)? {
-            0 => report.used,
-            surplus => Err(Mismatch::wrong_count(bytes + surplus, bytes)),
-        }
-    }
-
-    fn order(&self, order: Order) -> io::Result<()> {
-        let orders = self.orders.as_ref().expect("open until dropped");
-        orders.send(order).map_err(|_| thread_ended())
     }
 
     fn report(&self, bytes: u64) -> Result<Report, Mismatch> {
         loop {
             let before = self.arrived_bytes.load(Ordering::Relaxed);
-            match self.reports.recv_timeout(PATIENCE) {
+            match self.thread.reports.recv_timeout(PATIENCE) {
                 Ok(report) => return Ok(report?),
                 Err(RecvTimeoutError::Timeout) => {
                     let arrived = self.arrived_bytes.load(Ordering::Relaxed);
@@ -113,7 +80,7 @@ impl ReaderThread {
                         return Err(Mismatch::wrong_count(arrived, bytes));
                     }
                 }
-                Err(RecvTimeoutError::Disconnected) => return Err(thread_ended().into()),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.thread.has_ended().into()),
             }
         }
     }
@@ -125,25 +92,31 @@ impl ReaderThread {
     }
 }
 
-impl Drop for ReaderThread {
-    fn drop(&mut self) {
-        // Closing the writing end, which no writer has any more, ends a blocked
-        // read; closing the channel ends the thread.
-        self.writer = None;
-        self.orders = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the reader has been reported as a missing answer.
-            let _ = thread.join();
-        }
+impl Sink for DrainThreadSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.thread.end().as_fd()
     }
-}
 
-/// Pins the calling thread to `cpu`, if it is `Some`.
-pub(crate) fn stay_on(cpu: Option<usize>) {
-    if let Some(cpu) = cpu {
-        // The CPU was allowed when it was chosen. If it no longer is, the
-        // thread runs unpinned, so the error is ignored.
-        let _ = cpus::pin(cpu);
+    fn begin(&mut self, batch: Batch) -> io::Result<()> {
+        self.arrived_bytes.store(0, Ordering::Relaxed);
+        self.thread.order(Order::Read(batch.bytes()))
+    }
+
+    fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
+        let mut image = std::mem::take(&mut self.spare);
+        image.clear();
+        image.extend_from_slice(proof.unwrap_or_default());
+        self.thread.order(Order::Compare(batch, image))?;
+        let report = self.report(batch.bytes())?;
+        self.spare = report.image;
+        self.stream.settle(self.thread.end(), &self.residue)?;
+        match report.surplus_bytes + plain_calls::ioctl_fionread(&self.residue)? {
+            0 => report.compared,
+            surplus => Err(Mismatch::wrong_count(
+                batch.bytes() + surplus,
+                batch.bytes(),
+            )),
+        }
     }
 }
 
@@ -155,7 +128,7 @@ fn serve(
     arrived_bytes: &AtomicU64,
 ) {
     // Bytes of an earlier batch cannot pass for bytes of a later one: only as
-    // many bytes as were read are used.
+    // many bytes as were read are compared.
     let mut buffer = Vec::new();
     let mut filled = Ok(0);
     let mut surplus_bytes = 0;
@@ -166,10 +139,16 @@ fn serve(
                 filled = fill(stream, &mut buffer, bytes, arrived_bytes);
                 (surplus_bytes, is_read) = (0, true);
             }
-            Ok(Order::Use(batch)) => {
-                let report = std::mem::replace(&mut filled, Ok(0)).map(|count| Report {
-                    used: batch(&buffer[..count]),
-                    surplus_bytes,
+            Ok(Order::Compare(batch, image)) => {
+                let report = std::mem::replace(&mut filled, Ok(0)).map(|count| {
+                    let proof = (!image.is_empty()).then_some(&image[..]);
+                    let mut comparison = ByteComparison::new(proof, batch);
+                    let compared = comparison.take(&buffer[..count]);
+                    Report {
+                        compared: compared.and_then(|()| comparison.end()),
+                        surplus_bytes,
+                        image,
+                    }
                 });
                 is_read = false;
                 if reports.send(report).is_err() {
@@ -223,8 +202,4 @@ fn fill(
         }
     }
     Ok(filled)
-}
-
-fn thread_ended() -> io::Error {
-    io::Error::other("the reader thread ended unexpectedly")
 }

@@ -1,11 +1,11 @@
 //! The interface of a target: it receives the bytes of a batch of calls and compares them.
 
+use std::fs::File;
 use std::io;
 
 use fastrand::Rng;
-
-use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::plain_calls::Errno;
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::plain_calls::{Errno, NULL_DEVICE};
 
 /// The byte that fills every buffer before bytes are read back into it: so old bytes cannot pass for bytes that
 /// arrived.
@@ -119,5 +119,31 @@ impl From<io::Error> for Mismatch {
 impl From<Errno> for Mismatch {
     fn from(error: Errno) -> Self {
         Mismatch::Io(error.into())
+    }
+}
+
+/// `/dev/null`, or on Windows the device `NUL`.
+pub struct NullSink {
+    file: File,
+}
+
+impl NullSink {
+    pub fn open() -> io::Result<Self> {
+        let file = File::options().write(true).open(NULL_DEVICE)?;
+        Ok(NullSink { file })
+    }
+}
+
+impl Sink for NullSink {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn finish(&mut self, _batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
+        Ok(())
+    }
+
+    fn can_prove(&self) -> bool {
+        false
     }
 }

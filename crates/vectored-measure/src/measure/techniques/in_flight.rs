@@ -4,23 +4,61 @@ use std::collections::VecDeque;
 use std::io;
 
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_results::model::{Conditions, IovecSetup, SyncMode};
 
-use crate::in_flight::{Event, ListQueue, ReadList};
+use crate::in_flight::{AioQueue, Event, ListQueue, ReadList};
 use crate::measure::sampler::full_queue::{next_place, set_position_after, time_full_queue};
-use crate::measure::sampler::interface::Timing;
-use crate::measure::sampler::lists::Lists;
-use crate::measure::sampler::meter::{Meter, Timed};
-use crate::measure::techniques::read_mover::ReadMover;
-use crate::measure::techniques::write_mover::Mover;
+use crate::measure::sampler::{Lists, Meter, Timed, Timing};
+use crate::measure::techniques::{Mover, ReadMover, Technique};
+
+#[cfg(all(target_pointer_width = "64", target_endian = "little"))]
+pub const IO_URING: Technique = Technique {
+    about: "uring::Ring; asynchronous",
+    // One call submits and reaps as many lists as are in flight.
+    cost_ns: |costs| 0.6 * costs.referenced_ns + 2.0 * costs.call_ns / costs.queue_depth,
+    ..by_queue::<crate::in_flight::RingQueue>("io-uring")
+};
+
+pub const LINUX_AIO: Technique = Technique {
+    about: "io_submit; asynchronous",
+    // io_submit and io_getevents each take as many lists as are in flight.
+    cost_ns: |costs| costs.referenced_ns + 1.5 * costs.call_ns / costs.queue_depth,
+    ..by_queue::<AioQueue>("linux-aio")
+};
+
+const fn by_queue<Q: ListQueue + 'static>(name: &'static str) -> Technique {
+    Technique {
+        in_flight: true,
+        refuses,
+        offered: |depth| Q::with_depth(depth).map(drop),
+        write: Some(|_| Box::new(Asynchronous::<Q>::new())),
+        read: Some(|_| Box::new(Asynchronous::<Q>::new())),
+        ..Technique::named(name)
+    }
+}
+
+/// The refusal of a technique with several transfers in flight.
+fn refuses(conditions: &Conditions) -> Option<&'static str> {
+    if conditions.iovec_setup == IovecSetup::Once {
+        Some("fills the array of each transfer itself: use --iovec-setup timed")
+    } else if conditions.sync == SyncMode::Fsync {
+        Some(
+            "cannot be measured with --sync fsync, since fsync(2) would wait for every transfer in flight: use --sync \
+             dsync",
+        )
+    } else {
+        None
+    }
+}
 
 /// An asynchronous technique, whose queue is made when its depth is first needed.
-pub struct Asynchronous<Q> {
+struct Asynchronous<Q> {
     queue: Option<Q>,
     call_bytes: u64,
 }
 
 impl<Q: ListQueue> Asynchronous<Q> {
-    pub fn new() -> Self {
+    fn new() -> Self {
         Asynchronous {
             queue: None,
             call_bytes: 0,

@@ -1,100 +1,68 @@
-//! The techniques: each is one value in a file of its own, and listed here.
+//! The techniques: each is one value, listed here.
 
-mod adaptive;
-#[cfg(any(target_os = "linux", windows))]
-mod asynchronous;
-#[cfg(target_os = "linux")]
-mod copy_file_range;
-pub(crate) mod copy_mover;
-mod copy_then_write;
-mod gathering;
+mod copies;
 #[cfg(target_os = "linux")]
 mod in_flight;
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    target_endian = "little"
-))]
-mod io_uring;
 #[cfg(target_os = "linux")]
-mod linux_aio;
+mod kernel_copies;
 #[cfg(unix)]
-mod mmap;
-#[cfg(unix)]
-mod mmap_write;
-mod read_each;
-pub(crate) mod read_mover;
-mod read_then_split;
-mod read_write;
-mod readv;
-mod scattering;
-#[cfg(target_os = "linux")]
-mod sendfile;
-#[cfg(target_os = "linux")]
-mod splice;
+mod mapped;
+mod movers;
+mod reads;
 #[cfg(unix)]
 mod stdio;
 mod technique;
-mod write_each;
-#[cfg(windows)]
-mod write_file_gather;
-pub(crate) mod write_mover;
-mod writev;
+mod writes;
 
 use std::io;
 
+pub use movers::{CopyMover, Mover, ReadMover};
 #[cfg(unix)]
-#[cfg(unix)]
-pub(crate) use read_each::read_exact;
+pub(crate) use reads::read_exact;
 #[cfg(unix)]
 pub use stdio::STDIO_LARGE;
-pub use technique::{Costs, MakeCopyMover, MakeMover, MakeReadMover, Technique};
+pub use technique::{Costs, Make, Technique};
 use vectored::CostModel;
 use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
 #[cfg(unix)]
-pub(crate) use write_each::write_all;
+pub(crate) use writes::write_all;
 
-use crate::measure::sampler::interface::Contender;
-use crate::measure::techniques::copy_mover::CopyMover;
-use crate::measure::techniques::read_mover::ReadMover;
-use crate::measure::techniques::write_mover::Mover;
+use crate::measure::sampler::Contender;
 
 /// The techniques of this system, in the order of the tables.
 pub const TECHNIQUES: &[&Technique] = &[
-    &write_each::WRITE_EACH,
-    &copy_then_write::COPY_THEN_WRITE,
-    &writev::WRITEV,
+    &writes::WRITE_EACH,
+    &writes::COPY_THEN_WRITE,
+    &writes::WRITEV,
     #[cfg(unix)]
     &stdio::STDIO,
-    &read_each::READ_EACH,
-    &read_then_split::READ_THEN_SPLIT,
-    &readv::READV,
+    &reads::READ_EACH,
+    &reads::READ_THEN_SPLIT,
+    &reads::READV,
     #[cfg(unix)]
-    &mmap::MMAP,
+    &mapped::MMAP,
     #[cfg(all(
         target_os = "linux",
         target_pointer_width = "64",
         target_endian = "little"
     ))]
-    &io_uring::IO_URING,
+    &in_flight::IO_URING,
     #[cfg(target_os = "linux")]
-    &linux_aio::LINUX_AIO,
-    #[cfg(windows)]
-    &write_file_gather::WRITE_FILE_GATHER,
-    &read_write::READ_WRITE,
+    &in_flight::LINUX_AIO,
+    &copies::READ_WRITE,
     #[cfg(target_os = "linux")]
-    &splice::SPLICE,
+    &kernel_copies::SPLICE,
     #[cfg(target_os = "linux")]
-    &copy_file_range::COPY_FILE_RANGE,
+    &kernel_copies::COPY_FILE_RANGE,
     #[cfg(target_os = "linux")]
-    &sendfile::SENDFILE,
+    &kernel_copies::SENDFILE,
     #[cfg(unix)]
-    &mmap_write::MMAP_WRITE,
-    &adaptive::ADAPTIVE,
+    &mapped::MMAP_WRITE,
+    &writes::ADAPTIVE,
 ];
 
 /// The techniques of some systems, each with what the other systems lack for it.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 8] = [
     (
         "copy-file-range",
         "copy_file_range(2) is measured on Linux only",
@@ -112,7 +80,6 @@ const ELSEWHERE: [(&str, &str); 9] = [
         "stdio",
         "the streams of the C library are measured on Unix only",
     ),
-    ("write-file-gather", "WriteFileGather is a call of Windows"),
 ];
 
 /// The technique of this name, if this system has one.
@@ -188,54 +155,52 @@ pub fn check_available(name: TechniqueName, depth: u32) -> io::Result<()> {
     }
 }
 
-/// The mover of a contender, for a target with this cost model. The floors get
-/// one segment with all bytes.
+/// The technique of a contender: the floors write and read one segment with all bytes, and copy by `read` and `write`.
+///
+/// # Panics
+///
+/// If no such technique is listed.
+pub(crate) fn listed(contender: Contender, operation: Operation) -> &'static Technique {
+    let of_floor = match operation {
+        Operation::Write => &writes::WRITE_EACH,
+        Operation::Read => &reads::READ_EACH,
+        Operation::Copy => &copies::READ_WRITE,
+    };
+    let listed = match contender {
+        Contender::Floor | Contender::FloorAgain => Some(of_floor),
+        Contender::Technique(name) => technique(&name),
+    };
+    listed
+        .unwrap_or_else(|| panic!("{contender} is not listed: use DescriptorSampler::with_movers"))
+}
+
+const OTHER: &str = "a technique of another operation";
+
+/// The mover of a contender, for a target with this cost model.
 ///
 /// # Panics
 ///
 /// If the technique does not write, or is not listed because it belongs to another crate.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
-    let listed = match contender {
-        Contender::Floor | Contender::FloorAgain => Some(&write_each::WRITE_EACH),
-        Contender::Technique(name) => technique(&name),
-    };
-    let write = listed.and_then(|technique| technique.write);
-    let write = write.unwrap_or_else(|| {
-        panic!(
-            "no technique {contender} that writes: provide it with DescriptorSampler::with_movers"
-        )
-    });
-    write(model)
+    (listed(contender, Operation::Write).write.expect(OTHER))(model)
 }
 
-/// The mover of a contender that reads, for a target with this cost model. The floors get one segment for all bytes.
+/// The mover of a contender that reads, for a target with this cost model.
 ///
 /// # Panics
 ///
 /// If the technique does not read, or is not listed.
 pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
-    let listed = match contender {
-        Contender::Floor | Contender::FloorAgain => Some(&read_each::READ_EACH),
-        Contender::Technique(name) => technique(&name),
-    };
-    let read = listed.and_then(|technique| technique.read);
-    let read = read.unwrap_or_else(|| panic!("no technique {contender} that reads"));
-    read(model)
+    (listed(contender, Operation::Read).read.expect(OTHER))(model)
 }
 
-/// The mover of a contender that copies, under these conditions. The floors copy by `read` and `write`.
+/// The mover of a contender that copies, under these conditions.
 ///
 /// # Panics
 ///
 /// If the technique does not copy, or is not listed.
 pub fn copy_movers(contender: Contender, conditions: &Conditions) -> Box<dyn CopyMover> {
-    let listed = match contender {
-        Contender::Floor | Contender::FloorAgain => Some(&read_write::READ_WRITE),
-        Contender::Technique(name) => technique(&name),
-    };
-    let copy = listed.and_then(|technique| technique.copy);
-    let copy = copy.unwrap_or_else(|| panic!("no technique {contender} that copies"));
-    copy(conditions)
+    (listed(contender, Operation::Copy).copy.expect(OTHER))(conditions)
 }
 
 #[cfg(test)]
@@ -258,11 +223,9 @@ mod tests {
 
     #[test]
     fn what_a_system_has_it_does_not_lack() {
-        let has = |(name, _): &&(&str, &str)| technique(name).is_some();
         for (name, lack) in ELSEWHERE {
             assert_eq!(lacks_for(name), technique(name).is_none().then_some(lack));
         }
-        assert!(ELSEWHERE.iter().filter(has).count() < ELSEWHERE.len());
         assert_eq!(lacks_for("unheard-of"), None);
     }
 }

@@ -3,11 +3,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::measure::sampler::interface::Timing;
-use crate::measure::sampler::lists::Lists;
-use crate::measure::sampler::meter::{Meter, Timed};
-use crate::measure::techniques::Technique;
-use crate::measure::techniques::write_mover::Mover;
+use crate::measure::sampler::{Lists, Meter, Timed, Timing};
+use crate::measure::techniques::{Mover, Technique};
 use crate::sys::stdio::Stream;
 
 pub const STDIO: Technique = Technique {
@@ -18,38 +15,25 @@ pub const STDIO: Technique = Technique {
             .then_some("has a buffer that is not aligned: omit --direct")
     },
     cost_ns: |costs| costs.copied_ns + 0.2 * costs.call_ns,
-    write: Some(|_| Box::new(Stdio::default())),
+    write: Some(|_| Box::new(Stdio(None))),
     ..Technique::named("stdio")
 };
 
 /// `stdio` with a buffer of 1 MiB (`setvbuf`): for the project's own measurements, so it is not listed.
 pub const STDIO_LARGE: Technique = Technique {
-    write: Some(|_| Box::new(Stdio::with_buffer(1 << 20))),
+    write: Some(|_| Box::new(Stdio(Some(1 << 20)))),
     ..Technique::named("stdio-large")
 };
 
-/// `fwrite` for every segment, then `fflush`.
+/// `fwrite` for every segment, then `fflush`, with a buffer of this size or of the one that the C library chooses.
 ///
-/// A program opens a stream once and uses it many times, so opening it is not
-/// timed. Each sample opens its own stream, since targets are reopened between
-/// rounds.
-#[derive(Default)]
-pub struct Stdio {
-    buffer_bytes: Option<usize>,
-}
-
-impl Stdio {
-    /// Sets a buffer size, instead of the one that the C library chooses.
-    pub fn with_buffer(bytes: usize) -> Self {
-        Stdio {
-            buffer_bytes: Some(bytes),
-        }
-    }
-}
+/// A program opens a stream once and uses it many times, so opening it is not timed. Each sample opens its own stream, since targets
+/// are reopened between rounds.
+struct Stdio(Option<usize>);
 
 impl Mover for Stdio {
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        send(&mut Stream::open(fd, self.buffer_bytes)?, segments)
+        send(&mut Stream::open(fd, self.0)?, segments)
     }
 
     fn sample(
@@ -59,7 +43,7 @@ impl Mover for Stdio {
         batch: Timed,
         meter: Meter<'_>,
     ) -> io::Result<Timing> {
-        let mut stream = Stream::open(fd, self.buffer_bytes)?;
+        let mut stream = Stream::open(fd, self.0)?;
         let mut turns = lists.in_turn();
         meter.time(fd, batch, move || send(&mut stream, turns.next()))
     }

@@ -5,18 +5,10 @@ use std::io;
 use vectored::CostModel;
 use vectored_results::model::{Conditions, Operation, TechniqueName};
 
-use crate::measure::techniques::copy_mover::CopyMover;
-use crate::measure::techniques::read_mover::ReadMover;
-use crate::measure::techniques::write_mover::Mover;
+use crate::measure::techniques::{CopyMover, Mover, ReadMover};
 
-/// Makes what writes, for a target with this cost model.
-pub type MakeMover = fn(&CostModel) -> Box<dyn Mover>;
-
-/// Makes what reads, for a target with this cost model.
-pub type MakeReadMover = fn(&CostModel) -> Box<dyn ReadMover>;
-
-/// Makes what copies, under these conditions.
-pub type MakeCopyMover = fn(&Conditions) -> Box<dyn CopyMover>;
+/// Makes what moves, for a target with this cost model, or under these conditions.
+pub type Make<C, M> = fn(&C) -> Box<M>;
 
 /// A way to move the bytes of several segments through one descriptor, or bytes from one descriptor to another.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +30,11 @@ pub struct Technique {
     pub cost_ns: fn(&Costs) -> f64,
     /// Makes what writes, for a target with this cost model. The loop of a mover is compiled for it alone: see
     /// [`Mover::sample`].
-    pub write: Option<MakeMover>,
+    pub write: Option<Make<CostModel, dyn Mover>>,
     /// Makes what reads.
-    pub read: Option<MakeReadMover>,
+    pub read: Option<Make<CostModel, dyn ReadMover>>,
     /// Makes what copies.
-    pub copy: Option<MakeCopyMover>,
+    pub copy: Option<Make<Conditions, dyn CopyMover>>,
 }
 
 /// The times of a list on a simulated machine, by a cost model.

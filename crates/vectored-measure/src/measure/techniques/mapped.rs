@@ -1,15 +1,15 @@
-//! Copies between the segments and a shared mapping of the file, instead of `write` and `read`.
+//! Copies between the segments and a shared mapping of a file, and writes from one.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
+use memmap2::Mmap;
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek};
-use vectored_results::model::{Conditions, SyncMode};
+use vectored_results::model::{Conditions, SyncMode, Target};
 
-use crate::measure::techniques::Technique;
-use crate::measure::techniques::read_mover::ReadMover;
-use crate::measure::techniques::write_mover::Mover;
-use crate::sys::mapping::Mapping;
+use crate::measure::techniques::writes::write_all;
+use crate::measure::techniques::{Mover, Technique};
+use crate::sys::mapping::{map_to_read, map_to_write};
 
 pub const MMAP: Technique = Technique {
     about: "a shared mapping for each call; files",
@@ -17,8 +17,35 @@ pub const MMAP: Technique = Technique {
     // Four more calls: fstat, ftruncate, mmap, munmap.
     cost_ns: |costs| costs.copied_ns + 4.0 * costs.call_ns,
     write: Some(|_| Box::new(MmapWrite::default())),
-    read: Some(|_| Box::new(MmapRead)),
+    read: Some(|_| {
+        Box::new(|fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]| {
+            let bytes = segments.iter().map(|segment| segment.len()).sum();
+            read_mapped(fd, bytes, |mapping| {
+                let mut rest = &mapping[..];
+                for segment in segments {
+                    let (bytes, behind) = rest.split_at(segment.len());
+                    segment.copy_from_slice(bytes);
+                    rest = behind;
+                }
+                Ok(())
+            })
+        })
+    }),
     ..Technique::named("mmap")
+};
+
+pub const MMAP_WRITE: Technique = Technique {
+    about: "write from a mapping of the source; from a file",
+    usual: true,
+    refuses: |conditions| (conditions.from != Some(Target::File)).then_some("maps files only"),
+    // Five more calls: two of lseek, fstat, mmap, munmap.
+    cost_ns: |costs| costs.copied_ns + 5.0 * costs.call_ns,
+    copy: Some(|_| {
+        Box::new(|from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes| {
+            read_mapped(from, bytes, |mapping| write_all(to, mapping))
+        })
+    }),
+    ..Technique::named("mmap-write")
 };
 
 fn refuses(conditions: &Conditions) -> Option<&'static str> {
@@ -62,9 +89,12 @@ impl Mover for MmapWrite {
         if end > length {
             ftruncate(fd, end)?;
         }
-        let mut mapping = Mapping::to_write(fd, place, bytes)?;
+        let mut mapping = map_to_write(fd, place, bytes)?;
+        let mut rest = &mut mapping[..];
         for segment in segments {
-            mapping.put(segment);
+            let (place, behind) = rest.split_at_mut(segment.len());
+            place.copy_from_slice(segment);
+            rest = behind;
         }
         drop(mapping);
         if !appends {
@@ -74,27 +104,21 @@ impl Mover for MmapWrite {
     }
 }
 
-/// In every call, maps the range that `read` would read, copies it to the
-/// segments and unmaps it. The file position moves as after a `read`.
-struct MmapRead;
-
-impl ReadMover for MmapRead {
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
-        let place = seek(fd, SeekFrom::Current(0))?;
-        let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
-        let end = place + bytes as u64;
-        // Touching a mapping beyond the end of the file raises SIGBUS.
-        if end > fstat(fd)?.st_size as u64 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let mut mapping = Mapping::to_read(fd, place, bytes)?;
-        for segment in segments {
-            mapping.get(segment);
-        }
-        drop(mapping);
-        seek(fd, SeekFrom::Start(end))?;
-        Ok(())
+/// Maps the range that `read` would read, uses it and unmaps it. The file position moves as after a `read`.
+fn read_mapped(
+    fd: BorrowedFd<'_>,
+    bytes: usize,
+    using: impl FnOnce(&Mmap) -> io::Result<()>,
+) -> io::Result<()> {
+    let place = seek(fd, SeekFrom::Current(0))?;
+    let end = place + bytes as u64;
+    // Touching a mapping beyond the end of the file raises SIGBUS.
+    if end > fstat(fd)?.st_size as u64 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    using(&map_to_read(fd, place, bytes)?)?;
+    seek(fd, SeekFrom::Start(end))?;
+    Ok(())
 }
 
 #[cfg(test)]

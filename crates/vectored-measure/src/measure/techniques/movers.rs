@@ -1,0 +1,109 @@
+//! The interfaces of techniques: what writes, reads and copies.
+//!
+//! A technique without working memory is a function. Filling an array of `iovec` or a staging buffer is part of a technique and is
+//! timed; memory that a program would allocate once belongs in `prepare`, which is not timed.
+
+use std::io;
+
+use vectored_machine::platform::fd::BorrowedFd;
+
+use crate::measure::sampler::{Lists, Meter, Timed, Timing};
+
+/// A technique that writes a list of segments to a descriptor.
+pub trait Mover {
+    /// Allocates the working memory that `call` needs. A staging buffer starts `start_bytes` into its allocation, an offset that
+    /// changes from round to round.
+    fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
+
+    /// Writes all bytes of all segments, in order, or fails.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error; `WouldBlock` if a non-blocking target is full.
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
+
+    /// Makes the calls of a batch, which write the lists in turn, measured by `meter`.
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &Lists<'_>,
+        batch: Timed,
+        meter: Meter<'_>,
+    ) -> io::Result<Timing> {
+        // A default method gives each technique its own copy of the loop, so the call inside it is dispatched statically.
+        let mut turns = lists.in_turn();
+        meter.time(fd, batch, move || self.call(fd, turns.next()))
+    }
+}
+
+impl<F: FnMut(BorrowedFd<'_>, &[&[u8]]) -> io::Result<()>> Mover for F {
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        self(fd, segments)
+    }
+}
+
+/// A technique that reads from a descriptor into a list of segments.
+pub trait ReadMover {
+    /// See [`Mover::prepare`].
+    fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
+
+    /// Fills every byte of all segments, in order, and reads no further bytes, or fails.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error; `UnexpectedEof` if there are too few bytes.
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
+
+    /// Makes the calls of a batch, measured by `meter`. There is a list for each transfer in flight; synchronous techniques
+    /// fill the first one in every call. Returns the number of the last call, from 0 on, that filled each list.
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        meter: Meter<'_>,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        let segments = &mut lists[0][..];
+        let timing = meter.time(fd, batch, move || self.call(fd, segments))?;
+        Ok((timing, vec![batch.all_calls() - 1]))
+    }
+}
+
+impl<F: FnMut(BorrowedFd<'_>, &mut [&mut [u8]]) -> io::Result<()>> ReadMover for F {
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        self(fd, segments)
+    }
+}
+
+/// A technique that copies from one descriptor to another.
+pub trait CopyMover {
+    /// See [`Mover::prepare`].
+    fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Takes exactly `bytes` bytes from the source and hands them to the target, at the position of each descriptor, or fails.
+    /// Bytes that it has taken and not handed over are lost then.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error; `UnexpectedEof` if there are too few bytes, `WouldBlock` if a non-blocking target is full.
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()>;
+
+    /// Makes the copies of a batch, measured by `meter`.
+    fn sample(
+        &mut self,
+        (from, to): (BorrowedFd<'_>, BorrowedFd<'_>),
+        bytes: usize,
+        batch: Timed,
+        meter: Meter<'_>,
+    ) -> io::Result<Timing> {
+        meter.time(to, batch, move || self.call(from, to, bytes))
+    }
+}
+
+impl<F: FnMut(BorrowedFd<'_>, BorrowedFd<'_>, usize) -> io::Result<()>> CopyMover for F {
+    fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
+        self(from, to, bytes)
+    }
+}

@@ -1,0 +1,223 @@
+//! Techniques that read into a list of segments.
+
+use std::io::{self, IoSliceMut};
+
+use vectored::{CostModel, Scatter};
+use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::platform::plain_calls::{Errno, read, readv, retry_on_intr};
+use vectored_results::model::IovecSetup;
+
+use crate::measure::sampler::{Meter, Staging, Timed, Timing};
+use crate::measure::techniques::writes::takes_lists;
+use crate::measure::techniques::{ReadMover, Technique};
+
+pub const READ_EACH: Technique = Technique {
+    about: "one call for each segment",
+    usual: true,
+    cost_ns: |costs| costs.each_ns,
+    read: Some(|_| {
+        Box::new(|fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]| {
+            segments
+                .iter_mut()
+                .try_for_each(|segment| read_exact(fd, segment))
+        })
+    }),
+    ..Technique::named("read-each")
+};
+
+pub const READ_THEN_SPLIT: Technique = Technique {
+    about: "one call into one buffer, then copies",
+    usual: true,
+    cost_ns: |costs| costs.copied_ns,
+    read: Some(|_| Box::new(ReadThenSplit(Staging::default()))),
+    ..Technique::named("read-then-split")
+};
+
+pub const READV: Technique = Technique {
+    about: "one call for the whole list",
+    usual: true,
+    refuses: takes_lists,
+    cost_ns: |costs| costs.referenced_ns,
+    read: Some(|_| {
+        let iov_max = vectored::limits::iov_max();
+        Box::new(Scattering::new(move |fd, iovecs, bytes| {
+            if iovecs.len() <= iov_max {
+                return readv_exact(fd, iovecs, bytes);
+            }
+            iovecs.chunks_mut(iov_max).try_for_each(|chunk| {
+                let bytes = chunk.iter().map(|s| s.len()).sum();
+                readv_exact(fd, chunk, bytes)
+            })
+        }))
+    }),
+    ..Technique::named("readv")
+};
+
+/// The reads of `adaptive`.
+pub fn scatter(model: &CostModel) -> Box<dyn ReadMover> {
+    let mut scatter = Scatter::with_model(*model);
+    Box::new(Scattering::new(move |fd, iovecs, _| {
+        scatter.read_exact(fd, iovecs)?;
+        Ok(())
+    }))
+}
+
+/// One `read`; after a short read, further calls for the rest.
+///
+/// Never inlined, nor is [`readv_exact`]: see [`write_all`](super::write_all).
+#[inline(never)]
+pub fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match read(fd, &mut *bytes) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => bytes = &mut bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+struct ReadThenSplit(Staging);
+
+impl ReadMover for ReadThenSplit {
+    fn prepare(&mut self, segments: &[&mut [u8]], start_bytes: usize) {
+        let total_bytes = segments.iter().map(|segment| segment.len()).sum();
+        self.0.prepare(start_bytes, total_bytes);
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let staging = self.0.buffer();
+        read_exact(fd, staging)?;
+        let mut rest = &*staging;
+        for segment in segments {
+            let (bytes, behind) = rest.split_at(segment.len());
+            segment.copy_from_slice(bytes);
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// One `readv`; after a short one, the library reads the rest. The array is unchanged afterwards.
+#[inline(never)]
+fn readv_exact(
+    fd: BorrowedFd<'_>,
+    iovecs: &mut [IoSliceMut<'_>],
+    total_bytes: usize,
+) -> io::Result<()> {
+    let count = retry_on_intr(|| readv(fd, iovecs))?;
+    if count < total_bytes {
+        read_rest(fd, iovecs, count)?;
+    }
+    Ok(())
+}
+
+/// Reads the rest with a second array, since advancing through an array changes it.
+#[cold]
+fn read_rest(fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>], count: usize) -> io::Result<()> {
+    let mut rest: Vec<IoSliceMut<'_>> = iovecs.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+    let mut rest = rest.as_mut_slice();
+    IoSliceMut::advance_slices(&mut rest, count);
+    vectored::read_exact(fd, rest)?;
+    Ok(())
+}
+
+/// A mover that fills an array of `iovec`, in every call or once per sample, and has a function read into it, which leaves the array
+/// unchanged and gets the number of its bytes.
+struct Scattering<F> {
+    receive: F,
+    total_bytes: usize,
+    iovecs: Vec<IoSliceMut<'static>>,
+}
+
+impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> Scattering<F> {
+    fn new(receive: F) -> Self {
+        Scattering {
+            receive,
+            total_bytes: 0,
+            iovecs: Vec::new(),
+        }
+    }
+}
+
+impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> ReadMover
+    for Scattering<F>
+{
+    fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
+        self.iovecs.reserve(segments.len());
+        self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
+    }
+
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
+        iovecs.extend(segments.iter_mut().map(|segment| IoSliceMut::new(segment)));
+        let outcome = (self.receive)(fd, &mut iovecs, self.total_bytes);
+        self.iovecs = recycled(iovecs);
+        outcome
+    }
+
+    fn sample(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        lists: &mut [Vec<&mut [u8]>],
+        batch: Timed,
+        meter: Meter<'_>,
+    ) -> io::Result<(Timing, Vec<u32>)> {
+        let segments = &mut lists[0][..];
+        let timing = match batch.iovec_setup {
+            IovecSetup::Timed => meter.time(fd, batch, move || self.call(fd, segments)),
+            IovecSetup::Once => {
+                let mut iovecs: Vec<IoSliceMut<'_>> =
+                    segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
+                let bytes = self.total_bytes;
+                meter.time(fd, batch, move || (self.receive)(fd, &mut iovecs, bytes))
+            }
+        }?;
+        Ok((timing, vec![batch.all_calls() - 1]))
+    }
+}
+
+/// See `recycled` of `writes.rs`.
+fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
+    iovecs.clear();
+    let emptied = iovecs.into_iter().map(|_| IoSliceMut::new(&mut []));
+    emptied.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use vectored_machine::FakeClock;
+
+    use super::*;
+
+    #[test]
+    fn the_array_is_filled_in_each_call_or_once() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let clock = FakeClock::default();
+        // Swapped entries are in the old order if the array is filled again.
+        for (iovec_setup, expected) in [
+            (IovecSetup::Timed, [1, 1, 1, 1]),
+            (IovecSetup::Once, [1, 2, 1, 2]),
+        ] {
+            let batch = Timed {
+                iovec_setup,
+                ..Timed::calls(4)
+            };
+            let (mut one, mut other) = ([0; 1], [0; 2]);
+            let mut lists = [vec![&mut one[..], &mut other[..]]];
+            let mut sizes = Vec::new();
+            let mut mover = Scattering::new(|_, iovecs, _| {
+                sizes.push(iovecs[0].len());
+                iovecs.swap(0, 1);
+                Ok(())
+            });
+            let meter = Meter { clock: &clock };
+            let sampled = mover.sample(null.as_fd(), &mut lists, batch, meter);
+            assert_eq!(sampled.unwrap().1, [3]);
+            assert_eq!(sizes, expected, "{iovec_setup:?}");
+        }
+    }
+}
