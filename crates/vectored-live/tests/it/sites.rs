@@ -150,10 +150,10 @@ nothing 0 -O2 -s -static-libstdc++";
 fn lines_of_rust_are_right_or_unknown() {
     let ways = "\
 lines 75 -Awarnings -g
-lines 75 -Awarnings -O -g
-lines 75 -Awarnings -O -g -Cforce-frame-pointers=yes
-lines 75 -Awarnings -O -g -Csymbol-mangling-version=v0
-functions 75 -Awarnings -O
+lines 90 -Awarnings -O -g
+lines 90 -Awarnings -O -g -Cforce-frame-pointers=yes
+lines 90 -Awarnings -O -g -Csymbol-mangling-version=v0
+functions 90 -Awarnings -O
 nothing 0 -Awarnings -O -Cstrip=symbols";
     check_ways(&RUST, "planted.rs", "rustc", ways);
 }
