@@ -277,3 +277,14 @@ fn every_call_is_counted_listed_or_neither_with_a_reason() {
         assert!(found.starts_with(expected), "{calls}: {found}");
     }
 }
+
+#[test]
+fn a_child_may_run_before_its_fork_returns_and_a_number_is_used_again() {
+    check(
+        r#"open 3 a; 2: close 3; fork 2; 2 × 2: write 3 8 => adjacent-writes unknown 2→1 the log does not say
+openat(AT_FDCWD</>, "/a", O_RDWR|O_CREAT|O_CLOEXEC, 0666) = 3; 2: exec /bin/x; fork 2; 2 × 2: write 3 8 => adjacent-writes unknown 2→1 the log does not say
+O; fork 2; 2: W; 2: W; 2: ended; wait 2; fork 3; W; W => 4→2 adjacent
+socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3; read 3 1; write 3 1; read 3 1 => small-reads tcp 2→1 a write to a pipe or socket between them, which these bytes may answer
+socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3; read 3 1; unlink("a") = 0; read 3 1 => small-reads tcp 2→1 rename, unlink, utime"#,
+    );
+}

@@ -11,7 +11,7 @@ use crate::languages::{last_part, runtime_of_path, runtime_of_program};
 use vectored_strace::event::{Action, Descriptor, Event, LinkKind, OpenFlags, Place};
 
 impl Tracker {
-    /// Tracks calls that open, close or duplicate descriptors, set an offset, or sync.
+    /// Tracks calls that open, close or duplicate descriptors, or set an offset.
     pub(super) fn change(&mut self, event: &Event<'_>, caller: Caller) {
         let process = caller.process;
         match event.action {
@@ -91,6 +91,13 @@ impl Tracker {
                 let how = (only_asked, relative, asks_size);
                 self.seek(descriptor, position, how, caller);
             }
+            _ => self.change_files(event, caller),
+        }
+    }
+
+    /// Tracks calls that change or look at files, names and sockets.
+    fn change_files(&mut self, event: &Event<'_>, caller: Caller) {
+        match event.action {
             Action::Map {
                 descriptor,
                 writes_through,

@@ -171,13 +171,10 @@ impl Tracker {
             ..
         } = open_file;
         let name = if text.is_empty() { path } else { text };
-        let mut process = match processes.get_mut(user.process) {
-            Some(process) => Some(process),
-            None => match ended {
-                Some((id, process)) if *id == user.process => Some(process),
-                _ => None,
-            },
-        };
+        let ended = ended.as_mut().filter(|(id, _)| *id == user.process);
+        let mut process = processes
+            .get_mut(user.process)
+            .or(ended.map(|(_, process)| process));
         let owner = RunOwner {
             buffer: number,
             used,
