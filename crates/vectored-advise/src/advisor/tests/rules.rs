@@ -283,8 +283,20 @@ fn a_child_may_run_before_its_fork_returns_and_a_number_is_used_again() {
     check(
         r#"open 3 a; 2: close 3; fork 2; 2 × 2: write 3 8 => adjacent-writes unknown 2→1 the log does not say
 openat(AT_FDCWD</>, "/a", O_RDWR|O_CREAT|O_CLOEXEC, 0666) = 3; 2: exec /bin/x; fork 2; 2 × 2: write 3 8 => adjacent-writes unknown 2→1 the log does not say
-O; fork 2; 2: W; 2: W; 2: ended; wait 2; fork 3; W; W => 4→2 adjacent
+O; fork 2; 2: W; 2: W; 2: ended; wait4(-1, NULL, 0, NULL) = 2; fork 3; W; W => 4→2 adjacent
 socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3; read 3 1; write 3 1; read 3 1 => small-reads tcp 2→1 a write to a pipe or socket between them, which these bytes may answer
 socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3; read 3 1; unlink("a") = 0; read 3 1 => small-reads tcp 2→1 rename, unlink, utime"#,
+    );
+}
+
+#[test]
+fn bytes_of_a_mapped_file_can_be_seen_and_changed_at_any_time() {
+    check(
+        r#"…; W; W => 2→1 the file is mapped into memory
+  O; mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00
+  A; mmap(NULL, 4096, PROT_READ, MAP_SHARED, 4</tmp/f>, 0) = 0x7f00; close(4</tmp/f>) = 0; O
+O; …; R; R => small-reads file 2→1 adjacent
+  mmap(NULL, 4096, PROT_READ, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00
+O; mmap(NULL, 4096, PROT_READ|PROT_WRITE, MAP_SHARED, 3</tmp/f>, 0) = 0x7f00; R; R => small-reads file 2→1 the file is mapped into memory"#,
     );
 }
