@@ -115,10 +115,8 @@ impl Watch {
             Target::Cgroup(path) => (&[][..], Some(path), None),
             Target::Command(command) => (&[][..], None, Some(command)),
         };
-        let starts = roots
-            .iter()
-            .map(|&root| process_of(root))
-            .collect::<Result<Vec<_>, _>>()?;
+        let starts: Result<Vec<_>, _> = roots.iter().map(|&root| process_of(root)).collect();
+        let starts = starts?;
         let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
         let cpus = aya::util::nr_cpus()
             .map_err(|(what, error)| format!("cannot count the CPUs by {what}: {error}"))?;

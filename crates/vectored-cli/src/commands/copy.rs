@@ -178,7 +178,7 @@ fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Fa
     }
 }
 
-/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. Several techniques have their shares.
 fn in_words(copied: Copied) -> String {
     let techniques = [
         (Technique::ReadWrite, "reading and writing"),
@@ -186,12 +186,19 @@ fn in_words(copied: Copied) -> String {
         (Technique::Sendfile, "sendfile"),
         (Technique::Splice, "splice"),
     ];
-    let used = techniques.into_iter();
-    let used = used.filter(|(technique, _)| copied.bytes_by(*technique) > 0);
-    let used: Vec<&str> = used.map(|(_, name)| name).collect();
+    let used = techniques.map(|(technique, name)| (name, copied.bytes_by(technique)));
+    let used: Vec<_> = used.into_iter().filter(|used| used.1 > 0).collect();
+    let share = |(name, bytes): &(&str, u64)| {
+        let percent = *bytes as f64 * 100.0 / copied.bytes as f64;
+        format!("{percent:.1} % by {name}")
+    };
     let (call, of) = match used[..] {
-        [] | ["reading and writing"] => ("read", String::new()),
-        _ => ("call", format!(" of {}", words::enumerated(&used))),
+        [] | [("reading and writing", _)] => ("read", String::new()),
+        [(name, _)] => ("call", format!(" of {name}")),
+        _ => {
+            let shares: Vec<String> = used.iter().map(share).collect();
+            ("call", format!("; {}", shares.join(", ")))
+        }
     };
     let s = if copied.calls == 1 { "" } else { "s" };
     format!("{} bytes, {} {call}{s}{of}", copied.bytes, copied.calls)
