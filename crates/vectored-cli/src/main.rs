@@ -135,13 +135,13 @@ fn color() -> ColorChoice {
 /// The refusal of a subcommand that is not built for this system.
 #[cfg(not(target_os = "linux"))]
 fn unavailable(command: &Command) -> failure::Failure {
-    let name = match command {
-        Command::Advise(_) => "advise",
-        Command::Versus(_) => "versus",
-        Command::Reproduce(_) => "reproduce",
-        _ => "copy",
+    let (name, system) = match command {
+        Command::Advise(_) => ("advise", "Linux"),
+        Command::Versus(_) => ("versus", "Linux"),
+        Command::Reproduce(_) => ("reproduce", "Unix"),
+        _ => ("copy", "Unix"),
     };
-    let why = "it uses system calls of Linux, copy and reproduce those of Unix: run it there";
+    let why = format!("it uses system calls of {system}; run it on such a system");
     failure::Failure::usage(format!("'vectored {name}' is not available here: {why}"))
 }
 
