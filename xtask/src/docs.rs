@@ -1,10 +1,10 @@
 //! The rules of the documentation, as part of `cargo xtask tidy`:
 //!
-//! - every block of code is an excerpt of a file that is compiled or run, or is run by a test that names its page,
-//! - every `cargo xtask COMMAND` and every example is there,
-//! - a shell can parse every block for it, and the paths of this repository in such a block, or in one of TOML, are there,
-//! - the page of the fields of saved results is of the present types,
-//! - what is written by hand has at most [`MOST_WORDS`].
+//! - every block of code is an excerpt of a file that is compiled or run, or a test that names the page runs the block,
+//! - every `cargo xtask COMMAND` and every example exists,
+//! - a shell can parse every block of `sh`, and the paths of this repository in blocks of `sh` and TOML exist,
+//! - the page of the fields of saved results agrees with the present types,
+//! - the pages that are written by hand have at most [`MOST_WORDS`] words.
 //!
 //! The tests of `vectored-cli` parse the commands `vectored …`, and compare the screens.
 
@@ -23,7 +23,7 @@ use crate::{Xtask, fields, root};
 /// README is read before anything else.
 const MOST_README_LINES: usize = 80;
 
-/// The most words that are written by hand: of README and `docs/`, without generated and measured pages and without blocks.
+/// The most words of all READMEs and `docs/`. Generated pages, measured pages and blocks are not counted.
 const MOST_WORDS: usize = 20_000;
 
 /// Pages that a command writes.
@@ -32,7 +32,7 @@ const GENERATED: [&str; 2] = ["docs/axes.md", fields::PAGE];
 /// Dated figures, printed by commands.
 const MEASURED: &str = "docs/measured/";
 
-/// Blocks that are more than an excerpt: page, language, and the file that runs them.
+/// Blocks that need not be excerpts, since a file runs them. A line has the page, the language and the file.
 const RUN: &str = "
 docs/c.md c xtask/c_library/test.sh
 docs/c.md cmake xtask/c_library/test.sh
@@ -89,7 +89,7 @@ pub fn faults() -> Result<BTreeSet<String>> {
     }
     if read(&root().join(fields::PAGE))? != fields::page()? {
         faults.insert(format!(
-            "{} is not of the types that are saved: cargo xtask fields",
+            "{} differs from the types that are saved: run cargo xtask fields",
             fields::PAGE
         ));
     }
@@ -107,7 +107,7 @@ pub fn faults() -> Result<BTreeSet<String>> {
     Ok(faults)
 }
 
-/// README, the READMEs of crates, and the pages of `docs/`, from the root.
+/// README, the READMEs of crates, and the pages of `docs/`, as paths below the root.
 fn pages() -> Result<Vec<PathBuf>> {
     let mut pages = vec![root().join("README.md")];
     pages.extend(files(&root().join("docs"), &|name| name.ends_with(".md"))?);
@@ -170,7 +170,7 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
             Some(mark) if !side.is_empty() => side.contains(&mark),
             _ => true,
         };
-        // Each piece between empty lines, in one file.
+        // One file must have all pieces between empty lines.
         let mut pieces: Vec<String> = vec![String::new()];
         for line in block.lines.iter().copied().filter(of_side) {
             let marks = if side.is_empty() { 0 } else { line.len().min(1) };
@@ -184,7 +184,7 @@ fn uncovered(page: &str, block: &Block<'_>, sources: &[String]) -> Result<Option
         if !sources.iter().any(has_all) {
             let side = if side.contains(&'-') { " before the change" } else { "" };
             let fault = format!("no file of code has this {language}{side}");
-            return Ok(Some(fault + ": put it into one that a test runs"));
+            return Ok(Some(fault + ": put the code into a file that a test runs"));
         }
     }
     Ok(None)
@@ -208,7 +208,7 @@ fn wrong_script(script: &str) -> Result<Option<String>> {
     Ok(gone(script))
 }
 
-/// The first path of this repository that is not there.
+/// The first path of this repository that does not exist.
 fn gone(text: &str) -> Option<String> {
     let words = text.split(|c: char| c.is_whitespace() || "'\"`=:".contains(c));
     let paths = words.map(|word| {
@@ -224,7 +224,7 @@ fn gone(text: &str) -> Option<String> {
     gone.map(|path| format!("'{path}' is not there"))
 }
 
-/// Commands of `cargo xtask` and examples that are not there.
+/// Examples, and commands of `cargo xtask`, that do not exist.
 fn unknown_commands(page: &str, text: &str, code: &[PathBuf]) -> Vec<String> {
     let words: Vec<&str> = text
         .split(|c: char| !c.is_alphanumeric() && !"-_".contains(c))
@@ -247,7 +247,7 @@ fn unknown_commands(page: &str, text: &str, code: &[PathBuf]) -> Vec<String> {
         .collect()
 }
 
-/// Lines without indentation, empty lines and runs of blanks.
+/// The text without indentation and empty lines, and with one blank for each run of blanks.
 fn normal(text: &str) -> String {
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let lines = text.lines().map(words).filter(|line| !line.is_empty());

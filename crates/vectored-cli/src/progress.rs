@@ -76,7 +76,7 @@ impl Bar {
     }
 }
 
-/// A bar of so many columns, filled up to a share.
+/// A bar of `columns` columns, filled up to a share.
 fn bar(share: f64, columns: usize, is_ascii: bool) -> String {
     let [filled, end, rest] = if is_ascii { ["=", ">", "-"] } else { ["━", "╸", "─"] };
     let count = (share.clamp(0.0, 1.0) * columns as f64) as usize;

@@ -217,8 +217,8 @@ fn transfer(
     })
 }
 
-/// Fills a list from a source with as many bytes, more or fewer, sometimes during a storm of signals. Also
-/// returns the name of the source.
+/// Fills a list from a source, sometimes during a storm of signals. The source has as many bytes as the list,
+/// more or fewer. Also returns the name of the source.
 fn read(
     rng: &mut Rng,
     way: &ReadWay,

@@ -306,7 +306,7 @@ mod tests {
 
     use super::*;
 
-    /// Memory of so many words, for the rings and for who plays the kernel.
+    /// Two maps of the same `words` words: for the rings, and for the test that plays the kernel.
     fn shared(words: usize) -> (Shared, Shared) {
         let file = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
         ftruncate(&file, words as u64 * 8).unwrap();

@@ -8,7 +8,7 @@ use vectored_machine::platform::processes::adopt_orphans;
 
 const MIB: u64 = 1 << 20;
 
-/// The peak of a shell that holds so many MiB in a variable.
+/// The peak of a shell that holds `mib` MiB in a variable.
 fn peak(mib: u64) -> u64 {
     let mut command = Command::new("sh");
     command.args([

@@ -1,6 +1,6 @@
-//! The result of `vectored advise` as a document, and its saved form: the model in, text out.
+//! The result of `vectored advise` as a document and as it is saved. This room turns the model into text.
 //!
-//! Every figure in them is in the JSON, or the quotient of two that are.
+//! Every figure of a document is in the JSON, or is the quotient of two figures in the JSON.
 
 mod answer;
 mod comparison;

@@ -305,7 +305,7 @@ const OTHERS: [Case; 10] = [
     }),
 ];
 
-/// Adds a stall, counted or listed, which waited for so long in all.
+/// Adds a stall, counted or listed, with waits of `waited_s` in all.
 fn stall(advisory: &mut Advisory, kind: FindingKind, waited_s: f64, is_counted: bool) {
     let waited_ns = (waited_s * 1e9) as u64;
     let Uncounted { key, tally, .. } = advisory.uncounted[0].clone();

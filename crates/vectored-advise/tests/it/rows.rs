@@ -41,7 +41,7 @@ fn price(target: DescriptorKind, operation: Operation, call_ns: f64) -> Price {
     }
 }
 
-/// Of calls that cost so much. A finding without a price is listed.
+/// Prices of calls that cost `call_ns`. A finding without a price is listed.
 pub(crate) fn prices(call_ns: f64) -> Vec<Price> {
     use DescriptorKind::{File, Pipe, Tcp, Unix};
     let both = |target| [Operation::Write, Operation::Read].map(|way| price(target, way, call_ns));

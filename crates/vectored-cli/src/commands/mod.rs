@@ -1,4 +1,4 @@
-//! One file a subcommand.
+//! The subcommands, each in a file of its own.
 
 #[cfg(unix)]
 pub mod advise;

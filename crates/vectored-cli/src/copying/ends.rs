@@ -242,8 +242,8 @@ impl Output {
         }
     }
 
-    /// Keeps the file, to which so many bytes were written. Some file systems report only when a file is synchronised or closed that its bytes have no room. Standard
-    /// output is also closed: a duplicate, to be closed in its place, may not be had.
+    /// Keeps the file and its `written` bytes. On some file systems only a sync or a close reports that the bytes have no room. So
+    /// standard output is also closed, and not a duplicate of it: the system may refuse a duplicate.
     pub fn finish(self, written: u64, sync: bool) -> Result<(), Failure> {
         let name = &self.name;
         self.cut_old_bytes(written)

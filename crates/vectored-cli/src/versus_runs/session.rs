@@ -505,8 +505,8 @@ impl Session<'_> {
         Ok(round)
     }
 
-    /// Whether the rounds are enough; so many of them are of an earlier result. The rounds of that result were enough,
-    /// so only the budget ends further ones.
+    /// Whether the rounds are enough. `before` rounds are from an earlier result. If there are any, they were enough: then only
+    /// the budget ends further rounds.
     fn is_over(
         &self,
         rounds: &[Vec<Run>],

@@ -12,7 +12,7 @@ use crate::support::{
     Bench, case, entries, make_fifo, needs_strace, one_line, said_by, stderr_of, stdout_of,
 };
 
-/// Compares two commands in so many rounds.
+/// Compares two commands in `rounds` rounds.
 fn versus(bench: &Bench, rounds: &str, words: &[&str]) -> assert_cmd::Command {
     let mut command = bench.vectored();
     command

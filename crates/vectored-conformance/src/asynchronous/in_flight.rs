@@ -306,7 +306,7 @@ fn pieces<'s>(mut segments: &'s [IoSlice<'s>], rng: &mut Rng) -> Vec<&'s [IoSlic
     pieces
 }
 
-/// The list in pieces of as many segments as those: both attempts reach the end of a file that cannot grow alike.
+/// Cuts the list like `pieces`. In both attempts the same piece then reaches the end of a file that cannot grow.
 fn like<'s>(pieces: &[&[IoSlice<'_>]], segments: &'s [IoSlice<'s>]) -> Vec<&'s [IoSlice<'s>]> {
     let mut rest = segments;
     let split = pieces.iter().map(|piece| {

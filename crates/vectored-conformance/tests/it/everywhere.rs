@@ -20,7 +20,7 @@ fn into_every_target(sizes: &[usize]) {
     }
 }
 
-/// Reads a list from every source, which has as many bytes in all.
+/// Reads a list from every source. Each source has `bytes` bytes.
 fn from_every_source(sizes: &[usize], bytes: usize) {
     let feed = Feed::new(content(&[bytes]), &PIECES);
     for (way, mut read_fn) in read_ways() {

@@ -4,10 +4,10 @@ use std::io;
 use std::process::abort;
 use std::time::Duration;
 
-/// The pause before a system call is made again for which the kernel had no memory.
+/// The pause after the kernel had no memory for a system call. Then the call is made again.
 pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
-/// After so many refusals in a row, a call is not made again.
+/// After this number of refusals in a row, a call is not made again.
 pub(super) const MAX_REFUSALS: u32 = 1000;
 
 /// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.

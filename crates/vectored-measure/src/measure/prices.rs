@@ -385,8 +385,8 @@ struct Rounds {
     extra_ns: Vec<f64>,
 }
 
-/// Samples a probe in rounds of one sample each of the separate calls and of the merged one. The order alternates from
-/// round to round. `list_ns` has the time of a list, merged or not, in a sample of so many lists.
+/// Samples a probe in rounds. A round has a sample of the separate calls and a sample of the merged call, in alternating
+/// order. `list_ns(is_merged, lists)` takes a sample of `lists` lists, and returns the time of one list.
 fn sample(
     probe: Probe,
     mut list_ns: impl FnMut(bool, u32) -> io::Result<f64>,

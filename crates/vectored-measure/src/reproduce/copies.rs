@@ -25,7 +25,7 @@ const FEW_REPEATS: usize = 3;
 /// Beside a program of the user, which may be slow, rows of buffers smaller than this have few repeats.
 const FEW_REPEATS_BESIDE_BELOW_BYTES: u64 = 1024;
 
-/// Beside a program of the user, buffers smaller than this copy a prefix of the file, of so many buffers.
+/// Beside a program of the user, a row with smaller buffers than this copies `PREFIX_BUFFERS` buffers of the file.
 const PREFIX_BELOW_BYTES: u64 = 64;
 const PREFIX_BUFFERS: u64 = 200_000;
 

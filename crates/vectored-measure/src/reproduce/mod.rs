@@ -226,7 +226,7 @@ fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
     }
 }
 
-/// The times of a thread or process that used this, in so much wall time.
+/// The times of a thread or process, from what it `used` and from its wall time.
 #[cfg(unix)]
 fn times(used: Usage, clock_s: f64) -> Times {
     Times {

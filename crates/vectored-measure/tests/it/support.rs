@@ -1,4 +1,4 @@
-//! Experiments, and runs of the engine that nobody watches.
+//! Makes experiments, runs the engine without a watch, and notes skipped tests.
 
 use std::fs::File;
 use std::io::Write;
@@ -21,7 +21,7 @@ pub const WRITES: [TechniqueName; 3] = [
     TechniqueName::WRITEV,
 ];
 
-/// A budget that begins a cell, which then gets the minimum of rounds.
+/// A budget so short that a cell gets the minimum of rounds.
 pub const MINIMUM_NS: u64 = 10_000_000;
 
 /// An experiment with these cells and rivals, and with `adaptive` for comparison.
@@ -36,7 +36,7 @@ pub fn experiment(cells: Vec<CellSpec>, rivals: &[TechniqueName], budget_ns: u64
     }
 }
 
-/// Cells of lists of one segment to as many as there are cells, written to a pipe.
+/// Cells that write lists to a pipe. The first list has one segment, each next list has one segment more.
 pub fn cells_of_pipe(cells: usize) -> Vec<CellSpec> {
     (1..=cells)
         .map(|count| CellSpec::write(Target::Pipe, Workload::uniform(count, 100)))
@@ -88,7 +88,7 @@ pub fn run_rounds_quietly(
     run_rounds(experiment, rounds, sampler, clock, watch)
 }
 
-/// The place of a technique among those that are measured by default, in figures by technique.
+/// The index of a technique among the techniques that are measured by default.
 pub fn place(technique: TechniqueName) -> usize {
     let usual = techniques(Operation::Write, true);
     let place = usual.iter().position(|usual| *usual == technique);
@@ -103,8 +103,8 @@ pub enum Step<'s> {
     End,
 }
 
-/// A simulated machine with a hook before each step, which may fail. Before [`Step::Begin`] it says how the target is
-/// emptied. Each visit has one proof.
+/// A simulated machine with a hook. The hook runs before each step, and may fail. What the hook returns for
+/// [`Step::Begin`] is how the target is emptied. Each visit of a cell makes one proof call.
 pub struct Hooked<H> {
     pub inner: SyntheticMachine,
     pub hook: H,
@@ -142,7 +142,7 @@ impl<H: FnMut(Step<'_>) -> Result<Option<Drain>, MeasureError>> Sampler for Hook
     }
 }
 
-/// Appends to the file that `VECTORED_SKIPS` names that a test could not run here.
+/// Notes that a test could not run here: appends `test: reason` to the file that `VECTORED_SKIPS` names.
 pub fn skip(test: &str, reason: &str) {
     eprintln!("skipped {test}: {reason}");
     if let Some(list) = std::env::var_os("VECTORED_SKIPS") {

@@ -76,7 +76,7 @@ fn copying_machine() -> CostModel {
     machine().with(|costs| (costs.call_ns, costs.gather_call_ns) = (1e5, 1e5))
 }
 
-/// A machine on which copying costs as much, and gathering nothing.
+/// A machine with these costs of copying. Gathering costs nothing.
 fn gathering_machine(copy_segment_ns: f64, copy_byte_ns: f64) -> CostModel {
     machine().with(|costs| {
         costs.large_segment_ns = 0.0;

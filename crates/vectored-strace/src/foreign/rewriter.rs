@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{ReadLine, Record, plain};
 
-/// Most threads that are remembered. More are forgotten at once.
+/// The most threads that are remembered. When this number is reached, all are forgotten at once.
 const MAX_THREADS: usize = 1 << 16;
 
 /// A line without an event: strace says something about itself.

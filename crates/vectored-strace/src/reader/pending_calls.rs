@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use crate::call::names::CallName;
 use crate::reader::parsed_line::Origin;
 
-/// Most calls that may be unfinished at once, one of each thread.
+/// The most calls that may be unfinished at once. A thread has at most one.
 const MAX_UNFINISHED: usize = 1 << 16;
 
-/// Most bytes of their texts together.
+/// The most bytes of the texts of all unfinished calls.
 const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 
 #[derive(Debug)]

@@ -24,7 +24,7 @@ const SPLICED_BYTES: u64 = 1 << 20;
 /// A copy of this size or more measures itself: nearly twice what the first comparison copies.
 const MEASURED_BYTES: u64 = 16 << 20;
 
-/// The size of a pipe of Linux. A pipe of another system becomes as large when it is used.
+/// The size of a pipe of Linux. A pipe of another system grows to this size when it is used.
 pub(super) const USUAL_PIPE_BYTES: usize = 1 << 16;
 
 /// What the caller asks for.

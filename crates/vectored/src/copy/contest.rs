@@ -239,7 +239,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Copies so many bytes where a byte takes this many ns by each way, and returns the bytes of each way.
+    /// Copies `bytes` bytes. `ns` gives the time of a byte by a way. Returns the bytes of each way.
     fn copied(
         contest: &mut Contest,
         bytes: u64,

@@ -149,7 +149,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(Moved::Part)
     }
 
-    /// Reads and writes by one buffer until so many bytes are left.
+    /// Reads and writes by one buffer until `until` bytes are left.
     fn reads_and_writes(
         &mut self,
         plan: Plan,
@@ -204,7 +204,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// Copies by a technique of the kernel until so many bytes are left.
+    /// Copies by a technique of the kernel until `until` bytes are left.
     fn within_the_kernel(
         &mut self,
         technique: Technique,

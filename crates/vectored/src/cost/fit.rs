@@ -28,28 +28,28 @@ pub struct Observation {
     pub copy_then_write_ns: f64,
 }
 
-/// The unit in which `page_end_ns` is fitted. It replaces the prior as a scale, since some priors are 0.
+/// The unit in which `page_end_ns` is fitted. The prior cannot be the unit, since some priors are 0.
 const TYPICAL_PAGE_END_NS: f64 = 30.0;
 
-/// The size of a staging buffer is raised to a multiple of `STAGING_STEP_BYTES`, at most `MAX_STAGING_BYTES`.
+/// The size of a staging buffer grows to a multiple of `STAGING_STEP_BYTES`, but not beyond `MAX_STAGING_BYTES`.
 const STAGING_STEP_BYTES: usize = 64 << 10;
 const MAX_STAGING_BYTES: usize = 1 << 20;
 
 impl CostModel {
     /// Fits a model to `observations`.
     ///
-    /// Several observations of one list are its rounds, and the medians of its rounds count. The fit is by least squares of
+    /// Several observations of one list are its rounds: the medians over the rounds count. The fit is by least squares of
     /// the relative errors, since decisions depend on ratios of times. Large residuals
     /// count linearly (P. J. Huber, "Robust Estimation of a Location Parameter", Annals of Mathematical Statistics
-    /// 35, 1964). A cost that the observations do not determine stays near the cost in `prior`, usually
-    /// [`CostModel::for_target`] the kind of target. For example, to determine `iovec_step_ns` needs lists of up to
-    /// 8 and of more than 8 segments, and `copy_byte_uncached_ns` needs lists larger than the caches. No cost is
+    /// 35, 1964). If the observations do not determine a cost, the cost stays near the cost in `prior`. The usual prior
+    /// is [`CostModel::for_target`]. For example, lists of up to 8 and of more than 8 segments determine
+    /// `iovec_step_ns`, and lists larger than the caches determine `copy_byte_uncached_ns`. No cost is
     /// negative. If even and odd rounds show different costs, the costs of lists and of copying come from `prior`. The
-    /// chunk policy comes from `prior`, and so does `staging_bytes`, unless the longest list below a threshold is longer.
+    /// chunk policy and `staging_bytes` come from `prior`. If a list below a threshold does not fit, `staging_bytes` grows.
     ///
-    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only where the rounds show it to
-    /// within a factor of 1.3: rounds of lists with shorter and with longer segments, at least 8 in all besides the first of
-    /// each list. Elsewhere the threshold follows from the costs.
+    /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds show it to
+    /// within a factor of 1.3. This needs lists with shorter and with longer segments, and at least 8 rounds in all besides
+    /// the first round of each list. If the threshold is not set, it follows from the costs.
     ///
     /// # Examples
     ///
@@ -123,7 +123,7 @@ pub(crate) struct List<'a> {
 }
 
 impl List<'_> {
-    /// The rounds as if no segment ended at a page end, since segments that do have another threshold.
+    /// The rounds as if no segment ended at a page end. Segments that end there have another threshold.
     fn length(&self, page_end_ns: f64) -> Length {
         let spared_ns = page_ends(self.segment_count, self.bytes) as f64 * page_end_ns;
         let log_ratio =
@@ -201,7 +201,7 @@ pub(crate) fn lengths(lists: &[List<'_>], segment_count: usize, page_end_ns: f64
     lengths
 }
 
-/// Fits the costs. Everything else comes from `prior`, without thresholds.
+/// Fits the costs. The model has no `copy_thresholds`. The other fields come from `prior`.
 fn fit_costs(prior: CostModel, usable: &[Observation]) -> CostModel {
     let [call_ns, byte_ns] = least_squares(
         [prior.call_ns, prior.byte_ns],
@@ -290,7 +290,7 @@ fn copying_costs(prior: CostModel, usable: &[Observation]) -> [f64; 3] {
     if uncached_ns > byte_ns && usable.iter().any(|o| o.bytes > staging_bytes) {
         return [segment_ns, byte_ns, uncached_ns];
     }
-    // No list shows the uncached cost, which follows from the prior's ratio.
+    // No list shows the uncached cost: derive it from the ratio of the costs in `prior`.
     let [segment_ns, byte_ns, _] = costs(u64::MAX);
     let ratio = prior.copy_byte_uncached_ns / prior.copy_byte_ns;
     let ratio = if ratio.is_finite() { ratio.clamp(1.0, 10.0) } else { 1.0 };
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(bytes(&[]), 256 << 10);
         assert_eq!(bytes(&[(2, 16_384), (64, 4096), (1000, 260)]), 256 << 10);
         assert_eq!(bytes(&[(256, 1500), (1000, 300)]), 384 << 10);
-        // Lists longer than the longest measured do not count.
+        // The buffer does not grow beyond `MAX_STAGING_BYTES`.
         assert_eq!(bytes(&[(256, 16_384)]), 1 << 20);
     }
 

@@ -123,7 +123,7 @@ impl Limits {
     }
 }
 
-/// Fails if so many bytes at `offset` would end past the largest 64-bit `off_t`.
+/// Fails if `bytes` bytes at `offset` would end past the largest 64-bit `off_t`.
 pub(crate) fn end_within_files(bytes: u64, offset: u64) -> io::Result<()> {
     match offset.checked_add(bytes) {
         Some(end) if i64::try_from(end).is_ok() => Ok(()),

@@ -125,7 +125,7 @@ impl StagingBuffer {
     fn memory(&mut self) -> &mut [MaybeUninit<u8>] {
         let memory = self.pages.as_mut_ptr().cast();
         // SAFETY: by the invariant `capacity` bytes are allocated. The bytes of `Page` may be viewed as such, and none
-        // need be initialised. `self` is borrowed exclusively as long.
+        // need be initialised. `self` is borrowed exclusively while the result lives.
         unsafe { slice::from_raw_parts_mut(memory, self.capacity) }
     }
 

@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn arguments_at_their_limits_do_what_the_docs_say() {
-        // A process of 32 bits may get as much, and Miri aborts if an allocation fails.
+        // A process of 32 bits may get `isize::MAX` bytes. Miri aborts if an allocation fails.
         let is_tried = usize::BITS == 64 && !cfg!(miri);
         let too_long = if is_tried { isize::MAX as usize } else { usize::MAX };
         for (len, alignment, why) in [

@@ -6,8 +6,8 @@ use std::ops::DerefMut;
 /// files that are open with `O_DIRECT`, a `bytes::BytesMut`, a mapping, a `&'static mut [u8]`.
 ///
 /// All types that deref to bytes and can be sent to another thread are buffers. A read derefs a buffer before each of its
-/// calls, and borrows it until that call has ended. A buffer must deref to as many bytes each time: if it does not, the
-/// counts of the transfer are wrong, or it panics.
+/// calls, and borrows the buffer until that call has ended. A buffer must deref to the same number of bytes each time. If
+/// the number varies, the counts of the transfer are wrong, or the ring panics.
 pub trait Buffer: DerefMut<Target = [u8]> + Send + 'static {}
 
 impl<B: DerefMut<Target = [u8]> + Send + 'static> Buffer for B {}

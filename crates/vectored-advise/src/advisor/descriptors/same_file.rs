@@ -10,10 +10,10 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::languages::last_part;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Most links that are kept.
+/// The most links that are kept.
 const LINKS_MAX: usize = 1 << 16;
 
-/// Most threads that may write one after the other. A file with more of them has several writers.
+/// The most threads that may write one after the other. A file with more such threads has several writers.
 const WRITERS_MAX: usize = 8;
 
 pub(crate) type Inode = (u64, u64);

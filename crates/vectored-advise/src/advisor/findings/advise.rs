@@ -1,4 +1,4 @@
-//! From tallies to an advisory: priced, in words, the largest saving first.
+//! From tallies to an advisory: gives findings a price and words, and sorts them by their saving.
 
 use std::collections::BTreeMap;
 
@@ -18,26 +18,26 @@ use crate::model::{
 /// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
 
-/// The reason why a finding is not counted whose saving is probably below 0.
+/// The reason why a finding is not counted if its saving is probably below 0.
 pub const DEARER: &str = "the copies that merging needs may cost more than the calls";
 
-/// The reason why a finding is not counted whose remedy starts programs.
+/// The reason why a finding is not counted if its remedy starts programs and its saving is probably below 0.
 pub const STARTS: &str = "the programs that the remedy starts take longer than the calls";
 
-/// The reason why a few reads of a file of the system are not counted: their code is not the user's.
+/// The reason why a few reads of a file of the system are not counted: the user did not write the code that reads.
 pub const SYSTEM: &str = "a library or the interpreter reads a file of the system";
 
 /// The reason why the writes of a filter are not counted.
 pub const FILTER: &str = "the program reads a pipe or socket between the writes, perhaps through a buffer of its language: a \
     reader may wait for these bytes while the program waits for more";
 
-/// The reason why reads of no known length are not counted where no buffer may read ahead.
+/// The reason why reads of unknown length are not counted if no buffer may read ahead.
 pub const VARYING: &str = "the lengths of the reads vary, or their number: the program may learn the length of a read from the read before it";
 
-/// Below this time a saving is little: no user notices it, whatever the program takes.
+/// No user notices a saving below this time, however long the program runs.
 pub(crate) const LITTLE_S: f64 = 100e-6;
 
-/// Whether the reason is only a price, or who could change the code: one call could replace the calls.
+/// Whether one call could replace the calls, and the reason is only the price, or that the user cannot change the code.
 pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
     [UNPRICED, DEARER, STARTS, SYSTEM, FILTER, VARYING].contains(&&*one.reason)
         || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)
@@ -67,8 +67,8 @@ fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option
     Some(reason.to_owned())
 }
 
-/// Prices the findings of tallies. A finding without a price, or whose language lacks the remedy, is listed. The advisory has the
-/// source, the machine and what was skipped as in `about`.
+/// Prices the findings of tallies. If a finding has no price, or its language lacks the remedy, it is listed. The source, the
+/// machine and what was skipped come from `about`.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Advisory {
     fold_files(&mut tallies.found);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
@@ -91,7 +91,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
             None => priced.push((saving.unwrap_or_default(), key, tally)),
         }
     }
-    // The reason of the most calls stays.
+    // If findings share a use, the use keeps the reason of the finding that comes first: it has the most calls.
     sort::sort_by_key(&mut listed, |(_, tally)| std::cmp::Reverse(tally.calls));
     for ((key, reason), tally) in listed {
         relist(&mut tallies.uses, (&key, &tally), &reason, false);

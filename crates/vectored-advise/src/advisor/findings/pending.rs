@@ -11,7 +11,7 @@ use crate::advisor::runs::pattern::Pattern;
 use crate::advisor::runs::run::Run;
 use crate::advisor::runs::run_builder::RunKind;
 
-/// Most patterns of an open file description that are counted separately. Later ones are counted together.
+/// The most patterns of an open file description that are counted separately. Later patterns are counted together.
 const PATTERNS_MAX: usize = 64;
 
 /// Rows and call counts of one direction.
@@ -19,7 +19,7 @@ const PATTERNS_MAX: usize = 64;
 pub(crate) struct Pending {
     rows: Vec<Row>,
     calls: CallCounts,
-    /// The barriers between its transfers, with their number.
+    /// The barriers between the transfers. Each barrier has the number of times that it occurred.
     ends: Vec<(Barrier, u64)>,
     /// The barriers since the last call of [`Pending::take_ends`].
     new_ends: Vec<(Barrier, u64)>,
@@ -74,8 +74,8 @@ impl Pending {
 
     /// Takes the call counts and the rows, with the rows of one loop joined.
     ///
-    /// The runs of one loop have several patterns if they begin at different steps and are cut short, or
-    /// if the length of a record passes a power of two.
+    /// If the runs of one loop begin at different steps and are cut short, their patterns differ. If the lengths of a
+    /// record lie on both sides of a power of two, the patterns also differ.
     pub(crate) fn take(&mut self) -> Option<(Vec<Row>, CallCounts)> {
         if self.calls.calls == 0 && self.rows.is_empty() {
             return None;

@@ -1,8 +1,8 @@
-//! The exchange of a TCP socket: what was written since the last answer, how long the next one takes, and in which parts it comes.
+//! The exchange of a TCP socket: what was written since the last answer, and the time and the parts of the next answer.
 
 use crate::advisor::runs::pattern::PatternStep;
 
-/// Longer segments are not kept back: the most bytes of a segment on Ethernet.
+/// The most bytes of a segment on Ethernet. The kernel does not keep a full segment back.
 const SEGMENT_BYTES: u64 = 1460;
 
 /// The most bytes of a segment over the loopback interface, whose packets have up to 64 KiB.
@@ -11,7 +11,7 @@ const LOOPBACK_SEGMENT_BYTES: u64 = 65_483;
 /// After a pause of this length, in ns, the earlier bytes are acknowledged.
 const ACKNOWLEDGED_NS: u64 = 38_000_000;
 
-/// A wait below this, in ns, is none for a delayed acknowledgement.
+/// A wait below this time, in ns, is too short for a delayed acknowledgement.
 pub(crate) const QUICK_NS: u64 = 20_000_000;
 
 /// What the answers of a TCP socket depend on.
@@ -23,7 +23,7 @@ pub(crate) struct Exchange {
     pub(crate) serves: bool,
     /// The time of `connect`, in ns.
     pub(crate) round_trip_ns: Option<u64>,
-    /// The event of the last transfer, and the time that its thread had spent in polls before, in ns.
+    /// At the last transfer: its event, and the time that the thread had spent in polls until then, in ns.
     pub(crate) touched: u64,
     pub(crate) polled_ns: u64,
     /// Whether an exchange was answered before.
@@ -33,7 +33,7 @@ pub(crate) struct Exchange {
     pub(crate) first: Part,
     pub(crate) last: Part,
     pub(crate) site: u32,
-    /// When the first write began, and the last transfer ended.
+    /// When the first write began, and when the last transfer ended.
     began_ns: u64,
     ended_ns: u64,
     /// Whether the kernel joins the next write with the last one.
@@ -44,7 +44,7 @@ pub(crate) struct Exchange {
 /// What was read since the last write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Message {
-    /// Whether it is not the first of the socket.
+    /// Whether the socket had an earlier message.
     pub(crate) is_later: bool,
     pub(crate) reads: u64,
     pub(crate) bytes: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Message {
     pub(crate) rest: Part,
     /// The longest wait between two parts.
     pub(crate) longest: Wait,
-    /// Number of waits of 20 ms or more between its parts: a delayed acknowledgement makes one.
+    /// Number of waits of 20 ms or more between two parts. A delayed acknowledgement makes one such wait.
     pub(crate) long_waits: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Moved {
     pub(crate) site: u32,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// Of a write: `MSG_MORE` or `TCP_CORK`.
+    /// Whether a write has `MSG_MORE`, or the socket has `TCP_CORK`.
     pub(crate) joins: bool,
 }
 
@@ -82,13 +82,13 @@ pub(crate) struct Wait {
     pub(crate) waited_ns: u64,
     /// The part of `waited_ns` in which the thread waited for no other answer.
     pub(crate) alone_ns: u64,
-    /// The time since the first write or, without one, since the last transfer, in ns: the peer may have kept bytes
-    /// back for so long. A delay of the thread between two calls makes `waited_ns` shorter, but not this.
+    /// The time since the first write or, without a write, since the last transfer, in ns. The peer may have kept bytes
+    /// back for this time. A delay of the thread between two calls makes `waited_ns` shorter, but not `since_ns`.
     since_ns: u64,
 }
 
 impl Wait {
-    /// The wait, or the whole time if the program hardly did anything else in it.
+    /// The wait. If the program waited for at least half of the whole time, the whole time counts.
     pub(crate) fn whole_ns(self) -> u64 {
         if self.waited_ns.saturating_mul(2) >= self.since_ns {
             self.since_ns.max(self.waited_ns)
@@ -102,15 +102,15 @@ impl Wait {
 pub(crate) struct Answered {
     /// The exchange before the answer.
     pub(crate) exchange: Exchange,
-    /// Whether it was the first of the socket.
+    /// Whether the answer was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
-    /// Whether the last write is short enough to be kept back while the first is unacknowledged.
+    /// Whether the last write is so short that the kernel may keep it back while the first write is unacknowledged.
     pub(crate) may_stall: bool,
 }
 
 impl Exchange {
-    /// Calls are missing: begins anew.
+    /// Begins anew, since the log lacks calls.
     pub(crate) fn lose(&mut self) {
         *self = Exchange {
             no_delay: self.no_delay,
@@ -118,7 +118,7 @@ impl Exchange {
         };
     }
 
-    /// Notes a write. Returns the message that it answers.
+    /// Notes a write. Returns the message that the write answers.
     pub(crate) fn write(&mut self, new: Moved) -> Option<Message> {
         let is_acknowledged = new.began_ns.saturating_sub(self.ended_ns) >= ACKNOWLEDGED_NS;
         if self.writes == 0 || is_acknowledged && !self.joins {
@@ -147,8 +147,8 @@ impl Exchange {
         self.ended_ns = new.ended_ns;
     }
 
-    /// Notes a read, before which the thread spent `polled_ns` in polls since the last transfer. Its wait counts only if
-    /// `is_wait`. Returns the exchange that it answers, if something was written before it.
+    /// Notes a read. Since the last transfer the thread spent `polled_ns` in polls. The wait counts only if `is_wait`.
+    /// If something was written before the read, returns the exchange that the read answers.
     pub(crate) fn read(
         &mut self,
         new: Moved,

@@ -1,4 +1,4 @@
-//! The figures of any log add up, and logs one by one give what all of them give at once.
+//! The figures of any log add up. To merge the advice from single logs gives the advice from all logs at once.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::advisor::tests::logs::{follow, read_with, tallies_of, whole};
 use crate::advisor::{Analysis, advise, merge};
 use crate::model::{Advisory, Finding, Skipped, Tally};
 
-/// Calls; some contradict each other. Most descriptors are bare numbers: the log does not show what they are open on.
+/// Transfers. Some contradict each other. Most descriptors are bare numbers: the log does not show what they are open on.
 const TRANSFERS: &str = concat!(
     r#"(write|read)\((3|4|5|6|3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6<TCP:\[1\.1\.1\.1:5->2\.2\.2\.2:6\]>), "x"\.\.\., (8|5000|70000)\) = (8|8|5000|70000|0|-1 EAGAIN \(x\))"#,
     r#"|p(write|read)64\((3|4|3</srv/a>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,
@@ -39,7 +39,7 @@ const OTHERS: &str = concat!(
     r#"|brk\(NULL\) = 0x55"#,
 );
 
-/// A log of calls, some of them several times, so that there are runs, and some with their call sites.
+/// A log of calls. Some calls come several times, so that there are runs. Some calls have a call site.
 fn any_log() -> impl Strategy<Value = String> {
     let call = (
         prop_oneof![2 => TRANSFERS, 1 => OTHERS],
@@ -187,7 +187,7 @@ fn the_parts_of_a_log_are_one_finding() {
     }
 }
 
-/// Of many files those with the most calls are named.
+/// If a finding has many files, it names the files with the most calls.
 #[test]
 fn processes_openings_and_files_are_counted() {
     let of = |by: &str, path| format!("{by}open 3 {path}; 2 × {by}write 3 8; {by}close 3");
@@ -216,7 +216,7 @@ fn processes_openings_and_files_are_counted() {
         (Some("/p13"), 50)
     );
     assert_eq!((tally.files.len(), tally.more_files), (16, 4));
-    // The descriptor is the one that was used.
+    // The finding names the descriptor that was written to, not the descriptor that was opened.
     let moved = tallies_of(
         "O; dup2(3</tmp/f>, 1</dev/pts/0>) = 1</tmp/f>; close(3</tmp/f>) = 0; 2 × write(1</tmp/f>, \"x\", 20) = 20",
     );

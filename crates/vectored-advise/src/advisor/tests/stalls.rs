@@ -188,7 +188,7 @@ loopback socket connect/0.1 slow header body answer/5 | header body answer/44 =>
 loopback socket connect/0.1 slow header body answer/28 | header body answer/44 => 10 of 11 lost 399 ms
 loopback socket connect/8 slow header body answer/1 | header body answer/44 => 10 of 11 lost 429 ms",
     );
-    // What delays the program between its calls makes the waits shorter. It takes as long by itself, and has no delay.
+    // A pause of the program between its calls makes the waits shorter. If the first answer is equally late, there is no delay.
     check(
         "\
 loopback socket connect/0.1 slow header body answer/1 | header brk/15 body answer/28 => 10 of 11 lost 269 ms

@@ -43,7 +43,7 @@ impl Tracker {
             return self.note_use(key, direction, transfer);
         }
         let sought = move_position(open_file, transfer);
-        // A transfer in the other direction observes this one, or finds that it moved the offset.
+        // A transfer in the other direction observes this transfer, or finds the offset that this transfer moved.
         let other = &mut open_file.runs[1 - direction];
         if open_file.kind == FdKind::File {
             other.cross_by(self.event, caller.thread, Barrier::BothWays);
@@ -80,8 +80,8 @@ impl Tracker {
         }
     }
 
-    /// Notes what the transfer means for the thread's runs of other open file descriptions. A file that is read again from the
-    /// same place, or that another thread or process writes, may be waited for.
+    /// Notes what the transfer means for the thread's runs of other open file descriptions. If a file is read again from the
+    /// same place, or if another thread or process writes it, the read may be a wait.
     #[inline(always)]
     fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>, caller: Caller) {
         let event = self.event;
@@ -111,7 +111,7 @@ impl Tracker {
         let end_before = if grows { group.reach(end) } else { 0 };
         if !is_read {
             thread.filed_out.note(event, key);
-            // A thread that reads what it wrote does not wait for another one.
+            // A thread that reads what it wrote does not wait for another thread.
             open_file.read_from = None;
             if from.is_some_and(|from| from < end_before) {
                 thread.note(event, Barrier::InPlace, key, false);
@@ -131,7 +131,7 @@ impl Tracker {
         let open_file = &mut self.kernel.open_files[key];
         let last_caller = open_file.runs[usize::from(is_read)].last_caller;
         if transfer.descriptor.number >= 0 && last_caller.thread == ThreadId::NONE {
-            // A program may use a duplicate and close it.
+            // A program may close the descriptor that it opened, and use a duplicate.
             open_file.number = transfer.descriptor.number;
         }
         let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
@@ -217,8 +217,8 @@ impl Tracker {
         open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
     }
 
-    /// Sets the thread that goes on with an open file description. Calls that another process or program made through
-    /// it are counted first.
+    /// Sets the thread that goes on with an open file description. First counts the calls that another process or
+    /// program made through the description.
     #[inline(always)]
     fn own(&mut self, key: DescriptorId, direction: usize, caller: Caller) {
         let before = self.kernel.open_files[key].runs[direction].last_caller;
@@ -265,7 +265,7 @@ impl Tracker {
         }
     }
 
-    /// Notes that a process reads a pipe or socket: if it wrote the bytes itself, each write wakes one of its threads.
+    /// Notes that a process reads a pipe or socket. If the same process wrote the bytes, each write wakes one of its threads.
     fn note_drain(&mut self, key: DescriptorId, caller: Caller) {
         let open_file = &self.kernel.open_files[key];
         let is_pipe = open_file.kind == FdKind::Pipe;
@@ -285,7 +285,7 @@ impl Tracker {
         self.kernel.open_files[key].runs[WRITES].note_order(&name);
     }
 
-    /// Notes a read from an offset or stream; a second reader makes all its reads listed.
+    /// Notes who reads from a stream, or at the offset of a file. If there is a second reader, all reads are listed.
     pub(super) fn note_reader(&mut self, key: DescriptorId, thread: ThreadId) {
         let open_file = &mut self.kernel.open_files[key];
         let reason = match open_file.kind {
@@ -301,7 +301,7 @@ impl Tracker {
         if reason == Barrier::OtherReaders
             && let Some(first) = self.groups.note_reader(group, key)
         {
-            // Opened by `/dev/fd/3`, or passed on by another process.
+            // The stream was opened again by `/dev/fd/3`, or another process passed it on.
             if self.kernel.open_files[first].group == group {
                 self.share_reads(first, reason);
             }
@@ -335,8 +335,7 @@ impl Tracker {
         }
     }
 
-    /// Notes that descriptors may have been sent or received with a message (`SCM_RIGHTS`); which ones
-    /// is not tracked.
+    /// Notes that a message may have carried descriptors (`SCM_RIGHTS`). Their numbers are not tracked.
     #[cold]
     fn pass_descriptors(&mut self, key: DescriptorId, is_read: bool, caller: Caller) {
         if is_read {
@@ -412,8 +411,8 @@ impl Tracker {
     }
 }
 
-/// Moves the offset of an open file description by a transfer without an offset of its own. Returns the bytes that were
-/// sought before it.
+/// If a transfer has no offset of its own, moves the offset of the open file description. Returns the bytes that were
+/// sought before the transfer.
 #[inline(always)]
 fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
     let sought = open_file.sought;
@@ -423,7 +422,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
         open_file.was_sought |= sought != 0 || open_file.is_placed;
         (open_file.sought, open_file.is_placed) = (0, false);
         open_file.position = match (open_file.position, transfer.result) {
-            // The call may have given an offset of its own.
+            // A call of this form may have an offset of its own.
             _ if transfer.form == Form::Opaque => None,
             (Some(position), Ok(bytes)) if is_read || !open_file.flags.append => {
                 Some(position.saturating_add(bytes))

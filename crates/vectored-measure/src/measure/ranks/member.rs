@@ -13,7 +13,7 @@ use crate::measure::sampler::{
     CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 
-/// A word holds a time and, in so many low bits, a rank.
+/// The number of low bits of a word that hold a rank. The other bits hold a time.
 const RANK_BITS: u32 = 20;
 
 /// One rank with its own sampler.

@@ -39,7 +39,7 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// An end with room for so many bytes, or for one call of the cell.
+    /// An end with room for `bytes` bytes or for one call of the cell, whichever is more.
     pub fn with_room(bytes: u64, spec: &CellSpec) -> Self {
         let calls = bytes / spec.workload.total_bytes() as u64;
         End {

@@ -142,7 +142,7 @@ pub(crate) fn ends_refusal(name: TechniqueName, asked: &Conditions) -> Option<&'
     }
 }
 
-/// Checks that this system offers a technique, with so many lists in flight.
+/// Checks that this system offers a technique with `depth` lists in flight.
 ///
 /// # Errors
 ///

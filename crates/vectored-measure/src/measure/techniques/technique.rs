@@ -24,7 +24,7 @@ pub struct Technique {
     pub in_flight: bool,
     /// Why it cannot be measured under these conditions, as the rest of a sentence that begins with its name.
     pub refuses: fn(&Conditions) -> Option<&'static str>,
-    /// Whether the kernel offers it with so many lists in flight; the error names the remedy.
+    /// Whether the kernel offers it with a given number of lists in flight. The error names the remedy.
     pub offered: fn(u32) -> io::Result<()>,
     /// The time of a list on a simulated machine.
     pub cost_ns: fn(&Costs) -> f64,

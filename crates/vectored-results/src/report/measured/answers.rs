@@ -286,7 +286,7 @@ fn of_sizes(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     }
 }
 
-/// What the rivals are called that are not certainly slower than another in each of the cells.
+/// The names of the rivals, without each rival that is certainly slower than another in all of the cells.
 fn candidates(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<&'static str> {
     let is_here = |rival: TechniqueName| cells.iter().any(|cell| cell.technique(rival).is_some());
     let all = rivals.iter().copied();

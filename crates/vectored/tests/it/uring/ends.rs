@@ -1,4 +1,4 @@
-//! How transfers end that do not succeed, and what is left of them.
+//! How transfers end without success, and what is left of them.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};

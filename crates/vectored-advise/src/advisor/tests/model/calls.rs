@@ -1,4 +1,4 @@
-//! What calls do, other than plain transfers.
+//! What the calls other than plain transfers do.
 
 use super::fix::Fix;
 use super::kernel::{Object, OpenFile, Stream};
@@ -136,8 +136,8 @@ impl Runner<'_> {
         Some((bytes, count))
     }
 
-    /// Before the seek, a stream object gives back what it has read ahead: so the offset is where the program has read
-    /// to.
+    /// Before the seek, a stream object gives back what it has read ahead. Then the offset is the end of what the program
+    /// has read.
     fn seek(&mut self, turn: Turn) -> Option<Done> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let Object::File(file) = self.kernel.object(turn.process, turn.fd)? else {

@@ -19,17 +19,17 @@ pub(super) const BUFFER_BYTES: usize = 4096;
 /// A change of a program.
 ///
 /// - `WriteBuffer`: what a process writes through a descriptor of the finding goes into a buffer. The buffer is written
-///   when it is full, and where the text says so. A seek, a close or an exit does not write it: the buffer is a string
-///   of the program. A fork copies it, a close and `execve` lose it.
-/// - `ReadAhead`: reads through the descriptor take from a buffer, which one large read fills when it is empty.
+///   when it is full, and where the remedy says so. A seek, a close or an exit does not write the buffer, since the
+///   buffer is a string of the program. A fork copies the buffer. A close and `execve` lose it.
+/// - `ReadAhead`: reads through the descriptor take from a buffer. When the buffer is empty, one large read fills it.
 /// - `Join`, `ReadRun`: one call replaces the calls of each run. It takes the place of the last write or the first
 ///   read.
-/// - `EachCall`: an offset in place of a seek.
+/// - `EachCall`: a call with an offset replaces a seek and a call.
 #[derive(Clone, Debug)]
 pub(super) struct Fix {
     pub(super) how: RemedyKind,
     pub(super) text: String,
-    /// The users of each call that the finding names.
+    /// Who makes the calls of the finding.
     pub(super) streams: BTreeSet<User>,
     /// The calls that one call replaces.
     groups: Vec<Vec<usize>>,
@@ -145,7 +145,7 @@ impl Fix {
         &self.groups[group]
     }
 
-    /// Whether the text says to flush the buffer on every way out: some ways out lose what is in it.
+    /// Whether the text says to flush the buffer on every way out. Some ways out lose the bytes in the buffer.
     pub(super) fn flushes_at_ends(&self) -> bool {
         self.text.contains(EVERY_END)
     }
@@ -164,7 +164,7 @@ impl Fix {
         self.text.contains("Empty the buffer before poll")
     }
 
-    /// Whether the text says to write the buffer of `buffered` before the call `step`.
+    /// Whether the text says to write the buffer of the descriptor `buffered` before the call `step`.
     pub(super) fn is_written_before(&self, step: Turn, kernel: &Kernel, buffered: i32) -> bool {
         let process = step.process;
         let names = |barrier: Barrier| {

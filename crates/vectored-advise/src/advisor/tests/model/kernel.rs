@@ -209,7 +209,7 @@ impl Kernel {
         }
     }
 
-    /// Reads up to so many bytes; `None` if it has to wait.
+    /// Reads at most `most` bytes. Returns `None` if the read has to wait.
     pub(super) fn read(&mut self, key: usize, most: usize, at: Option<usize>) -> Option<Vec<Cell>> {
         let open_file = self.open_files.get_mut(&key)?;
         match open_file.object {

@@ -61,7 +61,7 @@ pub(super) struct Buffer {
 pub(super) struct Runner<'a> {
     program: &'a [Step],
     pub(super) fix: Option<&'a Fix>,
-    /// The run without the remedy: a read goes on until it has as many bytes.
+    /// The run without the remedy. A read goes on until it has as many bytes as in that run.
     before: Option<&'a Outcome>,
     pub(super) kernel: Kernel,
     pub(super) threads: BTreeMap<u32, u32>,
