@@ -39,7 +39,7 @@ pub(crate) fn look_factor(rounds: usize) -> f64 {
 /// The evidence from the samples of one cell, before adjustment for the other cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// Index of the rival that the others are compared with, see [`lead`].
+    /// Index of the rival that the others are compared with, see `lead`.
     pub leader: usize,
     /// Each technique against the leader, `None` for the leader itself.
     pub against_leader: Vec<Option<PairStats>>,
