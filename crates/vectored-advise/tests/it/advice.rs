@@ -263,7 +263,7 @@ const LISTED: [Case; 6] = [
     }),
 ];
 
-const OTHERS: [Case; 10] = [
+const OTHERS: [Case; 11] = [
     ("a watch", |a| {
         a.watch = Some(Watched {
             wall_s: 20.0,
@@ -281,6 +281,10 @@ const OTHERS: [Case; 10] = [
         (third.tally.files, third.tally.openings) = (Vec::new(), 7);
         (a.descriptors[0].counted, a.descriptors[0].listed) = (3967, 30);
         a.descriptors[0].openings = 34;
+    }),
+    ("a second file", |a| {
+        let other = a.findings[1].tally.files[0].clone();
+        a.findings[0].tally.files.push(other);
     }),
     ("a remedy is told once", |a| {
         a.findings[1] = a.findings[0].clone();

@@ -243,3 +243,16 @@ fn what_was_too_dear_is_counted_with_other_prices() {
         assert_eq!(merged.findings.len(), 1);
     }
 }
+
+/// The table lists them, also of descriptors of unknown kind; `advised_log` compares both.
+#[test]
+fn calls_without_a_price_are_listed() {
+    let list = vec!["{iov_base=\"x\", iov_len=16}"; 100].join(", ");
+    for descriptor in ["3", "3<socket:[9]>", "3<pipe:[9]>", "3</o>"] {
+        let write = format!("writev({descriptor}, [{list}], 100) = 1600\n");
+        let advisory = advised_log(&program("/home/u/x", &write.repeat(9)), &[]);
+        let found = (advisory.findings.len(), advisory.uncounted.len());
+        assert_eq!(found, (0, 1), "{descriptor}");
+        assert_eq!(advisory.descriptors[0].listed, 9, "{descriptor}");
+    }
+}

@@ -324,14 +324,13 @@ impl FileGroups {
             return false;
         };
         let (before, after) = (self.root(from), self.root(to));
-        // The file that had the name has none any more.
+        // The file that had the name is not found by it any more.
         let gone = self.named(to).unwrap_or_default();
         for (last, key) in [(before, key), (after, gone)] {
             if let Some(alike) = self.by_last_part.get_mut(&last) {
                 alike.remove(&key);
             }
         }
-        self.groups[gone].name.clear();
         self.by_last_part.entry(after).or_default().insert(key);
         self.groups[key].name = to.to_vec();
         true

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use vectored_machine::model::{DescriptorKind, Operation};
 use vectored_report::sort;
 
-use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_text};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::findings::call_counts::CallCounts;
 use crate::advisor::findings::name_table::NameTable;
@@ -94,14 +94,7 @@ pub(crate) fn relist(
     reason: &str,
     is_back: bool,
 ) {
-    if matches!(
-        key.target,
-        DescriptorKind::Datagram | DescriptorKind::Unknown
-    ) {
-        return;
-    }
     let all = transfers(key, tally);
-    let kind = target_in_words(key.target);
     let is_read = operation_of(key) == Operation::Read;
     let mut left = all;
     let mut relist = |one: &mut DescriptorUse, most: u64| {
@@ -125,12 +118,18 @@ pub(crate) fn relist(
             one.reason_calls = one.calls.saturating_sub(one.counted);
         }
     };
-    let name = |path, standard| {
+    let words = target_in_words(key.target);
+    // The table tells sockets from other descriptors of unknown kind.
+    let socket = (key.target == DescriptorKind::Unknown).then_some("socket");
+    let is_socket = |path: &str| kind_of_text(path.as_bytes()) == FdKind::Socket;
+    let name = |kind: &str, path, standard| {
         let kind = kind.to_owned();
         (key.program.clone(), kind, is_read, path, standard)
     };
     for file in &tally.files {
         let path = file.path.as_deref();
+        let kind = socket.filter(|_| path.is_some_and(is_socket));
+        let kind = kind.unwrap_or(words);
         let path = path.filter(|path| kind == "file" || path.starts_with('/'));
         let path = path.map(|path| {
             let name = path.split('<').next().filter(|name| name.starts_with('/'));
@@ -140,15 +139,17 @@ pub(crate) fn relist(
         // Of seeks and transfers, the transfers.
         let share = u128::from(file.calls) * u128::from(all);
         let most = share.div_ceil(u128::from(tally.calls.max(1)));
-        let one = uses.get_mut(&name(path, standard));
+        let one = uses.get_mut(&name(kind, path, standard));
         one.into_iter().for_each(|one| relist(one, most as u64));
     }
     // Files that the finding does not name.
-    let rest = uses.range_mut(name(None, i32::MIN)..);
-    let rest = rest.take_while(|(other, _)| {
-        (&other.0, other.1.as_str(), other.2) == (&key.program, kind, is_read)
-    });
-    rest.for_each(|(_, one)| relist(one, u64::MAX));
+    for kind in [words].into_iter().chain(socket) {
+        let rest = uses.range_mut(name(kind, None, i32::MIN)..);
+        let rest = rest.take_while(|(other, _)| {
+            (&other.0, other.1.as_str(), other.2) == (&key.program, kind, is_read)
+        });
+        rest.for_each(|(_, one)| relist(one, u64::MAX));
+    }
 }
 
 /// `file`, `pipe`, `TCP socket` …

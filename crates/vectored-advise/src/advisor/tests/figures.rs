@@ -1,12 +1,13 @@
 //! The figures of any log add up. To merge the advice from single logs gives the advice from all logs at once.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use proptest::prelude::*;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
 
 use crate::advisor::findings::uses::transfers;
-use crate::advisor::tests::logs::{follow, read_with, tallies_of, whole};
+use crate::advisor::tests::logs::{follow, log_in_short, read_with, tallies_of, whole};
 use crate::advisor::{Analysis, advise, merge};
 use crate::model::{Advisory, Finding, Skipped, Tally};
 
@@ -184,6 +185,21 @@ fn the_parts_of_a_log_are_one_finding() {
         let mut found: Vec<_> = advisory.findings.iter().map(of).collect();
         found.sort();
         assert_eq!(found, expected, "{names:?}");
+    }
+}
+
+/// More files than `FILES_APART` are one finding, whichever logs have them.
+#[test]
+fn many_files_of_several_logs_are_one_finding() {
+    let part = |name: char| format!("open 3 /{name}; 3 × write 3 20; close 3");
+    for (logs, expected) in [
+        (['a'..'f', 'f'..'k'], 1),
+        (['a'..'j', 'j'..'k'], 1),
+        (['a'..'e', 'e'..'i'], 8),
+    ] {
+        let log =
+            |names: Range<char>| log_in_short(&names.map(part).collect::<Vec<_>>().join("; "));
+        assert_eq!(advised(&logs.map(log)).findings.len(), expected);
     }
 }
 
