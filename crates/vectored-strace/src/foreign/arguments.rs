@@ -385,6 +385,8 @@ mod tests {
         same("newfstatat", [4, 0x7f00, 0x7f00, 0x1000, 0, 0], "dfd: 4, filename: 0x7f00, statbuf: 0x7f00, flag: 4096", r#"4, "", 0x1, 0x1000"#);
         check("clone", [0x101_0011, 0, 0, 0, 0, 0], "clone_flags: THREAD|0x11, newsp: 0x7f00",
             "child_stack=NULL, flags=CLONE_THREAD|0x1000011", "child_stack=NULL, flags=CLONE_THREAD|0x11");
+        same("setsockopt", [3, 6, 3, 0x7f00, 4, 0], "fd: 3, level: TCP, optname: 3, optval: 0x7f00, optlen: 4", "3, 0x6, 0x3, 0x1, 4");
+        same("fanotify_mark", [3, 0x11, 2, 4, 0, 0], "fanotify_fd: 3, flags: ADD|MOUNT, mask: 2, dfd: 4", "3, FAN_MARK_ADD|FAN_MARK_MOUNT, 0x2, 4, NULL");
         same("fsync", [3, 0, 0, 0, 0, 0], "fd: 3</tmp/x>", "3");
         check("futex", [0x7f00_0000_0000, 0, 0, 0, 0, 0], "uaddr: 0x7f0000000000, op: WAIT", "0x7f0000000000", "0x1");
     }

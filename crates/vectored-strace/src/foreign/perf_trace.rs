@@ -80,15 +80,12 @@ fn thread_of(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
     (b"", None, text)
 }
 
-/// `16004 (python3)`, `5</tmp/x>`, `-1 ENOENT (No such file or directory)`, `0 (Timeout)`.
+/// `16004 (python3)`, `-1 ENOENT (No such file or directory)`, `0 (Timeout)`.
 fn result_of(text: &[u8]) -> Vec<u8> {
     if text.starts_with(b"-") {
         return text.to_vec();
     }
-    let end = text
-        .iter()
-        .position(|byte| b" <".contains(byte))
-        .unwrap_or(text.len());
+    let end = memchr::memchr(b' ', text).unwrap_or(text.len());
     text[..end].to_vec()
 }
 

@@ -69,13 +69,13 @@ impl Rewriter {
             b"execve" | b"execveat" => self.execute(thread, &mut record),
             _ => None,
         };
+        if let Some(text) = instead {
+            return output.extend_from_slice(text);
+        }
         if !self.named.insert(thread) {
             record.program = b"";
         }
-        match instead {
-            Some(text) => output.extend_from_slice(text),
-            None => record.write(output),
-        }
+        record.write(output);
     }
 
     fn forget_if_full(&mut self) {
@@ -166,6 +166,38 @@ mod tests {
         }
     }
 
+    /// Lines with `; ` between them, and what the last one becomes.
+    const LINES: &str = r#"1.000 ( 0.002 ms): a<b/1 openat(dfd: CWD, filename: "/a = b", flags: CREAT) = 5 => 1<a?b> 000000000.001000 openat(AT_FDCWD, "/a = b", O_CREAT) = 5 <0.000002000>
+1.000 ( 0.002 ms): c/1 fork() = 2; 2.000 ( 0.002 ms): x/2 close(fd: 3) = 0 => 2 000000000.002000 close(3) = 0 <0.000002000>
+1.000 ( 0.002 ms): c/1 wait4(upid: -1) =  => 1<c> 000000000.001000 wait4(0x1) =  <0.000002000>
+# a comment; c 12/13 [000] 1.000000: raw_syscalls:sys_enter: NR 3 (4, 0, 0, 0, 0, 0) => 13<c> 000000001.000000 close(4 <unfinished ...>
+c 1 [000] 1.000000: raw_syscalls:sys_exit: NR 3 = 0; TABffff do_syscall_64 ([kernel]) => strace:
+c 1 [000] 1.000000: raw_syscalls:sys_exit: NR 3 = 0; c 1 [000] 1.000000: PERF_RECORD_COMM: x:1 => strace:
+c 1 [000] 1.000000: raw_syscalls:sys_exit: NR 3 = 0; c 1 [000] 1.000000: PERF_RECORD_LOST lost 7 => c 1 [000] 1.000000: PERF_RECORD_LOST lost 7
+OPENED /" => 1<c> 000000001.000001 openat(-100, "/\"", O_WRONLY|O_SYNC) = 4 <0.000001000>
+OPENED /LONG => 1<c> 000000001.000001 openat(-100, "/LONG", O_WRONLY|O_SYNC) = 4 <0.000001000>
+OPENED /LONGx => 1<c> 000000001.000001 openat(-100, 0x7f, O_WRONLY|O_SYNC) = 4 <0.000001000>"#;
+
+    const OPENED: &str =
+        "c 1 [0] 1.000000: raw_syscalls:sys_enter: NR 257 (ffffff9c,7f,101001,0,0,0)
+c 1 [0] 1.000001: raw_syscalls:sys_exit: NR 257 = 4 0";
+
+    #[test]
+    fn lines_are_written_as_strace_would_have_written_them() {
+        for row in LINES.lines() {
+            let row = row
+                .replace("OPENED", OPENED)
+                .replace("LONG", &"x".repeat(61));
+            let (log, expected) = row.rsplit_once(" => ").unwrap();
+            let log = log.replace("; ", "\n").replace("TAB", "\t") + "\n";
+            let mut text = String::new();
+            Rewritten::new(log.as_bytes())
+                .read_to_string(&mut text)
+                .unwrap();
+            assert_eq!(text.lines().last().map(str::trim_end), Some(expected));
+        }
+    }
+
     #[test]
     fn an_error_within_the_first_bytes_comes_after_them() {
         for log in ["sync() = 0\n", "1.000 (         ): p/1 sync() = 0\n"] {
@@ -192,7 +224,7 @@ mod tests {
             let log = lines.map(String::as_str).concat();
             let mut log = Rewritten::new(log.as_bytes());
             log.read_to_string(&mut text).unwrap();
-            let made = text.lines().filter(|line| line.starts_with("1 "));
+            let made = text.lines().filter(|line| line.starts_with("1<p> "));
             let made: Vec<&str> = made.collect();
             assert!(made.len() == 1 && made[0].contains(expected), "{text}");
         }
