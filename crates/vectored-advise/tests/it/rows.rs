@@ -248,11 +248,16 @@ fn what_was_too_dear_is_counted_with_other_prices() {
 #[test]
 fn calls_without_a_price_are_listed() {
     let list = vec!["{iov_base=\"x\", iov_len=16}"; 100].join(", ");
-    for descriptor in ["3", "3<socket:[9]>", "3<pipe:[9]>", "3</o>"] {
-        let write = format!("writev({descriptor}, [{list}], 100) = 1600\n");
-        let advisory = advised_log(&program("/home/u/x", &write.repeat(9)), &[]);
+    for leads_to in ["", "<socket:[N]>", "<pipe:[N]>", "</o>"] {
+        // More than a finding names.
+        let write = |number: usize| {
+            let leads_to = leads_to.replace('N', &number.to_string());
+            format!("writev({number}{leads_to}, [{list}], 100) = 1600\n")
+        };
+        let calls: String = (10..30).map(write).collect();
+        let advisory = advised_log(&program("/home/u/x", &calls), &[]);
         let found = (advisory.findings.len(), advisory.uncounted.len());
-        assert_eq!(found, (0, 1), "{descriptor}");
-        assert_eq!(advisory.descriptors[0].listed, 9, "{descriptor}");
+        assert_eq!(found, (0, 1), "{leads_to}");
+        assert_eq!(advisory.descriptors[0].listed, 20, "{leads_to}");
     }
 }
