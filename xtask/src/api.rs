@@ -30,7 +30,7 @@ pub fn run(update: bool) -> Result<()> {
     }
     if fs::read_to_string(&path).unwrap_or_default() != found {
         bail!(
-            "the public API is not that of {LIST}: if that is wanted, run `cargo xtask api --update` and read the diff"
+            "the public API differs from {LIST}: if the change is wanted, run `cargo xtask api --update` and read the diff"
         );
     }
     Ok(())

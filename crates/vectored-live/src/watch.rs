@@ -179,7 +179,7 @@ impl Watch {
         }
         // The samples so far belong to calls that are not told.
         drain.sample_again();
-        // What this process makes meanwhile is wanted.
+        // The process that this one forks is watched from its start.
         let start = |command: &mut Command| {
             wanted.insert(std::process::id(), 1, 0)?;
             let child = command.spawn();

@@ -18,7 +18,7 @@ use crate::results_store::saved::ResultKind;
 pub enum Store {
     /// In a directory that exists and is writable.
     In(PathBuf),
-    /// As this file.
+    /// Save the result in this file.
     As(PathBuf),
     /// Nowhere, because of `--no-save`.
     Unwanted,

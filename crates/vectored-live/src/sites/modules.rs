@@ -352,7 +352,7 @@ impl Modules {
         }
     }
 
-    /// What a process has mapped now; `None` if it has ended.
+    /// The current mappings of a process. `None` if the process has ended.
     pub(crate) fn now(&mut self, process: u32) -> Option<Program> {
         let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok();
         let maps = maps.filter(|maps| !maps.is_empty())?;

@@ -199,12 +199,15 @@ fn lines_of_python_are_right() {
     assert!(made.success());
     all.push(environment.join("bin/python"));
     for python in all {
-        let mut command = Command::new(&python);
-        command.arg(&path).arg(folder.path().join("output"));
-        let sites = sites_of(command);
-        let share = check(&sites, &lines, path.to_str().unwrap(), "lines");
-        println!("{}: {share} % of the sites have a name", python.display());
-        // On a busy machine the frames of a site may have gone before they are read.
-        assert!(share >= 90, "{share} %: {sites:?}");
+        // A busy machine may leave a site unknown in one run. No run may name a wrong line.
+        let all_have_names = (0..3).any(|_| {
+            let mut command = Command::new(&python);
+            command.arg(&path).arg(folder.path().join("output"));
+            let sites = sites_of(command);
+            let share = check(&sites, &lines, path.to_str().unwrap(), "lines");
+            println!("{}: {share} % of the sites have a name", python.display());
+            share == 100
+        });
+        assert!(all_have_names, "{}", python.display());
     }
 }

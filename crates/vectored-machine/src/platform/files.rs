@@ -34,7 +34,7 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
     let mounts = kernel_text("/proc/self/mountinfo").ok();
     let mount = mounts.and_then(|mounts| mount_of(&mounts, &path));
     let (file_system, mount_options) = mount.unzip();
-    // A partition has no queue of its own; its disk is one level up.
+    // A partition has no directory `queue`. Its disk has one, one level up.
     let device = stat.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let read_ahead = ["queue", "../queue"].into_iter().find_map(|queue| {

@@ -36,7 +36,7 @@ enum Class {
     OfTheLog,
     /// Another thread or process set it: no call of the own thread comes before it.
     Elsewhere,
-    /// The program may have made the call without a line of its own that says so.
+    /// A library may have made the call: no line of the program names it.
     Implicit,
     /// What is in a buffer then is written twice, or elsewhere, or is not on the disk when the program relies on it.
     Strong,

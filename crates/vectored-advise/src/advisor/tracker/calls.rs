@@ -149,7 +149,7 @@ impl Tracker {
                 descriptor: Some(descriptor),
             } if event.name == b"shutdown" => {
                 let key = self.resolve(descriptor, caller);
-                // What was written is sent at once.
+                // shutdown(2) sends the waiting bytes at once.
                 self.kernel.open_files[key].exchange.writes = 0;
             }
             // Others change no descriptor.

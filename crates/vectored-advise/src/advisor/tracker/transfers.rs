@@ -422,7 +422,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
         open_file.was_sought |= sought != 0 || open_file.is_placed;
         (open_file.sought, open_file.is_placed) = (0, false);
         open_file.position = match (open_file.position, transfer.result) {
-            // A call of this form may have an offset of its own.
+            // An opaque call may have an offset argument.
             _ if transfer.form == Form::Opaque => None,
             (Some(position), Ok(bytes)) if is_read || !open_file.flags.append => {
                 Some(position.saturating_add(bytes))

@@ -48,7 +48,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
         quiet: args.saving.quiet || !is_first,
     };
     let seed = team.map_or_else(|| seed_of(args), |team| team.shared(seed_of(args)));
-    // Each rank looks at files of its own node: if one refuses, all must end.
+    // Each rank checks the files of its node. If one rank refuses, all ranks end.
     let of_this_rank = || {
         let plan = MeasurePlan::new(args, seed, team.map(|team| team.group.size()))?;
         Ok((plan, report_plan(args, is_first)?, Interrupt::watch()?))
@@ -59,7 +59,7 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
     };
     let (plan, report_plan, interrupt) = planned?;
     let (outputs, mut store) = report_plan;
-    // What is measured so far is saved: a launcher ends all ranks if one dies.
+    // Save the cells measured so far: if one rank dies, the launcher ends all ranks.
     let mut save = |so_far: Measured| {
         if !so_far.outcome.cells.is_empty() {
             let results = assemble(plan.clone(), so_far);

@@ -17,7 +17,7 @@ const MIN_REPEATS: usize = 6;
 const READ_AHEAD_BYTES: u64 = 128 << 10;
 
 /// The names of the one call for a list, by operation and system.
-const VECTORED: [&str; 4] = ["writev", "readv", "write-file-gather", "read-file-scatter"];
+const VECTORED: [&str; 2] = ["writev", "readv"];
 
 /// Fills in all that follows from the samples of the rows. Deterministic.
 pub fn conclude(experiment: &mut Reproduction) {

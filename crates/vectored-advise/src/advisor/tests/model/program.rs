@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 macro_rules! calls {
     ($($op:ident $weight:literal $text:literal)*) => {
-        /// What a call does.
+        /// The effect of a call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Op {
             $($op),*
