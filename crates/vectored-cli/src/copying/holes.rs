@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::BorrowedFd;
 
 use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek, tell};
-use rustix::io::Errno;
+use rustix::io::{Errno, pread};
 use vectored::copy::{Copied, CopyError, Options, Side};
 
 use super::ends::Output;
@@ -39,7 +39,7 @@ pub fn copy_with_holes(
         let why = "the output has bytes where the holes would be";
         return Err(HolesError::Unsuited(why));
     }
-    let copy = Copy {
+    let mut copy = Copy {
         options: options.limit(0),
         from,
         to,
@@ -51,6 +51,10 @@ pub fn copy_with_holes(
         before,
         copied: None,
     };
+    // The first read decides whether old bytes may leave: a copy of one byte tells its error.
+    if pread(from, &mut [0], copy.start).is_err_and(|error| error != Errno::SPIPE) {
+        copy.part(copy.start, output_start, 1)?;
+    }
     // Where the holes would be there are old bytes.
     output
         .cut_old_bytes(output_start)

@@ -27,6 +27,7 @@ COPY - TO 0>unread => 1: cannot read standard input after 0 bytes: Bad file desc
 COPY - TO <&- => 1: standard input is closed
 COPY nowhere TO => 2: cannot open 'nowhere'
 COPY /proc/self/mem TO => 1: cannot read '/proc/self/mem' after 0 bytes
+COPY --sparse /proc/self/mem TO => 1: cannot read '/proc/self/mem' after 0 bytes
 COPY --technique stdio /proc/self/mem TO => 1: cannot copy '/proc/self/mem'
 COPY --technique splice - TO < /proc/self/mem => 2: from or to a pipe
 COPY --force from dangling => 2: cannot open 'dangling': No such file

@@ -80,7 +80,8 @@ impl CostModel {
     /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
     /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
     /// queue that copies its segments and one that keeps them write 16 segments of 1500 to 6144 bytes, each after a
-    /// copied head. Then two messages of 3 to 33 KB each are copied into one call, and written by two calls.
+    /// copied head. Then two messages of 3 to 33 KB each are copied into one call, and written by two calls. A threshold
+    /// of [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
     ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, more thresholds stay unmeasured. The least
     /// number of measurements, two rounds of the lists and three of the queue, takes 10 ms on a stream and 30 to 50 ms on a file. One
@@ -123,7 +124,7 @@ impl CostModel {
                 TargetKind::File => prior.page_end_ns,
                 _ => fitted.page_end_ns,
             },
-            queue_thresholds: queue::measure(&mut channel, began + budget)?,
+            queue_thresholds: queue::measure(&mut channel, kind, began + budget)?,
             ..fitted
         })
     }

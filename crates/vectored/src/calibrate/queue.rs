@@ -11,7 +11,8 @@ use std::time::Instant;
 
 use super::channel::Channel;
 use crate::SegmentQueue;
-use crate::cost::crossing::{Length, crossover};
+use crate::cost::TargetKind;
+use crate::cost::crossing::{Length, crossover_unless};
 use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::queueing::{MAX_COPY_BELOW_BYTES, MAX_JOIN_BELOW_BYTES};
 use crate::queue::policy::QueuePolicy;
@@ -46,8 +47,13 @@ const MIN_ROUNDS: usize = 3;
 
 const MAX_ROUNDS: usize = 40;
 
-/// Measures the two thresholds until about `deadline`.
-pub(super) fn measure(channel: &mut Channel, deadline: Instant) -> io::Result<QueueThresholds> {
+/// Measures the two thresholds until about `deadline`. The default of the kind stays unless the rounds
+/// refute it.
+pub(super) fn measure(
+    channel: &mut Channel,
+    kind: TargetKind,
+    deadline: Instant,
+) -> io::Result<QueueThresholds> {
     let mut server = Server::new();
     let mut values = VALUE_BYTES.map(|bytes| Comparison::new(bytes, bytes, VALUES));
     let mut messages = JOINED_BYTES.map(|bytes| Comparison::new(bytes, bytes / 2, 2));
@@ -66,16 +72,17 @@ pub(super) fn measure(channel: &mut Channel, deadline: Instant) -> io::Result<Qu
             })?;
         }
     }
+    let default = QueuePolicy::for_target(kind);
+    let measured = |comparisons: Vec<Comparison>, default| {
+        let lengths = comparisons.into_iter().map(|comparison| comparison.length);
+        // A pipe does not take the longest lists in one call.
+        let measured = lengths.filter(|length| !length.log_ratios.is_empty());
+        u32::try_from(crossover_unless(&measured.collect::<Vec<_>>(), default)).ok()
+    };
     Ok(QueueThresholds {
-        copy_below_bytes: crossover_of(values),
-        join_below_bytes: crossover_of(messages),
+        copy_below_bytes: measured(values.into(), default.copy_below_bytes),
+        join_below_bytes: measured(messages.into(), default.join_below_bytes),
     })
-}
-
-/// The size up to which copying is not slower.
-fn crossover_of<const N: usize>(comparisons: [Comparison; N]) -> Option<u32> {
-    let bytes = crossover(&comparisons.map(|comparison| comparison.length))?;
-    u32::try_from(bytes).ok()
 }
 
 /// Copying against the other way, for segments of one size.

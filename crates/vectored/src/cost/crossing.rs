@@ -59,48 +59,93 @@ pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     Some((below.segment_bytes as f64 * step.powf(low / (low - high))).round() as usize)
 }
 
-/// The threshold at one number of segments, if it is known to within [`KNOWN_WITHIN`]: on a line through the medians of the
-/// `lengths` near the crossover, over the logarithm of the length. `lengths` are sorted.
+/// The threshold at one number of segments, if it is known to within [`KNOWN_WITHIN`]: where the line crosses 0. `lengths` are
+/// sorted.
 pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
-    let center = crossover(lengths)?.max(1) as f64;
-    let copied = copied(lengths);
-    let deviation = MEDIAN_ERROR * deviation(lengths)?;
-    let near = lengths.iter().enumerate().filter(|(index, length)| {
-        let factor = length.segment_bytes as f64 / center;
-        let is_next = *index == copied || index + 1 == copied;
-        is_next || (1.0 / WINDOW..=WINDOW).contains(&factor)
-    });
-    let points: Vec<[f64; 3]> = near
-        .map(|(_, length)| {
-            let weight = length.log_ratios.len() as f64;
-            let place = (length.segment_bytes as f64).ln();
-            [place, median(&length.log_ratios), weight]
-        })
-        .collect();
-    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
-        points.iter().map(|&[x, y, weight]| weight * of(x, y)).sum()
-    };
-    let weight = sum(&|_, _| 1.0);
-    let [mean, level] = [sum(&|x, _| x), sum(&|_, y| y)].map(|sum| sum / weight);
-    let width = sum(&|x, _| (x - mean).powi(2));
-    let slope = sum(&|x, y| (x - mean) * (y - level)) / width;
-    // Residuals of the lengths may be larger than the noise of their rounds: the larger of the two counts.
-    let misfit = sum(&|x, y| (y - level - slope * (x - mean)).powi(2));
-    let unexplained = misfit / points.len().saturating_sub(2).max(1) as f64;
-    let deviation = deviation.max(unexplained.sqrt());
-    let at = mean - level / slope;
-    // Whether the confidence interval of the line at a place excludes 0.
-    let is_clear = |place: f64| {
-        let height = level + slope * (place - mean);
-        let error = deviation * (1.0 / weight + (place - mean).powi(2) / width).sqrt();
-        height.abs() > STANDARD_ERRORS * error + BETWEEN_RUNS
-    };
-    let is_measured = points[0][0] <= at && at <= points[points.len() - 1][0];
-    let is_known = slope > 0.0
+    let line = Line::through(lengths)?;
+    let at = line.mean - line.level / line.slope;
+    let is_known = line.slope > 0.0
         && [-1.0, 1.0]
             .iter()
-            .all(|side| is_clear(at + side * KNOWN_WITHIN.ln()));
+            .all(|side| line.is_clear(at + side * KNOWN_WITHIN.ln()));
+    let is_measured = line.ends[0] <= at && at <= line.ends[1];
     (is_measured && is_known).then(|| at.exp().round() as usize)
+}
+
+/// The crossover of the `lengths`, which are sorted, if they show that it is not `expected`, or else `expected`.
+pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
+    let place = (expected.max(1) as f64).ln();
+    let line = Line::through(lengths).filter(|line| line.is_clear(place));
+    match (line, crossover(lengths)) {
+        // Where the line is below 0 copying takes less time.
+        (Some(line), Some(found)) if (line.height(place) < 0.0) == (found > expected) => found,
+        _ => expected,
+    }
+}
+
+/// A line through the medians of the lengths near their crossover, over the logarithm of the length.
+struct Line {
+    /// The mean place and height, and the slope.
+    mean: f64,
+    level: f64,
+    slope: f64,
+    /// The number of rounds, and the sum of the squared distances of their places from `mean`.
+    weight: f64,
+    width: f64,
+    deviation: f64,
+    /// The places of the shortest and the longest length.
+    ends: [f64; 2],
+}
+
+impl Line {
+    /// `None` if there are too few rounds. `lengths` are sorted.
+    fn through(lengths: &[Length]) -> Option<Line> {
+        let center = crossover(lengths)?.max(1) as f64;
+        let copied = copied(lengths);
+        let deviation = MEDIAN_ERROR * deviation(lengths)?;
+        let near = lengths.iter().enumerate().filter(|(index, length)| {
+            let factor = length.segment_bytes as f64 / center;
+            let is_next = *index == copied || index + 1 == copied;
+            is_next || (1.0 / WINDOW..=WINDOW).contains(&factor)
+        });
+        let points: Vec<[f64; 3]> = near
+            .map(|(_, length)| {
+                let weight = length.log_ratios.len() as f64;
+                let place = (length.segment_bytes as f64).ln();
+                [place, median(&length.log_ratios), weight]
+            })
+            .collect();
+        let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+            points.iter().map(|&[x, y, weight]| weight * of(x, y)).sum()
+        };
+        let weight = sum(&|_, _| 1.0);
+        let [mean, level] = [sum(&|x, _| x), sum(&|_, y| y)].map(|sum| sum / weight);
+        let width = sum(&|x, _| (x - mean).powi(2));
+        let slope = sum(&|x, y| (x - mean) * (y - level)) / width;
+        // Residuals of the lengths may be larger than the noise of their rounds: the larger of the two counts.
+        let misfit = sum(&|x, y| (y - level - slope * (x - mean)).powi(2));
+        let unexplained = misfit / points.len().saturating_sub(2).max(1) as f64;
+        Some(Line {
+            mean,
+            level,
+            slope,
+            weight,
+            width,
+            deviation: deviation.max(unexplained.sqrt()),
+            ends: [points[0][0], points[points.len() - 1][0]],
+        })
+    }
+
+    fn height(&self, place: f64) -> f64 {
+        self.level + self.slope * (place - self.mean)
+    }
+
+    /// Whether the confidence interval of the line at a place excludes 0.
+    fn is_clear(&self, place: f64) -> bool {
+        let distance = (place - self.mean).powi(2) / self.width;
+        let error = self.deviation * (1.0 / self.weight + distance).sqrt();
+        self.height(place).abs() > STANDARD_ERRORS * error + BETWEEN_RUNS
+    }
 }
 
 /// The standard deviation of the rounds of one length. `None` if there are too few.
@@ -198,6 +243,35 @@ mod tests {
             assert_eq!(found, Some(1936), "{wrong:?}");
         }
         assert_eq!(crossover(&[]), None);
+    }
+
+    #[test]
+    fn an_expected_crossover_stays_unless_the_rounds_refute_it() {
+        // Rounds of each length around a line through 0 at 2000 bytes.
+        let found = |expected: usize, slope: f64, noise: f64, rounds: usize| {
+            let mut points = Vec::new();
+            for bytes in [1000, 1500, 2500, 4000] {
+                let height = slope * (bytes as f64 / 2000.0).ln();
+                points.extend(
+                    (0..rounds).map(|round| (bytes, height + [-noise, 0.0, noise][round % 3])),
+                );
+            }
+            crossover_unless(&sorted(&points), expected)
+        };
+        for refuted in [500, 1500, 3000, 9000] {
+            assert_eq!(found(refuted, 0.3, 0.01, 12), 2000);
+            assert_eq!(found(refuted, 0.3, 0.01, 2), refuted);
+            assert_eq!(found(refuted, 0.3, 3.0, 12), refuted);
+            assert_eq!(found(refuted, 0.003, 0.01, 12), refuted);
+        }
+        assert_eq!(found(1970, 0.3, 0.01, 12), 1970);
+        // Copying takes less time at all lengths, or more.
+        let flat = |height: f64| {
+            let points: Vec<_> = (0..12).map(|at| (1000 + at % 4, height)).collect();
+            crossover_unless(&sorted(&points), 1002)
+        };
+        assert_eq!([-0.2, 0.2].map(flat), [1003, 999]);
+        assert_eq!(crossover_unless(&[], 7), 7);
     }
 
     #[test]
