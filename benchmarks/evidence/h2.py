@@ -10,10 +10,11 @@
 
 A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts, of which each is a frame. `ready` hands all parts
 to h2 at once, `inline` does so in the task of the connection, instead of one for the request, and `yields` lets other tasks run
-between two parts; `owned` allocates each part when h2 has room for it; `trailers` is `ready`, and trailers end the stream. Transports: tcp, tls (rustls) and nagle (tcp without
+between two parts; `owned` allocates each part when h2 has room for it; `trailers` is `ready`, and trailers end the stream; `mixed` is `ready`, and every second request
+is for a body of 100 B, which has times of its own. Transports: tcp, tls (rustls) and nagle (tcp without
 TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (tcp whose stream does not gather), veth (between two
 network namespaces), shaped (veth at 1 Gbit/s, by tbf), delay (veth, and each packet 1 ms later, by delay.py) and hyper (tcp, and the
-HTTP/2 server of hyper above h2). --servers new,copy16 chooses what is compared:
+HTTP/2 server of hyper above h2). With `client`, the compared programs are clients of h2 that send the bodies over tcp to a server of old. --servers new,copy16 chooses what is compared:
 
     new        with the patch; new4, new8, new32, new64: with so many frames instead of 16
     bytes16, bytes32, bytes128, bytes256: with the patch, and so many KiB instead of 64
@@ -21,6 +22,7 @@ HTTP/2 server of hyper above h2). --servers new,copy16 chooses what is compared:
     copy16     the same with the buffer of 16 KiB
     both       with the patch and the changes of threshold
     pr903, base903    hyperium/h2#903 and the commit that it changes (0.4.13 and five commits), which git fetches
+    merge903, base415    the commit that merges #903 into 0.4.15, and 0.4.15; where both of a pair run, a column compares them
 
 Each round also runs old (h2 0.4.20) and again, another build of it, every second round in the other order. A ratio compares with the
 mean of both; A/A is again ÷ old.
@@ -57,6 +59,10 @@ PLAIN = {
 PATCHED = {"new": {}, "both": PLAIN["threshold"]} | {f"new{n}": {"MAX_CHAINED_FRAMES: usize = 16": f"MAX_CHAINED_FRAMES: usize = {n}"} for n in (4, 8, 32, 64)}
 PATCHED |= {f"bytes{n}": {"MAX_CHAINED_BYTES: usize = 64 *": f"MAX_CHAINED_BYTES: usize = {n} *"} for n in (16, 32, 128, 256)}
 FETCHED = {"pr903": "a1f880bc6b11d71c2880240117eb569db7ee3d0e", "base903": "dbc204e57e0f96ea25d023c82d8a16340675b271"}
+FETCHED |= {"merge903": "f652c1c714fb74a08106f190cc946631755f2e34", "base415": "21211d065f8acd96827414020b5f53b63653f406"}
+PAIRS = [("pr903", "base903"), ("merge903", "base415")]
+FIGURES = {"writes": ("calls", 1), "TCP segments": ("segments", 1), "50 %, µs": ("p50_us", 0), "99 %, µs": ("p99_us", 0)}
+SMALL = {"100 B: 50 %, µs": ("small50_us", 0), "100 B: 99 %, µs": ("small99_us", 0)}
 SHORT = """
 tcp:1x1:100/100:ready tcp:10x10:1024/1024:inline tcp:10x10:16384/16384:inline tcp:10x10:1024/1024:ready tcp:1x1:65536/65536:ready tcp:10x10:16384/16384:ready
 tcp:1x1:16384/1024:yields tcp:10x10:16384/1024:yields veth:10x10:16384/1024:yields
@@ -87,8 +93,8 @@ debug = 0
 """
 # Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
 SERVER = PARTS + r"""
-use h2::{server::{Builder, SendResponse}, RecvStream};
-use std::{convert::Infallible, future::poll_fn, io, sync::Arc};
+use h2::{server::{Builder, SendResponse}, RecvStream, SendStream};
+use std::{cell::RefCell, convert::Infallible, fs, future::poll_fn, io, rc::Rc, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
@@ -104,11 +110,34 @@ static BYTES: [u8; 65536] = {
 };
 
 async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<Bytes>) -> Option<()> {
-    let mut words = request.uri().path().split('/').skip(1);
+    let path = request.uri().path().to_owned();
+    let mut words = path.split('/').skip(1);
     let body: usize = words.next()?.parse().ok()?;
     let part: usize = words.next()?.parse().ok()?;
     let way = words.next()?;
-    let mut stream = respond.send_response(http::Response::new(()), false).ok()?;
+    if request.method() == "POST" {
+        let (mut received, mut count) = (request.into_body(), 0);
+        while let Some(Ok(bytes)) = received.data().await {
+            assert!(bytes == BYTES[count..][..bytes.len()]);
+            count += bytes.len();
+            received.flow_control().release_capacity(bytes.len()).ok()?;
+        }
+        assert_eq!(count, body);
+        respond.send_response(http::Response::new(()), true).ok()?;
+        return Some(());
+    }
+    send(&mut respond.send_response(response(way, ()), false).ok()?, body, part, way).await
+}
+
+fn response<T>(way: &str, body: T) -> http::Response<T> {
+    let mut response = http::Response::new(body);
+    if way == "small" {
+        *response.status_mut() = http::StatusCode::CREATED; // the log of h2load tells requests apart by it
+    }
+    response
+}
+
+async fn send(stream: &mut SendStream<Bytes>, body: usize, part: usize, way: &str) -> Option<()> {
     let mut sent = 0;
     while sent < body {
         let end = body.min(sent + part);
@@ -133,8 +162,62 @@ async fn answer(request: http::Request<RecvStream>, mut respond: SendResponse<By
     Some(())
 }
 
-async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, buffer: usize) {
-    let Ok(mut connection) = Builder::new().max_send_buffer_size(buffer).handshake(socket).await else { return };
+// Nanoseconds of CPU time, and calls of write and writev.
+fn used() -> (u64, u64) {
+    let number = |word: &str| word.parse().unwrap();
+    let time = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    let calls = fs::read_to_string("/proc/self/io").unwrap();
+    (number(time.split(' ').next().unwrap()), number(calls.split("syscw: ").nth(1).unwrap().lines().next().unwrap()))
+}
+
+// Its arguments: address, "client", connections, streams, requests, path. It prints requests a second, µs of CPU time and writes for each, and µs at 50 and 99 %.
+async fn send_all(words: &[String]) {
+    let number = |at: usize| words[at].parse::<usize>().unwrap();
+    let left = Rc::new(RefCell::new((number(5), Vec::new())));
+    let (began, before) = (Instant::now(), used());
+    let connections = (0..number(3)).map(|_| tokio::task::spawn_local(send_requests(words.to_vec(), left.clone()))).collect::<Vec<_>>();
+    for connection in connections {
+        connection.await.unwrap();
+    }
+    let (elapsed, after, requests) = (began.elapsed().as_secs_f64(), used(), number(5) as f64);
+    let mut times = left.take().1;
+    times.sort_unstable();
+    let (cpu, writes) = ((after.0 - before.0) as f64 / 1e3 / requests, (after.1 - before.1) as f64 / requests);
+    println!("{} {cpu} {writes} {} {}", requests / elapsed, times[times.len() / 2], times[times.len() * 99 / 100]);
+}
+
+async fn send_requests(words: Vec<String>, left: Rc<RefCell<(usize, Vec<u128>)>>) {
+    let url = format!("http://{}{}", words[1], words[6]);
+    let mut path = words[6].split('/').skip(1);
+    let (body, part) = (path.next().unwrap().parse().unwrap(), path.next().unwrap().parse().unwrap());
+    let way = path.next().unwrap().to_owned();
+    let socket = TcpStream::connect(&words[1]).await.unwrap();
+    socket.set_nodelay(true).unwrap();
+    let (client, connection) = h2::client::handshake(socket).await.unwrap();
+    tokio::task::spawn_local(connection);
+    let streams = (0..words[4].parse().unwrap()).map(|_| {
+        let (client, url, way, left) = (client.clone(), url.clone(), way.clone(), left.clone());
+        tokio::task::spawn_local(async move {
+            while left.borrow().0 > 0 {
+                left.borrow_mut().0 -= 1;
+                let began = Instant::now();
+                let request = http::Request::post(&url).body(()).unwrap();
+                let (response, mut stream) = client.clone().ready().await.unwrap().send_request(request, false).unwrap();
+                send(&mut stream, body, part, &way).await.unwrap();
+                assert_eq!(response.await.unwrap().status(), 200);
+                left.borrow_mut().1.push(began.elapsed().as_micros());
+            }
+        })
+    }).collect::<Vec<_>>();
+    for stream in streams {
+        stream.await.unwrap();
+    }
+}
+
+async fn serve(socket: impl AsyncRead + AsyncWrite + Unpin, buffer: usize, window: u32) {
+    let mut builder = Builder::new();
+    builder.max_send_buffer_size(buffer).initial_window_size(window).initial_connection_window_size(window);
+    let Ok(mut connection) = builder.handshake(socket).await else { return };
     while let Some(Ok((request, respond))) = connection.accept().await {
         if request.uri().path().ends_with("inline") {
             answer(request, respond).await;
@@ -149,7 +232,8 @@ async fn serve_hyper(socket: TcpStream) {
         let words: Vec<_> = request.uri().path().split('/').skip(1).collect();
         let (bytes, part) = (&BYTES[..words[0].parse().unwrap()], words[1].parse().unwrap());
         let body = Parts { bytes, part, works: false, yields: words[2] == "yields", has_yielded: false };
-        async move { Ok::<_, Infallible>(http::Response::new(body)) }
+        let response = response(words[2], body);
+        async move { Ok::<_, Infallible>(response) }
     });
     let builder = hyper::server::conn::http2::Builder::new(hyper_util::rt::TokioExecutor::new());
     let _ = builder.serve_connection(hyper_util::rt::TokioIo::new(socket), service).await;
@@ -178,6 +262,11 @@ impl AsyncWrite for Plain {
 
 fn main() {
     let words: Vec<String> = std::env::args().collect();
+    if words.len() > 6 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, send_all(&words));
+        return;
+    }
     let threads = words[2] == "threads";
     let mut builder = if threads { tokio::runtime::Builder::new_multi_thread() } else { tokio::runtime::Builder::new_current_thread() };
     let runtime = builder.worker_threads(2).enable_io().build().unwrap();
@@ -198,11 +287,12 @@ async fn run(words: Vec<String>) {
         let (socket, _) = listener.accept().await.unwrap();
         socket.set_nodelay(words[2] != "nagle").unwrap();
         let buffer = if words[2] == "small" { 16 << 10 } else { 400 << 10 }; // the second is h2's default
+        let window = if words[2] == "client" { 1 << 20 } else { 65535 }; // of hyper's servers and of h2's
         match tls.clone() {
-            Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap(), buffer).await })),
-            None if words[2] == "plain" => drop(tokio::spawn(serve(Plain(socket), buffer))),
+            Some(tls) => drop(tokio::spawn(async move { serve(tls.accept(socket).await.unwrap(), buffer, window).await })),
+            None if words[2] == "plain" => drop(tokio::spawn(serve(Plain(socket), buffer, window))),
             None if words[2] == "hyper" => drop(tokio::spawn(serve_hyper(socket))),
-            None => drop(tokio::spawn(serve(socket, buffer))),
+            None => drop(tokio::spawn(serve(socket, buffer, window))),
         }
     }
 }
@@ -239,7 +329,9 @@ def fetch(commit, folder):
     run("git", "fetch", "--quiet", "--depth", "1", "https://github.com/hyperium/h2", commit, cwd=folder)
     run("git", "checkout", "--quiet", "FETCH_HEAD", cwd=folder)
     path = os.path.join(folder, "Cargo.toml")
-    replace(path, 'version = "0.4.13"', f'version = "{VERSION}"')  # which hyper accepts
+    with open(path, encoding="utf-8") as file:
+        version = re.search(r'version = "0.4.\d+"', file.read())[0]
+    replace(path, version, f'version = "{VERSION}"')  # which hyper accepts
     replace(path, "[workspace]\n", "[package.metadata.workspace]\n")  # a workspace has no other in it
 
 
@@ -336,13 +428,17 @@ class Running:
         if os.path.exists(log):
             os.remove(log)
         before = self.used()
-        text = run(*map(str, [*self.namespace(), *self.client(case, requests), f"--log-file={log}", self.url(case)]))
+        urls = [self.url(case)]
+        if case["way"] == "mixed":
+            urls = [self.url(case | {"way": "ready"}), self.url(case | {"body": 100, "part": 100, "way": "small"})]
+        text = run(*map(str, [*self.namespace(), *self.client(case, requests), f"--log-file={log}", *urls]))
         cpu, calls, segments = (after - start for after, start in zip(self.used(), before))
-        if f"{requests} succeeded" not in text or f"({requests * case['body']}) data" not in text:
+        if f"{requests} succeeded" not in text or f"({requests * (case['body'] + (len(urls) - 1) * 100) // len(urls)}) data" not in text:
             raise SystemExit(f"{case['name']}: not all bodies arrived:\n{text}")
         with open(log, encoding="utf-8") as file:
-            times = sorted(int(line.split("\t")[2]) for line in file)
-        return {
+            lines = [line.split("\t") for line in file]
+        times, small = (sorted(int(line[2]) for line in lines if (line[1] == "201") == is_small) for is_small in (False, True))
+        found = {
             "rate": float(re.search(r", ([\d.]+) req/s", text)[1]),
             "cpu_us": cpu / requests / 1000,
             "calls": calls / requests,
@@ -350,10 +446,30 @@ class Running:
             "p50_us": times[len(times) // 2],
             "p99_us": times[len(times) * 99 // 100],
         }
+        if small:
+            found |= {"small50_us": small[len(small) // 2], "small99_us": small[len(small) * 99 // 100]}
+        return found
+
+
+class Sending(Running):
+    """A client of h2 that sends bodies to a server of old, which compares them byte for byte."""
+
+    def __init__(self, program, transport, *others):
+        super().__init__("old", "tcp" if self.WINDOWS else transport, *others)
+        self.program = os.path.join(TARGET, f"evidence-{program}", "server")
+
+    def check(self, case):
+        self.load(case, case["connections"], None)
+
+    def load(self, case, requests, log):
+        before = self.used()[2]
+        words = [self.program, f"{self.host}:{self.port}", "client", case["connections"], case["streams"], requests, f"/{case['body']}/{case['part']}/{case['way']}"]
+        found = map(float, run(*map(str, [*self.namespace(), *words])).split())
+        return dict(zip(["rate", "cpu_us", "calls", "p50_us", "p99_us"], found)) | {"segments": (self.used()[2] - before) / requests}
 
 
 def parsed(name):
-    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|delay|threads|plain|hyper):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned|trailers)", name)
+    match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|delay|threads|plain|hyper|client):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned|trailers|mixed)", name)
     if not match or int(match[4]) > 65536:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "streams", "body", "part"], map(int, match.groups()[1:5])))
@@ -376,10 +492,12 @@ def against(result, which, figure):
 
 
 def measured(case, servers, rounds, seconds, network, files, log):
-    running = {server: Running(server, case["transport"], network, files) for server in servers}
+    kind = Sending if case["transport"] == "client" else Running
+    running = {server: kind(server, case["transport"], network, files) for server in servers}
     least = case["connections"] * case["streams"]
     rate = running["old"].load(case, max(200, 2 * least), log)["rate"]
     requests = max(2 * least, round(rate * seconds))
+    requests += -requests % (2 * case["connections"])  # `mixed` needs an even number for each connection
     found = []
     for server in servers:  # a warm-up that is not counted
         running[server].check(case)
@@ -418,25 +536,27 @@ def contention(servers, rounds):
         print(f"{which}: {statistics.median(one[which]['rate'] for one in found):.0f} MiB/s; throughput {ratios[0]}, CPU time {ratios[1]}")
 
 
-def row(result):
+def compared_in(servers):
+    return [which for which in servers if which not in ("old", "again")], [pair for pair in PAIRS if set(pair) <= set(servers)]
+
+
+def row(result, figures):
     rounds = result["rounds"]
-    compared = [which for which in rounds[0] if which not in ("old", "again")]
-    shown = ["old", *compared]
+    compared, pairs = compared_in(rounds[0])
 
     def middles(figure, digits):
-        return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in shown)
+        return " / ".join(f"{statistics.median(one[which][figure] for one in rounds):.{digits}f}" for which in ["old", *compared] if figure in rounds[0][which])
 
+    pair = lambda one, base: in_words(interval([math.log(loads[one]["cpu_us"] / loads[base]["cpu_us"]) for loads in rounds]))
     ratios = lambda figure: [in_words(against(result, which, figure)) for which in compared]
-    again = in_words(interval([math.log(one["again"]["cpu_us"] / one["old"]["cpu_us"]) for one in rounds]))
-    cells = [f"`{result['case']}`", *ratios("cpu_us"), again, *ratios("rate"), middles("calls", 1), middles("segments", 1), middles("p50_us", 0), middles("p99_us", 0)]
-    return f"| {' | '.join(cells)} |"
+    cells = [*ratios("cpu_us"), pair("again", "old"), *(pair(*one) for one in pairs), *ratios("rate"), *(middles(*figure) for figure in figures.values())]
+    return f"| `{result['case']}` | {' | '.join(cells)} |"
 
 
-def head(servers):
-    compared = [which for which in servers if which not in ("old", "again")]
-    words = ["case", *(f"CPU: {which}" for which in compared), "CPU: A/A", *(f"requests/s: {which}" for which in compared)]
-    words += ["writes", "TCP segments", "50 %, µs", "99 %, µs"]
-    return f"| {' | '.join(words)} |\n|---|{'---:|' * (len(words) - 1)}"
+def head(servers, figures):
+    compared, pairs = compared_in(servers)
+    words = [*(f"CPU: {which}" for which in compared), "CPU: A/A", *(f"CPU: {one} ÷ {base}" for one, base in pairs), *(f"requests/s: {which}" for which in compared), *figures]
+    return f"| case | {' | '.join(words)} |\n|---|{'---:|' * len(words)}"
 
 
 def summary(results):
@@ -495,11 +615,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         files = certificate(folder)
         found = networks(cases)
-        print(head(servers))
+        figures = FIGURES | (SMALL if any(case["way"] == "mixed" for case in cases) else {})
+        print(head(servers, figures))
         results = []
         for case in cases:
             results.append(measured(case, servers, rounds, seconds, network(found, case), files, os.path.join(folder, "log")))
-            print(row(results[-1]), flush=True)
+            print(row(results[-1], figures), flush=True)
             if saved:
                 write(saved, json.dumps(results))
         print(summary(results))

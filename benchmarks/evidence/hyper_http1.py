@@ -335,6 +335,7 @@ def cells(result):
     yield middles(rounds, "cpu_us", 1, ["old"])
     yield from (against(rounds, which) for which in servers[1:])
     yield again(rounds)
+    yield from (against(rounds, which, "rate") for which in servers[1:])
     yield " / ".join(f"{calls:.1f}" for calls in result["calls"])
     yield from (middles(rounds, figure, digits, shown(servers)) for figure, digits in [("segments", 1), ("p50_us", 0), ("p99_us", 0)])
     yield " / ".join(map(str, result["memory_kib"]))
@@ -365,7 +366,7 @@ def main():
             columns = f"CPU, µs: {' | '.join(servers)} | A/A | memory of a connection, KiB"
             table(columns, (measured_slow(case, servers, args.rounds, h2.network(networks, case), files) for case in cases), cells_slow, args.json)
             return
-        columns = f"CPU, µs: {' | '.join(servers)} | A/A | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
+        columns = f"CPU, µs: {' | '.join(servers)} | A/A | {' | '.join(f'requests/s: {which}' for which in servers[1:])} | writes | TCP segments | 50 %, µs | 99 %, µs | memory, KiB"
         table(columns, (measured(case, servers, args.rounds, args.seconds, h2.network(networks, case), files, log) for case in cases), cells, args.json)
 
 

@@ -5,6 +5,7 @@
     benchmarks/evidence/tokio_framed.py --apart     one connection, the server on CPU 1 and the client on CPU 0
     benchmarks/evidence/tokio_framed.py --late      times instead of CPU time, with intervals
     benchmarks/evidence/tokio_framed.py --idle      the memory of a connection that waits after an answer
+    benchmarks/evidence/tokio_framed.py --slow      what clients cost that read 16 KiB every 10 ms
     benchmarks/evidence/tokio_framed.py --lost      what write_all_vectored tells after an error, and after it was dropped
 
 A case is TRANSPORT:CONNECTIONS:FRAMESxBYTES:WAY. A client asks for this many frames of LengthDelimitedCodec, over loopback (tcp, tls by rustls,
@@ -355,6 +356,42 @@ def idle(program, network):
         print(f"| {'after 64' if frames == 64 else 'unread, 1000'} frames of {bytes_of} B | {' | '.join(f'{kib:.1f}' for kib in grown)} |", flush=True)
 
 
+def slow(program, network, rounds):
+    """CPU time for each of 100 clients that ask for 2000 frames of 1000 B and read 16 KiB every 10 ms; a socket takes 64 KiB to send."""
+    run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 65536 65536")
+    running = {server: Running(program, server, "slow", network, [], False) for server in SERVERS}
+
+    def load(which):
+        one, left = running[which], {}
+        before = one.used()
+        for _ in range(100):
+            client = socket.socket()
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+            client.connect((one.host, one.port))
+            client.sendall(struct.pack(">III", 2000, 1000, 0))
+            client.setblocking(False)
+            left[client] = 2000 * 1004
+        while left:
+            began = time.perf_counter()
+            for client in list(left):
+                try:
+                    got = client.recv(16384)
+                except BlockingIOError:
+                    continue
+                assert got
+                left[client] -= len(got)
+                if not left[client]:
+                    del left[client]
+            time.sleep(max(0, began + 0.01 - time.perf_counter()))
+        cpu, calls, _ = ((after - start) / 100 for after, start in zip(one.used(), before))
+        return {"cpu_us": cpu / 1000, "calls": calls}
+
+    found = [in_turns(SERVERS, number, load) for number in range(rounds)]
+    ratios = " | ".join([*(against(found, which) for which in SERVERS[1:]), again(found)])
+    print(f"| CPU, µs: {' | '.join(SERVERS)} | A/A | writes |\n|{'---:|' * (len(SERVERS) + 2)}")
+    print(f"| {middles(found, 'cpu_us', 0, ['old'])} | {ratios} | {middles(found, 'calls', 1, SERVERS)} |")
+
+
 def cells(result):
     rounds = result["rounds"]
     yield middles(rounds, "cpu_us", 1, ["old"])
@@ -380,7 +417,7 @@ LOST = """| way | the write is | error | bytes sent | bytes sent, by the slices 
 
 
 def main():
-    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart", "--idle", "--late")
+    args = options(__doc__, APART if "--apart" in sys.argv else SHORT, 8, "--lost", "--apart", "--idle", "--slow", "--late")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the namespaces are deleted
     cases = [parsed(name) for name in args.cases]
     program = build()
@@ -391,6 +428,10 @@ def main():
     if args.idle:
         h2.enter(networks["veth"].server)
         idle(program, networks["veth"])
+        return
+    if args.slow:
+        h2.enter(networks["veth"].server)
+        slow(program, networks["veth"], args.rounds)
         return
     with tempfile.TemporaryDirectory() as folder:
         files = certificate(folder)

@@ -5,7 +5,7 @@
     benchmarks/evidence/uutils_cat.py --apart     the programs on CPU 1, the processes at the other ends of pipes on CPU 0
     benchmarks/evidence/uutils_cat.py --build                                     only builds
 
-A case is FROM-TO:BYTESxFILES, from a file or a pipe to a file, a pipe or /dev/null. A file is named FILES times to one process; a pipe is
+A case is FROM-TO:BYTESxFILES, from a file or a pipe to a file, a pipe, /dev/null or a raw terminal. A file is named FILES times to one process; a pipe is
 one input. The other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
 
     old       cat of uutils 0.12.0: splice through a pipe of 1 MiB
@@ -16,7 +16,7 @@ one input. The other end of a pipe is a process that writes or reads 128 KiB a c
     GNU       cat of the PATH
     dd        dd bs=128K of the PATH, for one input
 
-Each round runs these and old again. CPU time is that of the program and of the process that reads its pipe, from start to end. A ratio
+Each round runs these and old again. CPU time is that of the program and of the process that reads its pipe or terminal, from start to end. A ratio
 compares with the mean of both runs of old; A/A is the second ÷ the first. It needs cargo. CARGO_TARGET_DIR is where it builds.
 """
 
@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tty
 
 from common import HERE, TARGET, again, against, fetched, in_turns, is_built, middles, options, replace, run, table, write
 
@@ -87,6 +88,12 @@ def one_run(words, case, source, target):
             words = [*words, *[source] * case["files"]]
     if case["to"] == "null":
         opened.append(os.open(os.devnull, os.O_WRONLY))
+    elif case["to"] == "tty":
+        theirs, ours = os.openpty()
+        tty.setraw(ours)
+        reader = child(lambda: (other(), [os.close(fd) for fd in (ours, opened[0])], drain_terminal(theirs, total)))
+        os.close(theirs)
+        opened.append(ours)
     elif case["to"] == "file":
         if os.path.exists(target):
             os.unlink(target)  # a truncated one has pages and blocks to free
@@ -114,6 +121,11 @@ def one_run(words, case, source, target):
     return {"cpu_us": cpu * 1e6, "elapsed_us": elapsed * 1e6}
 
 
+def drain_terminal(fd, left):
+    while left:  # there is no end of file, but EIO
+        left -= len(os.read(fd, PIECE))
+
+
 def other():
     """With --apart, a helper runs on the other CPU."""
     if "--apart" in sys.argv:
@@ -121,7 +133,7 @@ def other():
 
 
 def parsed(name):
-    match = re.fullmatch(r"(file|pipe)-(file|pipe|null):(\d+)x(\d+)", name)
+    match = re.fullmatch(r"(file|pipe)-(file|pipe|null|tty):(\d+)x(\d+)", name)
     if not match or match[1] == "pipe" and match[4] != "1":
         raise SystemExit(f"no case: {name}")
     return {"name": name, "from": match[1], "to": match[2], "bytes": int(match[3]), "files": int(match[4])}
