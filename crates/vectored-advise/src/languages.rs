@@ -60,23 +60,18 @@ pub enum Runtime {
     System,
 }
 
-/// A change in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remedy {
-    /// What the program does today.
     pub way: Way,
-    /// What the change does with the calls.
     pub kind: RemedyKind,
     /// What the program has, and what to write instead; of a row that [lacks](Mark::Lacks) a remedy, what the language has not.
     pub text: &'static str,
-    /// What else the row says.
     pub mark: Mark,
 }
 
 /// What a row of the table says besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Nothing.
     None,
     /// The code starts a program.
     Starts,
@@ -95,17 +90,11 @@ pub enum Way {
     Reads,
     /// Small reads of a pipe or socket.
     StreamReads,
-    /// Writes at offsets.
     WritesAt,
-    /// Reads at offsets.
     ReadsAt,
-    /// Seeks before transfers.
     Seeks,
-    /// Lists of tiny segments.
     Tiny,
-    /// A sync for each record.
     Syncs,
-    /// A call for each datagram.
     Datagrams,
     /// A TCP socket that keeps back short writes.
     NoDelay,
@@ -131,7 +120,6 @@ pub enum RemedyKind {
     EachCall,
 }
 
-/// What a program in a language can do.
 pub(crate) struct Language {
     /// `None` stands for a language without a block of its own.
     pub(crate) runtime: Option<Runtime>,
@@ -155,7 +143,6 @@ pub(crate) struct Language {
     remedies: &'static [Remedy],
 }
 
-/// The language of a runtime.
 pub(crate) fn language_of(runtime: Option<Runtime>) -> &'static Language {
     let by = |runtime| {
         LANGUAGES
@@ -229,7 +216,6 @@ fn runtime_with(names: impl Fn(&Language) -> &[&str], name: &[u8]) -> Option<Run
     known?.runtime
 }
 
-/// The last part of a path.
 pub(crate) fn last_part(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
@@ -715,7 +701,6 @@ languages! {
     }
 }
 
-/// C and C++.
 const C_AND_CPP: &[Remedy] = rows! {
     StreamReads ReadAhead "`recv(fd, buffer, 65536, 0)` or read returns the bytes that have arrived; take the pieces from the buffer"
     SocketWrites Join "in place of send `sendmsg(fd, &message, flags)` with its flags, of write `writev(fd, iov, count)`: all pieces, continued after a short call"

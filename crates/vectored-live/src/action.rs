@@ -224,11 +224,11 @@ pwrite64 3 0 9 40 = 9: offset: Some(40)
 write 3 0 9 40 = 9: offset: None
 sendto 3 0 9 0x8000 = 9: more: true, sync: false, addressed: false
 sendto 3 1 9 1 = 9: special: true, more: false, sync: false, addressed: true
-sendmsg 3 2 0 1 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6]), segment_count: 2, asked_bytes: Some(11), result: Ok(11), offset: None, \
+sendmsg 3 2 0 1 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6]), asked_bytes: Some(11), result: Ok(11), offset: None, \
 special: false, more: false, sync: false, addressed: true
-sendmsg 3 -1 0 0 = -14: form: List, segment_bytes: None, segment_count: 0
+sendmsg 3 -1 0 0 = -14: form: List, segment_bytes: None
 sendmmsg 3 0 2 0 = 1 [0,0,0,0,0,0,0,4]: result: Ok(4)
-vmsplice 3 0 1 0 = 5 [0,5,0,0,0,0,0,0]: form: Opaque, segment_bytes: None, segment_count: 1, asked_bytes: Some(5)
+vmsplice 3 0 1 0 = 5 [0,5,0,0,0,0,0,0]: form: Opaque, segment_bytes: None, asked_bytes: Some(5)
 splice 3 100 4 0 = 9: Descriptor { number: 4, leads_to: None }, from: Some(Descriptor { number: 3
 splice 3 100 4 0 = 9: asked_bytes: Some(100)
 sendfile 3 4 0 100 = 9: Descriptor { number: 3, leads_to: None }, from: Some(Descriptor { number: 4

@@ -23,20 +23,10 @@ pub struct Skipped {
 pub struct Counts {
     /// Lines of any content.
     pub lines: u64,
-    /// Bytes of text, after decompression.
-    pub bytes: u64,
     /// System calls, including those whose arguments could not be read.
     pub calls: u64,
     /// Whether the log ends in the middle of a line, which was not used.
     pub truncated: bool,
-    /// Whether any line has a time (`-t`, `-tt`, `-ttt`, `-r`).
-    pub times: bool,
-    /// Whether any call has a duration (`-T`).
-    pub durations: bool,
-    /// Whether any descriptor has its path or address (`-y`, `-yy`).
-    pub paths: bool,
-    /// Whether any call has a call site (`-k`).
-    pub sites: bool,
     skipped: [SkippedLines; REASONS.len()],
 }
 
@@ -58,13 +48,8 @@ impl Counts {
     /// Adds the counts of another log.
     pub(crate) fn add(&mut self, other: &Self) {
         self.lines += other.lines;
-        self.bytes += other.bytes;
         self.calls += other.calls;
         self.truncated |= other.truncated;
-        self.times |= other.times;
-        self.durations |= other.durations;
-        self.paths |= other.paths;
-        self.sites |= other.sites;
         for (ours, theirs) in self.skipped.iter_mut().zip(&other.skipped) {
             ours.add(theirs);
         }

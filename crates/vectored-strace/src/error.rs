@@ -5,16 +5,6 @@ use std::io;
 use std::path::PathBuf;
 
 /// A log that cannot be read: its file and the cause.
-///
-/// # Examples
-///
-/// ```
-/// use std::ops::ControlFlow;
-///
-/// let error = vectored_strace::read_logs(&["/no/such.log".into()], |_| ControlFlow::Continue(())).unwrap_err();
-/// assert_eq!(error.error.kind(), std::io::ErrorKind::NotFound);
-/// assert!(error.to_string().starts_with("cannot read '/no/such.log': "));
-/// ```
 #[derive(Debug)]
 pub struct LogError {
     /// The file; `-` is standard input.
@@ -29,10 +19,8 @@ impl Display for LogError {
         let Self { path, error } = self;
         write!(formatter, "cannot read '{}': {error}", path.display())?;
         if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) {
-            write!(
-                formatter,
-                " (all parts of a log are open at once: raise the limit with `ulimit -n`)"
-            )?;
+            let remedy = "all parts of a log are open at once: raise the limit with `ulimit -n`";
+            write!(formatter, " ({remedy})")?;
         }
         Ok(())
     }

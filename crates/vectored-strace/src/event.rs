@@ -26,7 +26,6 @@ pub struct Event<'a> {
     /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread; empty for
     /// [`Action::Name`], and for what a source other than a log knows of a process that ran before: that is no call.
     pub name: &'a [u8],
-    /// The effect of the call.
     pub action: Action<'a>,
     /// The call site (`-k`): the innermost stack frame outside the C library, as written in the log.
     pub site: Option<&'a [u8]>,
@@ -48,10 +47,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// A file descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor<'a> {
-    /// Its number.
     pub number: i32,
     /// Its path or address, as `-y` or `-yy` shows it between `<` and `>`: `/tmp/x`, `pipe:[123]`,
     /// `TCP:[127.0.0.1:4->127.0.0.1:5]`, `/dev/null<char 1:3>`.
@@ -66,16 +63,12 @@ impl Descriptor<'_> {
 /// A path in the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The path, as it was passed.
     pub path: &'a [u8],
-    /// The folder in which a relative path begins, if the call has that argument.
     pub folder: Option<Descriptor<'a>>,
 }
 
-/// How a file got another name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
-    /// `link`.
     Hard,
     /// `symlink`. A relative path in it begins in the folder of the new name.
     Symbolic,
@@ -83,7 +76,6 @@ pub enum LinkKind {
     Rename,
 }
 
-/// The effect of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Action<'a> {
@@ -91,78 +83,53 @@ pub enum Action<'a> {
     Transfer(Transfer<'a>),
     /// `open`, `openat`, `openat2`, `creat`, successful.
     Open {
-        /// The new descriptor.
         descriptor: Descriptor<'a>,
         /// The path that the program passed; empty if the log does not show it.
         path: &'a [u8],
-        /// The folder in which a relative path begins, if the call has that argument.
         folder: Option<Descriptor<'a>>,
-        /// The flags that the program passed.
         flags: OpenFlags,
     },
     /// `chdir`, `fchdir`, successful.
     ChangeFolder(Named<'a>),
-    /// `pipe`, `pipe2`, successful.
-    Pipe {
-        /// The read end.
-        read: Descriptor<'a>,
-        /// The write end.
-        write: Descriptor<'a>,
-        /// `O_DIRECT`: each write is a packet.
-        packets: bool,
-        /// `O_CLOEXEC`.
-        close_on_exec: bool,
-    },
     /// `socket`, `accept`, `accept4`, successful.
     Socket {
-        /// The new descriptor.
         descriptor: Descriptor<'a>,
         /// Its kind; `None` for `accept`, whose sockets are of the kind of `from`.
         kind: Option<SocketKind>,
         /// The listening socket, for `accept`.
         from: Option<Descriptor<'a>>,
-        /// `SOCK_CLOEXEC`.
         close_on_exec: bool,
     },
-    /// `socketpair`, successful.
-    SocketPair {
-        /// Both ends.
-        descriptors: [Descriptor<'a>; 2],
-        /// The kind of both.
+    /// `pipe`, `pipe2`, `socketpair`, successful.
+    Pair {
+        /// Both ends; of a pipe the read end first.
+        ends: [Descriptor<'a>; 2],
         kind: SocketKind,
-        /// `SOCK_CLOEXEC`.
         close_on_exec: bool,
     },
     /// `dup`, `dup2`, `dup3`, `fcntl(F_DUPFD…)`, successful.
     Duplicate {
-        /// The old descriptor.
         from: Descriptor<'a>,
         /// The new descriptor. If it was open, the call closed it first.
         to: Descriptor<'a>,
-        /// Whether `execve` closes the new descriptor.
         close_on_exec: bool,
     },
     /// `close` with any result; `close_range`, successful, without `CLOSE_RANGE_CLOEXEC`.
     Close {
-        /// The first closed descriptor.
         first: i32,
-        /// The last closed descriptor.
         last: i32,
         /// The path or address of the first one: see [`Descriptor::leads_to`].
         leads_to: Option<&'a [u8]>,
     },
     /// `fcntl(F_SETFL)`, successful.
     SetFlags {
-        /// The descriptor.
         descriptor: Descriptor<'a>,
         /// Its flags from now on.
         flags: OpenFlags,
     },
     /// `fcntl(F_SETFD)`, `ioctl(FIOCLEX)`, `ioctl(FIONCLEX)`, successful.
     SetCloseOnExec {
-        /// The descriptor.
         descriptor: Descriptor<'a>,
-        /// Whether `execve` closes it from now on.
         close_on_exec: bool,
     },
     /// `fork`, `vfork`, `clone`, `clone3`, successful, in the parent.
@@ -170,7 +137,6 @@ pub enum Action<'a> {
     /// If the child has lines before the call returns, this event comes before them. If several such calls are unfinished
     /// at once, the child's events may come first.
     Fork {
-        /// The new thread.
         child: u32,
         /// `CLONE_THREAD`: the new thread belongs to the same process.
         same_process: bool,
@@ -178,10 +144,7 @@ pub enum Action<'a> {
         shares_descriptors: bool,
     },
     /// `execve`, `execveat`, successful.
-    Execute {
-        /// The path of the program, as it was passed.
-        program: &'a [u8],
-    },
+    Execute { program: &'a [u8] },
     /// No call: `-Y` shows a new name beside the thread.
     Name {
         /// The name of the thread: the name of its program, unless the thread has set another.
@@ -191,21 +154,9 @@ pub enum Action<'a> {
     /// `fcntl(F_GETFL)`, `ioctl(TCGETS)`, `ioctl(TCGETS2)`, `ioctl(TIOCGWINSZ)`.
     Query,
     /// `lseek`, successful.
-    Seek {
-        /// The descriptor.
-        descriptor: Descriptor<'a>,
-        /// The new offset, in bytes from the start of the file.
-        position: u64,
-        /// Whether the call only asked for the offset: `lseek(fd, 0, SEEK_CUR)`.
-        only_asked: bool,
-        /// Whether the result depends on the offset before it: `SEEK_CUR`.
-        relative: bool,
-        /// Whether the result depends on the contents of the file: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
-        asks_size: bool,
-    },
+    Seek(Seek<'a>),
     /// `mmap` of a file, successful. Closing the descriptor does not end the mapping.
     Map {
-        /// The descriptor of the file.
         descriptor: Descriptor<'a>,
         /// Whether writes to the memory reach the file (`MAP_SHARED` with `PROT_WRITE`).
         writes_through: bool,
@@ -216,17 +167,11 @@ pub enum Action<'a> {
     /// `mkdir`, successful.
     MakeFolder(Place<'a>),
     /// `truncate` of a path.
-    Truncate {
-        /// The path that the program passed.
-        path: &'a [u8],
-    },
+    Truncate { path: &'a [u8] },
     /// `link`, `symlink`, `rename` and the like, successful: two names of one file.
     Link {
-        /// The existing path.
         from: Place<'a>,
-        /// The new path.
         to: Place<'a>,
-        /// Whether it is a hard link, a symbolic link or a new name.
         kind: LinkKind,
     },
     /// `inotify_add_watch`, `fanotify_mark` or `fcntl(F_NOTIFY)` for writes, successful.
@@ -236,28 +181,19 @@ pub enum Action<'a> {
     },
     /// `setsockopt(TCP_CORK)` or `setsockopt(TCP_NODELAY)`, successful.
     SetTcpOption {
-        /// The socket.
         descriptor: Descriptor<'a>,
-        /// The option.
         option: TcpOption,
-        /// Whether it is set from now on.
         on: bool,
     },
     /// `connect`, which has connected.
-    Connect {
-        /// The socket.
-        descriptor: Descriptor<'a>,
-    },
+    Connect { descriptor: Descriptor<'a> },
     /// `poll`, `ppoll`, `select`, `pselect6`, `epoll_wait`, `epoll_pwait` and `epoll_pwait2`, successful.
     Poll {
         /// The number of descriptors that are ready; 0 when the time was up.
         ready: u64,
     },
     /// `wait4`, `waitpid`, `waitid`, which returned a child.
-    Wait {
-        /// The number of the child process.
-        child: u32,
-    },
+    Wait { child: u32 },
     /// `io_uring_enter`, `io_submit`, or `io_uring_setup` with `IORING_SETUP_SQPOLL`: transfers through descriptors that
     /// the log does not show.
     Submit {
@@ -293,18 +229,28 @@ pub enum Action<'a> {
     },
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seek<'a> {
+    pub descriptor: Descriptor<'a>,
+    /// The new offset, in bytes from the start of the file.
+    pub position: u64,
+    /// Whether the call only asked for the offset: `lseek(fd, 0, SEEK_CUR)`.
+    pub only_asked: bool,
+    /// Whether the result depends on the offset before it: `SEEK_CUR`.
+    pub relative: bool,
+    /// Whether the result depends on the contents of the file: `SEEK_END`, `SEEK_DATA`, `SEEK_HOLE`.
+    pub asks_size: bool,
+}
+
 /// A call that asks for a file: see [`Action::Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask<'a> {
-    /// The file.
     pub file: Named<'a>,
-    /// The folder in which a relative path begins, if the call has that argument.
     pub folder: Option<Descriptor<'a>>,
     /// Whether the result has the size of the file.
     pub sees_size: bool,
     /// The size, if the result shows it and the file is a regular one.
     pub size: Option<u64>,
-    /// Whether the call failed.
     pub failed: bool,
     /// Whether the result shows a regular file.
     pub is_regular: bool,
@@ -315,30 +261,22 @@ pub struct Ask<'a> {
 /// A file in the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named<'a> {
-    /// By a descriptor.
     Descriptor(Descriptor<'a>),
-    /// By a path, as it was passed.
     Path(&'a [u8]),
 }
 
-/// A call that moves bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Transfer<'a> {
     /// The direction. Calls between two descriptors are writes.
     pub direction: Direction,
-    /// The descriptor that is read or written.
     pub descriptor: Descriptor<'a>,
     /// The source of a call between two descriptors: `sendfile`, `splice`, `tee`, `copy_file_range`.
     pub from: Option<Descriptor<'a>>,
-    /// How the call passes its bytes.
     pub form: Form,
     /// The length of each segment, in bytes; one for [`Form::Plain`]. `None` if the log does not show all of them
     /// (strace without `-v` cuts lists), and for [`Form::Opaque`].
     pub segment_bytes: Option<&'a [u64]>,
-    /// Number of segments that the program passed, or of messages (`sendmmsg`, `recvmmsg`). Linux refuses more than
-    /// 1,024.
-    pub segment_count: u64,
     /// Number of bytes that the program asked for; `None` if the log does not show all segments.
     pub asked_bytes: Option<u64>,
     /// Number of bytes moved, or the name of the error (`EAGAIN`); `?` if the call never returned.
@@ -375,7 +313,6 @@ impl<'a> Transfer<'a> {
                 _ => Form::List,
             },
             segment_bytes: Some(segment_bytes),
-            segment_count: segment_bytes.len() as u64,
             asked_bytes: Some(bytes),
             result: Ok(bytes),
             offset: None,
@@ -387,16 +324,12 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
-    /// From the descriptor to the program.
     Read,
-    /// From the program to the descriptor.
     Write,
 }
 
-/// How a transfer passes its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Form {
@@ -413,27 +346,15 @@ pub enum Form {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenFlags {
-    /// `O_RDWR`.
-    pub both_ways: bool,
-    /// `O_APPEND`.
     pub append: bool,
     /// `O_SYNC` or `O_DSYNC`.
     pub sync: bool,
-    /// `O_DIRECT`.
     pub direct: bool,
-    /// `O_NONBLOCK`.
-    pub nonblocking: bool,
-    /// `O_CLOEXEC`.
     pub close_on_exec: bool,
-    /// `O_PATH`.
     pub path_only: bool,
-    /// `O_DIRECTORY`.
     pub directory: bool,
-    /// `O_CREAT`.
     pub creates: bool,
-    /// `O_EXCL`.
     pub exclusive: bool,
-    /// `O_TRUNC`.
     pub truncates: bool,
     /// The log has a number (`-X raw`), which means other flags on other machines: any may be set.
     pub unread: bool,
@@ -449,16 +370,16 @@ pub enum TcpOption {
     NoDelay,
 }
 
-/// A kind of socket, by its domain and type.
+/// A kind of socket, by its domain and type, or a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SocketKind {
-    /// `AF_UNIX`, `SOCK_STREAM`.
+    Pipe,
     UnixStream,
     /// `AF_INET` or `AF_INET6`, `SOCK_STREAM`, TCP.
     Tcp,
     /// `SOCK_DGRAM` of `AF_INET`, `AF_INET6` or `AF_UNIX`: each call is a datagram.
     Datagram,
-    /// Any other or unknown kind, which may keep messages apart.
+    /// Any other or unknown kind, which may keep messages apart, such as a pipe with `O_DIRECT`.
     Other,
 }

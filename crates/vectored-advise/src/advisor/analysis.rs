@@ -1,6 +1,5 @@
 //! From events to tallies in one pass, in memory bounded by the open files and the distinct patterns.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::advisor::findings::tallies::{Tallies, fold_sites};
@@ -8,7 +7,7 @@ use crate::advisor::options::Options;
 use crate::advisor::tracker::Tracker;
 use crate::languages::last_part;
 use crate::model::Runtime;
-use vectored_strace::{Counts, Event, Item, LogError, read_logs};
+use vectored_strace::{Counts, Event, LogError, read_logs};
 
 /// Reads logs event by event, and counts calls that fewer calls could replace.
 ///
@@ -21,27 +20,23 @@ use vectored_strace::{Counts, Event, Item, LogError, read_logs};
 /// with the reason, but not counted.
 #[derive(Debug)]
 pub struct Analysis {
-    options: Options,
     tracker: Tracker,
     tallies: Tallies,
 }
 
 impl Analysis {
-    /// An analysis without any log.
     pub fn new(options: Options) -> Analysis {
         Analysis {
-            options,
             tracker: Tracker::new(options),
             tallies: Tallies::default(),
         }
     }
 
-    /// Begins another log.
     pub fn begin_log(&mut self) {
-        let tracker = std::mem::replace(&mut self.tracker, Tracker::new(self.options));
+        let next = Tracker::new(self.tracker.options);
         // Each log by itself, as on another process, so that the sum does not depend on where a log was read.
         let mut of_log = Tallies::default();
-        tracker.close(&self.options, &mut of_log);
+        std::mem::replace(&mut self.tracker, next).close(&mut of_log);
         fold_sites(&mut of_log.found);
         self.tallies.add(of_log);
     }
@@ -57,11 +52,9 @@ impl Analysis {
         self.tracker.fifos.insert(last_part(path));
     }
 
-    /// Notes that nobody else appends to the file of a standard descriptor that was open before the log began.
+    /// Notes that nobody else appends to the file of a standard descriptor (0 to 2) that was open before the log began.
     pub fn own_standard(&mut self, number: usize) {
-        if let Some(is_own) = self.tracker.own_standard.get_mut(number) {
-            *is_own = true;
-        }
+        self.tracker.own_standard[number] = true;
     }
 
     /// Notes the working folder in which this log begins, with the escapes of strace.
@@ -90,22 +83,16 @@ impl Analysis {
         self.begin_log();
         self.tallies
     }
-}
 
-impl Analysis {
     /// Reads logs as [`read_logs`] and adds their events.
     ///
     /// # Errors
     ///
     /// The errors of [`read_logs`].
     pub fn read_logs(&mut self, paths: &[PathBuf]) -> Result<Counts, LogError> {
-        read_logs(paths, |item| {
-            match item {
-                Item::Begin => self.begin_log(),
-                Item::Event(event) => self.follow(&event),
-                Item::End(_) => {}
-            }
-            ControlFlow::Continue(())
+        read_logs(paths, |event| match event {
+            None => self.begin_log(),
+            Some(event) => self.follow(&event),
         })
     }
 }

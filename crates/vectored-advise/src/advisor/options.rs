@@ -1,6 +1,5 @@
 //! Settings of an analysis.
 
-/// Settings of an [`Analysis`](crate::advisor::Analysis).
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Longest time that a byte may wait for later ones, in ns.
@@ -20,12 +19,9 @@ pub struct Options {
 /// Looks at a path; `None` if it leads to nothing.
 pub type Look = fn(&[u8]) -> Option<Seen>;
 
-/// A file, as a look at its path shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// Device and inode.
     pub inode: (u64, u64),
-    /// Whether it is a FIFO.
     pub is_fifo: bool,
 }
 

@@ -93,7 +93,6 @@ fn stalls(advisory: &Advisory) -> String {
     )
 }
 
-/// What merging the counted calls would save.
 fn counted(advisory: &Advisory) -> String {
     let transfers = advisory.transfers;
     let unread = advisory.skipped.iter().map(|skipped| skipped.lines);
@@ -176,7 +175,6 @@ fn is_doubtful_or_little(advisory: &Advisory) -> bool {
     advisory.saving_low_s <= 0.0 || advisory.saving_s < LITTLE_S
 }
 
-/// The findings of calls that could be merged.
 fn calls(advisory: &Advisory) -> impl Iterator<Item = &Finding> {
     let findings = advisory.findings.iter();
     findings.filter(|one| !one.key.kind.is_stall())
@@ -201,7 +199,6 @@ fn lower(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Calls that move bytes and are listed.
 fn listed_transfers(advisory: &Advisory) -> u64 {
     let listed = advisory.uncounted.iter();
     let calls = listed.map(|one| transfers(&one.key, &one.tally));

@@ -6,8 +6,8 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 use vectored_report::words::{NONE, capital, count, grouped, memory, ratio};
 use vectored_report::{
-    Block, Cell, Change, ComparedRow, Document, Role, Ruling, Sentence, Table, Tone,
-    comparison_table, csv_of_values, join, value_of, with_field,
+    Block, Cell, Change, ComparedRow, Document, Role, Ruling, Sentence, Tone, comparison_table,
+    csv_of_values, join, value_of, with_field,
 };
 
 use crate::model::{Advisory, FindingKey, FindingKind, Tally};
@@ -17,100 +17,62 @@ use crate::report::rows::{SHOWN_CHARACTERS, program_in_words};
 /// Times of waiting for delayed acknowledgements differ if the difference is more than this share.
 const STALLS_DIFFER: f64 = 0.25;
 
-/// The schema of [`AdviceComparison`].
-pub const ADVICE_COMPARISON_SCHEMA: &str = "vectored-advice-comparison/1";
-
 /// An old and a new program, by the logs of their calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AdviceComparison {
-    /// [`ADVICE_COMPARISON_SCHEMA`].
     pub schema: &'static str,
-    /// Before the edit.
     pub old: SideOfAdvice,
-    /// After it.
     pub new: SideOfAdvice,
     /// Whether both sides are commands, which differ in more than an `.old` at the end of words, or before their extension.
     pub commands_differ: bool,
     /// The findings of both, those that differ most in calls first.
     pub findings: Vec<ComparedFinding>,
-    /// The limit on the growth of the number of transfers, as a share; `None` without a limit.
+    /// The limit on the growth of the number of transfers, as a share.
     pub limit: Option<f64>,
-    /// Whether it is kept.
     pub ruling: Option<Ruling>,
 }
 
-/// The sums of one side.
+/// The sums of an [`Advisory`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideOfAdvice {
-    /// See [`Advisory::sources`].
     pub sources: Vec<String>,
-    /// System calls in the log.
     pub calls: u64,
-    /// Calls that move bytes.
     pub transfers: u64,
-    /// Bytes that they moved.
     pub bytes: u64,
-    /// See [`Advisory::saving_s`].
     pub saving_s: f64,
-    /// See [`Advisory::stalls`].
     pub stalls: u64,
-    /// See [`Advisory::stalled_s`].
     pub stalled_s: f64,
 }
 
 /// Findings of one kind in one program, file and call site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedFinding {
-    /// Its fate in the new program.
-    pub change: FindingChange,
-    /// Where it is.
+    /// `came`, `went`, `changed`, or `stayed` if the number of calls is the same.
+    pub change: &'static str,
     #[serde(flatten)]
     pub place: Place,
-    /// Before the edit; `None` if it came.
     pub old: Option<FindingCounts>,
-    /// After it; `None` if it went.
     pub new: Option<FindingCounts>,
 }
 
 /// What findings of both sides have in common.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// Its kind.
     pub kind: FindingKind,
     /// Whether it is counted; otherwise it is only listed.
     pub counted: bool,
     /// The program, without `.old`.
     pub program: String,
-    /// The kind of descriptor.
     pub target: DescriptorKind,
-    /// See [`FindingKey::file`].
     pub file: Option<String>,
-    /// See [`FindingKey::site`].
     pub site: Option<String>,
 }
 
-/// What became of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FindingChange {
-    /// Only the new side has it.
-    Came,
-    /// Only the old side has it.
-    Went,
-    /// Both have it, with other numbers of calls.
-    Changed,
-    /// Both have it, with the same number of calls.
-    Stayed,
-}
-
-/// The counts of a finding.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindingCounts {
-    /// Calls.
     pub calls: u64,
-    /// Calls that would remain.
     pub merged_calls: u64,
-    /// The time that merging them would save, in s; of a listed one at most.
+    /// Of a listed finding, the time at most.
     pub saving_s: f64,
     /// The pattern with the most calls.
     pub pattern: String,
@@ -118,43 +80,46 @@ pub struct FindingCounts {
 
 /// Compares two advisories. Findings are matched by kind, program, file and call site. The program `prog.old` is `prog`.
 pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
-    let mut findings: Vec<ComparedFinding> = join(vec![places(old), places(new)])
-        .into_iter()
-        .map(compared)
-        .collect();
+    let findings = join(vec![places(old), places(new)]).into_iter();
+    let mut findings: Vec<ComparedFinding> = findings.map(compared).collect();
     sort::sort_by_key(&mut findings, |one| {
         let calls = |side: &Option<FindingCounts>| side.as_ref().map_or(0, |one| one.calls);
         std::cmp::Reverse(calls(&one.old).abs_diff(calls(&one.new)))
     });
+    let side = |advisory: &Advisory| SideOfAdvice {
+        sources: advisory.sources.clone(),
+        calls: advisory.calls,
+        transfers: advisory.transfers,
+        bytes: advisory.bytes,
+        saving_s: advisory.saving_s,
+        stalls: advisory.stalls,
+        stalled_s: advisory.stalled_s,
+    };
+    let words = |side: &Advisory| -> Vec<String> {
+        let words = side.sources.iter().flat_map(|source| source.split(' '));
+        words.map(without_old).collect()
+    };
     AdviceComparison {
-        schema: ADVICE_COMPARISON_SCHEMA,
+        schema: "vectored-advice-comparison/1",
         old: side(old),
         new: side(new),
-        commands_differ: commands_differ(old, new),
+        commands_differ: old.is_command && new.is_command && words(old) != words(new),
         findings,
         limit: None,
         ruling: None,
     }
 }
 
-fn commands_differ(old: &Advisory, new: &Advisory) -> bool {
-    let words = |side: &Advisory| {
-        let words = side.sources.iter().flat_map(|source| source.split(' '));
-        let words = words.map(without_old);
-        words.collect::<Vec<String>>()
-    };
-    old.is_command && new.is_command && words(old) != words(new)
-}
-
 /// If this may be a copy from before an edit (`prog.old`, `x.old.mjs`), the name of the edited program.
 fn without_old(name: &str) -> String {
-    let end = name.rfind(".old").filter(|&at| {
-        let rest = &name[at + 4..];
-        rest.is_empty() || rest.starts_with('.') && !rest.contains('/')
-    });
-    end.map_or(name.to_owned(), |at| {
-        name[..at].to_owned() + &name[at + 4..]
-    })
+    match name.rsplit_once(".old") {
+        Some((before, after))
+            if after.is_empty() || after.starts_with('.') && !after.contains('/') =>
+        {
+            before.to_owned() + after
+        }
+        _ => name.to_owned(),
+    }
 }
 
 fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
@@ -184,43 +149,30 @@ fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
     counted.chain(listed).collect()
 }
 
-/// The findings of one place together; `None` without any.
-fn sum(findings: &[FindingCounts]) -> Option<FindingCounts> {
-    let most = findings.iter().rev().max_by_key(|one| one.calls)?;
-    let sum = |of: fn(&FindingCounts) -> u64| findings.iter().map(of).fold(0, u64::saturating_add);
-    Some(FindingCounts {
-        calls: sum(|one| one.calls),
-        merged_calls: sum(|one| one.merged_calls),
-        saving_s: findings.iter().map(|one| one.saving_s).sum(),
-        pattern: most.pattern.clone(),
-    })
-}
-
 fn compared((place, sides): (Place, Vec<Vec<FindingCounts>>)) -> ComparedFinding {
+    let sum = |findings: &[FindingCounts]| {
+        let most = findings.iter().rev().max_by_key(|one| one.calls)?;
+        let sum =
+            |of: fn(&FindingCounts) -> u64| findings.iter().map(of).fold(0, u64::saturating_add);
+        Some(FindingCounts {
+            calls: sum(|one| one.calls),
+            merged_calls: sum(|one| one.merged_calls),
+            saving_s: findings.iter().map(|one| one.saving_s).sum(),
+            pattern: most.pattern.clone(),
+        })
+    };
     let (old, new) = (sum(&sides[0]), sum(&sides[1]));
     let change = match (&old, &new) {
-        (None, _) => FindingChange::Came,
-        (_, None) => FindingChange::Went,
-        (Some(old), Some(new)) if old.calls == new.calls => FindingChange::Stayed,
-        _ => FindingChange::Changed,
+        (None, _) => "came",
+        (_, None) => "went",
+        (Some(old), Some(new)) if old.calls == new.calls => "stayed",
+        _ => "changed",
     };
     ComparedFinding {
         change,
         place,
         old,
         new,
-    }
-}
-
-fn side(advisory: &Advisory) -> SideOfAdvice {
-    SideOfAdvice {
-        sources: advisory.sources.clone(),
-        calls: advisory.calls,
-        transfers: advisory.transfers,
-        bytes: advisory.bytes,
-        saving_s: advisory.saving_s,
-        stalls: advisory.stalls,
-        stalled_s: advisory.stalled_s,
     }
 }
 
@@ -248,11 +200,11 @@ impl AdviceComparison {
     pub fn csv(&self) -> String {
         let sums = std::iter::zip(sums(&self.old), sums(&self.new));
         let sums = sums.map(|(old, new)| {
-            let limit = self.limit.filter(|_| old.figure == "transfers");
+            let limit = self.limit.filter(|_| old.0 == "transfers");
             json!({
-                "figure": old.figure,
-                "old": old.value,
-                "new": new.value,
+                "figure": old.0,
+                "old": old.2,
+                "new": new.2,
                 "ratio": quotient(&old, &new),
                 "limit": limit,
                 "ruling": limit.and(self.ruling).map(|ruling| value_of(&ruling).expect("a word")),
@@ -265,7 +217,7 @@ impl AdviceComparison {
 }
 
 /// The answer in a sentence: calls, and findings that went and came.
-pub fn compared_in_words(comparison: &AdviceComparison) -> String {
+fn compared_in_words(comparison: &AdviceComparison) -> String {
     let AdviceComparison { old, new, .. } = comparison;
     let number = |change| {
         let findings = comparison.findings.iter();
@@ -273,7 +225,7 @@ pub fn compared_in_words(comparison: &AdviceComparison) -> String {
             .filter(|one| one.place.counted && one.change == change)
             .count()
     };
-    let (went, came) = (number(FindingChange::Went), number(FindingChange::Came));
+    let (went, came) = (number("went"), number("came"));
     let calls = calls_in_words(old, new);
     let change_s = new.stalled_s - old.stalled_s;
     let stalls = if change_s.abs() > STALLS_DIFFER * old.stalled_s.max(new.stalled_s) {
@@ -297,6 +249,19 @@ pub fn compared_in_words(comparison: &AdviceComparison) -> String {
 /// The answer, the sums of both sides, and the findings that differ.
 pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
     let AdviceComparison { old, new, .. } = comparison;
+    let both = std::iter::zip(sums(old), sums(new));
+    let known = both.filter(|(old, new)| old.2 > 0.0 || new.2 > 0.0);
+    let rows = known.map(|(old, new)| ComparedRow {
+        names: vec![old.1.into()],
+        ratio: quotient(&old, &new).map(ratio),
+        change: if old.3 == new.3 {
+            Change::NotFound.cell()
+        } else {
+            Change::of_ranges((old.2, old.2), (new.2, new.2)).cell()
+        },
+        sides: [old.3.into(), new.3.into()],
+    });
+    let sums = comparison_table("", &[""], ["old", "new"], rows.collect());
     let sources = |side: &SideOfAdvice| shortened(&side.sources.join(", "), 2 * SHOWN_CHARACTERS);
     let answer = Sentence::toned(Tone::Strong, compared_in_words(comparison));
     let mut body = vec![
@@ -308,8 +273,8 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
             "The commands differ: their arguments may have changed the calls, instead of an edit.";
         body.push(Block::Sentence(Sentence::toned(Tone::Quiet, text)));
     }
-    body.push(Block::Table(table_of_sums(old, new)));
-    let differs = |one: &&ComparedFinding| one.change != FindingChange::Stayed;
+    body.push(Block::Table(sums));
+    let differs = |one: &&ComparedFinding| one.change != "stayed";
     let rows = comparison.findings.iter().filter(differs).map(row);
     let rows: Vec<ComparedRow> = rows.collect();
     if !rows.is_empty() {
@@ -331,29 +296,16 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
     }
 }
 
-/// A figure of one side.
-struct Sum {
-    /// Its name in CSV.
-    figure: &'static str,
-    /// Its name in a table.
-    words: &'static str,
-    value: f64,
-    shown: String,
-}
+/// Of each figure of a side its name in CSV, its name in a table, its value, and the value in words.
+type Sum = (&'static str, &'static str, f64, String);
 
 fn sums(side: &SideOfAdvice) -> [Sum; 6] {
-    let sum = |figure, words, value, shown| Sum {
-        figure,
-        words,
-        value,
-        shown,
-    };
-    let count = |figure, words, value: u64| sum(figure, words, value as f64, grouped(value));
-    let time = |figure, words, value_s: f64| sum(figure, words, value_s, seconds(value_s));
+    let count = |figure, words, value: u64| (figure, words, value as f64, grouped(value));
+    let time = |figure, words, value_s: f64| (figure, words, value_s, seconds(value_s));
     [
         count("calls", "system calls", side.calls),
         count("transfers", "calls that move bytes", side.transfers),
-        sum("bytes", "bytes", side.bytes as f64, memory(side.bytes)),
+        ("bytes", "bytes", side.bytes as f64, memory(side.bytes)),
         time("saving_s", "merging would save", side.saving_s),
         count("stalls", "stalls", side.stalls),
         time("stalled_s", "waiting in stalls", side.stalled_s),
@@ -361,35 +313,18 @@ fn sums(side: &SideOfAdvice) -> [Sum; 6] {
 }
 
 fn quotient(old: &Sum, new: &Sum) -> Option<f64> {
-    (old.value > 0.0).then(|| new.value / old.value)
-}
-
-fn table_of_sums(old: &SideOfAdvice, new: &SideOfAdvice) -> Table {
-    let both = std::iter::zip(sums(old), sums(new));
-    let known = both.filter(|(old, new)| old.value > 0.0 || new.value > 0.0);
-    let rows = known.map(|(old, new)| ComparedRow {
-        names: vec![old.words.into()],
-        ratio: quotient(&old, &new).map(ratio),
-        change: if old.shown == new.shown {
-            Change::NotFound.cell()
-        } else {
-            Change::of_ranges((old.value, old.value), (new.value, new.value)).cell()
-        },
-        sides: [old.shown.into(), new.shown.into()],
-    });
-    comparison_table("", &[""], ["old", "new"], rows.collect())
+    (old.2 > 0.0).then(|| new.2 / old.2)
 }
 
 fn row(one: &ComparedFinding) -> ComparedRow {
     let side = one.old.as_ref().or(one.new.as_ref());
     let pattern = side.map(|side| &side.pattern);
-    let (name, role) = match one.change {
-        FindingChange::Came => ("came", Role::Loser),
-        FindingChange::Went => ("went", Role::Winner),
-        FindingChange::Changed => ("changed", Role::Plain),
-        FindingChange::Stayed => ("stayed", Role::Plain),
+    let role = match one.change {
+        "came" => Role::Loser,
+        "went" => Role::Winner,
+        _ => Role::Plain,
     };
-    let name = if one.place.counted { name.to_owned() } else { format!("{name}, listed only") };
+    let only = if one.place.counted { "" } else { ", listed only" };
     let shown = |side: &Option<FindingCounts>| {
         let shown = side.as_ref().map(|side| {
             let calls = grouped(side.calls);
@@ -417,7 +352,7 @@ fn row(one: &ComparedFinding) -> ComparedRow {
         names: vec![text.join(", ").into()],
         sides: [shown(&one.old), shown(&one.new)],
         ratio: both.map(|(old, new)| ratio(new / old)),
-        change: Cell::with_role(name, role),
+        change: Cell::with_role(one.change.to_owned() + only, role),
     }
 }
 

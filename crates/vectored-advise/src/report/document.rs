@@ -77,7 +77,6 @@ fn findings(advisory: &Advisory, top: usize) -> Vec<Block> {
     items.into_iter().map(Block::Item).chain(more).collect()
 }
 
-/// Findings that are not counted, one sentence each.
 fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
     let shown = listed_that_matter(advisory).take(top.div_ceil(2));
     let shown: Vec<Block> = shown.map(|one| Block::Sentence(listed(one))).collect();
@@ -95,7 +94,6 @@ fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
     headed("Not counted, each for its reason", shown, more)
 }
 
-/// Files and descriptors with enough calls to matter.
 fn most_used(advisory: &Advisory) -> Vec<Block> {
     let least = MIN_CALLS.max(advisory.transfers / 100);
     let uses = advisory.descriptors.iter();

@@ -21,7 +21,6 @@ pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
     )
 }
 
-/// `4.32 s`.
 pub fn seconds(value_s: f64) -> String {
     let sign = if value_s < 0.0 { "-" } else { "" };
     sign.to_owned() + &words::time(value_s.abs() * 1e9)

@@ -10,13 +10,9 @@ mod notes;
 mod rows;
 mod saved;
 
-pub use crate::report::answer::{answer, is_worth_an_edit};
-pub use crate::report::comparison::{
-    ADVICE_COMPARISON_SCHEMA, AdviceComparison, advice_comparison_document, compare_advice,
-    compared_in_words,
-};
+pub use crate::report::answer::is_worth_an_edit;
+pub use crate::report::comparison::{AdviceComparison, advice_comparison_document, compare_advice};
 pub use crate::report::document::document;
 pub use crate::report::figures::seconds as seconds_in_words;
 
-/// Findings that are shown in full by default.
 pub const TOP: usize = 10;

@@ -31,7 +31,6 @@ pub(super) const SHOWN_SENTENCE: usize = 300;
 /// Characters of an action that are shown: it names each call before which a buffer is written.
 const SHOWN_ACTION: usize = 1500;
 
-/// Call sites of a finding that are shown.
 const NAMED_SITES: usize = 4;
 
 /// A finding. A remedy that one of the findings `before` it has is referred to. Its headline is `saves 812 ms [700,
@@ -78,7 +77,6 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding, before: &[Item]) -> I
     }
 }
 
-/// A finding that is not counted.
 pub(super) fn listed(one: &Uncounted) -> Sentence {
     let location = location(&one.key, &one.tally);
     let sites = sites(&one.key, &one.tally);
@@ -87,7 +85,6 @@ pub(super) fn listed(one: &Uncounted) -> Sentence {
     Sentence::of(shortened(&one.pattern, SHOWN_PATTERN), text)
 }
 
-/// What an end waits for.
 fn awaited(tally: &Tally) -> &'static str {
     if serves(tally) { "requests" } else { "answers" }
 }
@@ -169,7 +166,6 @@ fn brief(reason: &str) -> &str {
         .unwrap_or(reason)
 }
 
-/// The calls on a file or descriptor.
 pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Sentence {
     let verb = if one.operation == Operation::Read { "read" } else { "write" };
     let program = program_in_words(&one.program);

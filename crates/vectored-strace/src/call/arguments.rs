@@ -46,6 +46,22 @@ impl<'a> Arguments<'a> {
         Ok(number)
     }
 
+    /// Reads up to six arguments, which are empty if there are fewer, and the result after them.
+    pub(crate) fn parts(mut self) -> Result<([&'a [u8]; 6], &'a [u8]), SkipReason> {
+        let mut parts = [&b""[..]; 6];
+        parts[0] = self.any()?;
+        let mut count = 1;
+        while self.comma().is_ok() {
+            let part = self.any()?;
+            if let Some(place) = parts.get_mut(count) {
+                *place = part;
+            }
+            count += 1;
+        }
+        self.close()?;
+        Ok((parts, self.rest()))
+    }
+
     /// Reads two descriptors as `pipe` and `socketpair` return them: `[3, 4]`.
     pub(crate) fn two_descriptors(&mut self) -> Result<[Descriptor<'a>; 2], SkipReason> {
         self.expect(b"[")?;

@@ -1,10 +1,10 @@
 //! The text of a call, and where its arguments and result are.
 
 use crate::call::arguments::Arguments;
-use crate::call::call_result::Tail;
+use crate::call::call_result::{Tail, is_success};
 use crate::call::names::{CallName, Syscall};
 use crate::counts::SkipReason;
-use crate::event::Descriptor;
+use crate::event::{Action, Descriptor};
 
 /// The text of a call from after its opening bracket to the end of its result.
 #[derive(Clone, Copy, Debug)]
@@ -31,42 +31,26 @@ impl<'a> Body<'a> {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
 
-    /// Whether a path in the arguments, if there is one, is a string. In a log of strace it is an address only if the
-    /// call failed.
-    pub(crate) fn shows_path(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
+        is_success(self.result())
+    }
+
+    /// Whether the log has an address in place of one of the paths. In a log of strace it has one only if the call failed.
+    /// `paths` has a bit for each argument that is a path.
+    pub(crate) fn lacks_path(&self, paths: u8) -> bool {
         let mut arguments = self.arguments();
-        let is_address = |arguments: Arguments| arguments.rest().starts_with(b"0x");
-        let is_missing = match self.call {
-            Syscall::Open
-            | Syscall::Create
-            | Syscall::AskPath
-            | Syscall::StatusOfPath
-            | Syscall::Truncate
-            | Syscall::ChangeFolder
-            | Syscall::MakeFolder
-            | Syscall::Link(_)
-            | Syscall::Pipe
-                if is_address(arguments) =>
-            {
-                true
+        let mut left = paths;
+        while left != 0 {
+            if left & 1 != 0 && arguments.rest().starts_with(b"0x") {
+                let result = self.result();
+                return !(result.starts_with(b"-1 EFAULT") || result.starts_with(b"?"));
             }
-            Syscall::OpenAt
-            | Syscall::AskAt
-            | Syscall::StatusAt
-            | Syscall::MakeFolder
-            | Syscall::Link(_)
-            | Syscall::Watch => {
-                let is_folder = !arguments.rest().starts_with(b"\"");
-                is_folder
-                    && arguments.any().and_then(|_| arguments.comma()).is_ok()
-                    && is_address(arguments)
+            left >>= 1;
+            if left != 0 && arguments.any().and_then(|_| arguments.comma()).is_err() {
+                break;
             }
-            Syscall::SocketPair => {
-                memchr::memchr(b'[', self.text).is_none() && self.result() == b"0"
-            }
-            _ => false,
-        };
-        !is_missing || self.result().starts_with(b"-1 EFAULT") || self.result().starts_with(b"?")
+        }
+        false
     }
 
     /// A reader of the arguments from the first one on, and of the result after them.
@@ -74,7 +58,12 @@ impl<'a> Body<'a> {
         Arguments::new(self.text)
     }
 
-    /// The first argument, if it is a descriptor or a number that may be one.
+    /// A call of which the name alone is known, and the first argument, if it is a descriptor or a number that may be one.
+    pub(crate) fn other(&self) -> Action<'a> {
+        let descriptor = self.first_descriptor();
+        Action::Other { descriptor }
+    }
+
     pub(crate) fn first_descriptor(&self) -> Option<Descriptor<'a>> {
         self.arguments().descriptor().ok()
     }

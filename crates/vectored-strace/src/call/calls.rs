@@ -7,7 +7,7 @@ use memchr::memmem::{self, Finder};
 use crate::call::arguments::Arguments;
 use crate::call::body::Body;
 use crate::call::call_result::{Outcome, is_success, outcome, thread};
-use crate::call::descriptors;
+use crate::call::descriptors::{self, Found};
 use crate::call::names::Syscall;
 use crate::call::transfers::{Segments, lack_of_list, transfer};
 use crate::counts::SkipReason;
@@ -31,55 +31,40 @@ pub(crate) struct ReadCall<'a> {
 
 /// Reads a call. If its arguments cannot be read, the action is [`Action::Unread`].
 pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'a> {
-    let Syscall::Transfer(shape, direction) = body.call else {
-        return without_bytes(body);
+    let (read, paths) = match body.call {
+        Syscall::Transfer(shape, direction) => {
+            return match transfer(shape, direction, body, segments) {
+                Ok(transfer) => ReadCall {
+                    missing: lack_of_list(&transfer, body.text),
+                    action: Action::Transfer(transfer),
+                },
+                Err(reason) => unread(body, reason),
+            };
+        }
+        Syscall::Other => (Ok(Some(body.other())), 0),
+        Syscall::Fork => (fork(body), 0),
+        Syscall::Read(read, paths) => (read(body), paths),
     };
-    match transfer(shape, direction, body, segments) {
-        Ok(transfer) => ReadCall {
-            missing: lack_of_list(&transfer, body.text),
-            action: Action::Transfer(transfer),
-        },
-        Err(reason) => unread(body, reason),
+    if body.lacks_path(paths) {
+        // Unless it is known what the call does to any path, calls around it are not merged.
+        return ReadCall {
+            action: match read {
+                Ok(action) => action.unwrap_or(Action::Lost),
+                Err(_) => Action::Unread { descriptor: None },
+            },
+            missing: Some(SkipReason::NotShown),
+        };
     }
-}
-
-fn without_bytes(body: Body<'_>) -> ReadCall<'_> {
-    let action = match body.call {
-        Syscall::Other => Ok(None),
-        _ if !body.shows_path() => return without_path(body),
-        name => action(name, body),
-    };
-    match action {
-        Ok(None | Some(Action::Ask(_))) if body.call.needs_result() && body.result() == b"?" => {
+    match read {
+        // A call that never returned may have done anything.
+        Ok(None | Some(Action::Ask(_))) if body.result() == b"?" => {
             unread(body, SkipReason::Unreadable)
         }
         Ok(action) => ReadCall {
-            action: action.unwrap_or(Action::Other {
-                descriptor: body.first_descriptor(),
-            }),
+            action: action.unwrap_or_else(|| body.other()),
             missing: None,
         },
         Err(reason) => unread(body, reason),
-    }
-}
-
-/// A call whose path the log does not show. Unless it is known what it does to any path, calls around it are not merged.
-#[cold]
-fn without_path(body: Body<'_>) -> ReadCall<'_> {
-    let succeeded = is_success(body.result());
-    let known = match body.call {
-        Syscall::Open | Syscall::OpenAt | Syscall::Create => action(body.call, body).ok().flatten(),
-        Syscall::Watch if succeeded => Some(Action::Watch { path: b"" }),
-        // The pipe is known when it is used.
-        Syscall::Pipe | Syscall::SocketPair => Some(Action::Other { descriptor: None }),
-        Syscall::Link(_) | Syscall::ChangeFolder if succeeded => {
-            Some(Action::Unread { descriptor: None })
-        }
-        _ => None,
-    };
-    ReadCall {
-        action: known.unwrap_or(Action::Lost),
-        missing: Some(SkipReason::NotShown),
     }
 }
 
@@ -95,126 +80,63 @@ fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
 
 /// The thread that a call created, if any.
 pub(crate) fn child(body: Body) -> Option<u32> {
-    (body.call.makes_threads() && is_success(body.result())).then(|| thread(body.result()).ok())?
+    (body.call.makes_threads() && body.succeeded()).then(|| thread(body.result()).ok())?
 }
 
-/// The action of a call that moves no bytes; `None` if it is [`Action::Other`].
-fn action(name: Syscall, body: Body<'_>) -> Result<Option<Action<'_>>, SkipReason> {
-    let mut arguments = body.arguments();
-    match name {
-        Syscall::Open => descriptors::open(arguments, false),
-        Syscall::OpenAt => descriptors::open(arguments, true),
-        Syscall::Create => descriptors::create(arguments),
-        Syscall::Pipe => descriptors::pipe(arguments),
-        Syscall::Socket => descriptors::socket(arguments),
-        Syscall::SocketPair => descriptors::socket_pair(arguments),
-        Syscall::Accept => descriptors::accept(arguments),
-        Syscall::Connect => Ok(descriptors::connect(arguments).unwrap_or_default()),
-        Syscall::Poll => Ok(match outcome(body.result()) {
-            Ok(Outcome::Value(ready)) => Some(Action::Poll { ready }),
-            _ => None,
-        }),
-        Syscall::Duplicate => descriptors::duplicate(arguments, false),
-        Syscall::Duplicate3 => descriptors::duplicate(arguments, true),
-        Syscall::Control => descriptors::control(arguments),
-        Syscall::DeviceControl => descriptors::device_control(arguments),
-        Syscall::Close => descriptors::close(arguments),
-        Syscall::CloseRange => descriptors::close_range(arguments),
-        Syscall::Seek if is_refused_seek(body) => fifo(Syscall::Status, arguments),
-        Syscall::Seek => descriptors::seek(arguments, false),
-        Syscall::Seek32 => descriptors::seek(arguments, true),
-        Syscall::Sync => Ok(Some(Action::Sync(Some(arguments.descriptor()?)))),
-        Syscall::SyncAll => Ok(Some(Action::Sync(None))),
-        Syscall::Map if is_success(body.result()) => descriptors::map(arguments),
-        Syscall::Map => Ok(None),
-        Syscall::Status | Syscall::StatusAt | Syscall::StatusOfPath => {
-            if shows_fifo(body) {
-                fifo(name, arguments)
-            } else {
-                Ok(ask(name, arguments, body))
-            }
-        }
-        Syscall::AskPath | Syscall::AskAt => Ok(ask(name, arguments, body)),
-        Syscall::ChangeFolder => Ok(change_folder(arguments, body)),
-        Syscall::MakeFolder => Ok(make_folder(arguments, body)),
-        Syscall::Truncate => Ok(truncate(arguments)),
-        Syscall::Link(kind) if is_success(body.result()) => link(arguments, kind),
-        Syscall::Link(_) => Ok(None),
-        Syscall::Watch if is_success(body.result()) => Ok(watch(arguments)),
-        Syscall::Watch => Ok(None),
-        Syscall::SetOption => descriptors::set_option(arguments),
-        Syscall::Wait => Ok(waited(body)),
-        Syscall::WaitId => Ok(waited_by_id(body)),
-        Syscall::Submit => Ok(Some(Action::Submit { unseen: false })),
-        Syscall::Ring => Ok(ring(body)),
-        Syscall::Execute => execute(arguments, false, body),
-        Syscall::ExecuteAt => execute(arguments, true, body),
-        Syscall::Exit | Syscall::ExitGroup => Ok(Some(Action::Exit {
-            process_ended: name == Syscall::ExitGroup,
-        })),
-        Syscall::Fork | Syscall::Clone => fork(name, body),
-        Syscall::Transfer(..) | Syscall::Other => Ok(None),
-    }
+/// `poll([{fd=3, events=POLLIN}], 1, -1) = 1`.
+pub(crate) fn poll(body: Body<'_>) -> Found<'_> {
+    Ok(Some(match outcome(body.result()) {
+        Ok(Outcome::Value(ready)) => Action::Poll { ready },
+        _ => body.other(),
+    }))
 }
 
-/// Whether a call failed because the descriptor cannot seek: `lseek(3, 0, SEEK_CUR) = -1 ESPIPE (Illegal seek)`.
-fn is_refused_seek(body: Body) -> bool {
-    matches!(outcome(body.result()), Ok(Outcome::Error(b"ESPIPE")))
+/// `fsync(3) = 0`.
+pub(crate) fn sync(body: Body<'_>) -> Found<'_> {
+    Ok(Some(Action::Sync(Some(body.arguments().descriptor()?))))
 }
 
-/// Whether a call succeeded and shows a FIFO: `st_mode=S_IFIFO|0644`.
-fn shows_fifo(body: Body) -> bool {
-    after!(body.text, b"S_IFIFO|").is_some() && is_success(body.result())
-}
-
-/// A call that shows a FIFO: `fstat(3, …)`, `newfstatat(AT_FDCWD, "x", …)`, `newfstatat(3, "", …)`, `stat("x", …)`, or a
-/// refused `lseek(3, …)`.
-fn fifo<'a>(name: Syscall, mut arguments: Arguments<'a>) -> Result<Option<Action<'a>>, SkipReason> {
-    if name == Syscall::StatusOfPath {
-        return Ok(Some(Action::Fifo(Named::Path(arguments.string()?))));
-    }
-    let mut after = arguments;
-    if name == Syscall::StatusAt {
-        after.any()?;
-        after.comma()?;
-        let path = after.string()?;
-        if !path.is_empty() {
-            return Ok(Some(Action::Fifo(Named::Path(path))));
-        }
-    }
-    let descriptor = arguments.descriptor()?;
-    Ok(Some(Action::Fifo(Named::Descriptor(descriptor))))
-}
-
-/// A call that asks for a file: `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`, `fstat(3, …)`, `access("x", F_OK)`; `None` if
-/// it cannot be read.
-fn ask<'a>(name: Syscall, mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Action<'a>> {
-    let start = arguments;
+/// A call that asks for a file: `fstat(3, …)`, and with the argument `place` as the path `stat("x", …)`,
+/// `newfstatat(AT_FDCWD, "x", …)`, `access("x", F_OK)`; `None` if it cannot be read.
+pub(crate) fn ask(body: Body<'_>, place: Option<usize>, sees_size: bool) -> Found<'_> {
+    let start = body.arguments();
+    let mut arguments = start;
     let mut folder = None;
-    if matches!(name, Syscall::StatusAt | Syscall::AskAt) {
-        folder = descriptors::folder(&mut arguments).ok()?;
+    if place == Some(1) {
+        let (Ok(first), Ok(())) = (arguments.any(), arguments.comma()) else {
+            return Ok(None);
+        };
+        folder = descriptors::folder(first);
     }
-    let path = match name {
-        Syscall::Status => &b""[..],
+    let path = match place {
+        None => &b""[..],
         // `fstatat(3, NULL, …, AT_EMPTY_PATH)`.
         _ if arguments.rest().starts_with(b"NULL") => b"",
         // An address instead of a string: the call failed.
-        _ => arguments.string().ok()?,
+        _ => match arguments.string() {
+            Ok(path) => path,
+            Err(_) => return Ok(None),
+        },
     };
-    let file = match path {
-        b"" => Named::Descriptor({ start }.descriptor().ok()?),
-        path => Named::Path(path),
+    let file = match (path, { start }.descriptor()) {
+        (b"", Ok(descriptor)) => Named::Descriptor(descriptor),
+        (b"", Err(_)) => return Ok(None),
+        _ => Named::Path(path),
     };
+    // `st_mode=S_IFIFO|0644`.
+    if sees_size && body.succeeded() && after!(body.text, b"S_IFIFO|").is_some() {
+        return Ok(Some(Action::Fifo(file)));
+    }
     let is_regular = after!(body.text, b"S_IFREG").is_some();
-    Some(Action::Ask(Ask {
+    Ok(Some(Action::Ask(Ask {
         file,
         folder,
-        sees_size: !matches!(name, Syscall::AskPath | Syscall::AskAt),
+        sees_size,
         size: if is_regular { size(body.text) } else { None },
-        failed: !is_success(body.result()),
+        failed: !body.succeeded(),
         is_regular,
         inode: inode(body.text),
-    }))
+    })))
 }
 
 /// The size in `{…, st_size=12, …}` or `{…, stx_size=12, …}`.
@@ -249,33 +171,43 @@ fn inode(text: &[u8]) -> Option<(u64, u64)> {
 }
 
 /// `truncate("x", 10) = 0`; `None` if its path cannot be read.
-fn truncate(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
-    let path = arguments.string().ok()?;
-    Some(Action::Truncate { path })
+pub(crate) fn truncate(body: Body<'_>) -> Found<'_> {
+    let path = body.arguments().string().ok();
+    Ok(path.map(|path| Action::Truncate { path }))
 }
 
 /// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`; one that failed asked for the name.
-fn make_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Action<'a>> {
-    let made = place(&mut arguments).ok()?;
-    Some(if is_success(body.result()) {
-        Action::MakeFolder(made)
-    } else {
-        descriptors::failed(made.path, made.folder)
-    })
+pub(crate) fn make_folder(body: Body<'_>) -> Found<'_> {
+    let made = place(&mut body.arguments()).ok();
+    Ok(made.map(|made| {
+        if body.succeeded() {
+            Action::MakeFolder(made)
+        } else {
+            descriptors::failed(made.path, made.folder)
+        }
+    }))
 }
 
 /// `chdir("x") = 0`, `fchdir(3) = 0`.
-fn change_folder<'a>(mut arguments: Arguments<'a>, body: Body<'a>) -> Option<Action<'a>> {
-    let to = if arguments.rest().starts_with(b"\"") {
-        Named::Path(arguments.string().ok()?)
+pub(crate) fn change_folder(body: Body<'_>) -> Found<'_> {
+    if !body.succeeded() {
+        return Ok(None);
+    }
+    let mut arguments = body.arguments();
+    let is_path = arguments.rest().starts_with(b"\"");
+    Ok(Some(Action::ChangeFolder(if is_path {
+        Named::Path(arguments.string()?)
     } else {
-        Named::Descriptor(arguments.descriptor().ok()?)
-    };
-    is_success(body.result()).then_some(Action::ChangeFolder(to))
+        Named::Descriptor(arguments.descriptor()?)
+    })))
 }
 
 /// `link("a", "b") = 0`, `linkat(AT_FDCWD, "a", AT_FDCWD, "b", 0) = 0`, `symlinkat("a", AT_FDCWD, "b") = 0`.
-fn link(mut arguments: Arguments<'_>, kind: LinkKind) -> Result<Option<Action<'_>>, SkipReason> {
+pub(crate) fn link(body: Body<'_>, kind: LinkKind) -> Found<'_> {
+    if !body.succeeded() {
+        return Ok(None);
+    }
+    let mut arguments = body.arguments();
     let from = place(&mut arguments)?;
     arguments.comma()?;
     let to = place(&mut arguments)?;
@@ -284,71 +216,65 @@ fn link(mut arguments: Arguments<'_>, kind: LinkKind) -> Result<Option<Action<'_
 
 /// `"a"`, or with its folder `3</tmp>, "a"`.
 fn place<'a>(arguments: &mut Arguments<'a>) -> Result<Place<'a>, SkipReason> {
-    let is_path = arguments.rest().starts_with(b"\"");
-    let folder = if is_path { None } else { descriptors::folder(arguments)? };
+    let mut folder = None;
+    if !arguments.rest().starts_with(b"\"") {
+        folder = descriptors::folder(arguments.any()?);
+        arguments.comma()?;
+    }
     let path = arguments.string()?;
     Ok(Place { path, folder })
 }
 
 /// `inotify_add_watch(3, "x", IN_MODIFY) = 1`, `fanotify_mark(3, FAN_MARK_ADD, FAN_MODIFY, AT_FDCWD, "x") = 0`; `None` if
 /// the watch does not report writes.
-fn watch(mut arguments: Arguments<'_>) -> Option<Action<'_>> {
-    let (mut path, mut modify, mut all) = (&b""[..], false, false);
-    loop {
-        let is_path = arguments.rest().starts_with(b"\"");
-        let argument = arguments.any().ok()?;
-        if is_path {
-            path = argument
-                .trim_ascii_end()
-                .strip_suffix(b"...")
-                .unwrap_or(argument);
-            path = path.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-        }
-        // A descriptor is no number of flags.
-        let bits = if argument.starts_with(b"0x") { 2 } else { 0 };
-        modify |= descriptors::has(argument, b"IN_MODIFY", bits)
-            || descriptors::has(argument, b"FAN_MODIFY", bits);
-        all |= descriptors::has(argument, b"FAN_MARK_MOUNT", 0x10)
-            || descriptors::has(argument, b"FAN_MARK_FILESYSTEM", 0x100);
-        if arguments.comma().is_err() {
-            let path = if all { b"" } else { path };
-            return modify.then_some(Action::Watch { path });
-        }
-    }
+pub(crate) fn watch(body: Body<'_>) -> Found<'_> {
+    let Ok((parts, result)) = body.arguments().parts() else {
+        return Ok(None);
+    };
+    // A descriptor is no number of flags.
+    let any = |flag: &[u8], bits: u64| {
+        let bits = |part: &[u8]| if part.starts_with(b"0x") { bits } else { 0 };
+        parts
+            .iter()
+            .any(|part| descriptors::has(part, flag, bits(part)))
+    };
+    let all = any(b"FAN_MARK_MOUNT", 0x10) || any(b"FAN_MARK_FILESYSTEM", 0x100);
+    let modify = any(b"IN_MODIFY", 2) || any(b"FAN_MODIFY", 2);
+    let path = parts.iter().find_map(|part| descriptors::string(part));
+    let path = path.filter(|_| !all).unwrap_or_default();
+    Ok((modify && is_success(result)).then_some(Action::Watch { path }))
 }
 
 /// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`.
-fn waited(body: Body) -> Option<Action<'static>> {
-    let child = thread(body.result()).ok().filter(|&child| child > 0)?;
-    is_success(body.result()).then_some(Action::Wait { child })
+pub(crate) fn waited(body: Body<'_>) -> Found<'_> {
+    let child = thread(body.result()).ok().filter(|&child| child > 0);
+    let child = child.filter(|_| body.succeeded());
+    Ok(child.map(|child| Action::Wait { child }))
 }
 
 /// `waitid(P_ALL, 0, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`.
-fn waited_by_id(body: Body) -> Option<Action<'static>> {
-    let at = memmem::find(body.text, b"si_pid=")? + b"si_pid=".len();
-    let (child, _) = leading(&body.text[at..]).ok()?;
-    let child = u32::try_from(child).ok()?;
-    is_success(body.result()).then_some(Action::Wait { child })
+pub(crate) fn waited_by_id(body: Body<'_>) -> Found<'_> {
+    let child = after!(body.text, b"si_pid=").and_then(|pid| leading(pid).ok());
+    let child = child.and_then(|(child, _)| u32::try_from(child).ok());
+    let child = child.filter(|_| body.succeeded());
+    Ok(child.map(|child| Action::Wait { child }))
 }
 
 /// `io_uring_setup(64, {flags=IORING_SETUP_SQPOLL, …}) = 3`.
-fn ring(body: Body) -> Option<Action<'static>> {
-    let bits = memmem::find(body.text, b"flags=0x").map(|at| leading_any(&body.text[at + 6..]));
-    let polls = memmem::find(body.text, b"IORING_SETUP_SQPOLL").is_some()
-        || bits.is_some_and(|bits| bits.is_ok_and(|(bits, _)| bits & 2 != 0));
-    (polls && is_success(body.result())).then_some(Action::Submit { unseen: true })
+pub(crate) fn ring(body: Body<'_>) -> Found<'_> {
+    let bits = after!(body.text, b"flags=").and_then(|flags| leading_any(flags).ok());
+    let polls = after!(body.text, b"IORING_SETUP_SQPOLL").is_some()
+        || bits.is_some_and(|(bits, _)| bits & 2 != 0);
+    Ok((polls && body.succeeded()).then_some(Action::Submit { unseen: true }))
 }
 
-/// `execve("/bin/true", ["true"], …) = 0`.
-fn execute<'a>(
-    mut arguments: Arguments<'a>,
-    from_folder: bool,
-    body: Body,
-) -> Result<Option<Action<'a>>, SkipReason> {
-    if !is_success(body.result()) {
+/// `execve("/bin/true", ["true"], …) = 0`; the program is the argument `place`.
+pub(crate) fn execute(body: Body<'_>, place: usize) -> Found<'_> {
+    if !body.succeeded() {
         return Ok(None);
     }
-    if from_folder {
+    let mut arguments = body.arguments();
+    for _ in 0..place {
         arguments.any()?;
         arguments.comma()?;
     }
@@ -357,20 +283,15 @@ fn execute<'a>(
 }
 
 /// `clone(child_stack=NULL, flags=CLONE_VM|CLONE_VFORK|SIGCHLD) = 12`.
-fn fork<'a>(name: Syscall, body: Body) -> Result<Option<Action<'a>>, SkipReason> {
-    if !is_success(body.result()) {
+fn fork(body: Body<'_>) -> Found<'_> {
+    if !body.succeeded() {
         return Ok(None);
     }
     let child = thread(body.result())?;
     let arguments = &body.text[..body.equals.min(body.text.len())];
-    let (bits, flags) = match memmem::find(arguments, b"flags=") {
-        Some(at) if name == Syscall::Clone => {
-            let flags = &arguments[at + 6..];
-            // With `-X raw` the flags are a number, the same on all machines.
-            (leading_any(flags).map_or(0, |(bits, _)| bits), flags)
-        }
-        _ => (0, &[][..]),
-    };
+    let flags = after!(arguments, b"flags=").unwrap_or_default();
+    // With `-X raw` the flags are a number, the same on all machines.
+    let bits = leading_any(flags).map_or(0, |(bits, _)| bits);
     let has = |bit: u64, flag: &[u8]| bits & bit != 0 || memmem::find(flags, flag).is_some();
     Ok(Some(Action::Fork {
         child,

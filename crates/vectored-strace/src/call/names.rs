@@ -1,9 +1,15 @@
 //! The names of the calls whose arguments are read.
 
-use crate::event::{Direction, LinkKind};
+use crate::call::body::Body;
+use crate::call::calls::{
+    ask, change_folder, execute, link, make_folder, poll, ring, sync, truncate, waited,
+    waited_by_id, watch,
+};
+use crate::call::descriptors::{self as fds, Found};
+use crate::event::{Action, Direction, LinkKind};
 
 /// The arguments of a call that transfers bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum ArgumentShape {
     /// `read(fd, buffer, count)`, and with an offset.
     Plain { positional: bool },
@@ -15,77 +21,34 @@ pub(crate) enum ArgumentShape {
     MessageList,
     /// `sendmmsg(fd, messages, count, flags)`.
     Messages,
-    /// `sendfile(to, from, offset, count)`.
-    FromSecond,
-    /// `splice(from, offset, to, …, count, flags)`.
-    ToThird,
-    /// `tee(from, to, count, flags)`.
-    ToSecond,
+    /// `sendfile(to, from, offset, count)`: the places of the descriptors and the count.
+    Between {
+        from: usize,
+        to: usize,
+        count: usize,
+    },
     /// `vmsplice(to, list, count, flags)`.
     Mapped,
 }
 
-/// A call, or several with the same arguments. `Other` is any call whose arguments are not read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What is read of a call.
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Syscall {
     Transfer(ArgumentShape, Direction),
-    Open,
-    OpenAt,
-    Create,
-    Pipe,
-    Socket,
-    SocketPair,
-    Accept,
-    Connect,
-    Poll,
-    Duplicate,
-    Duplicate3,
-    Control,
-    DeviceControl,
-    Close,
-    CloseRange,
-    Seek,
-    Seek32,
-    Sync,
-    SyncAll,
-    Map,
-    Status,
-    StatusAt,
-    StatusOfPath,
-    Truncate,
-    AskPath,
-    AskAt,
-    ChangeFolder,
-    MakeFolder,
-    Link(LinkKind),
-    Watch,
-    SetOption,
-    Wait,
-    WaitId,
-    Submit,
-    Ring,
-    Execute,
-    ExecuteAt,
-    Exit,
-    ExitGroup,
+    /// It creates threads.
     Fork,
-    Clone,
+    /// Reads its action. A bit for each argument that is a path.
+    Read(for<'a> fn(Body<'a>) -> Found<'a>, u8),
     Other,
 }
 
 impl Syscall {
-    /// Whether a call without a result may have done anything. Of all other calls, the name alone tells the effect.
-    pub(crate) fn needs_result(self) -> bool {
-        !matches!(self, Self::Poll | Self::Connect | Self::Other)
-    }
-
-    /// Whether the call creates threads.
     pub(crate) fn makes_threads(self) -> bool {
-        matches!(self, Self::Fork | Self::Clone)
+        matches!(self, Self::Fork)
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct CallName {
     pub(crate) call: Syscall,
     /// Length of its name in the text.
@@ -154,78 +117,85 @@ macro_rules! names {
 
 /// The call of a name. The most frequent names come first.
 fn syscall(name: &[u8]) -> Syscall {
+    use ArgumentShape::{List, Mapped, Message, MessageList, Messages, Plain};
     use Direction::{Read, Write};
+    use Syscall::Transfer;
     const fn plain(direction: Direction, positional: bool) -> Syscall {
-        Syscall::Transfer(ArgumentShape::Plain { positional }, direction)
+        Transfer(Plain { positional }, direction)
     }
     const fn list(direction: Direction, positional: bool) -> Syscall {
-        Syscall::Transfer(ArgumentShape::List { positional }, direction)
+        Transfer(List { positional }, direction)
+    }
+    const fn between(from: usize, to: usize, count: usize) -> Syscall {
+        Transfer(ArgumentShape::Between { from, to, count }, Write)
     }
     if name == b"inotify_add_watch" {
         // Longer than `MAX_NAME_BYTES`.
-        return Syscall::Watch;
+        return Syscall::Read(watch, 0b10);
     }
     names!(key(name),
         b"write" => plain(Write, false),
         b"read" => plain(Read, false),
-        b"sendto" | b"send" => Syscall::Transfer(ArgumentShape::Message, Write),
-        b"recvfrom" | b"recv" => Syscall::Transfer(ArgumentShape::Message, Read),
+        b"sendto" | b"send" => Transfer(Message, Write),
+        b"recvfrom" | b"recv" => Transfer(Message, Read),
         b"writev" => list(Write, false),
         b"readv" => list(Read, false),
         b"pread64" | b"pread" => plain(Read, true),
         b"pwrite64" | b"pwrite" => plain(Write, true),
-        b"sendmsg" => Syscall::Transfer(ArgumentShape::MessageList, Write),
-        b"recvmsg" => Syscall::Transfer(ArgumentShape::MessageList, Read),
-        b"lseek" => Syscall::Seek,
-        b"close" => Syscall::Close,
-        b"openat" | b"openat2" => Syscall::OpenAt,
-        b"open" => Syscall::Open,
+        b"sendmsg" => Transfer(MessageList, Write),
+        b"recvmsg" => Transfer(MessageList, Read),
+        b"lseek" => Syscall::Read(|call| fds::seek(call, false), 0),
+        b"close" => Syscall::Read(fds::close, 0),
+        b"openat" | b"openat2" => Syscall::Read(|call| fds::open(call, 1, false), 0b10),
+        b"open" => Syscall::Read(|call| fds::open(call, 0, false), 1),
         b"preadv" | b"preadv2" => list(Read, true),
         b"pwritev" | b"pwritev2" => list(Write, true),
-        b"recvmmsg" | b"recvmmsg_time64" => Syscall::Transfer(ArgumentShape::Messages, Read),
-        b"sendmmsg" => Syscall::Transfer(ArgumentShape::Messages, Write),
-        b"sendfile" | b"sendfile64" => Syscall::Transfer(ArgumentShape::FromSecond, Write),
-        b"splice" | b"copy_file_range" => Syscall::Transfer(ArgumentShape::ToThird, Write),
-        b"tee" => Syscall::Transfer(ArgumentShape::ToSecond, Write),
-        b"vmsplice" => Syscall::Transfer(ArgumentShape::Mapped, Write),
-        b"creat" => Syscall::Create,
-        b"pipe" | b"pipe2" => Syscall::Pipe,
-        b"socket" => Syscall::Socket,
-        b"socketpair" => Syscall::SocketPair,
-        b"accept" | b"accept4" => Syscall::Accept,
-        b"connect" => Syscall::Connect,
-        b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait" | b"epoll_pwait" | b"epoll_pwait2" => Syscall::Poll,
-        b"dup" | b"dup2" => Syscall::Duplicate,
-        b"dup3" => Syscall::Duplicate3,
-        b"fcntl" | b"fcntl64" => Syscall::Control,
-        b"ioctl" => Syscall::DeviceControl,
-        b"close_range" => Syscall::CloseRange,
-        b"_llseek" => Syscall::Seek32,
-        b"fsync" | b"fdatasync" | b"sync_file_range" | b"sync_file_range2" => Syscall::Sync,
-        b"sync" | b"syncfs" | b"msync" => Syscall::SyncAll,
-        b"mmap" | b"mmap2" => Syscall::Map,
-        b"fstat" | b"fstat64" => Syscall::Status,
-        b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Syscall::StatusAt,
-        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::StatusOfPath,
-        b"access" | b"readlink" | b"getxattr" | b"lgetxattr" => Syscall::AskPath,
-        b"faccessat" | b"faccessat2" | b"readlinkat" => Syscall::AskAt,
-        b"chdir" | b"fchdir" => Syscall::ChangeFolder,
-        b"mkdir" | b"mkdirat" => Syscall::MakeFolder,
-        b"truncate" | b"truncate64" => Syscall::Truncate,
-        b"link" | b"linkat" => Syscall::Link(LinkKind::Hard),
-        b"symlink" | b"symlinkat" => Syscall::Link(LinkKind::Symbolic),
-        b"rename" | b"renameat" | b"renameat2" => Syscall::Link(LinkKind::Rename),
-        b"fanotify_mark" => Syscall::Watch,
-        b"setsockopt" => Syscall::SetOption,
-        b"wait4" | b"waitpid" => Syscall::Wait,
-        b"waitid" => Syscall::WaitId,
-        b"io_uring_enter" | b"io_submit" => Syscall::Submit,
-        b"io_uring_setup" => Syscall::Ring,
-        b"execve" => Syscall::Execute,
-        b"execveat" => Syscall::ExecuteAt,
-        b"exit" => Syscall::Exit,
-        b"exit_group" => Syscall::ExitGroup,
-        b"fork" | b"vfork" => Syscall::Fork,
-        b"clone" | b"clone3" | b"__clone2" => Syscall::Clone,
+        b"recvmmsg" | b"recvmmsg_time64" => Transfer(Messages, Read),
+        b"sendmmsg" => Transfer(Messages, Write),
+        b"sendfile" | b"sendfile64" => between(1, 0, 3),
+        b"splice" | b"copy_file_range" => between(0, 2, 4),
+        b"tee" => between(0, 1, 2),
+        b"vmsplice" => Transfer(Mapped, Write),
+        b"creat" => Syscall::Read(|call| fds::open(call, 0, true), 1),
+        b"pipe" | b"pipe2" => Syscall::Read(fds::pipe, 1),
+        b"socket" => Syscall::Read(fds::socket, 0),
+        b"socketpair" => Syscall::Read(fds::socket_pair, 0b1000),
+        b"accept" | b"accept4" => Syscall::Read(fds::accept, 0),
+        b"connect" => Syscall::Read(fds::connect, 0),
+        b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait" | b"epoll_pwait" | b"epoll_pwait2" => Syscall::Read(poll, 0),
+        b"dup" | b"dup2" | b"dup3" => Syscall::Read(fds::duplicate, 0),
+        b"fcntl" | b"fcntl64" => Syscall::Read(fds::control, 0),
+        b"ioctl" => Syscall::Read(fds::device_control, 0),
+        b"close_range" => Syscall::Read(fds::close_range, 0),
+        b"_llseek" => Syscall::Read(|call| fds::seek(call, true), 0),
+        b"fsync" | b"fdatasync" | b"sync_file_range" | b"sync_file_range2" => Syscall::Read(sync, 0),
+        b"sync" | b"syncfs" | b"msync" => Syscall::Read(|_| Ok(Some(Action::Sync(None))), 0),
+        b"mmap" | b"mmap2" => Syscall::Read(fds::map, 0),
+        b"fstat" | b"fstat64" => Syscall::Read(|call| ask(call, None, true), 0),
+        b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Syscall::Read(|call| ask(call, Some(1), true), 0b10),
+        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::Read(|call| ask(call, Some(0), true), 1),
+        b"access" | b"readlink" | b"getxattr" | b"lgetxattr" => Syscall::Read(|call| ask(call, Some(0), false), 1),
+        b"faccessat" | b"faccessat2" | b"readlinkat" => Syscall::Read(|call| ask(call, Some(1), false), 0b10),
+        b"chdir" | b"fchdir" => Syscall::Read(change_folder, 1),
+        b"mkdir" => Syscall::Read(make_folder, 1),
+        b"mkdirat" => Syscall::Read(make_folder, 0b10),
+        b"truncate" | b"truncate64" => Syscall::Read(truncate, 1),
+        b"link" => Syscall::Read(|call| link(call, LinkKind::Hard), 0b11),
+        b"linkat" => Syscall::Read(|call| link(call, LinkKind::Hard), 0b1010),
+        b"symlink" => Syscall::Read(|call| link(call, LinkKind::Symbolic), 0b11),
+        b"symlinkat" => Syscall::Read(|call| link(call, LinkKind::Symbolic), 0b101),
+        b"rename" => Syscall::Read(|call| link(call, LinkKind::Rename), 0b11),
+        b"renameat" | b"renameat2" => Syscall::Read(|call| link(call, LinkKind::Rename), 0b1010),
+        b"fanotify_mark" => Syscall::Read(watch, 0b1_0000),
+        b"setsockopt" => Syscall::Read(fds::set_option, 0),
+        b"wait4" | b"waitpid" => Syscall::Read(waited, 0),
+        b"waitid" => Syscall::Read(waited_by_id, 0),
+        b"io_uring_enter" | b"io_submit" => Syscall::Read(|_| Ok(Some(Action::Submit { unseen: false })), 0),
+        b"io_uring_setup" => Syscall::Read(ring, 0),
+        b"execve" => Syscall::Read(|call| execute(call, 0), 0),
+        b"execveat" => Syscall::Read(|call| execute(call, 1), 0),
+        b"exit" => Syscall::Read(|_| Ok(Some(Action::Exit { process_ended: false })), 0),
+        b"exit_group" => Syscall::Read(|_| Ok(Some(Action::Exit { process_ended: true })), 0),
+        b"fork" | b"vfork" | b"clone" | b"clone3" | b"__clone2" => Syscall::Fork,
     )
 }

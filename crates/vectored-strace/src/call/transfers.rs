@@ -5,7 +5,7 @@ use crate::call::body::Body;
 use crate::call::call_result::{Outcome, outcome};
 use crate::call::names::ArgumentShape;
 use crate::counts::SkipReason;
-use crate::event::{Descriptor, Direction, Form, Transfer};
+use crate::event::{Direction, Form, Transfer};
 use crate::text::numbers::{leading, trailing};
 
 /// Memory for the lengths of the segments of a transfer, in bytes.
@@ -29,26 +29,80 @@ pub(crate) fn transfer<'a>(
     let mut transfer = Transfer {
         form: Form::Opaque,
         segment_bytes: None,
-        segment_count: 1,
         asked_bytes: None,
         result,
         ..Transfer::new(direction, descriptor, &[])
     };
-    match shape {
-        ArgumentShape::Plain { positional } => plain(&mut transfer, positional, body, segments)?,
-        ArgumentShape::Message => message(&mut transfer, arguments, segments)?,
-        ArgumentShape::List { positional } => list(&mut transfer, positional, arguments, segments)?,
-        ArgumentShape::MessageList => message_list(&mut transfer, arguments, segments)?,
-        ArgumentShape::Messages => messages(&mut transfer, arguments)?,
-        ArgumentShape::FromSecond | ArgumentShape::ToThird | ArgumentShape::ToSecond => {
-            between(&mut transfer, shape, arguments)?;
-        }
-        ArgumentShape::Mapped => mapped(&mut transfer, arguments, segments)?,
+    if let ArgumentShape::Plain { positional } = shape {
+        plain(&mut transfer, positional, body, segments)?;
+    } else {
+        with_parts(&mut transfer, shape, body.arguments().parts()?.0, segments)?;
     }
     if transfer.form != Form::Opaque && transfer.asked_bytes.is_some() {
         transfer.segment_bytes = Some(segments.as_slice());
     }
     Ok(transfer)
+}
+
+fn with_parts<'a>(
+    transfer: &mut Transfer<'a>,
+    shape: ArgumentShape,
+    parts: [&'a [u8]; 6],
+    segments: &mut Segments,
+) -> Result<(), SkipReason> {
+    let number = |place: usize| Arguments::new(parts[place]).number();
+    match shape {
+        ArgumentShape::Plain { .. } => {}
+        // `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`, and `send`, which has no address.
+        ArgumentShape::Message => {
+            message_flags(transfer, parts[3]);
+            transfer.addressed = parts[4].starts_with(b"{");
+            one_segment(transfer, number(2)?, segments);
+        }
+        // `writev(3, [{iov_base="abc"..., iov_len=100}], 1)`, with an offset, and with flags.
+        ArgumentShape::List { positional } => {
+            if positional {
+                // -1 is the descriptor's own offset (`preadv2`); other negative offsets are refused.
+                let is_own = parts[3].starts_with(b"-");
+                transfer.offset = if is_own { None } else { Some(number(3)?) };
+                call_flags(transfer, parts[4]);
+            }
+            let whole = read_list(parts[1], segments)?;
+            fill_list(transfer, whole, number(2)?, segments)?;
+        }
+        // `sendmsg(3, {msg_name=NULL, …, msg_iov=[…], msg_iovlen=2, …}, MSG_MORE)`.
+        ArgumentShape::MessageList => {
+            message_flags(transfer, parts[2]);
+            transfer.form = Form::List;
+            // An address instead of a structure: the call failed before it was filled in.
+            if parts[1].starts_with(b"{") {
+                message_header(transfer, parts[1], segments)?;
+            }
+        }
+        // `sendmmsg(3, [{msg_hdr={…}, msg_len=8}, …], 2, 0) = 2`: it returns messages, not bytes.
+        ArgumentShape::Messages => {
+            number(2)?;
+            if let Ok(moved) = transfer.result {
+                let lengths = lengths_of_messages(parts[1])?;
+                let moved = usize::try_from(moved).map_err(|_| SkipReason::Overflow)?;
+                let lengths = lengths.get(..moved).ok_or(SkipReason::ListCut)?;
+                transfer.result = Ok(sum(lengths.iter())?);
+            }
+        }
+        // `sendfile(1, 3, NULL, 100)` and others that move bytes from one descriptor to another.
+        ArgumentShape::Between { from, to, count } => {
+            transfer.descriptor = Arguments::new(parts[to]).descriptor()?;
+            transfer.from = Some(Arguments::new(parts[from]).descriptor()?);
+            transfer.asked_bytes = Some(number(count)?);
+        }
+        // `vmsplice(4, [{iov_base="abc", iov_len=3}], 1, 0)`: opaque, since it moves pages instead of copying bytes.
+        ArgumentShape::Mapped => {
+            let whole = read_list(parts[1], segments)?;
+            fill_list(transfer, whole, number(2)?, segments)?;
+            transfer.form = Form::Opaque;
+        }
+    }
+    Ok(())
 }
 
 /// `read(3, "abc"..., 100)`.
@@ -89,140 +143,33 @@ fn plain(
     Ok(())
 }
 
-/// `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`, and `send`, which has no address.
-fn message(
+/// `{msg_name=NULL, …, msg_iov=[…], msg_iovlen=2, …}`.
+fn message_header(
     transfer: &mut Transfer,
-    mut arguments: Arguments,
+    text: &[u8],
     segments: &mut Segments,
 ) -> Result<(), SkipReason> {
-    arguments.any()?;
-    arguments.comma()?;
-    let asked = arguments.number()?;
-    arguments.comma()?;
-    message_flags(transfer, arguments.any()?);
-    if arguments.comma().is_ok() {
-        transfer.addressed = arguments.rest().starts_with(b"{");
-    }
-    one_segment(transfer, asked, segments);
-    Ok(())
-}
-
-/// `writev(3, [{iov_base="abc"..., iov_len=100}], 1)`, with an offset, and with flags.
-fn list(
-    transfer: &mut Transfer,
-    positional: bool,
-    mut arguments: Arguments,
-    segments: &mut Segments,
-) -> Result<(), SkipReason> {
-    let whole = read_list(&mut arguments, segments)?;
-    arguments.comma()?;
-    let count = arguments.number()?;
-    if positional {
-        arguments.comma()?;
-        // -1 is the descriptor's own offset (`preadv2`); other negative offsets are refused.
-        if !arguments.eat(b"-") {
-            transfer.offset = Some(arguments.number()?);
-        } else {
-            arguments.number()?;
-        }
-        if arguments.comma().is_ok() {
-            call_flags(transfer, arguments.any()?);
-        }
-    }
-    fill_list(transfer, whole, count, segments)
-}
-
-/// `sendmsg(3, {msg_name=NULL, …, msg_iov=[…], msg_iovlen=2, …}, MSG_MORE)`.
-fn message_list(
-    transfer: &mut Transfer,
-    mut arguments: Arguments,
-    segments: &mut Segments,
-) -> Result<(), SkipReason> {
-    transfer.form = Form::List;
-    if !arguments.eat(b"{") {
-        // An address instead of a structure: the call failed before it was filled in.
-        arguments.any()?;
-        transfer.segment_count = 0;
-        arguments.comma()?;
-        message_flags(transfer, arguments.any()?);
-        return Ok(());
-    }
+    let mut fields = Arguments::new(text);
+    fields.expect(b"{")?;
     let mut whole = Listed::Unknown;
     let mut count = 0;
     loop {
-        if arguments.eat(b"msg_iov=") {
-            whole = read_list(&mut arguments, segments)?;
-        } else if arguments.eat(b"msg_iovlen=") {
-            count = arguments.number()?;
+        let field = fields.any()?;
+        if let Some(list) = field.strip_prefix(b"msg_iov=") {
+            whole = read_list(list, segments)?;
+        } else if let Some(length) = field.strip_prefix(b"msg_iovlen=") {
+            count = Arguments::new(length).number()?;
         } else {
-            let field = arguments.any()?;
             let named = field.strip_prefix(b"msg_name=");
             let controls = field.strip_prefix(b"msg_controllen=");
             transfer.addressed |= named.is_some_and(|name| name != b"NULL")
                 || controls.is_some_and(|length| length != b"0");
         }
-        if arguments.eat(b"}") {
-            break;
+        if fields.eat(b"}") {
+            return fill_list(transfer, whole, count, segments);
         }
-        arguments.comma()?;
+        fields.comma()?;
     }
-    arguments.comma()?;
-    message_flags(transfer, arguments.any()?);
-    fill_list(transfer, whole, count, segments)
-}
-
-/// `sendmmsg(3, [{msg_hdr={…}, msg_len=8}, …], 2, 0) = 2`: it returns messages, not bytes.
-fn messages(transfer: &mut Transfer, mut arguments: Arguments) -> Result<(), SkipReason> {
-    let list = arguments.any()?;
-    arguments.comma()?;
-    transfer.segment_count = arguments.number()?;
-    if let Ok(moved) = transfer.result {
-        let lengths = lengths_of_messages(list)?;
-        let moved = usize::try_from(moved).map_err(|_| SkipReason::Overflow)?;
-        let lengths = lengths.get(..moved).ok_or(SkipReason::ListCut)?;
-        transfer.result = Ok(sum(lengths.iter())?);
-    }
-    Ok(())
-}
-
-/// `sendfile(1, 3, NULL, 100)` and others that move bytes from one descriptor to another.
-fn between<'a>(
-    transfer: &mut Transfer<'a>,
-    shape: ArgumentShape,
-    mut arguments: Arguments<'a>,
-) -> Result<(), SkipReason> {
-    transfer.direction = Direction::Write;
-    if shape == ArgumentShape::ToThird {
-        arguments.any()?;
-        arguments.comma()?;
-    }
-    let second: Descriptor<'a> = arguments.descriptor()?;
-    if shape == ArgumentShape::FromSecond {
-        transfer.from = Some(second);
-    } else {
-        transfer.from = Some(std::mem::replace(&mut transfer.descriptor, second));
-    }
-    if shape != ArgumentShape::ToSecond {
-        arguments.comma()?;
-        arguments.any()?;
-    }
-    arguments.comma()?;
-    transfer.asked_bytes = Some(arguments.number()?);
-    Ok(())
-}
-
-/// `vmsplice(4, [{iov_base="abc", iov_len=3}], 1, 0)`: opaque, since it moves pages instead of copying bytes.
-fn mapped(
-    transfer: &mut Transfer,
-    mut arguments: Arguments,
-    segments: &mut Segments,
-) -> Result<(), SkipReason> {
-    let whole = read_list(&mut arguments, segments)?;
-    arguments.comma()?;
-    let count = arguments.number()?;
-    fill_list(transfer, whole, count, segments)?;
-    transfer.form = Form::Opaque;
-    Ok(())
 }
 
 fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
@@ -249,7 +196,6 @@ fn fill_list(
     segments: &[u64],
 ) -> Result<(), SkipReason> {
     transfer.form = Form::List;
-    transfer.segment_count = count;
     if listed == Listed::Whole {
         if segments.len() as u64 != count {
             return Err(SkipReason::Unreadable);
@@ -272,10 +218,10 @@ pub(crate) fn lack_of_list(transfer: &Transfer, body: &[u8]) -> Option<SkipReaso
 }
 
 /// Reads `[{iov_base="abc"..., iov_len=100}, …]`.
-fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Listed, SkipReason> {
+fn read_list(list: &[u8], segments: &mut Segments) -> Result<Listed, SkipReason> {
     segments.clear();
+    let mut arguments = Arguments::new(list);
     if !arguments.eat(b"[") {
-        arguments.any()?;
         return Ok(Listed::Unknown);
     }
     if arguments.eat(b"]") {
@@ -288,8 +234,6 @@ fn read_list(arguments: &mut Arguments, segments: &mut Segments) -> Result<Liste
         }
         if !arguments.eat(b"{") {
             // `..., 0x7ffd1000]`: the rest of the list is not in memory that the program can access.
-            arguments.any()?;
-            arguments.expect(b"]")?;
             return Ok(Listed::Unknown);
         }
         arguments.expect(b"iov_base=")?;
@@ -358,7 +302,7 @@ fn message_flags(transfer: &mut Transfer, flags: &[u8]) {
 fn call_flags(transfer: &mut Transfer, flags: &[u8]) {
     for flag in flags.split(|byte| *byte == b'|') {
         match flag {
-            b"0" | b"RWF_HIPRI" | b"RWF_NOWAIT" => (),
+            b"" | b"0" | b"RWF_HIPRI" | b"RWF_NOWAIT" => (),
             b"RWF_DSYNC" | b"RWF_SYNC" => {
                 transfer.sync = true;
                 transfer.special = true;

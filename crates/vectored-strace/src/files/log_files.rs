@@ -3,29 +3,43 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::counts::Counts;
 use crate::error::LogError;
+use crate::event::Event;
 use crate::files::input::Input;
-use crate::files::{Item, OnItem};
 use crate::foreign::Rewritten;
 use crate::line::line_reader::BUFFER_BYTES;
-use crate::reader::{ReadOptions, Reader};
+use crate::reader::Reader;
 
 /// Initial buffers of all parts of a log together, in bytes.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Reads each log, until a break. Returns the counts of all that was read.
-pub(super) fn read_all(paths: &[PathBuf], on_item: &mut OnItem) -> Result<Counts, LogError> {
+/// Receives the events of a log; `None` begins a log, to which no thread and no descriptor of an earlier one belongs.
+type OnEvent<'s> = dyn FnMut(Option<Event<'_>>) + 's;
+
+/// Reads each log from beginning to end, and hands `None` and then its events to `on_event`.
+///
+/// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the
+/// parts of one log, of the threads 12 and 34: their events are ordered by the time at which calls began or, without
+/// absolute times, file by file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script` and bpftrace
+/// are read as [`Rewritten`].
+///
+/// Returns the counts of all logs together.
+///
+/// # Errors
+///
+/// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has a table alone
+/// (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error: see
+/// [`Counts::truncated`].
+pub fn read_logs(
+    paths: &[PathBuf],
+    mut on_event: impl FnMut(Option<Event<'_>>),
+) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
-        let (counts, flow) = read_log(&log, on_item)?;
-        all.add(&counts);
-        if flow.is_break() || on_item(Item::End(&counts)).is_break() {
-            break;
-        }
+        all.add(&read_log(&log, &mut on_event)?);
     }
     Ok(all)
 }
@@ -76,30 +90,17 @@ fn prefix_and_thread(path: &Path) -> Option<(&[u8], u32)> {
 
 type Open<'a> = (&'a Path, Reader<Rewritten<Input>>);
 
-fn read_log(
-    parts: &[Part<'_>],
-    on_item: &mut OnItem,
-) -> Result<(Counts, ControlFlow<()>), LogError> {
+fn read_log(parts: &[Part<'_>], on_event: &mut OnEvent) -> Result<Counts, LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
     let mut open_parts = Vec::new();
     for part in parts {
-        let options = ReadOptions {
-            thread: part.thread.unwrap_or_default(),
-            buffer_bytes,
-        };
         let input = Input::open(part.path).map_err(|error| failed(part.path, error))?;
-        open_parts.push((
-            part.path,
-            Reader::with_options(Rewritten::new(input), options),
-        ));
+        let thread = part.thread.unwrap_or_default();
+        let reader = Reader::with_options(Rewritten::new(input), thread, buffer_bytes);
+        open_parts.push((part.path, reader));
     }
-    let mut flow = on_item(Item::Begin);
-    if flow.is_continue() {
-        flow = match &mut open_parts[..] {
-            [only] => read_to_end(only, on_item)?,
-            parts => read_parts(parts, on_item)?,
-        };
-    }
+    on_event(None);
+    read_parts(&mut open_parts, on_event)?;
     let mut counts = Counts::default();
     for (path, reader) in &open_parts {
         let mut of_part = reader.counts();
@@ -107,37 +108,36 @@ fn read_log(
         of_part.set_file(path);
         counts.add(&of_part);
     }
-    Ok((counts, flow))
+    Ok(counts)
 }
 
 /// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
-fn read_parts(parts: &mut [Open<'_>], on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
+fn read_parts(parts: &mut [Open<'_>], on_event: &mut OnEvent) -> Result<(), LogError> {
     // The next event of each part.
     let mut next_events = BinaryHeap::new();
     let mut have_times = true;
+    let is_one = parts.len() == 1;
     for (index, part) in parts.iter_mut().enumerate() {
         if advance(part)? {
-            let reader = &part.1;
-            have_times &= reader.has_absolute_time();
-            next_events.push(Reverse((reader.began_ns(), index)));
+            have_times &= part.1.has_absolute_time() || is_one;
+            next_events.push(Reverse((part.1.began_ns(), index)));
         }
     }
     if !have_times {
         for part in parts {
             part.1.forget_times();
-            if deliver(part, on_item).is_break() || read_to_end(part, on_item)?.is_break() {
-                return Ok(ControlFlow::Break(()));
+            deliver(part, on_event);
+            while advance(part)? {
+                deliver(part, on_event);
             }
         }
-        return Ok(ControlFlow::Continue(()));
+        return Ok(());
     }
     while let Some(Reverse((_, index))) = next_events.pop() {
         let until_ns = next_events.peek().map(|Reverse((began_ns, _))| *began_ns);
         let part = &mut parts[index];
         loop {
-            if deliver(part, on_item).is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
+            deliver(part, on_event);
             if !advance(part)? {
                 break;
             }
@@ -148,23 +148,13 @@ fn read_parts(parts: &mut [Open<'_>], on_item: &mut OnItem) -> Result<ControlFlo
             }
         }
     }
-    Ok(ControlFlow::Continue(()))
-}
-
-fn read_to_end(part: &mut Open<'_>, on_item: &mut OnItem) -> Result<ControlFlow<()>, LogError> {
-    while advance(part)? {
-        if deliver(part, on_item).is_break() {
-            return Ok(ControlFlow::Break(()));
-        }
-    }
-    Ok(ControlFlow::Continue(()))
+    Ok(())
 }
 
 /// Passes on the event that a part reached.
-fn deliver((_, reader): &mut Open, on_item: &mut OnItem) -> ControlFlow<()> {
-    match reader.event() {
-        Some(event) => on_item(Item::Event(event)),
-        None => ControlFlow::Continue(()),
+fn deliver((_, reader): &mut Open, on_event: &mut OnEvent) {
+    if let Some(event) = reader.event() {
+        on_event(Some(event));
     }
 }
 
@@ -182,60 +172,24 @@ fn failed(path: &Path, error: io::Error) -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{Item, read_logs};
-
-    #[test]
-    fn the_sink_may_stop_at_any_event() {
-        let path = std::env::temp_dir().join(format!("vectored-stop-{}", std::process::id()));
-        std::fs::write(&path, "sync() = 0\n".repeat(20_000)).unwrap();
-        for wanted in [1, 1023, 1024, 1025, 19_999, 20_000] {
-            let mut seen = 0;
-            let read = read_logs(std::slice::from_ref(&path), |item| {
-                seen += usize::from(matches!(item, Item::Event(_)));
-                if seen == wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            });
-            assert_eq!(seen, wanted);
-            assert!(read.unwrap().lines >= wanted as u64);
-        }
-        std::fs::remove_file(&path).unwrap();
-    }
 
     #[test]
     fn events_before_an_error_are_delivered() {
         let folder = std::env::temp_dir().join(format!("vectored-error-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("log");
+        let (path, broken, missing) = (folder.join("log"), folder.join("gz"), folder.join("none"));
         std::fs::write(&path, "sync() = 0\n").unwrap();
-        let mut delivered = Vec::new();
-        let error = read_logs(&[path, folder.join("missing")], |item| {
-            delivered.push(match item {
-                Item::Begin => "begin",
-                Item::Event(_) => "event",
-                Item::End(_) => "end",
+        // A block of a type that does not exist.
+        std::fs::write(&broken, b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x07").unwrap();
+        for failing in [missing, broken] {
+            let mut delivered = Vec::new();
+            let error = read_logs(&[path.clone(), failing.clone()], |event| {
+                delivered.push(event.is_some());
             });
-            ControlFlow::Continue(())
-        });
+            assert_eq!(delivered[..2], [false, true]);
+            assert_eq!(error.unwrap_err().path, failing);
+        }
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(delivered, ["begin", "event", "end"]);
-        assert_eq!(error.unwrap_err().path, folder.join("missing"));
-    }
-
-    #[test]
-    fn events_before_broken_data_are_delivered() {
-        let path = std::env::temp_dir().join(format!("vectored-broken-{}", std::process::id()));
-        // The first 4 KiB are read at once. After a stored block of 9900 bytes comes one of a type that does not exist.
-        let header = b"\x1f\x8b\x08\0\0\0\0\0\0\x03";
-        let lines = b"sync() = 0\n".repeat(900);
-        let bytes = [&header[..], b"\0\xac\x26\x53\xd9", &lines, b"\x07"].concat();
-        std::fs::write(&path, bytes).unwrap();
-        let mut events = 0;
-        let error = read_logs(std::slice::from_ref(&path), |item| {
-            events += usize::from(matches!(item, Item::Event(_)));
-            ControlFlow::Continue(())
-        });
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(error.unwrap_err().path, path);
-        assert!((300..900).contains(&events), "{events}");
     }
 
     #[test]

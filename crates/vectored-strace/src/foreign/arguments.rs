@@ -218,7 +218,8 @@ pub(super) fn of_result(result: i64) -> Vec<u8> {
     text.into_bytes()
 }
 
-pub(super) fn error_name(result: i64) -> &'static str {
+/// The error that a negative result means: its name, if that matters.
+pub fn error_name(result: i64) -> &'static str {
     match result {
         -4 => "EINTR",
         -11 => "EAGAIN",
@@ -346,48 +347,5 @@ fn number(text: &[u8]) -> Option<u64> {
         (Some(hexadecimal), _) => u64::from_str_radix(hexadecimal, 16).ok(),
         (_, Some(digits)) => Some(digits.parse::<u64>().ok()?.wrapping_neg()),
         _ => text.parse().ok(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(name: &str, numbers: [u64; 6], named: &str, expected: &str, expected_named: &str) {
-        let text = |arguments: Vec<u8>| String::from_utf8(arguments).unwrap();
-        let mut of_numbers_alone = Vec::new();
-        of_numbers(&mut of_numbers_alone, name.as_bytes(), &numbers, &[], b"");
-        assert_eq!(text(of_numbers_alone), expected);
-        assert_eq!(
-            text(of_names(name.as_bytes(), named.as_bytes())),
-            expected_named
-        );
-    }
-
-    #[test]
-    #[rustfmt::skip]
-    fn arguments_are_written_as_strace_does() {
-        let same = |name, numbers, named, expected| check(name, numbers, named, expected, expected);
-        same("write", [1, 0x7f00, 100, 9, 9, 9], "fd: 1, buf: 0x7f00, count: 100", "1, 0x1, 100");
-        same("pread64", [4, 0x7f00, 5, 0, 0, 0], "fd: 4, buf: 0x7f00, count: 5", "4, 0x1, 5, 0");
-        check("write", [0, 0, 0, 0, 0, 0], r#"fd: 1</tmp/x>, buf: ", count: 7", count: 100"#, "0, 0x1, 0", "1, 0x1, 100");
-        check("openat", [0xffff_ff9c, 0x7f00, 0x8_0241, 0o644, 0, 0], r#"dfd: CWD, filename: "/tmp/a"b", flags: CREAT|WRONLY, mode: IRUGO"#,
-            "-100, 0x7f00, O_WRONLY|O_CREAT|O_TRUNC|O_CLOEXEC", r#"AT_FDCWD, "/tmp/a\"b", O_CREAT|O_WRONLY"#);
-        same("lseek", [7, 0xffff_ffff_ffff_fffd, 2, 0, 0, 0], "fd: 7, offset: -3, whence: END", "7, -3, SEEK_END");
-        same("fcntl", [4, 4, 0x800, 0, 0, 0], "fd: 4, cmd: SETFL, arg: RDONLY|NONBLOCK", "4, F_SETFL, O_RDONLY|O_NONBLOCK");
-        same("fcntl", [4, 2, 1, 0, 0, 0], "fd: 4, cmd: SETFD, arg: CLOEXEC", "4, F_SETFD, FD_CLOEXEC");
-        same("socket", [1, 0x8_0001, 0, 0, 0, 0], "family: LOCAL, type: STREAM|CLOEXEC", "AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0");
-        same("socket", [1, 5, 0, 0, 0, 0], "family: LOCAL, type: 0x5", "AF_UNIX, 0x5, 0");
-        same("sendto", [4, 0x7f00, 3, 0x4000, 0, 0], "fd: 4, buff: 0x7f00, len: 3, flags: NOSIGNAL", "4, 0x1, 3, MSG_NOSIGNAL, NULL");
-        check("mmap", [0, 8192, 3, 0x22, 0xffff_ffff, 0], "len: 8192, prot: READ|WRITE, flags: PRIVATE|ANONYMOUS",
-            "0x1, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, -1", "0x1, 8192, PROT_READ|PROT_WRITE, MAP_PRIVATE|MAP_ANONYMOUS, 0");
-        same("newfstatat", [4, 0x7f00, 0x7f00, 0x1000, 0, 0], "dfd: 4, filename: 0x7f00, statbuf: 0x7f00, flag: 4096", r#"4, "", 0x1, 0x1000"#);
-        check("clone", [0x101_0011, 0, 0, 0, 0, 0], "clone_flags: THREAD|0x11, newsp: 0x7f00",
-            "child_stack=NULL, flags=CLONE_THREAD|0x1000011", "child_stack=NULL, flags=CLONE_THREAD|0x11");
-        same("setsockopt", [3, 6, 3, 0x7f00, 4, 0], "fd: 3, level: TCP, optname: 3, optval: 0x7f00, optlen: 4", "3, 0x6, 0x3, 0x1, 4");
-        same("fanotify_mark", [3, 0x11, 2, 4, 0, 0], "fanotify_fd: 3, flags: ADD|MOUNT, mask: 2, dfd: 4", "3, FAN_MARK_ADD|FAN_MARK_MOUNT, 0x2, 4, NULL");
-        same("fsync", [3, 0, 0, 0, 0, 0], "fd: 3</tmp/x>", "3");
-        check("futex", [0x7f00_0000_0000, 0, 0, 0, 0, 0], "uaddr: 0x7f0000000000, op: WAIT", "0x7f0000000000", "0x1");
     }
 }

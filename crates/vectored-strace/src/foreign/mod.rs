@@ -39,39 +39,21 @@ pub(crate) struct Record<'a> {
 type ReadLine = fn(&[u8]) -> Option<Option<Record<'_>>>;
 
 /// A log whose lines are of strace, `perf trace`, `perf script` or bpftrace, as lines of strace.
-///
-/// # Examples
-///
-/// ```
-/// use vectored_strace::{Reader, Rewritten};
-///
-/// let log = b"     0.064 ( 0.002 ms): cat/12 write(fd: 1</tmp/x>, buf: 0x7f0000000000, count: 100)        = 100\n";
-/// let mut reader = Reader::new(Rewritten::new(&log[..]));
-/// let event = reader.next()?.unwrap();
-/// assert_eq!((event.thread, event.name), (12, &b""[..])); // The thread is called `cat`.
-/// let event = reader.next()?.unwrap();
-/// assert_eq!((event.name, event.took_ns), (&b"write"[..], Some(2000)));
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub struct Rewritten<R> {
     /// The first bytes, when they were read, and the rest.
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     is_begun: bool,
-    /// The error after the first bytes.
-    failed: Option<io::Error>,
     rewriter: Option<Rewriter>,
     line: Vec<u8>,
     output: Cursor<Vec<u8>>,
 }
 
 impl<R: Read> Rewritten<R> {
-    /// The lines of `input`.
     pub fn new(input: R) -> Self {
         let input = Cursor::default().chain(input);
         Self {
             input: BufReader::with_capacity(64 << 10, input),
             is_begun: false,
-            failed: None,
             rewriter: None,
             line: Vec::new(),
             output: Cursor::default(),
@@ -83,27 +65,26 @@ impl<R: Read> Rewritten<R> {
     }
 
     /// Looks for the format.
-    fn begin(&mut self) {
+    fn begin(&mut self) -> io::Result<()> {
         let (first_bytes, input) = self.input.get_mut().get_mut();
         let first_bytes = first_bytes.get_mut();
-        self.failed = input.take(FORMAT_BYTES).read_to_end(first_bytes).err();
+        input.take(FORMAT_BYTES).read_to_end(first_bytes)?;
         let formats: [ReadLine; 2] = [perf_trace::read, raw::read];
         let lines = || first_bytes.split(|byte| *byte == b'\n').take(FORMAT_LINES);
         let is_of = |read: &ReadLine| lines().any(|line| matches!(read(line), Some(Some(_))));
         self.rewriter = formats.into_iter().find(is_of).map(Rewriter::new);
         self.is_begun = true;
+        Ok(())
     }
 }
 
 impl<R: Read> Read for Rewritten<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.is_begun {
-            self.begin();
+            self.begin()?;
         }
         let Some(rewriter) = &mut self.rewriter else {
-            let bytes = self.input.read(buffer)?;
-            let failed = self.failed.take_if(|_| bytes == 0 && !buffer.is_empty());
-            return failed.map_or(Ok(bytes), Err);
+            return self.input.read(buffer);
         };
         loop {
             let bytes = self.output.read(buffer)?;
@@ -112,15 +93,10 @@ impl<R: Read> Read for Rewritten<R> {
             }
             // After an interruption the line goes on.
             let rest = MAX_LINE_BYTES.saturating_sub(self.line.len() as u64);
-            if self
-                .input
-                .by_ref()
-                .take(rest)
-                .read_until(b'\n', &mut self.line)?
-                == 0
-                && self.line.is_empty()
-            {
-                return self.failed.take().map_or(Ok(0), Err);
+            let mut input = self.input.by_ref().take(rest);
+            input.read_until(b'\n', &mut self.line)?;
+            if self.line.is_empty() {
+                return Ok(0);
             }
             let output = self.output.get_mut();
             output.clear();

@@ -8,6 +8,7 @@ use crate::call::calls::call;
 use crate::call::descriptors;
 use crate::call::names::CallName;
 use crate::event::{Action, OpenFlags};
+pub use crate::foreign::arguments::error_name;
 use crate::foreign::arguments::{self, of_numbers, of_result};
 
 /// Numbers of calls that are told apart.
@@ -75,11 +76,6 @@ pub fn open_flags(bits: u64) -> OpenFlags {
     descriptors::open_flags(&text)
 }
 
-/// The error that a negative result means: its name, if that matters.
-pub fn error_name(result: i64) -> &'static str {
-    arguments::error_name(result)
-}
-
 const FIRST: &str = "\
     read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn ioctl \
     pread64 pwrite64 readv writev access pipe select sched_yield mremap msync mincore madvise shmget shmat shmctl dup dup2 \
@@ -117,51 +113,3 @@ const SECOND: &str = "\
     set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake futex_wait futex_requeue statmount listmount \
     lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat removexattrat open_tree_attr \
     file_getattr file_setattr";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Lines of strace, and the numbers of their arguments, which are hexadecimal.
-    const CALLS: &str = r#"sendfile(4, 3, NULL, 100) = 100 => 4 3 0 64
-copy_file_range(3, [8], 4, [9], 100, 0) = 100 => 3 7f 4 7f 64 0
-pwritev2(3, [{iov_base="", iov_len=2}], 1, 16, RWF_DSYNC) = 2 => 3 7f 1 10 0 2
-sendmmsg(3, [{msg_hdr={}, msg_len=2}], 64, 0) = 1 => 3 7f 40
-recvmmsg(3, [{msg_hdr={}, msg_len=2}], 64, 0, NULL) = 1 => 3 7f 40
-dup3(3, 5, O_CLOEXEC) = 5 => 3 5 80000
-accept4(3, NULL, NULL, SOCK_CLOEXEC) = 4 => 3 0 0 80000
-renameat(5, "/a", 6, "/b") = 0 => 5 7f 6 7f
-linkat(5, "/a", 6, "/b", 0) = 0 => 5 7f 6 7f 0
-io_uring_setup(8, {flags=IORING_SETUP_SQPOLL}) = 4 => 8 7f"#;
-
-    #[test]
-    fn calls_of_numbers_are_read_as_the_lines_of_strace() {
-        for row in CALLS.lines() {
-            let (shown, given) = row.rsplit_once(" => ").unwrap();
-            let mut numbers = [0; 6];
-            for (number, text) in numbers.iter_mut().zip(given.split(' ')) {
-                *number = u64::from_str_radix(text, 16).unwrap();
-            }
-            let (name, arguments) = shown.split_once('(').unwrap();
-            let (arguments, result) = arguments.rsplit_once(") = ").unwrap();
-            let paths = arguments.split('"').skip(1).step_by(2);
-            let paths: Vec<Vec<u8>> = paths.map(|path| path.as_bytes().to_vec()).collect();
-            let list = arguments
-                .find("[{")
-                .map(|at| &arguments[at..=arguments.rfind(']').unwrap()]);
-            let mut line = Vec::new();
-            let result = result.parse().unwrap();
-            write_line(
-                &mut line,
-                name,
-                &numbers,
-                &paths,
-                list.unwrap_or(""),
-                result,
-            );
-            let [found, expected] = [&line, shown.as_bytes()]
-                .map(|line| format!("{:?}", action_of(line, &mut Vec::new())));
-            assert_eq!(found, expected, "{}", String::from_utf8_lossy(&line));
-        }
-    }
-}

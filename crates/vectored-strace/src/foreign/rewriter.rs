@@ -151,20 +151,9 @@ fn number(text: &[u8]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Read};
+    use std::io::Read;
 
     use super::super::Rewritten;
-
-    struct FailsOnce(bool);
-
-    impl Read for FailsOnce {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            let has_failed = std::mem::replace(&mut self.0, true);
-            has_failed
-                .then_some(0)
-                .ok_or(io::ErrorKind::InvalidData.into())
-        }
-    }
 
     /// Lines with `; ` between them, and what the last one becomes.
     const LINES: &str = r#"1.000 ( 0.002 ms): a<b/1 openat(dfd: CWD, filename: "/a = b", flags: CREAT) = 5 => 1<a?b> 000000000.001000 openat(AT_FDCWD, "/a = b", O_CREAT) = 5 <0.000002000>
@@ -195,17 +184,6 @@ c 1 [0] 1.000001: raw_syscalls:sys_exit: NR 257 = 4 0";
                 .read_to_string(&mut text)
                 .unwrap();
             assert_eq!(text.lines().last().map(str::trim_end), Some(expected));
-        }
-    }
-
-    #[test]
-    fn an_error_within_the_first_bytes_comes_after_them() {
-        for log in ["sync() = 0\n", "1.000 (         ): p/1 sync() = 0\n"] {
-            let mut bytes = Vec::new();
-            let mut log = Rewritten::new(log.as_bytes().chain(FailsOnce(false)));
-            let error = log.read_to_end(&mut bytes).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-            assert!(String::from_utf8_lossy(&bytes).contains("sync("));
         }
     }
 

@@ -30,8 +30,6 @@ pub(crate) struct LineReader<R> {
     ended: bool,
     /// Lines returned so far.
     pub(crate) count: u64,
-    /// Bytes read from the input so far.
-    pub(crate) bytes: u64,
 }
 
 impl<R: Read> LineReader<R> {
@@ -43,7 +41,6 @@ impl<R: Read> LineReader<R> {
             filled: 0,
             ended: false,
             count: 0,
-            bytes: 0,
         }
     }
 
@@ -138,10 +135,7 @@ impl<R: Read> LineReader<R> {
         loop {
             match self.input.read(&mut self.buffer[self.filled..]) {
                 Ok(0) => self.ended = true,
-                Ok(bytes) => {
-                    self.filled += bytes;
-                    self.bytes += bytes as u64;
-                }
+                Ok(bytes) => self.filled += bytes,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }

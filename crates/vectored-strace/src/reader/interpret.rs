@@ -59,7 +59,6 @@ impl<R: Read> Reader<R> {
             self.threads.created(child);
         }
         self.set_parsed(LineKind::Call(name, tail));
-        self.counts.durations |= tail.took_ns.is_some();
         Ok(true)
     }
 
@@ -182,7 +181,6 @@ impl<R: Read> Reader<R> {
         if let Some(child) = calls::child(Body::new(&self.joined, name, tail)) {
             self.threads.created(child);
         }
-        self.counts.durations |= tail.took_ns.is_some();
         self.set_parsed(LineKind::Call(name, tail));
         self.in_joined = true;
         Ok(!call.announced)

@@ -33,22 +33,6 @@ const MAX_THREAD_NAMES: usize = 1 << 16;
 ///
 /// An event borrows from the reader, so the reader is no [`Iterator`]. Memory is bounded for any input: see the
 /// [limits](crate#limits).
-///
-/// # Examples
-///
-/// ```
-/// use vectored_strace::Reader;
-///
-/// let log = b"7 write(3</tmp/log>, \"a\", 1) = 1\n7 close(3</tmp/log>) = 0\n";
-/// let mut reader = Reader::new(&log[..]);
-/// let mut names = Vec::new();
-/// while let Some(event) = reader.next()? {
-///     names.push(String::from_utf8_lossy(event.name).into_owned());
-/// }
-/// assert_eq!(names, ["write", "close"]);
-/// assert_eq!(reader.counts().calls, 2);
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub struct Reader<R> {
     lines: LineReader<R>,
     clock: Clock,
@@ -78,25 +62,6 @@ pub struct Reader<R> {
     has_site: bool,
 }
 
-/// Options of a [`Reader`].
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct ReadOptions {
-    /// The thread of lines that name none. Default: 0. For a part of a log (`-ff`) it is the number in the file's name.
-    pub thread: u32,
-    /// Initial size of the buffer, in bytes. Default: 256 KiB. It grows with the longest line, to 32 MiB at most.
-    pub buffer_bytes: usize,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        Self {
-            thread: 0,
-            buffer_bytes: BUFFER_BYTES,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
     /// Positions of the beginning and end of its text in the buffer.
@@ -117,15 +82,16 @@ fn continues_call(line: &[u8]) -> bool {
 impl<R: Read> Reader<R> {
     /// Makes a reader of a log whose lines name their threads, or which has one thread.
     pub fn new(input: R) -> Self {
-        Self::with_options(input, ReadOptions::default())
+        Self::with_options(input, 0, BUFFER_BYTES)
     }
 
-    /// Makes a reader with other options.
-    pub fn with_options(input: R, options: ReadOptions) -> Self {
+    /// Lines that name no thread are of `thread`: for a part of a log (`-ff`) it is the number in the file's name. The buffer
+    /// grows with the longest line, to 32 MiB at most.
+    pub fn with_options(input: R, thread: u32, buffer_bytes: usize) -> Self {
         Self {
-            lines: LineReader::new(input, options.buffer_bytes),
+            lines: LineReader::new(input, buffer_bytes),
             clock: Clock::default(),
-            threads: ThreadTracker::new(options.thread),
+            threads: ThreadTracker::new(thread),
             unfinished: UnfinishedCalls::default(),
             counts: Counts::default(),
             broken_off: None,
@@ -239,7 +205,6 @@ impl<R: Read> Reader<R> {
     /// Leaves times out, from the current event on.
     pub(crate) fn forget_times(&mut self) {
         self.times_are_void = true;
-        self.counts.times = false;
         self.parsed.origin.began_ns = None;
         self.parsed.origin.clock_ns = 0;
     }
@@ -248,7 +213,6 @@ impl<R: Read> Reader<R> {
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
         counts.lines = self.lines.count;
-        counts.bytes = self.lines.bytes;
         counts
     }
 
@@ -288,7 +252,6 @@ impl<R: Read> Reader<R> {
         let (began_ns, clock_ns) = match prefix.stamp {
             Some(stamp) => {
                 let now_ns = self.clock.read(stamp);
-                self.counts.times |= !self.times_are_void;
                 if self.times_are_void { (None, 0) } else { (Some(now_ns), prefix.clock_ns) }
             }
             None => (None, 0),
@@ -412,7 +375,6 @@ impl<R: Read> Reader<R> {
                 && !self.has_site
             {
                 self.has_site = true;
-                self.counts.sites = true;
                 self.site.clear();
                 self.site.extend_from_slice(frame);
             }

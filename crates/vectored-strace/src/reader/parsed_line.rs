@@ -66,7 +66,6 @@ pub(crate) fn read_event<'a>(
             if let Some(reason) = read.missing {
                 counts.skip(reason, line.origin.number);
             }
-            counts.paths |= has_path(&read.action);
             (name.bytes, read.action)
         }
         LineKind::Unread => (0, Action::Unread { descriptor: None }),
@@ -87,14 +86,4 @@ pub(crate) fn read_event<'a>(
         action,
         site,
     })
-}
-
-/// Whether a call shows what its descriptor leads to (`-y`).
-fn has_path(action: &Action) -> bool {
-    match action {
-        Action::Transfer(transfer) => transfer.descriptor.leads_to.is_some(),
-        Action::Open { descriptor, .. } => descriptor.leads_to.is_some(),
-        Action::Close { leads_to, .. } => leads_to.is_some(),
-        _ => false,
-    }
 }

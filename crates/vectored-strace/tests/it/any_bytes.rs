@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use proptest::prelude::*;
-use vectored_strace::{ReadOptions, Reader, Rewritten};
+use vectored_strace::{Reader, Rewritten};
 
 use crate::text::events_of;
 
@@ -11,15 +11,13 @@ proptest! {
     #[test]
     fn the_sizes_of_reads_do_not_change_the_events(log in log_like(), pieces in prop::collection::vec(0..40_usize, 1..8)) {
         let whole = events_of(&mut Reader::new(&log[..]));
-        let mut options = ReadOptions::default();
-        options.buffer_bytes = 1;
         let pieces = || ChunkPolicy { rest: &log, sizes: pieces.iter().chain([&1]).cycle() };
-        prop_assert_eq!(&whole, &events_of(&mut Reader::with_options(pieces(), options)));
+        prop_assert_eq!(&whole, &events_of(&mut Reader::with_options(pieces(), 0, 1)));
         for first in FOREIGN {
             let log = [first.as_bytes(), &log].concat();
             let whole = events_of(&mut Reader::new(Rewritten::new(&log[..])));
             let pieces = ChunkPolicy { rest: &log, ..pieces() };
-            prop_assert_eq!(whole, events_of(&mut Reader::with_options(Rewritten::new(pieces), options)));
+            prop_assert_eq!(whole, events_of(&mut Reader::with_options(Rewritten::new(pieces), 0, 1)));
         }
     }
 }

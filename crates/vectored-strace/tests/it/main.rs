@@ -6,7 +6,6 @@ mod text;
 
 use std::fs;
 use std::io::{self, Read, Write as _};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
@@ -39,7 +38,7 @@ fn compressed_logs_are_read_even_if_they_end_early() {
     let path = folder.join("log");
     let read = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        read_logs(std::slice::from_ref(&path), |_| ControlFlow::Continue(())).unwrap()
+        read_logs(std::slice::from_ref(&path), |_| {}).unwrap()
     };
     let whole = read(&gzip);
     assert_eq!((whole.calls, whole.truncated), (5000, false));
@@ -95,7 +94,7 @@ fn lines_that_could_not_be_used_name_their_file() {
         write("part.2", "1.000000 sync() = 0\njunk\n"),
     ];
     let first_files = |paths: &[PathBuf]| -> Vec<(String, Option<PathBuf>)> {
-        let counts = read_logs(paths, |_| ControlFlow::Continue(())).unwrap();
+        let counts = read_logs(paths, |_| {}).unwrap();
         let skipped = counts.skipped().into_iter();
         skipped.map(|one| (one.reason, one.first_file)).collect()
     };

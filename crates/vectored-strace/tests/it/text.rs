@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io::Read;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use vectored_strace::event::{Action, Transfer};
-use vectored_strace::{Counts, Event, Item, Reader, read_logs};
+use vectored_strace::{Counts, Event, Reader, read_logs};
 
 pub(crate) fn events_of<R: Read>(reader: &mut Reader<R>) -> (Vec<String>, Counts) {
     let mut events = Vec::new();
@@ -18,27 +17,13 @@ pub(crate) fn events_of<R: Read>(reader: &mut Reader<R>) -> (Vec<String>, Counts
 
 pub(crate) fn text_of_logs(paths: &[PathBuf]) -> String {
     let mut text = String::new();
-    let counts = read_logs(paths, |item| {
-        match item {
-            Item::Begin => text += "begin\n",
-            Item::Event(event) => writeln!(text, "{}", text_of_event(&event)).unwrap(),
-            Item::End(_) => text += "end\n",
-        }
-        ControlFlow::Continue(())
+    let counts = read_logs(paths, |event| {
+        let event = event.map_or("begin".to_owned(), |event| text_of_event(&event));
+        writeln!(text, "{event}").unwrap();
     })
     .unwrap();
     writeln!(text, "{} lines, {} calls", counts.lines, counts.calls).unwrap();
-    for (seen, what) in [
-        (counts.truncated, "truncated"),
-        (counts.times, "times"),
-        (counts.durations, "durations"),
-        (counts.paths, "paths"),
-        (counts.sites, "sites"),
-    ] {
-        if seen {
-            writeln!(text, "{what}").unwrap();
-        }
-    }
+    text += if counts.truncated { "truncated\n" } else { "" };
     for skipped in counts.skipped() {
         writeln!(
             text,
@@ -76,15 +61,14 @@ fn text_of_action(action: &Action) -> String {
 fn with_text(debug: &str) -> String {
     let mut text = String::new();
     let mut rest = debug;
-    while let Some((before, after)) = rest.split_once('[') {
-        let (list, after) = after.split_once(']').unwrap();
+    while let Some((before, after)) = rest.split_once(']') {
+        let (prefix, list) = before.rsplit_once('[').unwrap_or((before, "no list"));
         let bytes = list.split(", ").filter(|byte| !byte.is_empty());
         let bytes: Result<Vec<u8>, _> = bytes.map(str::parse).collect();
-        text += before;
         text += &match bytes {
-            Ok(bytes) => format!("{:?}", lossy(&bytes)),
-            // The two ends of a socket pair.
-            Err(_) => format!("[{list}]"),
+            Ok(bytes) => format!("{prefix}{:?}", lossy(&bytes)),
+            // The two ends of a pair.
+            Err(_) => format!("{before}]"),
         };
         rest = after;
     }
@@ -96,13 +80,12 @@ fn text_of_transfer(transfer: &Transfer) -> String {
     let Transfer {
         direction,
         form,
-        segment_count,
         asked_bytes,
         offset,
         ..
     } = transfer;
     let mut text = format!(
-        "{direction:?} {form:?} {} {:?} of {segment_count}, asked {asked_bytes:?}, {}, at {offset:?}",
+        "{direction:?} {form:?} {} {:?}, asked {asked_bytes:?}, {}, at {offset:?}",
         with_text(&transfer.descriptor),
         transfer.segment_bytes,
         with_text(&transfer.result)

@@ -9,10 +9,8 @@ pub(crate) enum FdKind {
     File,
     /// A pipe or FIFO that is not in packet mode.
     Pipe,
-    /// A local stream socket.
     Unix,
     Tcp,
-    /// A socket of unknown kind.
     Socket,
     /// A socket whose calls each send a datagram: listed, never counted.
     Datagram,
@@ -54,7 +52,6 @@ impl FdKind {
         )
     }
 
-    /// Whether it is or may be a stream socket.
     pub(crate) fn is_socket(self) -> bool {
         matches!(self, FdKind::Unix | FdKind::Tcp | FdKind::Socket)
     }
@@ -100,6 +97,7 @@ pub(crate) fn kind_of_path(path: &[u8]) -> FdKind {
 
 pub(crate) fn kind_of_socket(kind: SocketKind) -> FdKind {
     match kind {
+        SocketKind::Pipe => FdKind::Pipe,
         SocketKind::UnixStream => FdKind::Unix,
         SocketKind::Tcp => FdKind::Tcp,
         SocketKind::Datagram => FdKind::Datagram,

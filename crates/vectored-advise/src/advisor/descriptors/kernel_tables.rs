@@ -22,7 +22,6 @@ pub(crate) struct Process {
     pub(crate) killed: bool,
     /// Its working folder; empty if unknown.
     pub(crate) folder: Vec<u8>,
-    /// Whether its fork showed.
     pub(crate) was_forked: bool,
     /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
     pub(crate) forked: u64,
@@ -55,7 +54,6 @@ impl FdTable {
         })
     }
 
-    /// Numbers that are kept, open or not.
     pub(super) fn len(&self) -> u64 {
         self.slots.len() as u64
     }

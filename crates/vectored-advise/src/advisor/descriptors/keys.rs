@@ -18,7 +18,6 @@ pub(crate) struct Arena<const KIND: u8, T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Id<const KIND: u8>(u32, u32);
 
-/// An open file description.
 pub(crate) type DescriptorId = Id<0>;
 pub(crate) type ThreadId = Id<1>;
 /// A table of descriptors, which processes may share.

@@ -15,7 +15,6 @@ impl<A: Copy + PartialEq> Latest<A> {
         self.first = (event, by);
     }
 
-    /// The last event by any actor but `than`.
     pub(crate) fn by_others(&self, than: A) -> u64 {
         self.of_others(than).0
     }

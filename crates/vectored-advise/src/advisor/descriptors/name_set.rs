@@ -22,7 +22,6 @@ impl NameSet {
         self.0.is_empty()
     }
 
-    /// Whether a name is in the set, or may be.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         !self.0.is_empty() && (self.0.len() >= NAMES_MAX || self.0.contains(&hash(name)))
     }

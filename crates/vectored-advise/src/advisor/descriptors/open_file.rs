@@ -3,7 +3,6 @@
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::keys::{GroupId, ThreadId};
 use crate::advisor::findings::held::HeldFindings;
-use crate::advisor::findings::pending::Pending;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run_builder::DirectionRuns;
 use crate::advisor::stalls::exchange::Exchange;
@@ -29,7 +28,6 @@ pub(crate) struct OpenFile {
     pub(crate) position: Option<u64>,
     /// The event that set its offset since the last transfer; 0 if none did.
     pub(crate) sought: u64,
-    /// The thread that set the offset so.
     pub(crate) sought_by: ThreadId,
     pub(crate) sought_size: bool,
     /// The thread that first read from the offset or the stream.
@@ -88,8 +86,6 @@ pub(crate) struct OpenFile {
     pub(crate) renamed_use: Vec<u8>,
     /// Number of earlier open file descriptions of the file whose writes it took over.
     pub(crate) reopened: u64,
-    /// Ended runs and call counts of writes, then of reads.
-    pub(crate) pending: [Pending; 2],
 }
 
 impl OpenFile {
@@ -138,7 +134,6 @@ impl OpenFile {
         self.offset_is_used |= self.was_sought || self.is_placed;
     }
 
-    /// Whether it was opened by a path.
     pub(crate) fn has_name(&self) -> bool {
         self.text.first().or(self.path.first()) == Some(&b'/')
     }

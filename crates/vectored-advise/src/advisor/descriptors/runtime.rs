@@ -54,7 +54,6 @@ struct Segment {
     bytes: usize,
 }
 
-/// The segments of an ELF file of 64 bits, little-endian.
 fn segments(file: &[u8]) -> Option<Vec<Segment>> {
     if !file.starts_with(b"\x7fELF\x02\x01") {
         return None;

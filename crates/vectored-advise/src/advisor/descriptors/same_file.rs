@@ -10,7 +10,6 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::languages::last_part;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The most links that are kept.
 const LINKS_MAX: usize = 1 << 16;
 
 /// The most threads that may write one after the other. A file with more such threads has several writers.
@@ -18,7 +17,6 @@ const WRITERS_MAX: usize = 8;
 
 pub(crate) type Inode = (u64, u64);
 
-/// Files and streams by their names in the log.
 #[derive(Debug, Default)]
 pub(crate) struct FileGroups {
     /// Files by device and inode, as far as they are known.
@@ -82,7 +80,6 @@ pub(crate) struct Group {
 pub(crate) struct Writer {
     pub(crate) thread: ThreadId,
     pub(crate) process: ProcessId,
-    /// The ID of the process in the log.
     pub(crate) number: u32,
     pub(crate) last: u64,
 }

@@ -28,7 +28,6 @@ pub(crate) struct Thread {
     pub(crate) last: u64,
     /// The least time that strace added to its calls so far, and the time that it was preempted, in ns.
     pub(crate) delayed_ns: u64,
-    /// Its last barriers, in the order of time.
     barriers: VecDeque<OwnBarrier>,
     /// The last ones that are not among them any more: one that does not wait, and one that does.
     dropped: [Option<OwnBarrier>; 2],

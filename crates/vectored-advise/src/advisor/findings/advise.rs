@@ -15,7 +15,6 @@ use crate::model::{
     ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, StallTally, Tally, Uncounted,
 };
 
-/// The reason why a finding without a price is not counted.
 pub const UNPRICED: &str = "what such a call costs is not known";
 
 /// The reason why a finding is not counted if its saving is probably below 0.
@@ -27,7 +26,6 @@ pub const STARTS: &str = "the programs that the remedy starts take longer than t
 /// The reason why a few reads of a file of the system are not counted: the user did not write the code that reads.
 pub const SYSTEM: &str = "a library or the interpreter reads a file of the system";
 
-/// The reason why the writes of a filter are not counted.
 pub const FILTER: &str = "the program reads a pipe or socket between the writes, perhaps through a buffer of its language: a \
     reader may wait for these bytes while the program waits for more";
 
@@ -43,7 +41,6 @@ pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
         || lack(&one.key, &one.tally).as_ref() == Some(&one.reason)
 }
 
-/// Why a finding is not counted; `None` if it is counted.
 fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option<String> {
     let in_system = |path: &String| {
         let mut folders = ["/usr/", "/lib", "/etc/"].iter();

@@ -29,11 +29,8 @@ pub(crate) struct Buffer {
     reason: Option<Barrier>,
     /// The barriers between them, with their number.
     ends: Vec<(Barrier, u64)>,
-    /// See [`Tally::killed`].
     pub(crate) killed: bool,
-    /// See [`Tally::forked`].
     pub(crate) forked: bool,
-    /// See [`Tally::others_write`].
     pub(crate) others_write: bool,
 }
 
@@ -106,7 +103,6 @@ impl Buffer {
         self.reason = self.reason.or(lasting);
     }
 
-    /// Notes barriers between its transfers.
     pub(crate) fn note_ends(&mut self, ends: &[(Barrier, u64)]) {
         for &(reason, times) in ends {
             add_barrier(&mut self.ends, reason, times);

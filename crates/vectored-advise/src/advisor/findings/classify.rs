@@ -1,56 +1,45 @@
 //! Decides which kind of finding a run is, and whether it is counted.
 
+use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::tally::add_in_turn;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{FSYNC, LSEEK, PatternStep};
-use crate::advisor::runs::run::{Run, add_counts};
-use crate::advisor::runs::run_builder::RunKind;
+use crate::advisor::runs::run::{Mode, Run, add_counts};
+use crate::advisor::runs::run_builder::Link;
 use crate::model::{FindingKind, Grade, Tally};
 
-/// Direction and means of the transfers of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TransferMode {
-    /// Reads, not writes.
-    pub(crate) is_read: bool,
-    /// At offsets that the calls gave.
-    pub(crate) is_positional: bool,
-    /// Through a pipe or a stream socket.
-    pub(crate) is_stream: bool,
-    /// Through a datagram socket.
-    pub(crate) is_datagram: bool,
-}
-
 /// The row of one run; `None` if merging would save no call.
-pub(crate) fn classify(run: &mut Run, run_kind: RunKind, mode: TransferMode) -> Option<Row> {
+pub(crate) fn classify(mut run: Run, link: Link, mode: Mode) -> Option<Row> {
     let merged_calls = run.finish();
+    let is_datagram = mode.kind == FdKind::Datagram;
     let is_merged = merged_calls < run.calls;
     let own_grade = if run.has_between { Grade::HarmlessBetween } else { Grade::Adjacent };
-    let grade = if mode.is_read && mode.is_stream { Grade::ReadsAhead } else { own_grade };
+    let grade = if mode.is_read && mode.kind.has_peer() { Grade::ReadsAhead } else { own_grade };
     let usual = match (mode.is_read, mode.is_positional) {
         (false, false) => FindingKind::AdjacentWrites,
         (false, true) => FindingKind::PositionalWrites,
         (true, false) => FindingKind::SmallReads,
         (true, true) => FindingKind::PositionalReads,
     };
-    let (kind, grade, reason) = match run_kind {
-        _ if mode.is_datagram && !is_merged => return None,
-        RunKind::Barrier(reason) if mode.is_datagram => {
+    let (kind, grade, reason) = match link {
+        _ if is_datagram && !is_merged => return None,
+        _ if is_datagram => {
+            let reason = match link {
+                Link::Barrier(reason) => reason,
+                _ => Barrier::Datagrams,
+            };
             (FindingKind::Datagrams, Grade::Crossing, Some(reason))
         }
-        _ if mode.is_datagram => {
-            let reason = Some(Barrier::Datagrams);
-            (FindingKind::Datagrams, Grade::Crossing, reason)
-        }
-        RunKind::Sought => (FindingKind::SeekThenTransfer, grade, None),
-        RunKind::Barrier(reason) if is_merged => {
+        Link::Sought => (FindingKind::SeekThenTransfer, grade, None),
+        Link::Barrier(reason) if is_merged => {
             let is_synced = reason == Barrier::SyncOwn && !mode.is_read;
             let kind = if is_synced { FindingKind::SyncEach } else { usual };
             (kind, Grade::Crossing, Some(reason))
         }
-        RunKind::Joined if is_merged => (usual, grade, None),
-        RunKind::Joined if run.is_all_tiny_lists() => (FindingKind::TinySegments, own_grade, None),
-        RunKind::Joined | RunKind::Barrier(_) => return None,
+        Link::Joined if is_merged => (usual, grade, None),
+        Link::Joined if run.is_all_tiny_lists() => (FindingKind::TinySegments, own_grade, None),
+        _ => return None,
     };
     let (own, start) = run.pattern().canonical();
     let step = |call| PatternStep {
@@ -64,34 +53,29 @@ pub(crate) fn classify(run: &mut Run, run_kind: RunKind, mode: TransferMode) -> 
     };
     let steps = pattern.steps().len();
     let start = start * steps / own.steps().len().max(1);
+    let (calls, merged_calls, moved) = match kind {
+        FindingKind::SeekThenTransfer => (run.calls + run.seeks, run.calls, Tally::default()),
+        FindingKind::TinySegments => (run.calls, merged_calls, std::mem::take(&mut run.alone)),
+        _ => (run.calls, merged_calls, std::mem::take(&mut run.gathered)),
+    };
     let mut tally = Tally {
         runs: 1,
-        calls: run.calls,
+        calls,
         bytes: run.bytes,
         merged_calls,
         late_ns: run.late_ns,
+        descriptor: run.descriptor,
         step_bytes: run.ranges(&pattern, start),
         starts: if steps > 1 { vec![0; steps] } else { Vec::new() },
         #[cfg(test)]
-        members: vec![run.members.clone()],
-        ..Tally::default()
+        members: vec![run.members],
+        ..moved
     };
     if let Some(runs) = tally.starts.get_mut(start) {
         *runs = 1;
     }
     for path in &run.order_between {
         add_in_turn(&mut tally.order_between, &String::from_utf8_lossy(path));
-    }
-    if kind == FindingKind::SeekThenTransfer {
-        (tally.calls, tally.merged_calls) = (run.calls + run.seeks, run.calls);
-    } else {
-        let moved = if kind == FindingKind::TinySegments { &run.alone } else { &run.gathered };
-        tally.gathered_calls = run.gathered_calls;
-        tally.segments = moved.segments;
-        tally.list_calls = moved.list_calls;
-        tally.long_list_calls = moved.long_list_calls;
-        tally.sizes.clone_from(&moved.sizes);
-        tally.list_sizes.clone_from(&moved.list_sizes);
     }
     let mut sites = Vec::new();
     add_counts(&mut sites, &run.sites);
@@ -101,7 +85,6 @@ pub(crate) fn classify(run: &mut Run, run_kind: RunKind, mode: TransferMode) -> 
         reason,
         is_read: mode.is_read,
         is_positional: mode.is_positional,
-        descriptor: run.descriptor,
         pattern,
         sites,
         tally,

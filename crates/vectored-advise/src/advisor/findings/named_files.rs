@@ -57,18 +57,15 @@ fn insert(names: &mut BTreeSet<Vec<u8>>, path: &[u8]) {
     }
 }
 
-/// The regular files of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFiles {
     /// The name of a program, and a file that it read.
     pub read: Vec<(String, PathBuf)>,
-    /// Files that were written.
     pub written: Vec<WrittenFile>,
     /// Folders that the run made, and files that did not exist before.
     pub made: BTreeSet<PathBuf>,
 }
 
-/// A file that a run wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenFile {
     /// Its path, as findings have it.
@@ -80,7 +77,6 @@ pub struct WrittenFile {
 }
 
 impl RunFiles {
-    /// The files of uses and of calls without a transfer.
     pub(crate) fn of(uses: &UsesByName, files: &NamedFiles) -> RunFiles {
         let NamedFiles {
             made,

@@ -21,17 +21,14 @@ use rustc_hash::FxHashMap;
 /// Patterns of a log that are counted separately; later ones are counted together.
 const PATTERNS_MAX: usize = 4096;
 
-/// The program and the file that rows belong to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunOwner<'a> {
-    /// Number of the program's name.
     pub(crate) program: u32,
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
     /// Number of the buffer that would change the calls.
     pub(crate) buffer: u32,
-    /// Place in the table of uses.
     pub(crate) used: u32,
 }
 
@@ -92,7 +89,7 @@ impl PatternCounts {
         mut held: Option<&mut HeldFindings>,
         is_new: impl FnMut(u32) -> (bool, bool),
     ) {
-        let standard: Option<&[u8]> = match row.descriptor {
+        let standard: Option<&[u8]> = match row.tally.descriptor {
             0 => Some(b"stdin"),
             1 => Some(b"stdout"),
             2 => Some(b"stderr"),
@@ -117,7 +114,7 @@ impl PatternCounts {
         let counts = self.counts(places[0], held.as_deref_mut());
         let file = FileCalls {
             path: None,
-            descriptor: row.descriptor,
+            descriptor: row.tally.descriptor,
             calls: row.tally.calls,
             bytes: row.tally.bytes,
         };

@@ -4,12 +4,12 @@ use vectored_report::sort;
 use vectored_strace::event::Transfer;
 
 use crate::advisor::findings::call_counts::CallCounts;
-use crate::advisor::findings::classify::{TransferMode, classify};
+use crate::advisor::findings::classify::classify;
 use crate::advisor::findings::row::{Alignment, Row};
 use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::advisor::runs::pattern::Pattern;
-use crate::advisor::runs::run::Run;
-use crate::advisor::runs::run_builder::RunKind;
+use crate::advisor::runs::run::{Mode, Run};
+use crate::advisor::runs::run_builder::Link;
 
 /// The most patterns of an open file description that are counted separately. Later patterns are counted together.
 const PATTERNS_MAX: usize = 64;
@@ -26,8 +26,8 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn add(&mut self, run: &mut Run, run_kind: RunKind, mode: TransferMode) {
-        let Some(mut row) = classify(run, run_kind, mode) else {
+    pub(crate) fn add(&mut self, run: Run, link: Link, mode: Mode) {
+        let Some(mut row) = classify(run, link, mode) else {
             return;
         };
         fn sites(row: &Row) -> impl Iterator<Item = u32> + '_ {
@@ -38,7 +38,8 @@ impl Pending {
                 && known.is_positional == row.is_positional
                 && known.pattern == row.pattern
                 && (row.pattern == Pattern::ANY
-                    || known.descriptor == row.descriptor && sites(known).eq(sites(row)))
+                    || known.tally.descriptor == row.tally.descriptor
+                        && sites(known).eq(sites(row)))
         };
         let mut place = self.rows.iter().position(|known| is_it(known, &row));
         if place.is_none() && self.rows.len() >= PATTERNS_MAX {

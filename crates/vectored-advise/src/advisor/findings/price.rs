@@ -8,11 +8,8 @@ use crate::model::{FindingKey, FindingKind, StallTally, Tally};
 /// A saved time and its interval; below 0 if time is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Saving {
-    /// In s.
     pub s: f64,
-    /// The lower end of the interval.
     pub low_s: f64,
-    /// The upper end of the interval.
     pub high_s: f64,
 }
 
@@ -132,7 +129,6 @@ fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     if is_stream && is_answer { price.answer_call_ns / price.call_ns } else { 1.0 }
 }
 
-/// The direction of the calls of a finding.
 pub fn operation_of(key: &FindingKey) -> Operation {
     let reads = |call: &str| call.contains("read") || call.contains("recv");
     let is_read = match key.kind {
@@ -188,7 +184,6 @@ fn lists_ns(tally: &Tally, price: &Price) -> f64 {
         + segments_ns
 }
 
-/// The cost of the segments of merged calls.
 fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &Price) -> f64 {
     let copied = |&(_, segments, bytes): &(u8, u64, u64)| copy_ns(segments, bytes, price);
     let all_copied_ns: f64 = tally.sizes.iter().map(copied).sum();

@@ -14,7 +14,6 @@ pub(crate) struct Row {
     pub(crate) reason: Option<Barrier>,
     pub(crate) is_read: bool,
     pub(crate) is_positional: bool,
-    pub(crate) descriptor: i32,
     pub(crate) pattern: Pattern,
     /// Call sites, ascending: number, calls, bytes.
     pub(crate) sites: Vec<(u32, u64, u64)>,
@@ -40,7 +39,6 @@ impl Row {
         }
     }
 
-    /// Calls that move bytes.
     pub(crate) fn transfers(&self) -> u64 {
         match self.kind {
             FindingKind::SeekThenTransfer => self.tally.merged_calls,
@@ -57,8 +55,9 @@ impl Row {
     /// The alignment of another row's pattern in this one, if both come from one loop.
     pub(crate) fn place_of(&self, part: &Row) -> Option<Alignment> {
         let has = |site: &(u32, u64, u64)| self.sites.iter().any(|known| known.0 == site.0);
-        let is_alike =
-            self.is_like(part) && self.descriptor == part.descriptor && part.sites.iter().all(has);
+        let is_alike = self.is_like(part)
+            && self.tally.descriptor == part.tally.descriptor
+            && part.sites.iter().all(has);
         if !is_alike || !part.pattern.calls_are_of(&self.pattern) {
             return None;
         }
@@ -160,7 +159,6 @@ pub(crate) fn outlived(
     None
 }
 
-/// Alignment of the steps of two rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alignment {
     /// The first step of one row is this step of the other, and the next steps follow cyclically.

@@ -12,25 +12,17 @@ use crate::model::{FindingKey, Tally};
 /// A finding, and why it is not counted; `None` if it is.
 pub type FoundKey = (FindingKey, Option<String>);
 
-/// Findings with their counts.
 pub type Found = BTreeMap<FoundKey, Tally>;
 
-/// The findings of all logs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
-    /// Findings.
     pub found: Found,
-    /// All calls by program and file.
     pub(crate) uses: UsesByName,
     /// Files that calls without a descriptor made, changed or renamed.
     pub(crate) files: NamedFiles,
-    /// System calls.
     pub calls: u64,
-    /// System calls that move bytes.
     pub transfers: u64,
-    /// Bytes that they moved.
     pub bytes: u64,
-    /// Processes.
     pub processes: u64,
 }
 
@@ -38,19 +30,16 @@ pub struct Tallies {
 pub(crate) const FILES_APART: u32 = 8;
 
 impl Tallies {
-    /// Findings that are counted.
     pub fn counted(&self) -> impl Iterator<Item = (&FindingKey, &Tally)> {
         let found = self.found.iter();
         found.filter_map(|((key, reason), tally)| reason.is_none().then_some((key, tally)))
     }
 
-    /// Findings that are not counted.
     pub fn listed(&self) -> impl Iterator<Item = (&FindingKey, &Tally)> {
         let found = self.found.iter();
         found.filter_map(|((key, reason), tally)| reason.is_some().then_some((key, tally)))
     }
 
-    /// The files that were read and written.
     pub fn run_files(&self) -> RunFiles {
         RunFiles::of(&self.uses, &self.files)
     }

@@ -17,7 +17,6 @@ use crate::model::{DescriptorUse, FindingKey, FindingKind, Tally};
 /// Entries of a log that are counted separately; later ones are one for each kind and direction.
 const ENTRIES_MAX: usize = 1 << 15;
 
-/// The calls of a log by program, direction and file.
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorUses {
     places: FxHashMap<Key, u32>,
@@ -174,7 +173,6 @@ fn standard_of(descriptor: i32, path: Option<&String>) -> i32 {
 
 const USES_KEPT: usize = 64;
 
-/// Returns the uses with the most calls.
 pub(crate) fn most_used(uses: UsesByName) -> Vec<DescriptorUse> {
     let mut uses: Vec<DescriptorUse> = uses.into_values().collect();
     sort::sort_by_key(&mut uses, |one| std::cmp::Reverse(one.calls));
@@ -246,7 +244,6 @@ impl DescriptorUses {
         }
     }
 
-    /// Adds the uses to the uses of other logs.
     pub(crate) fn close(
         self,
         program: impl Fn(u32) -> String,

@@ -3,20 +3,9 @@
 
 use vectored_machine::model::FAST_IOVECS;
 
+use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternFinder, PatternStep};
-
-impl MergeLimits {
-    /// The limits for reads or writes, of a file or of something else.
-    pub(crate) fn of(self, is_read: bool, is_file: bool, most_bytes: u64) -> MergeLimits {
-        let reads_file = is_read && is_file;
-        MergeLimits {
-            most_bytes: if reads_file { u64::MAX } else { most_bytes },
-            max_delay_ns: self.max_delay_ns.filter(|_| !reads_file),
-            is_cut_by_time: is_read,
-            ..self
-        }
-    }
-}
+use crate::model::Tally;
 
 /// Segments that one call can take: `IOV_MAX`.
 const SEGMENTS_MAX: u64 = 1024;
@@ -30,7 +19,6 @@ const PHASE_CALLS: u64 = 64;
 /// Call sites of a run that are counted separately. Calls from further sites are counted without a site.
 const SITES_MAX: usize = 16;
 
-/// A transfer, as far as runs need it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunCall {
     pub(crate) step: PatternStep,
@@ -41,11 +29,8 @@ pub(crate) struct RunCall {
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
     /// Segments by size; empty for a single segment, which has all the bytes.
-    pub(crate) sizes: Sizes,
+    pub(crate) sizes: Vec<(u8, u64, u64)>,
 }
-
-/// Segments by size: `(size class, number, bytes)`, ascending.
-pub(crate) type Sizes = Vec<(u8, u64, u64)>;
 
 /// Adds to pairs of counts by key, ascending.
 #[inline]
@@ -61,45 +46,34 @@ pub(crate) fn add_counts<K: Copy + Ord>(known: &mut Vec<(K, u64, u64)>, new: &[(
     }
 }
 
-/// Segments of the calls that remain after merging.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MovedSegments {
-    pub(crate) segments: u64,
-    pub(crate) sizes: Sizes,
-    pub(crate) list_calls: u64,
-    /// Calls that took a list of more than 8 segments.
-    pub(crate) long_list_calls: u64,
-    /// Segments in these lists by size.
-    pub(crate) list_sizes: Sizes,
-}
-
-impl MovedSegments {
-    #[inline]
-    fn add(&mut self, call: &RunCall) {
-        let own = [(call.step.size_class, 1, call.bytes)];
-        let sizes = if call.segments == 1 { &own[..] } else { &call.sizes };
-        self.segments += call.segments;
-        add_counts(&mut self.sizes, sizes);
-        if call.is_list {
-            self.list_calls += 1;
-            self.long_list_calls += u64::from(call.segments > FAST_IOVECS as u64);
-            add_counts(&mut self.list_sizes, sizes);
-        }
+/// Adds the segments of a call.
+#[inline]
+fn add_segments(tally: &mut Tally, call: &RunCall) {
+    let own = [(call.step.size_class, 1, call.bytes)];
+    let sizes = if call.segments == 1 { &own[..] } else { &call.sizes };
+    tally.segments += call.segments;
+    add_counts(&mut tally.sizes, sizes);
+    if call.is_list {
+        tally.list_calls += 1;
+        tally.long_list_calls += u64::from(call.segments > FAST_IOVECS as u64);
+        add_counts(&mut tally.list_sizes, sizes);
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct MergeLimits {
-    /// A run is complete when it has this many bytes.
+/// What decides how transfers are merged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mode {
+    pub(crate) is_read: bool,
+    /// At offsets that the calls gave.
+    pub(crate) is_positional: bool,
+    pub(crate) kind: FdKind,
+    /// A merged call is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
     /// A merged call has no more bytes than this.
     pub(crate) most_bytes: u64,
-    /// Longest time that its first byte may wait, in ns. `None` for reads of a file, whose bytes wait
-    /// for no call, and for chains, which are not counted.
-    pub(crate) max_delay_ns: Option<u64>,
-    /// Whether the merged call ends when this time has passed: the bytes of a stream that come later cannot be read at once.
-    /// A buffer of written bytes is not cut by time: [`Run::late_ns`] notes the longest wait.
-    pub(crate) is_cut_by_time: bool,
+    /// Longest time that the first byte of a merged call may wait, in ns. A read of a stream ends then: later bytes cannot be
+    /// read at once. A buffer of written bytes is not cut by time: [`Run::late_ns`] notes the longest wait.
+    pub(crate) max_delay_ns: u64,
 }
 
 /// A run, or a chain of calls that is not counted.
@@ -107,15 +81,13 @@ pub(crate) struct MergeLimits {
 pub(crate) struct Run {
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
-    /// Merged calls that replace several calls.
-    pub(crate) gathered_calls: u64,
-    pub(crate) gathered: MovedSegments,
+    /// The segments of merged calls that replace several calls.
+    pub(crate) gathered: Tally,
     /// Lists of the calls that are merged with no other.
-    pub(crate) alone: MovedSegments,
+    pub(crate) alone: Tally,
     /// See [`Tally::late_ns`](crate::model::Tally::late_ns).
     pub(crate) late_ns: u64,
     pub(crate) seeks: u64,
-    /// Whether any other call lies between them.
     pub(crate) has_between: bool,
     /// Paths of other files that were written between them, the first ones met.
     pub(crate) order_between: Vec<Vec<u8>>,
@@ -151,7 +123,7 @@ impl MergedCall {
 }
 
 impl Run {
-    pub(crate) fn push(&mut self, call: &RunCall, site: u32, limits: MergeLimits) {
+    pub(crate) fn push(&mut self, call: &RunCall, site: u32, mode: Mode) {
         if self.calls == 0 {
             self.descriptor = call.descriptor;
         }
@@ -164,11 +136,11 @@ impl Run {
         }
         self.finder.push(call.step, call.bytes);
         let delay_ns = call.began_ns.saturating_sub(self.merged.since_ns);
-        let is_late = limits.max_delay_ns.is_some_and(|max| delay_ns > max);
+        let is_late = delay_ns > mode.max_delay_ns;
         if self.merged.calls > 0
             && (self.merged.segments + self.merged.segments_of(call) > SEGMENTS_MAX
-                || self.merged.bytes.saturating_add(call.bytes) > limits.most_bytes
-                || is_late && limits.is_cut_by_time)
+                || self.merged.bytes.saturating_add(call.bytes) > mode.most_bytes
+                || is_late && mode.is_read)
         {
             self.close_merged();
         }
@@ -185,16 +157,16 @@ impl Run {
                 merged.since_ns = call.ended_ns;
             }
             1 => {
-                self.gathered.add(&merged.first);
-                self.gathered.add(call);
+                add_segments(&mut self.gathered, &merged.first);
+                add_segments(&mut self.gathered, call);
             }
-            _ => self.gathered.add(call),
+            _ => add_segments(&mut self.gathered, call),
         }
         merged.calls += 1;
         merged.segments += merged.segments_of(call);
         merged.ends_copied = call.is_copied();
         merged.bytes += call.bytes;
-        if merged.bytes >= limits.buffer_bytes {
+        if merged.bytes >= mode.buffer_bytes {
             self.close_merged();
         }
     }
@@ -226,9 +198,9 @@ impl Run {
         let merged = &mut self.merged;
         match merged.calls {
             0 => return,
-            1 if merged.first.is_list => self.alone.add(&merged.first),
+            1 if merged.first.is_list => add_segments(&mut self.alone, &merged.first),
             1 => {}
-            _ => self.gathered_calls += 1,
+            _ => self.gathered.gathered_calls += 1,
         }
         self.closed_calls += 1;
         merged.calls = 0;

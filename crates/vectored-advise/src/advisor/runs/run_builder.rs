@@ -6,42 +6,23 @@
 //! one run or chain.
 
 use crate::advisor::descriptors::keys::{ProcessId, ThreadId};
+use crate::advisor::findings::pending::Pending;
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
+use crate::advisor::runs::run::{Mode, Run, RunCall};
 
-/// The link between a transfer and the one before it.
+/// The link between a transfer and the one before it. All links of a run, or of a chain, are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Sound to merge; no call at all between them unless `has_between`.
-    Joined {
-        /// Whether calls that cannot observe the data lie between them.
-        has_between: bool,
-    },
+    Joined,
     /// Unsound to merge, or perhaps unsound.
     Barrier(Barrier),
-    /// The offset was set.
-    Sought {
-        /// Whether other calls than `lseek` lie between them.
-        has_between: bool,
-    },
+    Sought,
     /// No link: the first transfer, or one after a short one, or at another offset.
     Broken,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunKind {
-    /// A run: all links are sound.
-    Joined,
-    /// A chain: all links have this barrier.
-    Barrier(Barrier),
-    /// A chain: all links are seeks.
-    Sought,
-}
-
 /// The most files that are named of those written between the calls of a run.
 pub(crate) const IN_TURN_MAX: usize = 3;
-
-pub(crate) type OnRunEnd<'a> = &'a mut dyn FnMut(&mut Run, RunKind);
 
 /// The thread that made a transfer, and its process at that time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,57 +50,57 @@ pub(crate) struct DirectionRuns {
     pub(crate) barrier: Option<Barrier>,
     /// All barriers since the last transfer: each kind with its first event.
     pub(crate) barriers: Vec<(u64, Barrier)>,
+    /// Ended runs, and the counts of all calls.
+    pub(crate) pending: Pending,
     /// Calls of the current run. A single call is in `first`.
     calls: u64,
     first: RunCall,
     first_site: u32,
     /// The link before `first`, and whether other calls than a seek lay there; `None` if the chain cannot go on with
     /// `first`.
-    before: Option<(RunKind, bool)>,
+    before: Option<(Link, bool)>,
     run: Option<Box<Run>>,
     chain: Option<Box<Run>>,
-    chained: Option<RunKind>,
+    chained: Option<Link>,
 }
 
 impl DirectionRuns {
+    /// Adds a transfer. `has_between` is whether calls that cannot observe the data lie before it, besides a seek.
     pub(crate) fn push(
         &mut self,
         link: Link,
+        has_between: bool,
         call: &RunCall,
         site: u32,
-        limits: MergeLimits,
-        on_end: OnRunEnd<'_>,
+        mode: Mode,
     ) {
         match link {
-            Link::Joined { .. } if self.calls > 1 && !self.goes_on_with(link, site) => {
-                self.push(Link::Broken, call, site, limits, on_end);
-            }
             _ if self.calls == 0 => self.start(call, site),
+            Link::Joined if self.calls > 1 && !self.goes_on_with(link, site) => {
+                self.push(Link::Broken, false, call, site, mode);
+            }
             Link::Broken => {
-                self.end(limits, on_end);
+                self.end(mode);
                 self.start(call, site);
             }
-            Link::Joined { has_between } => {
+            Link::Joined => {
                 if self.calls == 1 {
-                    self.end_chain(on_end);
+                    self.end_chain(mode);
                     let run = self.run.get_or_insert_default();
-                    run.push(&self.first, self.first_site, limits);
+                    run.push(&self.first, self.first_site, mode);
                 }
                 // The run was made with the second call.
                 if let Some(run) = &mut self.run {
                     run.has_between |= has_between;
-                    run.push(call, site, limits);
+                    run.push(call, site, mode);
                 }
                 self.calls += 1;
                 self.before = None;
             }
-            Link::Barrier(reason) => {
-                self.part(RunKind::Barrier(reason), limits, on_end);
-                self.start_after(RunKind::Barrier(reason), false, call, site);
-            }
-            Link::Sought { has_between } => {
-                self.part(RunKind::Sought, limits, on_end);
-                self.start_after(RunKind::Sought, has_between, call, site);
+            Link::Barrier(_) | Link::Sought => {
+                self.part(link, mode);
+                self.start(call, site);
+                self.before = self.chained.map(|_| (link, has_between));
             }
         }
     }
@@ -128,7 +109,7 @@ impl DirectionRuns {
     #[inline]
     pub(crate) fn goes_on_with(&self, link: Link, site: u32) -> bool {
         let run = self.run.as_ref().filter(|_| self.calls > 1);
-        matches!(link, Link::Joined { .. }) && run.is_some_and(|run| !run.is_left_for(site))
+        link == Link::Joined && run.is_some_and(|run| !run.is_left_for(site))
     }
 
     /// Notes that another file was written before the last call of the run.
@@ -165,18 +146,18 @@ impl DirectionRuns {
         }
     }
 
-    pub(crate) fn end(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
+    pub(crate) fn end(&mut self, mode: Mode) {
         self.last = 0;
         self.barrier = None;
         self.barriers.clear();
         match self.calls {
             0 => {}
-            1 if self.goes_on() => self.chain_first(limits),
-            1 => self.alone(limits, on_end),
-            _ => self.end_run(on_end),
+            1 if self.goes_on() => self.chain_first(mode),
+            1 => self.alone(mode),
+            _ => self.end_run(mode),
         }
         self.calls = 0;
-        self.end_chain(on_end);
+        self.end_chain(mode);
     }
 
     fn start(&mut self, call: &RunCall, site: u32) {
@@ -186,27 +167,22 @@ impl DirectionRuns {
         self.before = None;
     }
 
-    fn start_after(&mut self, before: RunKind, has_between: bool, call: &RunCall, site: u32) {
-        self.start(call, site);
-        self.before = self.chained.map(|_| (before, has_between));
-    }
-
     /// Ends the run before an unsound link. A single call goes to the chain.
-    fn part(&mut self, by: RunKind, limits: MergeLimits, on_end: OnRunEnd<'_>) {
+    fn part(&mut self, by: Link, mode: Mode) {
         if self.calls > 1 {
-            self.end_run(on_end);
+            self.end_run(mode);
         } else if self.goes_on() {
-            self.chain_first(limits);
+            self.chain_first(mode);
             if self.chained != Some(by) {
-                self.end_chain(on_end);
+                self.end_chain(mode);
             }
         } else {
-            self.end_chain(on_end);
-            if by != RunKind::Sought && self.first.is_tiny_list() {
-                self.alone(limits, on_end);
+            self.end_chain(mode);
+            if by != Link::Sought && self.first.is_tiny_list() {
+                self.alone(mode);
             } else {
                 self.chained = Some(by);
-                self.chain_first(limits);
+                self.chain_first(mode);
             }
         }
         self.calls = 0;
@@ -216,45 +192,47 @@ impl DirectionRuns {
     /// whatever lies around it.
     fn goes_on(&self) -> bool {
         match self.before {
-            Some((RunKind::Sought, _)) => self.chained == Some(RunKind::Sought),
+            Some((Link::Sought, _)) => self.chained == Some(Link::Sought),
             Some((before, _)) => self.chained == Some(before) && !self.first.is_tiny_list(),
             None => false,
         }
     }
 
-    fn chain_first(&mut self, limits: MergeLimits) {
-        let limits = MergeLimits {
-            max_delay_ns: None,
-            ..limits
-        };
+    fn chain_first(&mut self, mode: Mode) {
+        // A chain is not counted, whatever waits in it.
+        let max_delay_ns = u64::MAX;
         let chain = self.chain.get_or_insert_default();
         if let Some((before, has_between)) = self.before {
-            chain.seeks += u64::from(before == RunKind::Sought);
+            chain.seeks += u64::from(before == Link::Sought);
             chain.has_between |= has_between;
         }
-        chain.push(&self.first, self.first_site, limits);
+        let mode = Mode {
+            max_delay_ns,
+            ..mode
+        };
+        chain.push(&self.first, self.first_site, mode);
     }
 
     /// Ends a call that is in no run and no chain: its list may be a finding.
-    fn alone(&mut self, limits: MergeLimits, on_end: OnRunEnd<'_>) {
+    fn alone(&mut self, mode: Mode) {
         if self.first.is_list {
             let run = self.run.get_or_insert_default();
-            run.push(&self.first, self.first_site, limits);
-            self.end_run(on_end);
+            run.push(&self.first, self.first_site, mode);
+            self.end_run(mode);
         }
     }
 
-    fn end_run(&mut self, on_end: OnRunEnd<'_>) {
-        if let Some(mut run) = self.run.take() {
-            on_end(&mut run, RunKind::Joined);
+    fn end_run(&mut self, mode: Mode) {
+        if let Some(run) = self.run.take() {
+            self.pending.add(*run, Link::Joined, mode);
         }
     }
 
-    fn end_chain(&mut self, on_end: OnRunEnd<'_>) {
-        if let (Some(mut chain), Some(kind)) = (self.chain.take(), self.chained.take()) {
+    fn end_chain(&mut self, mode: Mode) {
+        if let (Some(chain), Some(link)) = (self.chain.take(), self.chained.take()) {
             // A chain of one call has no link.
-            let kind = if chain.calls == 1 { RunKind::Joined } else { kind };
-            on_end(&mut chain, kind);
+            let link = if chain.calls == 1 { Link::Joined } else { link };
+            self.pending.add(*chain, link, mode);
         }
     }
 }

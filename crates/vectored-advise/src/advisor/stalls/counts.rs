@@ -17,43 +17,26 @@ const SHAPES_MAX: usize = 4096;
 /// Stalls are listed if at least one in this many exchanges stalls.
 const LISTED_PART: u64 = 10;
 
-/// Fewer exchanges than this prove nothing.
 const EXCHANGES_MIN: u64 = 3;
 
 /// If some answers come sooner than the slow ones by this time, in ns, the peer's own work does not explain the slow
 /// ones.
 const SOONER_NS: u64 = 10_000_000;
 
-/// An undisturbed timer of the peer ends at most this time, in ns, after `least_ns`. A busy machine can make it end
+/// An undisturbed timer of the peer ends at most this time, in ns, after the least delay. A busy machine can make it end
 /// later, never sooner.
 const LATE_TIMER_NS: u64 = 2_000_000;
 
-/// A delay of acknowledgements, in ns, after the time that the peer itself takes.
-struct Delay {
-    /// Waits from here to `least_ns` are for something other than the timer.
-    unclear_ns: u64,
-    least_ns: u64,
-    /// The timer alone explains waits up to here.
-    near_ns: u64,
-    /// Longer waits are not counted.
-    most_ns: u64,
-}
-
-/// The delays of Linux and of other systems.
-const DELAYS: [Delay; 2] = [
-    Delay {
-        unclear_ns: QUICK_NS,
-        least_ns: 38_000_000,
-        near_ns: 55_000_000,
-        most_ns: 190_000_000,
-    },
-    Delay {
-        unclear_ns: 100_000_000,
-        least_ns: 190_000_000,
-        near_ns: 230_000_000,
-        most_ns: 600_000_000,
-    },
+/// The delays of acknowledgements of Linux and of other systems, in ns, after the time that the peer itself takes. Waits from
+/// the first to the second time are for something other than the timer; the timer alone explains waits up to the third;
+/// longer waits than the fourth are not counted.
+const DELAYS: [[u64; 4]; 2] = [
+    [QUICK_NS, LINUX_NS, 55_000_000, 190_000_000],
+    [100_000_000, 190_000_000, 230_000_000, 600_000_000],
 ];
+
+/// The least delay of Linux.
+const LINUX_NS: u64 = 38_000_000;
 
 /// By whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for nothing
 /// else.
@@ -89,18 +72,18 @@ impl Times {
     }
 
     /// Sorts the waits by a delay, less the `own_ns` that the peer took of each.
-    fn waits(&self, delay: &Delay, own_ns: u64) -> Waits {
+    fn waits(&self, delay: [u64; 4], own_ns: u64) -> Waits {
+        let [unclear_ns, least_ns, near_ns, most_ns] = delay;
         let mut waits = Waits::default();
         for (count, all_ns, alone_ns) in self.0.values() {
             let over_ns = (all_ns / count).saturating_sub(own_ns);
-            if (delay.unclear_ns..delay.least_ns).contains(&over_ns) {
+            if (unclear_ns..least_ns).contains(&over_ns) {
                 waits.unclear += count;
-            } else if (delay.least_ns..delay.most_ns).contains(&over_ns) {
-                let is_near = over_ns < delay.near_ns;
-                waits.near += if is_near { *count } else { 0 };
-                waits.late += if is_near { 0 } else { *count };
-                let most_ns = delay.near_ns.saturating_add(own_ns);
-                let ns = (*alone_ns).min(most_ns.saturating_mul(*count));
+            } else if (least_ns..most_ns).contains(&over_ns) {
+                let of = if over_ns < near_ns { &mut waits.near } else { &mut waits.late };
+                *of += count;
+                let counted_ns = near_ns.saturating_add(own_ns);
+                let ns = (*alone_ns).min(counted_ns.saturating_mul(*count));
                 waits.ns = waits.ns.saturating_add(ns);
             }
         }
@@ -113,7 +96,7 @@ struct Waits {
     unclear: u64,
     near: u64,
     late: u64,
-    /// Sum of the near and late waits, in ns; a late wait counts as `near_ns`.
+    /// Sum of the near and late waits, in ns; a late wait counts as the longest near one.
     ns: u64,
 }
 
@@ -128,7 +111,6 @@ impl Waits {
     }
 }
 
-/// Who made an exchange.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner<'a> {
     pub(crate) program: u32,
@@ -137,7 +119,6 @@ pub(crate) struct Owner<'a> {
     pub(crate) descriptor: i32,
     /// The text that the log shows of the socket.
     pub(crate) path: &'a [u8],
-    /// Whether it accepted the connection.
     pub(crate) serves: bool,
 }
 
@@ -159,7 +140,6 @@ struct Counts {
     first_ns: Option<u64>,
     long_round_trips: u64,
     unknown_options: u64,
-    /// See [`StallTally::serves`].
     serves: bool,
 }
 
@@ -180,14 +160,6 @@ struct Peers {
     single: Times,
 }
 
-/// The verdict on the waits of a shape.
-struct Judged {
-    waits: Waits,
-    /// The time that the peer takes itself, in ns.
-    own_ns: u64,
-    doubt: Option<Barrier>,
-}
-
 impl StallCounts {
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
         let exchange = &answered.exchange;
@@ -196,8 +168,7 @@ impl StallCounts {
         let round_trip_ns = exchange.round_trip_ns.filter(is_long).unwrap_or(0);
         let waited_ns = answered.wait.whole_ns().saturating_sub(round_trip_ns);
         // The connection may be older than the log: the first exchange in the log may then wait like any other.
-        let is_first =
-            answered.is_first && (exchange.no_delay.is_some() || waited_ns < DELAYS[0].least_ns);
+        let is_first = answered.is_first && (exchange.no_delay.is_some() || waited_ns < LINUX_NS);
         let first_ns = is_first.then_some(waited_ns);
         let peers = self.peers.entry((FindingKind::Stall, owner.program));
         let peers = peers.or_default();
@@ -222,7 +193,7 @@ impl StallCounts {
         counts.tally.merged_calls += 1;
         counts.times.note(waited_ns, answered.wait.alone_ns);
         counts.first_ns = least(counts.first_ns, first_ns);
-        if waited_ns >= DELAYS[0].least_ns {
+        if waited_ns >= LINUX_NS {
             counts.long_round_trips += u64::from(round_trip_ns > 0);
             counts.unknown_options += u64::from(exchange.no_delay.is_none());
         }
@@ -277,11 +248,11 @@ impl StallCounts {
         let unknown = Peers::default();
         for (shape, counts) in self.shapes {
             let peers = self.peers.get(&(shape.kind, shape.program));
-            let judged = counts.judged(peers.unwrap_or(&unknown));
-            if judged.waits.near * LISTED_PART < counts.tally.runs.max(1) {
+            let (waits, own_ns, doubt) = counts.judged(peers.unwrap_or(&unknown));
+            if waits.near * LISTED_PART < counts.tally.runs.max(1) {
                 continue;
             }
-            let reason = lack.or(judged.doubt);
+            let reason = lack.or(doubt);
             let step = |step: PatternStep| Step {
                 call: call_name(step.call).to_owned(),
                 size_class: step.size_class,
@@ -299,7 +270,7 @@ impl StallCounts {
                 site: sites.name(shape.site),
                 steps: [shape.first, shape.last].map(step).to_vec(),
             };
-            take(key, reason, counts.into_tally(&judged));
+            take(key, reason, counts.into_tally(waits, own_ns));
         }
     }
 }
@@ -329,18 +300,18 @@ impl Counts {
         }
     }
 
-    /// Judges the waits by the delay that more of them are near.
-    fn judged(&self, peers: &Peers) -> Judged {
+    /// Judges the waits by the delay that more of them are near. Returns them, the time that the peer takes itself, in ns, and
+    /// what speaks against a stall.
+    fn judged(&self, peers: &Peers) -> (Waits, u64, Option<Barrier>) {
         let quick_ns = self.first_ns.or(peers.first_ns);
-        let by_delay = DELAYS.map(|delay| {
-            let low_ns = self.times.low_ns(delay.least_ns).unwrap_or(0);
-            let most_ns = low_ns.saturating_sub(delay.least_ns + LATE_TIMER_NS);
+        let [one, other] = DELAYS.map(|delay| {
+            let low_ns = self.times.low_ns(delay[1]).unwrap_or(0);
+            let most_ns = low_ns.saturating_sub(delay[1] + LATE_TIMER_NS);
             let single_ns = peers.single.low_ns(0);
             let quick_ns = quick_ns.or(single_ns).unwrap_or(u64::MAX);
             let own_ns = quick_ns.min(most_ns);
-            (self.times.waits(&delay, own_ns), own_ns, low_ns)
+            (self.times.waits(delay, own_ns), own_ns, low_ns)
         });
-        let [one, other] = by_delay;
         let (waits, own_ns, low_ns) = if one.0.near >= other.0.near { one } else { other };
         let (stalls, slow_ns) = (waits.stalls(), low_ns.saturating_sub(SOONER_NS));
         let is_most = |exchanges: u64| exchanges * 2 > stalls;
@@ -367,21 +338,17 @@ impl Counts {
         } else {
             None
         };
-        Judged {
-            waits,
-            own_ns,
-            doubt,
-        }
+        (waits, own_ns, doubt)
     }
 
-    fn into_tally(self, judged: &Judged) -> Tally {
-        let stalls = judged.waits.stalls();
-        let own_ns = judged.own_ns.saturating_mul(stalls);
+    fn into_tally(self, waits: Waits, own_ns: u64) -> Tally {
+        let stalls = waits.stalls();
+        let own_ns = own_ns.saturating_mul(stalls);
         Tally {
             stall: Some(StallTally {
                 stalls,
-                waited_ns: judged.waits.ns,
-                lost_ns: judged.waits.ns.saturating_sub(own_ns),
+                waited_ns: waits.ns,
+                lost_ns: waits.ns.saturating_sub(own_ns),
                 serves: self.serves,
             }),
             processes: self.processes.len() as u64,

@@ -26,7 +26,6 @@ pub(crate) struct Exchange {
     /// At the last transfer: its event, and the time that the thread had spent in polls until then, in ns.
     pub(crate) touched: u64,
     pub(crate) polled_ns: u64,
-    /// Whether an exchange was answered before.
     is_used: bool,
     pub(crate) writes: u64,
     pub(crate) bytes: u64,
@@ -62,7 +61,6 @@ pub(crate) struct Part {
     pub(crate) bytes: u64,
 }
 
-/// A transfer through a socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
     pub(crate) event: u64,
@@ -100,7 +98,6 @@ impl Wait {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
-    /// The exchange before the answer.
     pub(crate) exchange: Exchange,
     /// Whether the answer was the first of the socket.
     pub(crate) is_first: bool,

@@ -8,7 +8,7 @@ use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::names::joined;
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
 use crate::languages::{last_part, runtime_of_path, runtime_of_program};
-use vectored_strace::event::{Action, Descriptor, Event, LinkKind, OpenFlags, Place};
+use vectored_strace::event::{Action, Descriptor, Event, LinkKind, OpenFlags, Place, Seek};
 
 impl Tracker {
     /// Tracks calls that open, close or duplicate descriptors, or set an offset.
@@ -21,14 +21,16 @@ impl Tracker {
                 folder,
                 flags,
             } => self.open(descriptor, path, folder, flags, caller),
-            Action::Pipe {
-                read,
-                write,
-                packets,
+            Action::Pair {
+                ends,
+                kind,
                 close_on_exec,
             } => {
-                let kind = if packets { FdKind::Other } else { FdKind::Pipe };
-                self.pair([read, write], kind, close_on_exec, caller);
+                let [one, other] = ends.map(|end| {
+                    let key = self.make(end, kind_of_socket(kind), close_on_exec, caller);
+                    self.kernel.open_files[key].group
+                });
+                self.groups.pair(one, other);
             }
             Action::Socket {
                 descriptor,
@@ -39,11 +41,6 @@ impl Tracker {
                 let kind = kind.map(kind_of_socket);
                 self.socket(descriptor, (kind, from), close_on_exec, caller);
             }
-            Action::SocketPair {
-                descriptors,
-                kind,
-                close_on_exec,
-            } => self.pair(descriptors, kind_of_socket(kind), close_on_exec, caller),
             Action::Duplicate {
                 from,
                 to,
@@ -81,16 +78,7 @@ impl Tracker {
                 shares_descriptors,
             } => self.fork(child, same_process, shares_descriptors, caller),
             Action::Execute { program } => self.execute(program, caller),
-            Action::Seek {
-                descriptor,
-                position,
-                only_asked,
-                relative,
-                asks_size,
-            } => {
-                let how = (only_asked, relative, asks_size);
-                self.seek(descriptor, position, how, caller);
-            }
+            Action::Seek(seek) => self.seek(seek, caller),
             _ => self.change_files(event, caller),
         }
     }
@@ -155,20 +143,6 @@ impl Tracker {
             // Others change no descriptor.
             _ => {}
         }
-    }
-
-    fn pair(
-        &mut self,
-        ends: [Descriptor<'_>; 2],
-        kind: FdKind,
-        close_on_exec: bool,
-        caller: Caller,
-    ) {
-        let [one, other] = ends.map(|end| {
-            let key = self.make(end, kind, close_on_exec, caller);
-            self.kernel.open_files[key].group
-        });
-        self.groups.pair(one, other);
     }
 
     fn link_names(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind, caller: Caller) {
@@ -407,15 +381,14 @@ impl Tracker {
         group.synced.note(self.event, caller.thread);
     }
 
-    /// `lseek`, with whether it only asked for the offset, depends on the offset, and on the size.
-    fn seek(
-        &mut self,
-        descriptor: Descriptor<'_>,
-        position: u64,
-        (only_asked, relative, asks_size): (bool, bool, bool),
-        caller: Caller,
-    ) {
-        let key = self.resolve(descriptor, caller);
+    fn seek(&mut self, seek: Seek<'_>, caller: Caller) {
+        let Seek {
+            position,
+            only_asked,
+            asks_size,
+            ..
+        } = seek;
+        let key = self.resolve(seek.descriptor, caller);
         let open_file = &mut self.kernel.open_files[key];
         if open_file.flags.directory {
             // The folder is listed again.
@@ -425,10 +398,10 @@ impl Tracker {
         open_file.may_be_fifo = false;
         open_file.has_shared_offset |=
             open_file.offset_user != ThreadId::NONE && open_file.offset_user != caller.thread;
-        if relative {
+        if seek.relative {
             open_file.ask_offset();
         }
-        open_file.is_placed |= !relative;
+        open_file.is_placed |= !seek.relative;
         let moves = !only_asked && open_file.position != Some(position);
         open_file.position = Some(position);
         if moves {
@@ -462,5 +435,4 @@ impl Tracker {
     }
 }
 
-/// Ended processes in `awaited`.
 const AWAITED_MAX: usize = 4096;

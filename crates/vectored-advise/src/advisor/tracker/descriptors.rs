@@ -48,9 +48,8 @@ impl Tracker {
             self.evidence |= call_effects::MISSING;
         }
         let is_file = kind == FdKind::File;
-        let seen = self
-            .look
-            .filter(|_| is_file || flags.path_only || flags.directory);
+        let look = self.options.look;
+        let seen = look.filter(|_| is_file || flags.path_only || flags.directory);
         let seen = seen.and_then(|look| look(name));
         let is_fifo =
             is_file && (seen.is_some_and(|seen| seen.is_fifo) || self.fifos.has(last_part(name)));
@@ -64,7 +63,7 @@ impl Tracker {
         }
         // A new file may not be a FIFO.
         let is_new = flags.creates || flags.truncates;
-        open_file.may_be_fifo = is_file && self.look.is_some() && seen.is_none() && !is_new;
+        open_file.may_be_fifo = is_file && look.is_some() && seen.is_none() && !is_new;
         open_file.has_other_writers = is_file && flags.append && !flags.exclusive;
         let is_looked_at = flags.path_only && kind_of_path(name) == FdKind::File;
         if kind.is_shared_object() || is_looked_at {
@@ -98,7 +97,7 @@ impl Tracker {
             .open(caller.process, descriptor.number, open_file, close_on_exec);
         if !is_fifo {
             let folder = name.iter().rposition(|&byte| byte == b'/');
-            let folder = folder.filter(|_| seen.is_some()).zip(self.look);
+            let folder = folder.filter(|_| seen.is_some()).zip(look);
             let folder = folder.and_then(|(end, look)| look(&name[..end.max(1)]));
             let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
             self.identify(key, inode(seen), inode(folder));
@@ -296,8 +295,6 @@ impl Tracker {
         let before = &mut self.kernel.open_files[key];
         open_file.runs[WRITES] = std::mem::take(&mut before.runs[WRITES]);
         open_file.runs[WRITES].cross(self.event, Barrier::Reopened);
-        // Calls stay with the run that they are in.
-        open_file.pending[WRITES] = std::mem::take(&mut before.pending[WRITES]);
         open_file.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
         self.forget(key);
     }

@@ -25,7 +25,6 @@ impl Tracker {
     ) -> Link {
         let is_read = transfer.direction == Direction::Read;
         let open_file = &self.kernel.open_files[key];
-        let thread = &self.kernel.threads[caller.thread];
         let runs = &open_file.runs[usize::from(is_read)];
         let is_positional = transfer.offset.is_some();
         let is_elsewhere = transfer
@@ -72,20 +71,16 @@ impl Tracker {
                 () if open_file.sought_size => Link::Barrier(Barrier::Size(Call::UNKNOWN)),
                 () if open_file.sought_by != caller.thread => Link::Barrier(Barrier::SharedOffset),
                 () if open_file.may_be_fifo => Link::Barrier(Barrier::FileOrFifo),
-                () => Link::Sought {
-                    has_between: thread.last != sought,
-                },
+                () => Link::Sought,
             };
         }
-        let is_large = transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
+        let is_large = transfer.asked_bytes.unwrap_or(0) >= self.options.buffer_bytes;
         if is_read && (runs.is_large || is_large) {
             return Link::Broken;
         }
         match self.barrier_between(key, transfer, caller) {
             Some(reason) => Link::Barrier(reason.of_any_call()),
-            None => Link::Joined {
-                has_between: thread.last != runs.last,
-            },
+            None => Link::Joined,
         }
     }
 
@@ -142,7 +137,7 @@ impl Tracker {
             .or_else(|| since(synced, Barrier::SyncElsewhere).filter(|_| !is_read && is_file))
             .or(of_file)
             .or_else(|| is_more.then_some(Barrier::More))
-            .or_else(|| (gap_ns > self.max_delay_ns).then_some(Barrier::Gap))
+            .or_else(|| (gap_ns > self.options.max_delay_ns).then_some(Barrier::Gap))
     }
 
     /// The barrier to the next transfer by what was done to the file elsewhere since the last one.

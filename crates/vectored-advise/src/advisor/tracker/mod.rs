@@ -22,10 +22,10 @@ use crate::advisor::findings::stream_writes::StreamWrites;
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::DescriptorUses;
-use crate::advisor::options::{Look, Options};
+use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{self, Evidence, classify};
-use crate::advisor::runs::run::{MergeLimits, RunCall};
+use crate::advisor::runs::run::RunCall;
 use crate::advisor::stalls::counts::StallCounts;
 use crate::languages::runtime_of_program;
 use crate::model::Runtime;
@@ -34,14 +34,12 @@ use vectored_strace::event::{Action, Descriptor, Event, Named};
 
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
-    limits: MergeLimits,
-    max_delay_ns: u64,
+    pub(super) options: Options,
     /// Number of events so far; the first event has the number 1.
     pub(super) event: u64,
     first_thread: u32,
     pub(super) kernel: KernelTables,
     groups: FileGroups,
-    /// Ended processes that were waited for.
     awaited: FxHashSet<u32>,
     /// By process, the last event that submitted transfers that do not show.
     submitted: FxHashMap<ProcessId, u64>,
@@ -57,7 +55,6 @@ pub(super) struct Tracker {
     synced: Latest<ThreadId>,
     /// Standard descriptors that no other process appends to.
     pub(super) own_standard: [bool; 3],
-    look: Option<Look>,
     /// The working folder in which the log begins; empty if unknown.
     pub(super) folder: Vec<u8>,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
@@ -87,27 +84,22 @@ pub(super) struct Tracker {
     timed_calls: u64,
     /// The least time that strace adds to a call, in ns, by the calls so far.
     overhead_ns: u64,
-    deflates: bool,
 }
 
 impl Tracker {
     pub(super) fn new(options: Options) -> Tracker {
         Tracker {
-            limits: MergeLimits {
+            options: Options {
                 buffer_bytes: options.buffer_bytes.max(1),
-                most_bytes: u64::MAX,
-                max_delay_ns: Some(options.max_delay_ns),
-                is_cut_by_time: false,
+                ..options
             },
-            max_delay_ns: options.max_delay_ns,
-            look: options.look,
             evidence: if options.shows_all { call_effects::ALL } else { 0 },
-            deflates: options.deflates,
             ..Tracker::default()
         }
     }
 
-    pub(super) fn close(mut self, options: &Options, into: &mut Tallies) {
+    pub(super) fn close(mut self, into: &mut Tallies) {
+        let max_delay_ns = self.options.max_delay_ns;
         self.settle_all();
         let lack = if self.lacks_times {
             Some(Barrier::NoTimes)
@@ -125,13 +117,13 @@ impl Tracker {
             program,
             self.pattern_counts.sites(),
             |key, reason, tally| {
-                let reason = reason.map(|reason| reason.in_words(options.max_delay_ns));
+                let reason = reason.map(|reason| reason.in_words(max_delay_ns));
                 join(into.found.entry((key, reason)).or_default(), &tally);
             },
         );
         let about = (&self.buffers, &self.stream_writes);
         self.pattern_counts
-            .close(about, self.uses, lack, options.max_delay_ns, into);
+            .close(about, self.uses, lack, max_delay_ns, into);
         into.files.add(self.files);
         into.calls += self.calls;
         into.transfers += self.transfers;
@@ -258,7 +250,7 @@ impl Tracker {
         if !is_question {
             thread.last = self.event;
         }
-        if self.deflates {
+        if self.options.deflates {
             thread.delayed_ns += self.overhead_ns;
         }
         if !self.kernel.dropped.is_empty() {
@@ -318,10 +310,10 @@ impl Tracker {
             thread.delayed_ns += event.delayed_ns;
         }
         if event.began_ns.is_some() {
-            if let Some(took_ns) = event.took_ns.filter(|_| self.deflates) {
+            if let Some(took_ns) = event.took_ns.filter(|_| self.options.deflates) {
                 self.note_duration(took_ns);
             }
-            self.has_coarse_times |= event.clock_ns > self.max_delay_ns;
+            self.has_coarse_times |= event.clock_ns > self.options.max_delay_ns;
         } else if matches!(event.action, Action::Transfer(_)) {
             self.lacks_times = true;
         }

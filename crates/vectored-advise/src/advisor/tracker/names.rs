@@ -14,7 +14,6 @@ use vectored_strace::event::{Ask, Descriptor, Named};
 /// Files that the C library asks for again and again, and that no program waits for.
 const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo"];
 
-/// Names whose maker is known.
 const MADE_MAX: usize = 1 << 16;
 
 /// Bytes of the longest path that Linux takes.
@@ -112,7 +111,7 @@ impl Tracker {
         caller: Caller,
         is_read: bool,
     ) {
-        let seen = || Some(self.look?(path)?.inode);
+        let seen = || Some(self.options.look?(path)?.inode);
         let inode = inode.or_else(seen);
         let noted = self
             .groups
@@ -164,7 +163,10 @@ impl Tracker {
         if let Some(key) = key {
             self.groups.groups[self.kernel.open_files[key].group].is_watched = true;
         }
-        let seen = self.look.map(|look| look(&path).map(|seen| seen.inode));
+        let seen = self
+            .options
+            .look
+            .map(|look| look(&path).map(|seen| seen.inode));
         match seen {
             // The name may be a link to any folder.
             Some(None) => self.groups.watch(b"", None),
@@ -212,14 +214,12 @@ impl Tracker {
         (joined(folder, path), None)
     }
 
-    /// What a descriptor leads to; empty if that is unknown.
     fn named<'a>(&'a self, descriptor: Descriptor<'a>, caller: Caller) -> &'a [u8] {
         let key = self.kernel.open_file_of(caller.process, descriptor.number);
         let name = key.map_or(&b""[..], |key| self.kernel.open_files[key].name());
         descriptor.leads_to.unwrap_or(name)
     }
 
-    /// The working folder of a process; empty if that is unknown.
     fn working_folder(&self, caller: Caller) -> &[u8] {
         let own = &self.kernel.processes[caller.process].folder;
         if own.is_empty() { &self.folder } else { own }
@@ -234,7 +234,7 @@ impl Tracker {
             return;
         };
         let known = self.working_folder(caller);
-        let inode = |of: &[u8]| Some(self.look.and_then(|look| look(of))?.inode);
+        let inode = |of: &[u8]| Some(self.options.look.and_then(|look| look(of))?.inode);
         let is_it = !known.starts_with(b"/")
             || known != folder && inode(known).is_some() && inode(known) == inode(folder);
         if is_it {

@@ -5,12 +5,12 @@ use crate::advisor::descriptors::kernel_tables::{KernelTables, Process};
 use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::FileGroups;
-use crate::advisor::findings::classify::TransferMode;
 use crate::advisor::findings::pattern_counts::RunOwner;
 use crate::advisor::findings::row::Row;
+use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::run::{MergeLimits, Run, RunCall};
-use crate::advisor::runs::run_builder::{DirectionRuns, Link, OnRunEnd, RunKind};
+use crate::advisor::runs::run::Mode;
+use crate::advisor::runs::run_builder::Link;
 use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade, Tally};
 
@@ -28,15 +28,15 @@ impl Tracker {
         let ends = &mut self.ends.0;
         let by_link = match link {
             Link::Barrier(reason) => Some(reason),
-            Link::Sought { .. } => Some(Barrier::Sought),
-            Link::Joined { .. } | Link::Broken => None,
+            Link::Sought => Some(Barrier::Sought),
+            Link::Joined | Link::Broken => None,
         };
         let is_new =
             |reason: &Barrier| ends.is_empty() || reason.is_elsewhere() && !ends.contains(reason);
         let by_link = by_link.filter(is_new);
         ends.extend(by_link);
         let open_file = &mut self.kernel.open_files[key];
-        open_file.pending[direction].note_ends(ends);
+        open_file.runs[direction].pending.note_ends(ends);
     }
 
     /// Notes that a message went to standard error, which is a file, after the last write of a run: a buffer would be
@@ -73,9 +73,8 @@ impl Tracker {
 
     pub(super) fn end_runs(&mut self, key: DescriptorId, direction: usize) {
         self.note_ends(key, direction, Link::Broken);
-        self.with_runs(key, direction, |runs, _, limits, on_end| {
-            runs.end(limits, on_end);
-        });
+        let mode = self.mode(key, direction);
+        self.kernel.open_files[key].runs[direction].end(mode);
     }
 
     pub(super) fn end_all_runs(&mut self, key: DescriptorId) {
@@ -101,38 +100,29 @@ impl Tracker {
         }
     }
 
-    /// Changes the runs of one direction, and counts those that end by that.
-    pub(super) fn with_runs(
-        &mut self,
-        key: DescriptorId,
-        direction: usize,
-        act: impl FnOnce(&mut DirectionRuns, &RunCall, MergeLimits, OnRunEnd<'_>),
-    ) {
-        let open_file = &mut self.kernel.open_files[key];
-        if open_file.kind.target().is_none() {
-            return;
-        }
-        let mode = TransferMode {
-            is_read: direction == READS,
-            is_positional: open_file.runs[direction].is_positional,
-            is_stream: open_file.kind.has_peer(),
-            is_datagram: open_file.kind == FdKind::Datagram,
+    pub(super) fn mode(&self, key: DescriptorId, direction: usize) -> Mode {
+        let Options {
+            buffer_bytes,
+            max_delay_ns,
+            ..
+        } = self.options;
+        let open_file = &self.kernel.open_files[key];
+        let is_read = direction == READS;
+        // The bytes of a file wait for no call.
+        let (most_bytes, max_delay_ns) = match open_file.kind {
+            FdKind::File if is_read => (u64::MAX, u64::MAX),
+            _ => (open_file.most_bytes(buffer_bytes), max_delay_ns),
         };
-        let most_bytes = open_file.most_bytes(self.limits.buffer_bytes);
-        let limits = self
-            .limits
-            .of(mode.is_read, open_file.kind == FdKind::File, most_bytes);
-        let pending = &mut open_file.pending[direction];
-        let mut on_end = |run: &mut Run, kind: RunKind| pending.add(run, kind, mode);
-        act(
-            &mut open_file.runs[direction],
-            &self.call,
-            limits,
-            &mut on_end,
-        );
+        Mode {
+            is_read,
+            is_positional: open_file.runs[direction].is_positional,
+            kind: open_file.kind,
+            buffer_bytes,
+            most_bytes,
+            max_delay_ns,
+        }
     }
 
-    /// Counts the calls of one process in one direction.
     pub(super) fn flush(&mut self, key: DescriptorId, direction: usize) {
         let KernelTables {
             open_files,
@@ -142,8 +132,9 @@ impl Tracker {
         } = &mut self.kernel;
         let open_file = &mut open_files[key];
         let user = open_file.runs[direction].last_caller;
-        let ends = open_file.pending[direction].take_ends();
-        let Some((mut rows, calls)) = open_file.pending[direction].take() else {
+        let pending = &mut open_file.runs[direction].pending;
+        let ends = pending.take_ends();
+        let Some((mut rows, calls)) = pending.take() else {
             return;
         };
         let groups = &mut self.groups;
@@ -201,7 +192,6 @@ impl Tracker {
         for row in rows {
             let tally = Tally {
                 process: user.process_number,
-                descriptor: row.descriptor,
                 runtime,
                 killed,
                 forked,

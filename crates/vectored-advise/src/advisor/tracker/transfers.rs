@@ -124,7 +124,6 @@ impl Tracker {
         }
     }
 
-    /// Notes which thread uses an open file description.
     #[inline(always)]
     fn note_user(&mut self, key: DescriptorId, transfer: &Transfer<'_>, caller: Caller) {
         let is_read = transfer.direction == Direction::Read;
@@ -163,22 +162,28 @@ impl Tracker {
         written_before: &Latest<DescriptorId>,
     ) {
         let link = self.link(key, transfer, caller, sought);
+        let last_call = self.kernel.threads[caller.thread].last;
         let open_file = &mut self.kernel.open_files[key];
         let has_peer = open_file.kind.has_peer();
         let runs = &mut open_file.runs[direction];
         let last = runs.last;
+        let has_between = match link {
+            Link::Joined => last_call != last,
+            Link::Sought => last_call != sought,
+            _ => false,
+        };
         if direction == WRITES && runs.is_positional != transfer.offset.is_some() {
             runs.cross(self.event, Barrier::OtherForm);
         }
         if !runs.goes_on_with(link, site) {
             self.note_ends(key, direction, link);
         }
-        self.with_runs(key, direction, |runs, call, limits, on_end| {
-            runs.push(link, call, site, limits, on_end);
-        });
+        let mode = self.mode(key, direction);
+        let runs = &mut self.kernel.open_files[key].runs[direction];
+        runs.push(link, has_between, &self.call, site, mode);
         self.own(key, direction, caller);
         self.end_call(key, direction, transfer);
-        let is_joined = matches!(link, Link::Joined { .. });
+        let is_joined = link == Link::Joined;
         for (event, other) in written_before.each_of_others(key) {
             if !is_joined || direction != WRITES || event <= last {
                 continue;
@@ -205,7 +210,7 @@ impl Tracker {
         runs.number = transfer.descriptor.number;
         runs.has_more = transfer.more;
         let is_read = transfer.direction == Direction::Read;
-        runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.limits.buffer_bytes;
+        runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.options.buffer_bytes;
         runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
         runs.barrier = None;
         runs.barriers.clear();
@@ -213,8 +218,8 @@ impl Tracker {
 
     #[inline(always)]
     fn note_use(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
-        let open_file = &mut self.kernel.open_files[key];
-        open_file.pending[direction].note(transfer, self.limits.buffer_bytes);
+        let runs = &mut self.kernel.open_files[key].runs[direction];
+        runs.pending.note(transfer, self.options.buffer_bytes);
     }
 
     /// Sets the thread that goes on with an open file description. First counts the calls that another process or
@@ -437,15 +442,12 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
 /// Whether a transfer can be part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    /// It moved all that it asked for.
     Whole,
-    /// It moved less.
     Short,
     /// It moved nothing, failed, or has a meaning of its own.
     Unusable,
 }
 
-/// Fills in a `RunCall`.
 #[inline(always)]
 fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut RunCall) -> Shape {
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {

@@ -16,7 +16,6 @@ pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {
         .or_else(|| runtime_of_program(key.program.as_bytes()))
 }
 
-/// The language of a runtime; `In general` if it is unknown.
 pub fn language(runtime: Option<Runtime>) -> &'static str {
     language_of(runtime).name
 }
