@@ -58,7 +58,7 @@ impl<'a> Body<'a> {
         Arguments::new(self.text)
     }
 
-    /// A call of which the name alone is known, and the first argument, if it is a descriptor or a number that may be one.
+    /// A call whose name alone is known, and the first argument, if it is a descriptor or a number that may be one.
     pub(crate) fn other(&self) -> Action<'a> {
         let descriptor = self.first_descriptor();
         Action::Other { descriptor }
