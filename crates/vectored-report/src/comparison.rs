@@ -63,11 +63,22 @@ impl Ruling {
         }
     }
 
-    /// A sentence of the answer that says how a limit was decided.
     pub fn sentence(self, text: impl Into<Text>) -> Block {
         let tone = if self == Ruling::Within { Tone::Plain } else { Tone::Warning };
         Block::Sentence(Sentence::toned(tone, text))
     }
+}
+
+/// The values of each key, in the order in which keys are first seen.
+pub fn by_key<K: PartialEq, V>(items: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in items {
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
 }
 
 /// The values that each side has for a key, in the order in which keys are first seen.
@@ -75,28 +86,33 @@ pub fn join<K: PartialEq, V, S: IntoIterator<Item = (K, V)>>(
     sides: Vec<S>,
 ) -> Vec<(K, Vec<Vec<V>>)> {
     let count = sides.len();
-    let mut rows: Vec<(K, Vec<Vec<V>>)> = Vec::new();
-    for (side, values) in sides.into_iter().enumerate() {
-        for (key, value) in values {
-            let known = rows.iter().position(|(other, _)| *other == key);
-            let row = known.unwrap_or(rows.len());
-            if known.is_none() {
-                rows.push((key, (0..count).map(|_| Vec::new()).collect()));
-            }
-            rows[row].1[side].push(value);
+    let sides = sides.into_iter().enumerate();
+    let all = sides.flat_map(|(side, values)| values.into_iter().map(move |(k, v)| (k, (side, v))));
+    let row = |(key, values): (K, Vec<(usize, V)>)| {
+        let mut row: Vec<Vec<V>> = (0..count).map(|_| Vec::new()).collect();
+        for (side, value) in values {
+            row[side].push(value);
         }
-    }
-    rows
+        (key, row)
+    };
+    by_key(all).into_iter().map(row).collect()
 }
 
-/// A row of [`comparison_table`].
+/// The items in the order in which they are first seen.
+pub fn each_once<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for item in items {
+        if !all.contains(&item) {
+            all.push(item);
+        }
+    }
+    all
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedRow {
-    /// What names the row.
     pub names: Vec<Cell>,
-    /// The value of the old side and of the new one.
     pub sides: [Text; 2],
-    /// New ÷ old; `None` if it is not known.
     pub ratio: Option<String>,
     /// [`Change::cell`], or another word for the change.
     pub change: Cell,

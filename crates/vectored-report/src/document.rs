@@ -1,12 +1,10 @@
 //! A result as a document, for any format.
 
-use crate::chart::{Bars, Chart, Series};
+use crate::chart::{Chart, Series};
 use crate::text::Text;
 
-/// A result, as its reader should see it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
-    /// The title.
     pub title: Text,
     /// The explanation of this kind of result, in a sentence or two. Only the page has it.
     pub lead: Text,
@@ -16,14 +14,12 @@ pub struct Document {
     /// What disturbed the measurement, or makes the answer less certain: next to the answer, which stands last on a terminal and
     /// first elsewhere.
     pub warnings: Vec<Block>,
-    /// The maps, tables and findings behind it.
     pub body: Vec<Block>,
     /// All other figures. A terminal shows them only if the details are asked for.
     pub sections: Vec<Section>,
 }
 
 impl Document {
-    /// The answer and then the warnings, as all formats but the terminal's have them.
     pub(crate) fn answer_first(&self) -> Vec<Block> {
         [&*self.answer, &*self.warnings].concat()
     }
@@ -33,61 +29,43 @@ impl Document {
     }
 }
 
-/// A part of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// The heading.
     pub title: Text,
-    /// The content.
     pub blocks: Vec<Block>,
 }
 
-/// A piece of content.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// A sentence or two.
     Sentence(Sentence),
-    /// One of several findings, which are numbered.
     Item(Item),
-    /// Figures in rows.
     Table(Table),
-    /// Who wins where.
     Map(Map),
     /// Curves. Only the page draws them; a table has their figures.
     Chart(Chart),
-    /// Bars. Only the page draws them; a table has their figures.
-    Bars(Bars),
     /// How to read the figures.
     Note(Text),
 }
 
-/// The purpose of a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// A sentence that informs.
     #[default]
     Plain,
-    /// The answer.
     Strong,
-    /// A warning.
     Warning,
     /// The circumstances.
     Quiet,
 }
 
-/// A sentence or two.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sentence {
     /// The subject, set apart before a colon; may be empty.
     pub subject: Text,
-    /// The text after the subject.
     pub text: Text,
-    /// The purpose.
     pub tone: Tone,
 }
 
 impl Sentence {
-    /// A plain sentence about a subject.
     pub fn of(subject: impl Into<Text>, text: impl Into<Text>) -> Self {
         Sentence {
             subject: subject.into(),
@@ -96,7 +74,6 @@ impl Sentence {
         }
     }
 
-    /// A sentence without a subject.
     pub fn toned(tone: Tone, text: impl Into<Text>) -> Self {
         Sentence {
             subject: Text::default(),
@@ -106,18 +83,14 @@ impl Sentence {
     }
 }
 
-/// One of several findings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Item {
-    /// The finding.
     pub title: Text,
     /// The worth of the finding.
     pub headline: Text,
     /// The share of this finding in all findings, from 0 to 1, drawn as a bar.
     pub part: Option<f64>,
-    /// Further lines, each a sentence.
     pub lines: Vec<Text>,
-    /// What to write instead.
     pub choices: Option<Choices>,
 }
 
@@ -126,7 +99,6 @@ pub struct Item {
 pub struct Choices {
     /// Whom they are for: a language.
     pub label: Text,
-    /// The texts.
     pub texts: Vec<Text>,
 }
 
@@ -147,11 +119,8 @@ impl Choices {
 /// column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The title; may be empty.
     pub title: Text,
-    /// The columns.
     pub columns: Vec<Column>,
-    /// The rows, with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -163,7 +132,6 @@ impl Table {
     }
 }
 
-/// How cells stand below each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
     /// Words, which may be broken between any two.
@@ -173,24 +141,19 @@ pub enum Align {
     Right,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// The head.
     pub head: Text,
     /// The group of neighbouring columns that this one is in, such as "here, seconds:"; may be empty.
     pub group: Text,
-    /// The alignment of its cells.
     pub align: Align,
     /// The order in which columns are left out where a table is too wide for a terminal: first those with 1, then
     /// those with 2, and so on. Columns with 0 stay.
     pub drop_order: u8,
-    /// The meaning of the column, in a sentence.
     pub tooltip: Text,
 }
 
 impl Column {
-    /// A column of words.
     pub fn words(head: impl Into<Text>) -> Self {
         Column {
             head: head.into(),
@@ -199,7 +162,6 @@ impl Column {
         }
     }
 
-    /// A column of figures.
     pub fn figures(head: impl Into<Text>) -> Self {
         Column {
             head: head.into(),
@@ -213,17 +175,13 @@ impl Column {
     }
 }
 
-/// The place of a figure among its like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// A figure.
     #[default]
     Plain,
     /// The best, or what got better.
     Winner,
-    /// A tie with the best.
     Tie,
-    /// Not decided.
     Open,
     /// A change for the worse.
     Loser,
@@ -240,19 +198,15 @@ impl Role {
     }
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// The text.
     pub text: Text,
     /// A shorter text for narrow terminals.
     pub short: Option<Text>,
-    /// The role of its figure.
     pub role: Role,
 }
 
 impl Cell {
-    /// A cell with a role.
     pub fn with_role(text: impl Into<Text>, role: Role) -> Self {
         Cell {
             text: text.into(),
@@ -271,15 +225,11 @@ impl<T: Into<Text>> From<T> for Cell {
 /// Who wins where: squares in rows and columns. Neighbouring maps with the same legend share it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Map {
-    /// The title.
     pub title: Text,
     /// The head of the column of row heads.
     pub row_head: Text,
-    /// The head of each column.
     pub heads: Vec<Text>,
-    /// The rows.
     pub rows: Vec<MapRow>,
-    /// The letters that are used.
     pub keys: Vec<Key>,
     /// How to read the figures of the squares: a sentence.
     pub figures: Text,
@@ -288,7 +238,6 @@ pub struct Map {
 }
 
 impl Map {
-    /// The line below it: the letters, and how to read the squares.
     pub(crate) fn legend_in_words(&self, has_figures: bool) -> String {
         let keys = self.keys.iter();
         let keys: Vec<String> = keys
@@ -302,27 +251,20 @@ impl Map {
     }
 }
 
-/// A row of a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MapRow {
-    /// The head.
     pub head: Text,
     /// A square for each column; `None` where nothing was measured.
     pub squares: Vec<Option<Square>>,
 }
 
-/// A letter of a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Key {
-    /// The letter.
     pub letter: Text,
-    /// The name that the letter stands for.
     pub name: Text,
-    /// The colour of the entry.
     pub series: Series,
 }
 
-/// A square of a map.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Square {
     /// The winner: one letter.
@@ -331,10 +273,8 @@ pub struct Square {
     pub figure: Text,
     /// All that is known of it. The page shows it at a pointer.
     pub words: Text,
-    /// Whether it is decided.
     pub role: Role,
     /// How strong the colour is, from 0 to 1.
     pub strength: f64,
-    /// The colour.
     pub series: Series,
 }

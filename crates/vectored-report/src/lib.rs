@@ -26,27 +26,32 @@
 //! assert!(html(&[document]).starts_with("<!DOCTYPE html>"));
 //! ```
 
+// The public items of this crate are for the program alone; names say what most of them are.
+#![allow(missing_docs)]
+
 mod chart;
 mod comparison;
 mod csv;
 mod document;
-mod formats;
 mod html;
+mod markdown;
 mod saved;
 pub mod sort;
 mod terminal;
 mod text;
 pub mod words;
 
-pub use crate::chart::{Bar, Bars, Chart, Curve, Mark, Point, Series, Unit};
-pub use crate::comparison::{Change, ComparedRow, Ruling, comparison_table, join};
+pub use crate::chart::{Chart, Curve, Mark, Point, Series, Unit};
+pub use crate::comparison::{
+    Change, ComparedRow, Ruling, by_key, comparison_table, each_once, join,
+};
 pub use crate::csv::csv;
 pub use crate::document::{
     Align, Block, Cell, Choices, Column, Document, Item, Key, Map, MapRow, Role, Section, Sentence,
     Square, Table, Tone,
 };
-pub use crate::formats::{FORMATS, Format, markdown};
 pub use crate::html::html;
+pub use crate::markdown::markdown;
 pub use crate::saved::{
     ParseError, SavedResult, csv_of, csv_of_values, json, parse, schema_of, value_of, with_field,
 };

@@ -9,9 +9,7 @@ use serde_json::{Value, json as literal};
 use crate::csv::csv;
 use crate::words::enumerated;
 
-/// A kind of result that is saved.
 pub trait SavedResult: Serialize + DeserializeOwned {
-    /// The value of its field `schema`.
     const SCHEMA: &'static str;
 
     /// The arrays whose innermost elements are the rows of its CSV, the outermost first.
@@ -27,7 +25,6 @@ pub trait SavedResult: Serialize + DeserializeOwned {
     fn rows(&self) -> Value;
 }
 
-/// Plain data as JSON: one line, with its line break.
 pub fn json(data: &impl Serialize) -> String {
     // Serializing fails only for maps with non-string keys and for failing writers.
     let mut text = serde_json::to_string(data).expect("plain data");
@@ -35,13 +32,7 @@ pub fn json(data: &impl Serialize) -> String {
     text
 }
 
-/// Reads what [`json`] wrote of a result.
-///
-/// Unknown fields are ignored: later versions may add some.
-///
-/// # Errors
-///
-/// If the text is not JSON, not a result, of another schema, or not consistent.
+/// Reads what [`json`] wrote of a result. Unknown fields are ignored: later versions may add some.
 pub fn parse<T: SavedResult>(text: &str) -> Result<T, ParseError> {
     let schema = schema_of(text)?;
     if schema != T::SCHEMA {
@@ -53,11 +44,6 @@ pub fn parse<T: SavedResult>(text: &str) -> Result<T, ParseError> {
     Ok(result)
 }
 
-/// The field `schema` of a saved result.
-///
-/// # Errors
-///
-/// If the text is not JSON, or has no such field.
 pub fn schema_of(text: &str) -> Result<String, ParseError> {
     #[derive(Deserialize)]
     struct Header {
@@ -89,16 +75,11 @@ pub fn csv_of<T: SavedResult>(results: &[&T]) -> String {
     csv(&literal!({ "runs": runs }), &[&["runs"], T::ROWS].concat())
 }
 
-/// Objects as CSV, each a row.
 pub fn csv_of_values(rows: Vec<Value>) -> String {
     csv(&literal!({ "rows": rows }), &["rows"])
 }
 
-/// Data as JSON. It is read from the text, since `serde_json::to_value` would be compiled once more for each type.
-///
-/// # Errors
-///
-/// If the data has no JSON, such as a path that is not UTF-8.
+/// Data as JSON, read from the text, since `serde_json::to_value` would be compiled once more for each type.
 pub fn value_of(data: &impl Serialize) -> serde_json::Result<Value> {
     serde_json::from_str(&serde_json::to_string(data)?)
 }
@@ -113,15 +94,12 @@ pub fn with_field(name: &str, value: impl Into<Value>, of: &impl Serialize) -> V
     all
 }
 
-/// The reason why a text cannot be read as a result.
 #[derive(Debug)]
 pub struct ParseError(String);
 
 impl ParseError {
-    /// For a schema that is none of the known ones.
     pub fn unknown_schema(found: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|schema| format!("{schema:?}")).collect();
-        // Only the beginning of the text is shown, since it may be long.
         let found: String = found.chars().take(60).collect();
         ParseError(format!(
             "unknown schema {found:?}: this version reads {}, and a newer version may read this file",

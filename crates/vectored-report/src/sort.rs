@@ -5,7 +5,6 @@
 
 use std::cmp::Ordering;
 
-/// Sorts a list by the order of its items.
 pub fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
@@ -15,7 +14,6 @@ pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));
 }
 
-/// Sorts a list by a comparison.
 pub fn sort_by<T>(items: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     let mut from = sorted_indices(items.len(), &|a, b| compare(&items[a], &items[b]));
     // Follows each cycle of the permutation, and marks the places that have their item.

@@ -75,5 +75,6 @@ mod tests {
         assert_eq!(visible("a\x1b[2Jb\nc"), "a\\u{1b}[2Jb\\nc");
         assert_eq!(visible("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
         assert_eq!(visible("Prüfstand ×"), "Prüfstand ×");
+        assert_eq!(visible(&"x".repeat(8001)), "x".repeat(8000) + "…");
     }
 }

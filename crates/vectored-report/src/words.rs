@@ -152,7 +152,6 @@ pub fn enumerated<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// The text with a capital letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {
@@ -161,7 +160,6 @@ pub fn capital(text: &str) -> String {
     }
 }
 
-/// The text where there is no figure.
 pub const NONE: &str = "–";
 
 #[cfg(test)]

@@ -23,6 +23,9 @@
 //! }
 //! ```
 
+// The public items of this crate are for the program alone; names say what most of them are.
+#![allow(missing_docs)]
+
 mod conclusions;
 pub mod model;
 pub mod report;

@@ -48,7 +48,6 @@ const SCRIPTS: [&str; 22] = [
     "pl", "pm", "py", "pyc", "R", "rb", "sh", "tcl", "ts",
 ];
 
-/// Whether a file with this end of its name is a program for an interpreter.
 pub fn is_script_name(path: &str) -> bool {
     let (_, end) = path.rsplit_once('.').unwrap_or_default();
     SCRIPTS.contains(&end)
@@ -60,7 +59,6 @@ const INTERPRETERS: [&str; 24] = [
     "lua", "mawk", "node", "nodejs", "ocaml", "perl", "php", "pypy", "python", "ruby", "sh", "zsh",
 ];
 
-/// Counts the calls of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counter {
     /// Threads that have become an interpreter and have not read a file that the command names.
@@ -147,7 +145,6 @@ impl Counter {
         }
     }
 
-    /// How many of the calls are not waits.
     fn calls(&self) -> u64 {
         self.kinds.values().sum::<u64>() - self.waits()
     }

@@ -6,7 +6,6 @@ use hmac_sha256::Hash;
 use vectored_report::sort::sort;
 use vectored_report::{visible, words};
 
-/// Bytes of an output that are kept.
 const HEAD_BYTES: usize = 1 << 20;
 
 /// Characters of a line that are shown.
@@ -15,7 +14,6 @@ const SHOWN_CHARACTERS: usize = 60;
 /// Characters that are shown before a difference in a long line.
 const SHOWN_BEFORE: usize = 20;
 
-/// An output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Captured {
     bytes: u64,
@@ -23,7 +21,6 @@ pub struct Captured {
     head: Vec<u8>,
 }
 
-/// Reads to the end.
 pub fn capture(from: impl Read) -> io::Result<Captured> {
     let (mut bytes, mut head) = (0, Vec::new());
     let sha256 = sum(from, |read| {
@@ -66,7 +63,6 @@ pub enum Varying {
     Order,
     /// The numbers in all lines, as in a log whose lines have a time.
     Numbers,
-    /// All of it.
     All,
 }
 
@@ -98,7 +94,6 @@ pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
 }
 
 impl Varying {
-    /// Adds what varies in another run.
     pub fn join(&mut self, other: &Varying) {
         match (&mut *self, other) {
             (Varying::Lines(lines), Varying::Lines(others)) => {

@@ -2,7 +2,6 @@
 
 use crate::model::FailedRun;
 
-/// The end of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnd {
     /// The exit status, or 128 and the number of the signal that ended it.

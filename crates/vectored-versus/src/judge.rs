@@ -19,7 +19,6 @@ pub fn too_few_rounds(rounds: usize) -> String {
 
 type Figure = (&'static str, fn(&Run) -> f64);
 
-/// A figure of counted runs.
 type Count = (&'static str, fn(&Calls) -> Range);
 
 /// The figures of timed runs, in the order of tables. 0 is a figure that is not known.
@@ -41,7 +40,6 @@ const COUNTS: [Count; 5] = [
     ("written_bytes", |calls| calls.written_bytes),
 ];
 
-/// Whether a figure is one of counted runs.
 pub fn is_count(figure: &str) -> bool {
     COUNTS.iter().any(|(name, _)| *name == figure)
 }
@@ -78,7 +76,6 @@ pub fn figures(old: &[Run], again: &[Run], new: &[Run]) -> Vec<Compared> {
     compared.into_iter().flatten().collect()
 }
 
-/// Compares the calls of counted runs.
 pub fn counts(old: &Calls, new: &Calls) -> Vec<Compared> {
     COUNTS
         .map(|(name, of)| counted(name, of(old), of(new)))
@@ -171,16 +168,12 @@ pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &
             .all(|new| times_are_narrow(figures(old, again, new)))
 }
 
-/// A command to which limits apply.
 #[derive(Clone, Copy)]
 pub struct Ruled<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Its figures.
     pub figures: &'a [Compared],
     /// The calls of the base and its own.
     pub calls: Option<(&'a Calls, &'a Calls)>,
-    /// The rounds behind the figures.
     pub rounds: usize,
 }
 
@@ -197,17 +190,14 @@ impl Ruled<'_> {
     }
 }
 
-/// A limit of `--fail-if-more-calls`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallLimit {
     /// What it limits: `total`, `reads`, `writes` or the name of a call. All calls, reads and writes, each by itself, without a name.
     pub name: Option<String>,
-    /// The increase that it allows, as a share.
     pub share: f64,
 }
 
 impl CallLimit {
-    /// The option with the name, and the figures that it limits.
     fn figures(&self) -> (String, Vec<&str>) {
         match self.name.as_deref() {
             None => (MORE_CALLS.to_owned(), vec!["calls", "reads", "writes"]),
@@ -221,18 +211,13 @@ impl CallLimit {
 
 const MORE_CALLS: &str = "--fail-if-more-calls";
 
-/// The limits that were set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits<'a> {
-    /// Limit on the wall time.
     pub slower: Option<f64>,
-    /// Limits on calls.
     pub calls: &'a [CallLimit],
-    /// Limit on the peak memory.
     pub memory: Option<f64>,
 }
 
-/// The limits, applied to each command.
 pub fn rulings<'a>(
     commands: impl IntoIterator<Item = Ruled<'a>>,
     limits: Limits<'_>,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use vectored_machine::model::Host;
 pub use vectored_report::{Change, Ruling};
 
-/// The schema of [`Versus`].
 pub const VERSUS_SCHEMA: &str = "vectored-versus/1";
 
 /// One old command against one or several new ones.
@@ -84,7 +83,6 @@ pub enum Stdout {
 }
 
 impl Stdout {
-    /// All of them.
     pub const ALL: [Stdout; 3] = [Stdout::Null, Stdout::File, Stdout::Pipe];
 
     /// The value of `--stdout`.
@@ -285,7 +283,6 @@ pub struct Comparison {
     pub no_stacks: String,
 }
 
-/// The value of [`Difference::of`] for exit statuses.
 pub const EXIT_STATUS: &str = "exit status";
 
 /// Something in which two commands should be equal, and are not.
@@ -335,7 +332,6 @@ impl Comparison {
         self.differences.iter().any(decides)
     }
 
-    /// A figure by its name.
     pub fn figure(&self, name: &str) -> Option<&Compared> {
         self.figures.iter().find(|one| one.figure == name)
     }

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-/// Why a string is no command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SplitError {
-    /// There is no word.
     Empty,
     /// A quotation mark has no partner, or a backslash ends the string.
     Unclosed(char),
@@ -33,10 +31,6 @@ impl std::error::Error for SplitError {}
 /// Splits a command as a shell does: at blanks outside of quotation marks. `'` takes all characters as they are, and `"`
 /// all but a backslash before `"`, `\`, `$` or a backquote.
 ///
-/// # Errors
-///
-/// If a shell would do more than split it: pipes, redirections, lists, substitutions, variables. Patterns such as `*.c`
-/// and `~` are passed as they are.
 pub fn split(command: &str) -> Result<Vec<String>, SplitError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

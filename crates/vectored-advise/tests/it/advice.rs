@@ -12,7 +12,7 @@ use vectored_advise::report::{TOP, document};
 use vectored_machine::model::Host;
 use vectored_report::{TerminalOptions, csv_of, json, parse, terminal};
 
-use crate::damage::{changed, changes, cut, texts_stay_text};
+use crate::damage::{changed, changes};
 use crate::rows::{advised_log, prices, program};
 
 /// A store that writes records in pieces, a script that logs lines, a parser that reads a little at a time, and a server that
@@ -372,22 +372,7 @@ fn an_advisory_that_no_log_can_have_is_refused() {
     }
 }
 
-#[test]
-fn every_text_of_advice_stays_text() {
-    let count = texts_stay_text(&json(&fixed()), |text| {
-        let found = parse::<Advisory>(text).ok()?;
-        Some((document(&found, TOP), csv_of(&[&found])))
-    });
-    assert!(count > 10, "{count}");
-}
-
 proptest! {
-    #[test]
-    fn a_truncated_file_is_an_error_and_no_panic(share in 0.0..1.0f64) {
-        let text = json(&fixed());
-        prop_assert!(cut(&text, share).is_none_or(|cut| parse::<Advisory>(cut).is_err()));
-    }
-
     #[test]
     fn a_hostile_file_is_an_error_or_shown_and_no_panic(changes in changes()) {
         if let Ok(found) = parse::<Advisory>(&changed(&json(&fixed()), &changes)) {

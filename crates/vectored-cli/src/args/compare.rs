@@ -18,7 +18,7 @@ Examples:
   vectored compare old-*.json --against new-*.json --fail-if-slower 5%
           For continuous integration, with three runs of each version or more
   vectored compare old-*.json --against new-*.json --html changes.html
-          The changes as a page, with a chart
+          The changes as a page
   vectored compare advise~1 --against advise --fail-if-more-calls 1%
           Whether the program makes more calls than before
   vectored compare versus~1 --against versus

@@ -24,7 +24,7 @@ reason.";
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub struct HistoryArgs {
-    /// Show the results of `vectored versus` in which COMMAND is new, with their commits; --html has a chart
+    /// Show the results of `vectored versus` in which COMMAND is new, with their commits
     #[arg(long, value_name = "COMMAND")]
     pub of: Option<String>,
 

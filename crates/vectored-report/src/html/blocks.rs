@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use crate::document::{
     Align, Block, Cell, Choices, Column, Item, Map, Role, Sentence, Square, Table, Tone,
 };
+use crate::html::curves;
 use crate::html::drawing::series;
-use crate::html::{bars, curves};
 
 /// Tables with more columns become lists on a narrow screen.
 const FEW_COLUMNS: usize = 3;
@@ -37,7 +37,6 @@ pub(super) fn blocks(blocks: &[Block]) -> Markup {
                 Block::Map(_) => (maps(group)),
                 Block::Table(of) => (table(of)),
                 Block::Chart(of) => (curves::figure(of)),
-                Block::Bars(of) => (bars::figure(of)),
             }
         }
     }
@@ -144,7 +143,6 @@ fn table_cell(index: usize, column: &Column, cell: &Cell) -> Markup {
         Role::Open => " open",
         Role::Loser => " loser",
     };
-    // Only a long name, such as a path, is broken.
     let is_short = cell.text.chars().count() <= SHORT_NAME;
     let short = if is_short { " short" } else { "" };
     let name = class(column).unwrap_or("");

@@ -7,14 +7,10 @@
 use maud::{Markup, html};
 
 use crate::chart::{Chart, Curve, Point};
-use crate::html::drawing::{Anchor, Drawing, series};
+use crate::html::drawing::{BOTTOM, Drawing, TOP, series};
 use crate::html::scale::Scale;
 use crate::words;
 
-const TOP: f64 = 18.0;
-const BOTTOM: f64 = 260.0;
-/// Below the axis are the labels of positions.
-const HEIGHT: f64 = BOTTOM + 22.0;
 /// The width of a letter, as a share of the narrowest chart, 290 pixels.
 const LETTER: f64 = 6.4 / 290.0;
 /// How far the axis goes beyond the middle curve.
@@ -66,11 +62,11 @@ struct Plot<'a> {
 impl<'a> Plot<'a> {
     fn of(chart: &'a Chart) -> Option<Self> {
         let points = || chart.curves.iter().flat_map(sound_points);
-        let across = Scale::logarithmic(points().map(|point| point.at), (0.0, 1.0), 1.15)?;
+        let across = Scale::of(points().map(|point| point.at), (0.0, 1.0), 1.15)?;
         let most = Plot::most(chart);
         let values = points().map(|point| point.value).chain(chart.base);
         let values = values.filter(|&value| value <= most);
-        let up = Scale::logarithmic(values, (BOTTOM, TOP), 1.08)?;
+        let up = Scale::of(values, (BOTTOM, TOP), 1.08)?;
         Some(Plot { chart, across, up })
     }
 
@@ -114,11 +110,11 @@ impl<'a> Plot<'a> {
     }
 
     fn drawing(&self) -> Drawing {
-        let mut drawing = Drawing::new(HEIGHT, (TOP, BOTTOM));
+        let mut drawing = Drawing::default();
         for value in self.up.ticks() {
             let y = self.up.place(value);
             drawing.line(&[(0.0, y), (1.0, y)], "grid");
-            drawing.text((0.0, y + 4.0), Anchor::Left, &self.chart.up.words(value));
+            drawing.value(y, &self.chart.up.words(value));
         }
         if let Some(base) = self.chart.base {
             let y = self.up.place(base);
@@ -152,12 +148,12 @@ impl<'a> Plot<'a> {
         let mut taken = f64::NEG_INFINITY;
         for position in positions {
             let x = self.across.place(position);
-            drawing.tick(x, (BOTTOM, BOTTOM + 4.0));
+            drawing.tick(x);
             let words = words_of(position);
             let half = half_of(&words);
             let has_room = x - half > taken && x + half < last_from;
             if is_labelled(&position) && (has_room || Some(position) == last) {
-                drawing.text((x, BOTTOM + 18.0), Anchor::Centred, &words);
+                drawing.text((x, BOTTOM + 18.0), &words);
                 taken = x + half + LETTER;
             }
         }
@@ -173,7 +169,7 @@ impl<'a> Plot<'a> {
             drawing.line(&[(at, TOP), (at, BOTTOM)], "mark");
             let half = LETTER / 2.0 * mark.label.chars().count() as f64;
             let middle = at.clamp(half.min(0.5), 1.0 - half.min(0.5));
-            drawing.text((middle, TOP - 6.0), Anchor::Centred, &mark.label);
+            drawing.text((middle, TOP - 6.0), &mark.label);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Shapes of a drawing that is as wide as its place on the page, with letters of one size.
 //!
-//! Positions across are shares of the width, from 0 to 1; those down are pixels. Lines and areas are stretched, and cut
+//! Positions across are shares of the width, from 0 to 1; positions down are pixels. Lines and areas are stretched, and cut
 //! off at the edges of the plot; texts and points lie above them and are not. Colours and dashes are in the style sheet
 //! of the page, by class.
 
@@ -11,6 +11,11 @@ use crate::chart::Series;
 /// Units across, in which lines and areas are drawn.
 const UNITS: f64 = 1000.0;
 
+/// The edges of the plot. Above it are labels of marks, below it labels of positions.
+pub(super) const TOP: f64 = 18.0;
+pub(super) const BOTTOM: f64 = 260.0;
+const HEIGHT: f64 = BOTTOM + 22.0;
+
 pub(super) const STYLE: &str = include_str!("../../assets/drawing.css");
 
 /// The class of a series, which has its colour and dashes.
@@ -19,52 +24,32 @@ pub(super) fn series(series: Series) -> String {
     format!("s{}{other}", series.hue.min(5))
 }
 
-/// A drawing of a fixed height.
-pub struct Drawing {
-    height: f64,
-    /// Top and bottom of the plot.
-    plot: (f64, f64),
+#[derive(Default)]
+pub(super) struct Drawing {
     stretched: Vec<Markup>,
     above: Vec<Markup>,
 }
 
-/// The alignment of a text to its position.
-#[derive(Clone, Copy)]
-pub enum Anchor {
-    /// Around its position.
-    Centred,
-    /// A little to the left of its position.
-    Left,
-}
-
 impl Drawing {
-    /// An empty drawing with a plot between these heights.
-    pub fn new(height: f64, plot: (f64, f64)) -> Self {
-        Drawing {
-            height,
-            plot,
-            stretched: Vec::new(),
-            above: Vec::new(),
-        }
-    }
-
-    pub fn text(&mut self, (x, y): (f64, f64), anchor: Anchor, text: &str) {
-        let (anchor, dx) = match anchor {
-            Anchor::Centred => ("middle", "0"),
-            Anchor::Left => ("end", "-6"),
-        };
+    /// A text around its position.
+    pub fn text(&mut self, (x, y): (f64, f64), text: &str) {
         self.above.push(html! {
-            text x=(percent(x)) y=(pixels(y)) text-anchor=(anchor) dx=(dx) { (text) }
+            text x=(percent(x)) y=(pixels(y)) text-anchor="middle" dx="0" { (text) }
         });
     }
 
-    /// Straight lines from point to point.
+    /// A text to the left of the plot.
+    pub fn value(&mut self, y: f64, text: &str) {
+        self.above.push(html! {
+            text x=(percent(0.0)) y=(pixels(y + 4.0)) text-anchor="end" dx="-6" { (text) }
+        });
+    }
+
     pub fn line(&mut self, points: &[(f64, f64)], class: &str) {
         self.stretched
             .push(html! { path class={ "line " (class) } d={ "M" (path(points)) } {} });
     }
 
-    /// A filled outline.
     pub fn area(&mut self, points: &[(f64, f64)], class: &str) {
         if !points.is_empty() {
             self.stretched
@@ -72,10 +57,10 @@ impl Drawing {
         }
     }
 
-    /// A short line down, also beyond the plot.
-    pub fn tick(&mut self, x: f64, (from, to): (f64, f64)) {
+    pub fn tick(&mut self, x: f64) {
+        let x = percent(x);
         self.above.push(html! {
-            line.tick x1=(percent(x)) x2=(percent(x)) y1=(pixels(from)) y2=(pixels(to)) {}
+            line.tick x1=(x) x2=(x) y1=(pixels(BOTTOM)) y2=(pixels(BOTTOM + 4.0)) {}
         });
     }
 
@@ -94,7 +79,7 @@ impl Drawing {
     /// An arrow at the upper edge: a point lies beyond it.
     pub fn arrow(&mut self, x: f64, class: &str, words: &str) {
         self.above.push(html! {
-            text class={ "point " (class) } x=(percent(x)) y=(pixels(self.plot.0 + 10.0)) text-anchor="middle" {
+            text class={ "point " (class) } x=(percent(x)) y=(pixels(TOP + 10.0)) text-anchor="middle" {
                 title { (words) }
                 "▲"
             }
@@ -102,21 +87,16 @@ impl Drawing {
     }
 
     /// The element; `label` is what a screen reader says.
-    pub(super) fn svg(&self, label: &str) -> Markup {
+    pub fn svg(&self, label: &str) -> Markup {
+        let height = BOTTOM - TOP;
         html! {
-            svg height=(self.height) role="img" aria-label=(label) { (self.shapes()) }
-        }
-    }
-
-    fn shapes(&self) -> Markup {
-        let (top, bottom) = self.plot;
-        let height = bottom - top;
-        html! {
-            svg y=(top) width="100%" height=(height) viewBox={ "0 " (top) " " (UNITS) " " (height) }
-                preserveAspectRatio="none" {
-                @for shape in &self.stretched { (shape) }
+            svg height=(HEIGHT) role="img" aria-label=(label) {
+                svg y=(TOP) width="100%" height=(height) viewBox={ "0 " (TOP) " " (UNITS) " " (height) }
+                    preserveAspectRatio="none" {
+                    @for shape in &self.stretched { (shape) }
+                }
+                @for shape in &self.above { (shape) }
             }
-            @for shape in &self.above { (shape) }
         }
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! A content security policy at the top prevents it from loading or sending anything. maud escapes all texts.
 
-mod bars;
 mod blocks;
 pub(crate) mod curves;
 pub(crate) mod drawing;

@@ -1,4 +1,4 @@
-//! Axes.
+//! Logarithmic axes.
 
 /// Values from `low` to `high` on the way from one position to another.
 pub struct Scale {
@@ -6,12 +6,11 @@ pub struct Scale {
     pub high: f64,
     from: f64,
     to: f64,
-    is_linear: bool,
 }
 
 impl Scale {
-    /// A logarithmic axis with a margin, which is a factor; `None` without values.
-    pub fn logarithmic(
+    /// An axis with a margin, which is a factor; `None` without values.
+    pub fn of(
         values: impl Iterator<Item = f64>,
         (from, to): (f64, f64),
         margin: f64,
@@ -26,40 +25,19 @@ impl Scale {
             high: high * margin,
             from,
             to,
-            is_linear: false,
         };
         let is_sound = 0.0 < scale.low && scale.low < scale.high && scale.high.is_finite();
         is_sound.then_some(scale)
     }
 
-    /// An axis from 0 to a little more than the largest value; `None` without values.
-    pub fn linear(values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Option<Self> {
-        let high = values.fold(0.0, f64::max) * 1.04;
-        let is_sound = high > 0.0 && high.is_finite();
-        is_sound.then_some(Scale {
-            low: 0.0,
-            high,
-            from,
-            to,
-            is_linear: true,
-        })
-    }
-
     /// The position of a value, which may lie beyond the axis.
     pub fn place(&self, value: f64) -> f64 {
-        let share = if self.is_linear {
-            value / self.high
-        } else {
-            (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
-        };
+        let share = (value.ln() - self.low.ln()) / (self.high.ln() - self.low.ln());
         self.from + share.clamp(-99.0, 99.0) * (self.to - self.from)
     }
 
     /// Round values, finer if the axis is short.
     pub fn ticks(&self) -> Vec<f64> {
-        if self.is_linear {
-            return self.linear_ticks();
-        }
         let span = self.high / self.low;
         let marks: &[f64] = match span {
             _ if span < 1.6 => &[
@@ -78,27 +56,5 @@ impl Scale {
             .flat_map(|decade| marks.iter().map(move |mark| mark * 10f64.powi(decade)))
             .filter(|value| (self.low..=self.high).contains(value))
             .collect()
-    }
-
-    /// Multiples of 1, 2 or 5 times a power of ten, at most five of them and 0.
-    fn linear_ticks(&self) -> Vec<f64> {
-        let decade = 10f64.powf((self.high / 5.0).log10().floor());
-        let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
-        let step = steps.into_iter().find(|step| self.high / step <= 5.0);
-        let step = step.unwrap_or(self.high);
-        (0..=5)
-            .map(|tick| f64::from(tick) * step)
-            .filter(|&value| value <= self.high)
-            .collect()
-    }
-
-    /// Powers of two, at most about six.
-    pub fn powers_of_two(&self) -> Vec<f64> {
-        let first = self.low.log2().ceil() as i32;
-        let last = self.high.log2().floor() as i32;
-        // A malformed file may span hundreds of powers.
-        let stride = ((last - first) / 6 + 1).max(1) as usize;
-        let powers = (first..=last).step_by(stride);
-        powers.map(|power| f64::from(power).exp2()).collect()
     }
 }

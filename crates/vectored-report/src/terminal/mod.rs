@@ -7,12 +7,9 @@ mod table;
 use crate::document::{Block, Document, Item, Map, Role, Sentence, Tone};
 use crate::terminal::lines::{BOLD, Screen, YELLOW, style_of, width};
 
-/// The properties of a terminal, and how much it shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalOptions {
-    /// The columns of the terminal.
     pub width: usize,
-    /// Whether it has colours.
     pub color: bool,
     /// Whether sections are shown.
     pub details: bool,
@@ -70,7 +67,7 @@ impl Screen {
         let groups: Vec<&[Block]> = blocks.chunk_by(are_one_map).collect();
         for (index, group) in groups.iter().enumerate() {
             let kind = match &group[0] {
-                Block::Chart(_) | Block::Bars(_) => continue,
+                Block::Chart(_) => continue,
                 Block::Sentence(_) | Block::Note(_) => Kind::Sentences,
                 Block::Map(_) => Kind::Maps,
                 _ => Kind::Other,
@@ -95,7 +92,7 @@ impl Screen {
                         has_figures = false;
                     }
                 }
-                Block::Chart(_) | Block::Bars(_) => {}
+                Block::Chart(_) => {}
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Invented documents.
 
 use vectored_report::{
-    Align, Bar, Bars, Block, Cell, Chart, Choices, Column, Curve, Document, Item, Key, Map, MapRow,
-    Mark, Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit, words,
+    Align, Block, Cell, Chart, Choices, Column, Curve, Document, Item, Key, Map, MapRow, Mark,
+    Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit, words,
 };
 
 /// A source of texts.
@@ -65,7 +65,6 @@ pub fn of_texts(next: Texts<'_>, drawn: Texts<'_>) -> Document {
                 Block::Table(table),
                 Block::Map(map(next, drawn)),
                 Block::Chart(chart(drawn)),
-                Block::Bars(bars(drawn)),
             ],
         }],
     }
@@ -140,24 +139,6 @@ fn chart(drawn: Texts<'_>) -> Chart {
         }],
         base: Some(1.0),
         ..Chart::default()
-    }
-}
-
-fn bars(drawn: Texts<'_>) -> Bars {
-    let mut bar = |value: Option<f64>| Bar {
-        group: drawn().into(),
-        name: drawn().into(),
-        series: Series::new(2),
-        value,
-        interval: value.map(|value| (value * 0.9, value * 1.1)),
-        words: drawn().into(),
-    };
-    Bars {
-        bars: vec![bar(Some(1.12)), bar(Some(0.8)), bar(None)],
-        title: drawn().into(),
-        unit: Unit::Ratio,
-        base: Some(1.0),
-        ..Bars::default()
     }
 }
 

@@ -25,7 +25,6 @@ const MAX_PIPE_BYTES: u32 = 1 << 30;
 const WRITES: &[Operation] = &[Operation::Write];
 const COPIES: &[Operation] = &[Operation::Copy];
 
-/// The operations that move lists of segments.
 const LISTS: &[Operation] = &[Operation::Write, Operation::Read];
 
 /// One property of [`Conditions`]: cells can differ in it.
@@ -37,16 +36,13 @@ pub struct Axis {
     pub about: &'static str,
     /// The operations that it suits. With others it keeps its usual value.
     pub suits: &'static [Operation],
-    /// The values.
     pub values: Values,
-    /// Sets one value.
     pub set: fn(&mut Conditions, &str) -> Result<(), String>,
     /// The value in a title, with what separates it from the words before it. `None` if it goes without saying;
     /// the flag tells whether the titles have to tell several values apart.
     pub words: fn(&Conditions, bool) -> Option<String>,
 }
 
-/// The values of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Values {
     /// One of these words in a run. The first is the default.
@@ -55,20 +51,13 @@ pub enum Values {
     Words(&'static [&'static str]),
     /// Yes, or by default no.
     Flag,
-    /// Numbers from `min` to `max`.
     Numbers {
-        /// The smallest.
         min: u32,
-        /// The largest.
         max: u32,
-        /// The value that is measured if the option is not given.
         default: Option<&'static str>,
     },
-    /// Sizes in bytes, up to `max`.
     Sizes {
-        /// The largest.
         max: u32,
-        /// The value in words that is measured if the option is not given.
         default: &'static str,
     },
 }

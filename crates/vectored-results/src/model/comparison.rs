@@ -6,7 +6,6 @@ use vectored_report::{Change, Ruling};
 use crate::model::conditions::Conditions;
 use crate::model::technique::TechniqueName;
 
-/// The value of [`Comparison::schema`].
 pub const COMPARISON_SCHEMA: &str = "vectored-comparison/1";
 
 /// Base runs against new runs of the same cells.
@@ -88,12 +87,10 @@ pub struct Compared {
 }
 
 impl Comparison {
-    /// All rows: the targets, then the cells.
     pub fn rows(&self) -> impl Iterator<Item = &Compared> {
         self.targets.iter().chain(&self.cells)
     }
 
-    /// Sets the limit on the growth of times, as a share.
     pub fn rule(&mut self, limit: f64) {
         self.limit = Some(limit);
         for row in self.targets.iter_mut().chain(&mut self.cells) {

@@ -104,7 +104,6 @@ impl Conditions {
         }
     }
 
-    /// Copies with every other property at its default.
     pub fn copy(from: Target, to: Target) -> Self {
         let mut conditions = Conditions {
             operation: Operation::Copy,

@@ -50,7 +50,6 @@ pub enum ModelSource {
 }
 
 impl FittedModel {
-    /// `model` under these conditions, without a regret yet.
     pub fn new(
         conditions: Conditions,
         drain: Option<Drain>,
@@ -88,45 +87,5 @@ impl FittedModel {
             regret_median: None,
             regret_p95: None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use vectored::cost::CopyThresholds;
-
-    use super::*;
-    use crate::model::target::Target;
-
-    fn calibrated() -> CostModel {
-        let mut thresholds = CopyThresholds::default();
-        thresholds.set(2, Some(1234)).unwrap();
-        thresholds.set(64, Some(0)).unwrap();
-        CostModel::default().with(|costs| {
-            costs.copy_thresholds = thresholds;
-            costs.queue_thresholds.copy_below_bytes = Some(5000);
-            costs.queue_thresholds.join_below_bytes = Some(40_000);
-        })
-    }
-
-    #[test]
-    fn the_thresholds_of_a_calibration_come_back_from_its_results() {
-        let model = calibrated();
-        let fitted = FittedModel::new(
-            Conditions::write(Target::Pipe),
-            Some(Drain::BetweenSamples),
-            ModelSource::Calibration,
-            &model,
-        );
-        let text = serde_json::to_string(&fitted).unwrap();
-        assert!(
-            text.contains(r#""copy_thresholds":[[2,1234],[64,0]]"#),
-            "{text}"
-        );
-        assert!(text.contains(r#""copy_below_bytes":[[2,1234],"#), "{text}");
-        assert!(text.contains(r#""queue_join_below_bytes":40000"#), "{text}");
-        let read: FittedModel = serde_json::from_str(&text).unwrap();
-        assert_eq!(read, fitted);
-        assert_eq!(read.model, model);
     }
 }

@@ -1,6 +1,7 @@
 //! The description of a run: cells, techniques and budget.
 
 use serde::{Deserialize, Serialize};
+use vectored_report::each_once;
 
 use crate::model::conditions::Conditions;
 use crate::model::direct_io::DirectIo;
@@ -11,19 +12,15 @@ use crate::model::workload::{PageCache, Workload};
 /// One target × one workload × one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CellSpec {
-    /// The conditions of the cell.
     pub conditions: Conditions,
     /// The list of segments; of a copy its bytes, as one segment.
     pub workload: Workload,
-    /// The alignment of the file, if it is written or read past the page cache.
     pub alignment: Option<DirectIo>,
 }
 
-/// The most transfers in flight.
 pub const MAX_QUEUE_DEPTH: u32 = 4096;
 
 impl CellSpec {
-    /// A list under these conditions, without an alignment.
     pub fn new(conditions: Conditions, workload: Workload) -> Self {
         CellSpec {
             conditions,
@@ -32,22 +29,18 @@ impl CellSpec {
         }
     }
 
-    /// A gather write: see [`Conditions::write`].
     pub fn write(target: Target, workload: Workload) -> Self {
         CellSpec::new(Conditions::write(target), workload)
     }
 
-    /// A scatter read: see [`Conditions::read`].
     pub fn read(target: Target, workload: Workload, page_cache: PageCache) -> Self {
         CellSpec::new(Conditions::read(target, page_cache), workload)
     }
 
-    /// A copy of `bytes` bytes: see [`Conditions::copy`].
     pub fn copy(from: Target, to: Target, bytes: usize) -> Self {
         CellSpec::new(Conditions::copy(from, to), Workload::uniform(1, bytes))
     }
 
-    /// This cell with other conditions.
     pub fn with(mut self, change: impl FnOnce(&mut Conditions)) -> Self {
         change(&mut self.conditions);
         self
@@ -63,19 +56,16 @@ impl CellSpec {
         }
     }
 
-    /// The size nearest to `bytes` that segments of such a cell can have.
     pub fn nearest_size(&self, bytes: usize) -> usize {
         self.alignment
             .map_or(bytes, |alignment| alignment.nearest_size(bytes))
     }
 }
 
-/// Everything that the engine is given before it starts.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// The cells, in the order in which results list them.
     pub cells: Vec<CellSpec>,
-    /// The techniques that compete in each cell.
     pub rivals: Vec<TechniqueName>,
     /// Techniques that are measured for comparison only; they take no part in verdicts.
     pub unranked: Vec<TechniqueName>,
@@ -91,12 +81,6 @@ pub struct Experiment {
 impl Experiment {
     /// Rivals and techniques for comparison, without repeats, in the order of the tables.
     pub fn techniques(&self) -> Vec<TechniqueName> {
-        let mut all = Vec::new();
-        for technique in self.rivals.iter().chain(&self.unranked) {
-            if !all.contains(technique) {
-                all.push(*technique);
-            }
-        }
-        all
+        each_once(self.rivals.iter().chain(&self.unranked).copied())
     }
 }

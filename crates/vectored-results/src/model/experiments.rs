@@ -10,7 +10,6 @@ use crate::model::conditions::{Operation, SyncMode};
 use crate::model::words::words;
 use crate::model::workload::{IovecSetup, PageCache};
 
-/// The value of [`Experiments::schema`].
 pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";
 
 /// Length of the file that `apue-3.5` copied.
@@ -147,7 +146,6 @@ pub struct Setting {
     pub read_ahead_kb: Option<u64>,
 }
 
-/// The source of rows that were measured.
 pub const HERE: &str = "here";
 
 /// What a row measures. Measured and published rows of one key are compared.
@@ -181,7 +179,16 @@ pub struct Times {
 }
 
 impl Times {
-    /// The time of this measure.
+    /// What `of` makes of each of the four, which it gets as a field of any times.
+    pub fn each(of: impl Fn(fn(&Times) -> Option<f64>) -> Option<f64>) -> Times {
+        Times {
+            user_s: of(|times| times.user_s),
+            system_s: of(|times| times.system_s),
+            cpu_s: of(|times| times.cpu_s),
+            clock_s: of(|times| times.clock_s),
+        }
+    }
+
     pub fn of(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::Cpu => self.cpu_s,
@@ -220,7 +227,6 @@ pub struct ExperimentRow {
 }
 
 impl ExperimentRow {
-    /// A row to be measured.
     pub fn here(key: RowKey) -> Self {
         ExperimentRow {
             source: HERE.to_owned(),
@@ -229,7 +235,6 @@ impl ExperimentRow {
         }
     }
 
-    /// Whether it was measured here.
     pub fn is_here(&self) -> bool {
         self.source == HERE
     }
@@ -276,7 +281,6 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// `CPU time`, `wall time`.
     pub fn in_words(self) -> &'static str {
         match self {
             Measure::Cpu => "CPU time",

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most ranks of a run.
 pub const MAX_RANKS: u32 = 1 << 20;
 
 /// A rank whose median time is more than this many times the time of the median rank is a straggler, as the tasks in

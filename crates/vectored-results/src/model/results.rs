@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use vectored_machine::model::{Host, Timer};
+use vectored_report::each_once;
 
 use crate::model::conditions::Conditions;
 use crate::model::cost_model::FittedModel;
@@ -15,7 +16,6 @@ use crate::model::target::Drain;
 use crate::model::technique::TechniqueName;
 use crate::model::words::words;
 
-/// The value of [`Results::schema`].
 pub const SCHEMA: &str = "vectored-results/1";
 
 /// A whole run.
@@ -213,13 +213,8 @@ pub struct TechniqueResult {
 
 /// The techniques that were measured in some of these cells, in the order in which they appear.
 pub fn measured_in<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<TechniqueName> {
-    let mut names = Vec::new();
-    for technique in cells.into_iter().flat_map(|cell| &cell.techniques) {
-        if !names.contains(&technique.name) {
-            names.push(technique.name);
-        }
-    }
-    names
+    let techniques = cells.into_iter().flat_map(|cell| &cell.techniques);
+    each_once(techniques.map(|technique| technique.name))
 }
 
 /// A requested cell that was not measured.
@@ -235,7 +230,6 @@ pub struct LeftOut {
 }
 
 impl Cell {
-    /// The result of one technique, if it was measured.
     pub fn technique(&self, name: TechniqueName) -> Option<&TechniqueResult> {
         self.techniques.iter().find(|t| t.name == name)
     }
@@ -273,9 +267,7 @@ pub struct Crossover {
 /// the size of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListShape<'a> {
-    /// Segments in each list.
     pub segment_count: usize,
-    /// The mix, if sizes are mixed.
     pub swept_mix: Option<&'a SweptMix>,
 }
 
@@ -299,12 +291,16 @@ impl Cell {
     }
 }
 
-impl Crossover {
-    /// The shape of the lists.
-    pub fn shape(&self) -> ListShape<'_> {
-        ListShape {
-            segment_count: self.segment_count,
-            swept_mix: self.swept_mix.as_ref(),
-        }
+impl Results {
+    /// The crossovers of the lists of one shape under these conditions, ascending.
+    pub fn crossovers_of(&self, conditions: &Conditions, shape: ListShape<'_>) -> Vec<&Crossover> {
+        let is_here = |crossover: &&Crossover| {
+            let of_lists = ListShape {
+                segment_count: crossover.segment_count,
+                swept_mix: crossover.swept_mix.as_ref(),
+            };
+            of_lists == shape && crossover.conditions == *conditions
+        };
+        self.crossovers.iter().filter(is_here).collect()
     }
 }

@@ -17,11 +17,6 @@ pub struct SweptMix {
 impl TryFrom<Vec<(usize, Option<usize>)>> for SweptMix {
     type Error = String;
 
-    /// The mix of these runs of `(count, bytes)`.
-    ///
-    /// # Errors
-    ///
-    /// If not exactly one run has a variable size, or if a count or a size is 0.
     fn try_from(runs: Vec<(usize, Option<usize>)>) -> Result<Self, String> {
         let variable = runs.iter().filter(|(_, bytes)| bytes.is_none()).count();
         if variable != 1 {
@@ -44,7 +39,6 @@ impl From<SweptMix> for Vec<(usize, Option<usize>)> {
 }
 
 impl SweptMix {
-    /// The runs of `(count, bytes)`, `None` for the variable size.
     pub fn runs(&self) -> &[(usize, Option<usize>)] {
         &self.runs
     }

@@ -94,7 +94,6 @@ pub enum Drain {
 }
 
 impl Drain {
-    /// Whether threads of this process worked at the other ends during a sample.
     pub fn has_thread(self) -> bool {
         match self {
             Drain::ReaderThread | Drain::WriterThread | Drain::BothThreads => true,

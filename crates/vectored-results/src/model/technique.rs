@@ -19,15 +19,11 @@ pub struct TechniqueName(&'static str);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
-    /// A call for each segment.
     Each,
-    /// Copies all segments, and makes one call.
     Copy,
-    /// Passes the whole list to one call.
     Gather,
     /// Chooses for each list. It mostly equals one of the others, so a contest with them would be undecidable.
     Adaptive,
-    /// Any other role.
     Other,
 }
 
@@ -36,7 +32,6 @@ const MAX_BYTES: usize = 40;
 static READ: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl TechniqueName {
-    /// One `write` a segment.
     pub const WRITE_EACH: TechniqueName = TechniqueName("write-each");
     /// Every segment copied into one staging buffer, then one `write`.
     pub const COPY_THEN_WRITE: TechniqueName = TechniqueName("copy-then-write");
@@ -45,21 +40,14 @@ impl TechniqueName {
     /// The library's choice: for writes [`vectored::Gather`], which copies small segments, references
     /// large ones, and makes one call; for reads its counterpart.
     pub const ADAPTIVE: TechniqueName = TechniqueName("adaptive");
-    /// One `read` a segment.
     pub const READ_EACH: TechniqueName = TechniqueName("read-each");
     /// One `read` into a staging buffer, then a copy to every segment.
     pub const READ_THEN_SPLIT: TechniqueName = TechniqueName("read-then-split");
     /// One `readv` over all segments (one per `IOV_MAX`).
     pub const READV: TechniqueName = TechniqueName("readv");
 
-    /// A copy by `read` and `write` with one buffer.
     pub const READ_WRITE: TechniqueName = TechniqueName("read-write");
 
-    /// The name of another technique.
-    ///
-    /// # Panics
-    ///
-    /// If it has other characters than small letters, digits and hyphens, or more than 40 of them.
     pub const fn new(name: &'static str) -> TechniqueName {
         assert!(is_valid(name), "small letters, digits and hyphens");
         TechniqueName(name)
@@ -102,7 +90,6 @@ impl TechniqueName {
         }
     }
 
-    /// The text.
     pub fn as_str(self) -> &'static str {
         self.0
     }

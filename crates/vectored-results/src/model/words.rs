@@ -22,7 +22,6 @@ macro_rules! words {
             /// The words of `ALL`, in the same order.
             pub const WORDS: [&'static str; [$($word),+].len()] = [$($word),+];
 
-            /// The word of this value.
             pub fn name(self) -> &'static str {
                 match self {
                     $($type::$value => $word),+

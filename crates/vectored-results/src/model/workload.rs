@@ -14,20 +14,11 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// `count` segments of `bytes` each.
-    ///
-    /// # Panics
-    ///
-    /// If `count` or `bytes` is 0.
     pub fn uniform(count: usize, bytes: usize) -> Self {
         Workload::from_sizes(vec![bytes; count])
     }
 
     /// Segments of any sizes.
-    ///
-    /// # Panics
-    ///
-    /// Without segments, or with an empty one, which would leave nothing to time.
     pub fn from_sizes(sizes: Vec<usize>) -> Self {
         assert!(!sizes.is_empty(), "a workload has at least one segment");
         assert!(
@@ -38,10 +29,6 @@ impl Workload {
     }
 
     /// The list of a swept mix whose variable size is `bytes`.
-    ///
-    /// # Panics
-    ///
-    /// If `bytes` is 0.
     pub fn swept(mix: &SweptMix, bytes: usize) -> Self {
         let runs = mix.at(bytes).into_iter();
         let sizes = runs.flat_map(|(count, bytes)| std::iter::repeat_n(bytes, count));
@@ -51,16 +38,11 @@ impl Workload {
         }
     }
 
-    /// The mix that this is a list of, if one of its sizes is varied.
     pub fn swept_mix(&self) -> Option<&SweptMix> {
         self.swept.as_ref().map(|(mix, _)| mix)
     }
 
     /// This list with another size: of all segments, or of the swept run of a mix. `None` for a fixed mix.
-    ///
-    /// # Panics
-    ///
-    /// If `bytes` is 0.
     pub fn with_bytes(&self, bytes: usize) -> Option<Workload> {
         match &self.swept {
             Some((mix, _)) => Some(Workload::swept(mix, bytes)),
@@ -72,17 +54,14 @@ impl Workload {
         }
     }
 
-    /// The size of each segment, in bytes, in order.
     pub fn sizes(&self) -> &[usize] {
         &self.sizes
     }
 
-    /// How many segments the list has.
     pub fn segment_count(&self) -> usize {
         self.sizes.len()
     }
 
-    /// The bytes of the whole list.
     pub fn total_bytes(&self) -> usize {
         self.sizes.iter().sum()
     }

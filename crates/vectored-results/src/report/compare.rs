@@ -3,40 +3,32 @@
 
 use vectored_report::words::{ratio, ratio_within};
 use vectored_report::{
-    Bar, Bars, Block, Change, ComparedRow, Document, Ruling, Sentence, Series, Table, Tone, Unit,
-    comparison_table, csv_of_values, value_of, words,
+    Block, Change, ComparedRow, Document, Ruling, Sentence, Table, Tone, comparison_table,
+    csv_of_values, value_of, words,
 };
 
 use crate::model::{Compared, Comparison, EnvironmentDifference};
 use crate::report::target_names::conditions_in_words;
-use crate::report::words::Words;
 use crate::stats::MIN_RUNS;
 
-/// The comparison as a document: the reported changes are the answer, beside differences of the environment.
 pub fn comparison_document(comparison: &Comparison) -> Document {
     let sentence = |text| Block::Sentence(Sentence::toned(Tone::Plain, text));
     let beyond = limits_in_words(comparison).into_iter();
-    let mut body: Vec<Block> = tables(comparison).into_iter().map(Block::Table).collect();
-    body.extend(bars(comparison).map(Block::Bars));
-    body.extend(
-        notes(comparison)
-            .into_iter()
-            .map(|note| Block::Note(note.into())),
-    );
+    let beyond = beyond.map(|(ruling, text)| ruling.sentence(words::capital(&text)));
+    let notes = notes(comparison)
+        .into_iter()
+        .map(|note| Block::Note(note.into()));
+    let [new, base] = [(&comparison.new, "new run"), (&comparison.base, "base run")]
+        .map(|(runs, one)| words::count(runs.len(), one));
     Document {
-        title: format!(
-            "Faster or slower? {} against {}",
-            words::count(comparison.new.len(), "new run"),
-            words::count(comparison.base.len(), "base run")
-        )
-        .into(),
+        title: format!("Faster or slower? {new} against {base}").into(),
         lead: LEAD.into(),
         answer: [sentence(summary(comparison))]
             .into_iter()
-            .chain(beyond.map(|(ruling, text)| ruling.sentence(words::capital(&text))))
+            .chain(beyond)
             .collect(),
         warnings: environment(comparison).into_iter().map(sentence).collect(),
-        body,
+        body: tables(comparison).map(Block::Table).chain(notes).collect(),
         ..Document::default()
     }
 }
@@ -88,29 +80,29 @@ fn summary(comparison: &Comparison) -> String {
     )
 }
 
-fn tables(comparison: &Comparison) -> Vec<Table> {
-    let mut tables = Vec::new();
-    if !comparison.targets.is_empty() {
-        tables.push(table(
+fn tables(comparison: &Comparison) -> impl Iterator<Item = Table> {
+    let targets: Vec<&Compared> = comparison.targets.iter().collect();
+    let cells = comparison.cells.iter();
+    let changed = cells.filter(|compared| compared.change != Change::NotFound);
+    let all = [
+        (
             "Target means: time ÷ floor, over the cells of a target",
-            &comparison.targets.iter().collect::<Vec<_>>(),
-        ));
-    }
-    let changed: Vec<&Compared> = comparison
-        .cells
-        .iter()
-        .filter(|compared| compared.change != Change::NotFound)
-        .collect();
-    if !changed.is_empty() {
-        tables.push(table("Cell results with a reported change", &changed));
-    }
-    tables
-}
-
-fn table(title: &str, all: &[&Compared]) -> Table {
-    let names = ["target", "list", "technique"];
-    let rows = all.iter().map(|compared| row(compared));
-    comparison_table(title, &names, ["base", "new"], rows.collect())
+            targets,
+        ),
+        ("Cell results with a reported change", changed.collect()),
+    ];
+    let table = |(title, all): (&str, Vec<&Compared>)| {
+        let names = ["target", "list", "technique"];
+        comparison_table(
+            title,
+            &names,
+            ["base", "new"],
+            all.into_iter().map(row).collect(),
+        )
+    };
+    all.into_iter()
+        .filter(|(_, all)| !all.is_empty())
+        .map(table)
 }
 
 fn row(compared: &Compared) -> ComparedRow {
@@ -137,9 +129,8 @@ run";
 
 /// Each row that is beyond the limit; or that it cannot be decided. Nothing if all rows are within it, or no limit was set.
 pub fn limits_in_words(comparison: &Comparison) -> Vec<(Ruling, String)> {
-    let beyond = comparison
-        .rows()
-        .filter(|compared| compared.ruling == Some(Ruling::Beyond));
+    let rows = comparison.rows();
+    let beyond = rows.filter(|compared| compared.ruling == Some(Ruling::Beyond));
     let sentence = |compared: &Compared| {
         let list = match &compared.segment_sizes {
             Some(runs) => words::list(runs),
@@ -156,27 +147,6 @@ pub fn limits_in_words(comparison: &Comparison) -> Vec<(Ruling, String)> {
     let is_undecided = comparison.limit.is_some() && comparison.cells.is_empty();
     let undecided = is_undecided.then(|| (Ruling::Undecided, UNDECIDED.to_owned()));
     beyond.map(sentence).chain(undecided).collect()
-}
-
-fn bars(comparison: &Comparison) -> Option<Bars> {
-    let bar = |compared: &Compared| {
-        let ends = (compared.ratio_low, compared.ratio_high);
-        Bar {
-            group: conditions_in_words(&compared.conditions).into(),
-            name: compared.technique.to_string().into(),
-            series: Series::new(Words::of(compared.technique).hue),
-            value: Some(compared.ratio),
-            interval: Some(ends),
-            words: ratio_within(compared.ratio, Some(ends)).into(),
-        }
-    };
-    (!comparison.targets.is_empty()).then(|| Bars {
-        title: "New ÷ base, over the cells of a target: beyond 1× the new runs are slower".into(),
-        unit: Unit::Ratio,
-        base: Some(1.0),
-        bars: comparison.targets.iter().map(bar).collect(),
-        ..Bars::default()
-    })
 }
 
 fn notes(comparison: &Comparison) -> Vec<String> {
@@ -196,11 +166,8 @@ fn notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     let floors = comparison.floors.iter().map(|floor| {
-        format!(
-            "{} {}",
-            conditions_in_words(&floor.conditions),
-            ratio(floor.ratio)
-        )
+        let conditions = conditions_in_words(&floor.conditions);
+        format!("{conditions} {}", ratio(floor.ratio))
     });
     let floors = floors.collect::<Vec<_>>().join("; ");
     if !floors.is_empty() {

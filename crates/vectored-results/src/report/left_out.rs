@@ -1,6 +1,6 @@
 //! Cells that were not measured, by reason.
 
-use vectored_report::{visible, words};
+use vectored_report::{by_key, each_once, visible, words};
 
 use crate::model::LeftOut;
 use crate::report::target_names::place;
@@ -8,10 +8,8 @@ use crate::report::target_names::place;
 /// Lists that are named for each reason; the JSON has all.
 const MAX_NAMED_LISTS: usize = 6;
 
-/// Cells that were left out for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOutWords {
-    /// The reason.
     pub reason: String,
     /// The cells, as `1000 × 16 KiB on file, pipe, unix`.
     pub cells: String,
@@ -19,52 +17,34 @@ pub struct LeftOutWords {
 
 /// Groups cells that were not measured by reason; a list that was left out on several targets is named once.
 pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
-    let mut reasons: Vec<&str> = Vec::new();
-    for cell in left_out {
-        if !reasons.contains(&cell.reason.as_str()) {
-            reasons.push(&cell.reason);
-        }
-    }
-    reasons
-        .into_iter()
-        .map(|reason| {
-            let place_of = |cell: &LeftOut| place(&cell.conditions);
-            // The first cell of each list stands for the list.
-            let mut lists: Vec<(&LeftOut, Vec<String>)> = Vec::new();
-            for cell in left_out.iter().filter(|cell| cell.reason == reason) {
-                let same = |list: &LeftOut| list.segment_sizes == cell.segment_sizes;
-                match lists.iter_mut().find(|(list, _)| same(list)) {
-                    // A list in several states of caches is named once.
-                    Some((_, targets)) if targets.contains(&place_of(cell)) => {}
-                    Some((_, targets)) => targets.push(place_of(cell)),
-                    None => lists.push((cell, vec![place_of(cell)])),
+    let of_reason = |(reason, cells): (&String, Vec<&LeftOut>)| {
+        let lists = by_key(cells.into_iter().map(|cell| (&cell.segment_sizes, cell)));
+        // A list in several states of caches is named once on its target.
+        let lists = lists.into_iter().map(|(_, cells)| {
+            let targets = each_once(cells.iter().map(|cell| place(&cell.conditions)));
+            (cells[0], targets)
+        });
+        let lists: Vec<(&LeftOut, Vec<String>)> = lists.collect();
+        let named = lists.iter().take(MAX_NAMED_LISTS).map(|(list, targets)| {
+            let targets = targets.join(", ");
+            match (list.conditions.from, &list.segment_sizes[..]) {
+                (Some(_), [(1, bytes)]) => {
+                    format!("{} from {targets}", words::bytes(*bytes as u64))
                 }
+                (_, sizes) => format!("{} on {targets}", words::list(sizes)),
             }
-            let mut named: Vec<String> = lists
-                .iter()
-                .take(MAX_NAMED_LISTS)
-                .map(|(list, targets)| {
-                    let targets = targets.join(", ");
-                    match (list.conditions.from, &list.segment_sizes[..]) {
-                        (Some(_), [(1, bytes)]) => {
-                            format!("{} from {targets}", words::bytes(*bytes as u64))
-                        }
-                        (_, sizes) => format!("{} on {targets}", words::list(sizes)),
-                    }
-                })
-                .collect();
-            let rest: usize = lists
-                .iter()
-                .skip(MAX_NAMED_LISTS)
-                .map(|(_, t)| t.len())
-                .sum();
-            if rest > 0 {
-                named.push(words::count(rest, "more cell"));
-            }
-            LeftOutWords {
-                reason: visible(reason),
-                cells: named.join("; "),
-            }
-        })
-        .collect()
+        });
+        let rest = lists
+            .iter()
+            .skip(MAX_NAMED_LISTS)
+            .map(|(_, targets)| targets.len());
+        let rest = Some(rest.sum()).filter(|rest| *rest > 0);
+        let rest = rest.map(|rest| words::count(rest, "more cell"));
+        LeftOutWords {
+            reason: visible(reason),
+            cells: named.chain(rest).collect::<Vec<_>>().join("; "),
+        }
+    };
+    let reasons = by_key(left_out.iter().map(|cell| (&cell.reason, cell)));
+    reasons.into_iter().map(of_reason).collect()
 }

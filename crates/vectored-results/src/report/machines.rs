@@ -2,9 +2,7 @@
 
 use vectored_report::sort;
 use vectored_report::words::{about_within, count};
-use vectored_report::{
-    Bar, Bars, Block, Column, Document, Sentence, Series, Table, Tone, Unit, visible,
-};
+use vectored_report::{Block, Column, Document, Sentence, Table, Tone, visible};
 
 use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName, Verdict};
 use crate::report::shape_text::shape_in_words;
@@ -14,134 +12,70 @@ const LEAD: &str = "\
 Several machines, kernels or file systems beside each other: the size of a segment below which copying, and above which \
 gathering, is faster on each.";
 
-/// Crossovers by target and machine.
+/// A row for each target and each run that measured it, a column for each segment count or swept mix; and a sentence for
+/// each target that not every run has.
 pub fn machines_document(runs: &[&Results]) -> Document {
-    let (answer, body) = match table(runs) {
-        None => (
-            vec![Block::Sentence(Sentence::toned(
-                Tone::Plain,
-                "No run has lists that differ only in a size, so there are no crossovers to compare.",
-            ))],
-            Vec::new(),
-        ),
-        Some(table) => (
-            missing(runs),
-            vec![Block::Bars(bars(runs)), Block::Table(table)],
-        ),
-    };
-    Document {
-        title: format!(
-            "Copy or gather? {} beside each other",
-            count(runs.len(), "run")
-        )
-        .into(),
-        lead: LEAD.into(),
-        answer,
-        body,
-        ..Document::default()
-    }
-}
-
-/// A row for each target and each run that measured it, a column for each segment count or swept mix.
-fn table(runs: &[&Results]) -> Option<Table> {
-    let shapes = shapes(runs.iter().flat_map(|run| &run.cells));
-    if shapes.is_empty() {
-        return None;
-    }
-    let (kinds, titles) = kinds(runs);
-    let rows = kinds.into_iter().flat_map(|kind| {
-        let measured = runs
-            .iter()
-            .filter(move |run| cells(run, kind).next().is_some());
-        let (shapes, titles) = (&shapes, &titles);
-        measured.map(move |run| {
-            let names = [
-                titles.of(kind),
-                machine_name(run, runs),
-                run.host.cpu.model.clone(),
-            ];
+    let all = || runs.iter().flat_map(|run| &run.cells);
+    let (shapes, titles) = (shapes(all()), Titles::among(all()));
+    let (mut answer, mut rows) = (Vec::new(), Vec::new());
+    for kind in sections(all()) {
+        let is_here = |run: &&Results| cells(run, kind).next().is_some();
+        let (here, others): (Vec<&Results>, Vec<&Results>) =
+            runs.iter().copied().partition(is_here);
+        if !others.is_empty() {
+            let names = others.into_iter().map(|run| machine_name(run, runs));
+            let names = names.collect::<Vec<_>>().join("; ");
+            let text = format!("not measured by {names}.");
+            answer.push(Block::Sentence(Sentence::of(titles.of(kind), text)));
+        }
+        rows.extend(here.into_iter().map(|run| {
+            let name = machine_name(run, runs);
+            let names = [titles.of(kind), name, run.host.cpu.model.clone()];
             let of_shapes = shapes.iter().map(|&shape| crossover_text(run, kind, shape));
             names.into_iter().chain(of_shapes).map(Into::into).collect()
-        })
-    });
-    let names = ["target", "machine", "processor"]
-        .map(Column::words)
-        .into_iter();
+        }));
+    }
+    let names = ["target", "machine", "processor"].map(Column::words);
     let figures = shapes
         .iter()
         .map(|&shape| Column::figures(shape_in_words(shape)));
-    Some(Table {
+    let table = Table {
         title: "Crossovers: copy below, gather above; segment size, with its 95 % interval".into(),
-        rows: rows.collect(),
-        columns: names.chain(figures).collect(),
-    })
-}
-
-/// A sentence for each target that not every run has.
-fn missing(runs: &[&Results]) -> Vec<Block> {
-    let (kinds, titles) = kinds(runs);
-    let sentence = |kind: &Conditions| {
-        let without = runs.iter().filter(|run| cells(run, kind).next().is_none());
-        let names: Vec<String> = without.map(|run| machine_name(run, runs)).collect();
-        let text = format!("not measured by {}.", names.join("; "));
-        (!names.is_empty()).then(|| Block::Sentence(Sentence::of(titles.of(kind), text)))
+        rows,
+        columns: names.into_iter().chain(figures).collect(),
     };
-    kinds.into_iter().filter_map(sentence).collect()
-}
-
-fn bars(runs: &[&Results]) -> Bars {
-    let (kinds, titles) = kinds(runs);
-    let mut bars = Vec::new();
-    for kind in kinds {
-        for shape in shapes(runs.iter().flat_map(|run| cells(run, kind))) {
-            let here = runs
-                .iter()
-                .filter(|run| cells(run, kind).any(|cell| cell.shape() == shape));
-            bars.extend(here.map(|run| {
-                let found = last_crossover(run, kind, shape);
-                Bar {
-                    group: format!("{}, {}", titles.of(kind), shape_in_words(shape)).into(),
-                    name: machine_name(run, runs).into(),
-                    series: Series::new(3),
-                    value: found.map(|crossover| crossover.at_bytes),
-                    interval: found.map(|crossover| (crossover.low_bytes, crossover.high_bytes)),
-                    words: crossover_text(run, kind, shape).into(),
-                }
-            }));
-        }
+    if shapes.is_empty() {
+        let text =
+            "No run has lists that differ only in a size, so there are no crossovers to compare.";
+        answer = vec![Block::Sentence(Sentence::toned(Tone::Plain, text))];
     }
-    Bars {
-        title: "Copy below the mark, gather above; segment size, with its 95 % interval".into(),
-        unit: Unit::Bytes,
-        is_logarithmic: true,
-        base: None,
-        bars,
+    let runs = count(runs.len(), "run");
+    Document {
+        title: format!("Copy or gather? {runs} beside each other").into(),
+        lead: LEAD.into(),
+        answer,
+        body: (!shapes.is_empty())
+            .then_some(Block::Table(table))
+            .into_iter()
+            .collect(),
+        ..Document::default()
     }
-}
-
-/// The crossover to the largest size from which gathering is faster.
-fn last_crossover<'a>(
-    run: &'a Results,
-    kind: &'a Conditions,
-    shape: ListShape<'a>,
-) -> Option<&'a Crossover> {
-    crossovers(run, kind, shape)
-        .filter(|crossover| is_copy_to_gather(crossover))
-        .max_by(|a, b| a.at_bytes.total_cmp(&b.at_bytes))
 }
 
 /// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
 /// if there is none.
 fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> String {
-    let texts = crossovers(run, kind, shape).map(|crossover| {
+    let text = |crossover: &Crossover| {
+        let place = place(crossover);
+        let Crossover { below, above, .. } = crossover;
         if is_copy_to_gather(crossover) {
-            place(crossover)
+            place
         } else {
-            let Crossover { below, above, .. } = crossover;
-            format!("{below} to {}, then {above}", place(crossover))
+            format!("{below} to {place}, then {above}")
         }
-    });
-    let texts: Vec<String> = texts.collect();
+    };
+    let crossovers = run.crossovers_of(kind, shape).into_iter();
+    let texts: Vec<String> = crossovers.map(text).collect();
     if !texts.is_empty() {
         return texts.join("; ");
     }
@@ -158,24 +92,9 @@ fn is_copy_to_gather(crossover: &Crossover) -> bool {
     )
 }
 
-fn crossovers<'a>(
-    run: &'a Results,
-    kind: &'a Conditions,
-    shape: ListShape<'a>,
-) -> impl Iterator<Item = &'a Crossover> {
-    run.crossovers
-        .iter()
-        .filter(move |crossover| crossover.shape() == shape && crossover.conditions == *kind)
-}
-
 fn cells<'a>(run: &'a Results, kind: &'a Conditions) -> impl Iterator<Item = &'a Cell> {
     let cells = run.cells.iter();
     cells.filter(move |cell| cell.conditions == *kind && cell.swept_bytes().is_some())
-}
-
-fn kinds<'a>(runs: &[&'a Results]) -> (Vec<&'a Conditions>, Titles) {
-    let cells = || runs.iter().flat_map(|run| &run.cells);
-    (sections(cells()), Titles::among(cells()))
 }
 
 /// The segment counts and swept mixes of these cells.
@@ -189,30 +108,21 @@ pub(crate) fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape
 
 /// `host, 6.18.0`; several runs on one machine are distinguished by their start.
 fn machine_name(run: &Results, runs: &[&Results]) -> String {
-    let release = |run: &Results| {
-        run.host
-            .kernel
-            .split(' ')
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let is_same =
-        |other: &&&Results| other.host.name == run.host.name && release(other) == release(run);
-    let detail = match runs.iter().filter(is_same).count() {
-        0 | 1 => release(run),
-        _ => run.started_at.clone(),
-    };
-    visible(&format!("{}, {detail}", run.host.name))
+    fn machine(run: &Results) -> (&str, &str) {
+        let kernel = &run.host.kernel;
+        (&run.host.name, kernel.split(' ').next().unwrap_or(kernel))
+    }
+    let (host, release) = machine(run);
+    let alike = runs
+        .iter()
+        .filter(|other| machine(other) == (host, release));
+    let detail = if alike.count() > 1 { &run.started_at } else { release };
+    visible(&format!("{host}, {detail}"))
 }
 
 /// The size of a crossover, with the interval: `1.40 KiB [1.31, 1.52]`.
-pub(crate) fn place(crossover: &Crossover) -> String {
-    about_within(
-        crossover.at_bytes,
-        crossover.low_bytes,
-        crossover.high_bytes,
-    )
+pub(crate) fn place(of: &Crossover) -> String {
+    about_within(of.at_bytes, of.low_bytes, of.high_bytes)
 }
 
 /// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if each

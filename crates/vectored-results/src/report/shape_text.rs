@@ -4,7 +4,6 @@ use vectored_report::words;
 
 use crate::model::{Cell, ListShape};
 
-/// The word for the size that is varied.
 pub(crate) const SIZE: &str = "SIZE";
 
 /// `16 segments`; of a swept mix `1 × 150 B + 1 × SIZE`.

@@ -204,7 +204,6 @@ pub fn unsuited_in_words(results: &Results) -> Vec<String> {
     sentences
 }
 
-/// A sentence for each technique that the kernel refused.
 pub fn refused_in_words(results: &Results) -> Vec<String> {
     let mut sentences = Vec::new();
     let all = results.cells.iter().flat_map(|cell| cell.refused.clone());

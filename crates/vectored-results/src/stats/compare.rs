@@ -8,7 +8,7 @@
 
 use vectored_machine::report::lasting_properties;
 use vectored_report::sort::sort;
-use vectored_report::{Change, join};
+use vectored_report::{Change, by_key, join};
 
 use crate::model::{
     COMPARISON_SCHEMA, Cell, Compared, Comparison, Conditions, EnvironmentDifference, FloorChange,
@@ -45,24 +45,25 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         return None;
     }
     let is_few = base.len().min(new.len()) < MIN_RUNS;
-    let lists = lists(base, new);
-    let everywhere: Vec<&List<'_>> = lists.iter().filter(|list| list.is_everywhere()).collect();
-    let mut alone: Vec<Item> = Vec::new();
-    let mut with_helper: Vec<Item> = Vec::new();
-    for list in &everywhere {
-        let family = if has_helper(list.first()) { &mut with_helper } else { &mut alone };
-        let all = techniques(list).into_iter();
-        family.extend(all.filter_map(|technique| of_cell(list, technique)));
+    let (lists, unmatched_cells) = lists(base, new);
+    let mut unmatched_techniques = 0;
+    let (mut alone, mut with_helper) = (Vec::new(), Vec::new());
+    for list in &lists {
+        let family = if has_helper(list.base[0]) { &mut with_helper } else { &mut alone };
+        for technique in measured_in(list.base.iter().chain(&list.new).copied()) {
+            let item = of_cell(list, technique);
+            unmatched_techniques += usize::from(item.is_none());
+            family.extend(item);
+        }
     }
-    let all = everywhere.iter().map(|list| techniques(list).len());
-    let unmatched_techniques = all.sum::<usize>() - alone.len() - with_helper.len();
-    let mut together = of_targets(&everywhere);
+    let mut together = of_targets(&alone);
     let least = |sd: f64| if is_few { sd } else { MIN_SD };
     let between_runs_sd = weigh(&mut together, least(FEW_RUNS_SD));
     weigh(&mut alone, least(FEW_RUNS_SD));
     weigh(&mut with_helper, least(FEW_RUNS_SD_WITH_HELPER));
     let called_from = if is_few { CALLED_FROM_WITH_FEW_RUNS } else { TIE_ZONE };
-    let mut cells: Vec<Item> = alone.into_iter().chain(with_helper).collect();
+    let mut cells = alone;
+    cells.append(&mut with_helper);
     // Target means and cells are two families of tests, so each gets half of the error.
     call(&mut together, called_from, FALSE_DISCOVERIES / 2.0);
     call(&mut cells, called_from, FALSE_DISCOVERIES / 2.0);
@@ -78,57 +79,38 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         limit: None,
         targets: done(together),
         cells: done(cells),
-        floors: floors(&everywhere),
-        unmatched_cells: lists.len() - everywhere.len(),
+        floors: floors(&lists),
+        unmatched_cells,
         unmatched_techniques,
     })
 }
 
-/// The cells of one list under the same conditions, by run.
 struct List<'a> {
-    base: Vec<Option<&'a Cell>>,
-    new: Vec<Option<&'a Cell>>,
+    base: Vec<&'a Cell>,
+    new: Vec<&'a Cell>,
 }
 
-impl<'a> List<'a> {
-    fn all(&self) -> impl Iterator<Item = Option<&'a Cell>> {
-        self.base.iter().chain(&self.new).copied()
-    }
-
-    fn key(cell: &'a Cell) -> impl PartialEq + use<'a> {
+/// The lists that all runs have, and the number of others.
+fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> (Vec<List<'a>>, usize) {
+    fn key(cell: &Cell) -> impl PartialEq + use<'_> {
         let list = (cell.segment_count, cell.segment_bytes, &cell.segment_sizes);
         (list, &cell.conditions, cell.drain)
     }
-
-    fn is_everywhere(&self) -> bool {
-        self.all().all(|cell| cell.is_some())
-    }
-
-    fn first(&self) -> &'a Cell {
-        self.all().flatten().next().expect("a list of some cell")
-    }
-}
-
-fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> Vec<List<'a>> {
-    let cells = |run: &&'a Results| {
-        let cells = run.cells.iter();
-        cells
-            .map(|cell| (List::key(cell), cell))
-            .collect::<Vec<_>>()
-    };
+    let cells = |run: &&'a Results| run.cells.iter().map(|cell| (key(cell), cell));
     let rows = join(base.iter().chain(new).map(cells).collect());
-    let list = |(_, sides): (_, Vec<Vec<&'a Cell>>)| {
-        let mut first = sides.iter().map(|cells| cells.first().copied());
-        List {
-            base: first.by_ref().take(base.len()).collect(),
-            new: first.collect(),
-        }
+    let all = rows.len();
+    let list = |(_, runs): (_, Vec<Vec<&'a Cell>>)| {
+        let first = runs.iter().map(|cells| cells.first().copied());
+        let mut base_cells: Vec<&Cell> = first.collect::<Option<_>>()?;
+        let new = base_cells.split_off(base.len());
+        Some(List {
+            base: base_cells,
+            new,
+        })
     };
-    rows.into_iter().map(list).collect()
-}
-
-fn techniques(list: &List<'_>) -> Vec<TechniqueName> {
-    measured_in(list.all().flatten())
+    let lists: Vec<List<'_>> = rows.into_iter().filter_map(list).collect();
+    let others = all - lists.len();
+    (lists, others)
 }
 
 /// A figure to compare: logarithms of time ÷ floor, by run.
@@ -142,16 +124,15 @@ struct Item {
 
 impl Item {
     fn new(
-        conditions: Conditions,
-        technique: TechniqueName,
+        (conditions, technique): (&Conditions, TechniqueName),
         base: Vec<f64>,
         new: Vec<f64>,
         within: f64,
     ) -> Self {
-        let (before, after) = (mean(&base), mean(&new));
+        let [before, after] = [&base, &new].map(|logs| mean(logs));
         Item {
             compared: Compared {
-                conditions,
+                conditions: conditions.clone(),
                 segment_sizes: None,
                 cell_count: 1,
                 technique,
@@ -183,10 +164,8 @@ impl Item {
     fn variance(&self) -> Option<f64> {
         let squares = |values: &[f64]| {
             let centre = mean(values);
-            values
-                .iter()
-                .map(|value| (value - centre).powi(2))
-                .sum::<f64>()
+            let squares = values.iter().map(|value| (value - centre).powi(2));
+            squares.sum::<f64>()
         };
         let degrees = self.degrees();
         (degrees > 0.0).then(|| (squares(&self.base) + squares(&self.new)) / degrees)
@@ -197,35 +176,21 @@ impl Item {
 fn of_run(cell: &Cell, technique: TechniqueName) -> Option<(f64, f64)> {
     let result = cell.technique(technique)?;
     let log = result.floor_ratio?.ln();
-    let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
-    let (low, high) = interval?;
+    let (low, high) = result.floor_ratio_low.zip(result.floor_ratio_high)?;
     // A 95 % interval is 2 × 1.96 standard deviations wide.
     let sd = (high / low).ln() / 3.92;
     (log.is_finite() && sd.is_finite()).then_some((log, sd * sd))
 }
 
 fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
-    let logs = |cells: &[Option<&Cell>]| -> Option<Vec<(f64, f64)>> {
-        cells
-            .iter()
-            .map(|cell| of_run((*cell)?, technique))
-            .collect()
+    let logs = |cells: &[&Cell]| -> Option<(Vec<f64>, Vec<f64>)> {
+        let runs = cells.iter().map(|cell| of_run(cell, technique));
+        runs.collect()
     };
-    let (base, new) = (logs(&list.base)?, logs(&list.new)?);
-    let within: Vec<f64> = base
-        .iter()
-        .chain(&new)
-        .map(|(_, variance)| *variance)
-        .collect();
-    let first = list.first();
-    let only_logs = |both: Vec<(f64, f64)>| both.into_iter().map(|(log, _)| log).collect();
-    let mut item = Item::new(
-        first.conditions.clone(),
-        technique,
-        only_logs(base),
-        only_logs(new),
-        mean(&within),
-    );
+    let ((base, base_within), (new, new_within)) = (logs(&list.base)?, logs(&list.new)?);
+    let within = mean(&[base_within, new_within].concat());
+    let first = list.base[0];
+    let mut item = Item::new((&first.conditions, technique), base, new, within);
     item.compared.segment_sizes = Some(match (first.segment_bytes, &first.segment_sizes) {
         (None, Some(runs)) => runs.clone(),
         (bytes, _) => vec![(first.segment_count, bytes.unwrap_or(0))],
@@ -233,50 +198,27 @@ fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
     Some(item)
 }
 
-/// Each technique's mean over the cells of a target. Cells with a thread at the other end are left out:
+/// Each technique's mean over the cells of a target. Cells with a thread at the other end are no part of it:
 /// their variation would mask all other cells.
-fn of_targets(lists: &[&List<'_>]) -> Vec<Item> {
-    let mut items: Vec<Item> = Vec::new();
-    for (conditions, group) in by_target(lists) {
-        for technique in measured_in(group.iter().flat_map(|list| list.all().flatten())) {
-            let cells: Vec<Item> = group
-                .iter()
-                .filter_map(|list| of_cell(list, technique))
-                .collect();
-            if cells.is_empty() {
-                continue;
-            }
-            let over_cells = |of: fn(&Item) -> &Vec<f64>| -> Vec<f64> {
-                (0..of(&cells[0]).len())
-                    .map(|run| mean(&cells.iter().map(|cell| of(cell)[run]).collect::<Vec<_>>()))
-                    .collect()
-            };
-            let within: Vec<f64> = cells.iter().map(|cell| cell.within).collect();
-            let mut item = Item::new(
-                conditions.clone(),
-                technique,
-                over_cells(|item| &item.base),
-                over_cells(|item| &item.new),
-                mean(&within) / cells.len() as f64,
-            );
-            item.compared.cell_count = cells.len();
-            items.push(item);
-        }
-    }
-    items
-}
-
-/// Lists by their conditions, whether their target has to be drained between samples or not.
-fn by_target<'a>(lists: &[&'a List<'a>]) -> Vec<(&'a Conditions, Vec<&'a List<'a>>)> {
-    let mut groups: Vec<(&Conditions, Vec<&List<'_>>)> = Vec::new();
-    for list in lists.iter().filter(|list| !has_helper(list.first())) {
-        let conditions = &list.first().conditions;
-        match groups.iter_mut().find(|(other, _)| *other == conditions) {
-            Some((_, group)) => group.push(list),
-            None => groups.push((conditions, vec![list])),
-        }
-    }
-    groups
+fn of_targets(cells: &[Item]) -> Vec<Item> {
+    let key = |item: &Item| (item.compared.conditions.clone(), item.compared.technique);
+    let groups = by_key(cells.iter().map(|item| (key(item), item)));
+    let together = |((conditions, technique), cells): ((Conditions, _), Vec<&Item>)| {
+        let over_cells = |of: fn(&Item) -> &Vec<f64>| -> Vec<f64> {
+            let at = |run| mean(&cells.iter().map(|cell| of(cell)[run]).collect::<Vec<_>>());
+            (0..of(cells[0]).len()).map(at).collect()
+        };
+        let within: Vec<f64> = cells.iter().map(|cell| cell.within).collect();
+        let mut item = Item::new(
+            (&conditions, technique),
+            over_cells(|item| &item.base),
+            over_cells(|item| &item.new),
+            mean(&within) / cells.len() as f64,
+        );
+        item.compared.cell_count = cells.len();
+        item
+    };
+    groups.into_iter().map(together).collect()
 }
 
 /// Fills in intervals and p-values; returns the typical standard deviation between runs.
@@ -325,30 +267,23 @@ fn call(items: &mut [Item], called_from: f64, error: f64) {
     }
 }
 
-fn floors(lists: &[&List<'_>]) -> Vec<FloorChange> {
-    let log = |cells: &[Option<&Cell>]| {
-        let logs: Vec<f64> = cells
-            .iter()
-            .flatten()
-            .map(|cell| cell.floor_ns.ln())
-            .collect();
-        mean(&logs)
-    };
-    by_target(lists)
-        .into_iter()
-        .map(|(conditions, group)| {
-            let changes: Vec<f64> = group
+fn floors(lists: &[List<'_>]) -> Vec<FloorChange> {
+    let log = |cells: &[&Cell]| {
+        mean(
+            &cells
                 .iter()
-                .map(|list| log(&list.new) - log(&list.base))
-                .filter(|change| change.is_finite())
-                .collect();
-            FloorChange {
-                conditions: conditions.clone(),
-                ratio: mean(&changes).exp(),
-            }
-        })
-        .filter(|change| change.ratio.is_finite())
-        .collect()
+                .map(|cell| cell.floor_ns.ln())
+                .collect::<Vec<_>>(),
+        )
+    };
+    let alone = lists.iter().filter(|list| !has_helper(list.base[0]));
+    let changes = alone.map(|list| (&list.base[0].conditions, log(&list.new) - log(&list.base)));
+    let targets = by_key(changes.filter(|(_, change)| change.is_finite()));
+    let target = |(conditions, changes): (&Conditions, Vec<f64>)| FloorChange {
+        conditions: conditions.clone(),
+        ratio: mean(&changes).exp(),
+    };
+    targets.into_iter().map(target).collect()
 }
 
 /// Properties of the machine, the system and the program that differ between the sides. One that some run does not have, such

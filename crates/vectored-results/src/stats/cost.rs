@@ -3,6 +3,7 @@
 use vectored::CostModel;
 use vectored::cost::Observation;
 use vectored::cost::TargetKind;
+use vectored_report::each_once;
 
 use crate::model::{
     Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, TechniqueName,
@@ -14,17 +15,10 @@ const MIN_CELLS: usize = 6;
 /// A cost model for each set of conditions with enough `cells`, judged by cross-validation: in each cell
 /// by a fit to the others.
 pub fn fitted_models(cells: &[&Cell]) -> Vec<FittedModel> {
-    let mut groups: Vec<(&Conditions, Option<Drain>)> = Vec::new();
-    for cell in cells {
-        let group = (&cell.conditions, cell.drain);
-        if !groups.contains(&group) {
-            groups.push(group);
-        }
-    }
-    groups
-        .into_iter()
-        .filter_map(|(conditions, drain)| fitted_model(conditions, drain, cells))
-        .collect()
+    let groups = each_once(cells.iter().map(|cell| (&cell.conditions, cell.drain)));
+    let models = groups.into_iter();
+    let models = models.filter_map(|(conditions, drain)| fitted_model(conditions, drain, cells));
+    models.collect()
 }
 
 fn fitted_model(
@@ -32,29 +26,23 @@ fn fitted_model(
     drain: Option<Drain>,
     cells: &[&Cell],
 ) -> Option<FittedModel> {
-    let observed: Vec<(&Cell, Vec<Observation>)> = cells
-        .iter()
-        .filter(|cell| cell.conditions == *conditions && cell.drain == drain)
-        .filter_map(|&cell| Some((cell, rounds(cell)?)))
-        .collect();
+    let here = cells.iter().copied();
+    let here = here.filter(|cell| cell.conditions == *conditions && cell.drain == drain);
+    let observed = here.filter_map(|cell| Some((cell, rounds(cell)?)));
+    let observed: Vec<(&Cell, Vec<Observation>)> = observed.collect();
     if observed.len() < MIN_CELLS {
         return None;
     }
     let prior = CostModel::for_target(target_kind(conditions.target));
     let fit = |without: Option<usize>| {
-        let others: Vec<Observation> = observed
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| Some(*index) != without)
-            .flat_map(|(_, (_, rounds))| rounds.iter().copied())
-            .collect();
-        CostModel::fit(prior, &others)
+        let others = observed.iter().enumerate();
+        let others = others.filter(|(index, _)| Some(*index) != without);
+        let rounds = others.flat_map(|(_, (_, rounds))| rounds.iter().copied());
+        CostModel::fit(prior, &rounds.collect::<Vec<Observation>>())
     };
-    let regrets = observed
-        .iter()
-        .enumerate()
-        .filter_map(|(index, (cell, _))| regret(cell, &fit(Some(index))))
-        .collect();
+    let regrets = observed.iter().enumerate();
+    let regrets = regrets.filter_map(|(index, (cell, _))| regret(cell, &fit(Some(index))));
+    let regrets = regrets.collect();
     let source = ModelSource::Cells;
     let mut fitted = FittedModel::new(conditions.clone(), drain, source, &fit(None));
     judge_by(&mut fitted, regrets);
@@ -64,12 +52,9 @@ fn fitted_model(
 /// Fills in the regret of `model` over the `cells` that were measured under its conditions. The
 /// model must not have been fitted to these cells.
 pub fn judge_model(model: &mut FittedModel, cells: &[&Cell]) {
-    let numbers = model.model;
-    let regrets = cells
-        .iter()
-        .filter(|cell| cell.conditions == model.conditions && cell.drain == model.drain)
-        .filter_map(|cell| regret(cell, &numbers))
-        .collect();
+    let here = |cell: &&&Cell| cell.conditions == model.conditions && cell.drain == model.drain;
+    let here = cells.iter().filter(here);
+    let regrets = here.filter_map(|cell| regret(cell, &model.model)).collect();
     judge_by(model, regrets);
 }
 
@@ -126,21 +111,19 @@ fn rounds(cell: &Cell) -> Option<Vec<Observation>> {
     let [copied, referenced] = [cell.technique(copied)?, cell.technique(referenced)?];
     let rounds = std::iter::zip(&copied.samples_ns, &referenced.samples_ns);
     let rounds = std::iter::zip(rounds, &cell.floor_samples_ns);
-    let observations: Vec<Observation> = rounds
-        .filter_map(|((copied, referenced), &write_ns)| {
-            Some(Observation {
-                segment_count: cell.segment_count,
-                bytes,
-                write_ns,
-                writev_ns: (*referenced)?,
-                copy_then_write_ns: (*copied)?,
-            })
+    let observed = |((copied, referenced), &write_ns): ((&Option<f64>, &Option<f64>), &f64)| {
+        Some(Observation {
+            segment_count: cell.segment_count,
+            bytes,
+            write_ns,
+            writev_ns: (*referenced)?,
+            copy_then_write_ns: (*copied)?,
         })
-        .collect();
+    };
+    let observations: Vec<Observation> = rounds.filter_map(observed).collect();
     (!observations.is_empty()).then_some(observations)
 }
 
-/// The library's kind of target.
 pub fn target_kind(target: Target) -> TargetKind {
     match target {
         Target::File => TargetKind::File,

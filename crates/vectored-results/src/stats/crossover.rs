@@ -4,6 +4,7 @@
 use vectored_report::sort;
 
 use crate::model::{Cell, Crossover, Target, TechniqueName, TechniqueResult};
+use crate::stats::paired::PairStats;
 use crate::stats::series::{SizeSeries, pair, series};
 use crate::stats::verdict::{TIE_ZONE, lead, noise};
 
@@ -29,16 +30,13 @@ const SPREAD_ROUNDS: u32 = 160;
 /// On each side of a crossover there is a cell with the verdict that the technique of this side is the
 /// fastest.
 pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
-    series(cells)
-        .iter()
-        .flat_map(|series| {
-            let points = points(&series.cells, |cell, _| cell.winner);
-            brackets(&points)
-                .into_iter()
-                .map(|bracket| bracket.crossover(series))
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    let mut all = Vec::new();
+    for series in series(cells) {
+        let points = points(&series.cells, |cell, _| cell.winner);
+        let brackets = brackets(&points).into_iter();
+        all.extend(brackets.map(|bracket| bracket.crossover(&series)));
+    }
+    all
 }
 
 /// A measurement that would narrow the interval of a crossover.
@@ -46,16 +44,12 @@ pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
 pub enum RefinementRequest {
     /// A new size, in lists that otherwise equal the lists of this cell.
     Size {
-        /// Index of the cell.
         like: usize,
         /// The size that differs: of each segment, or of the segments of the swept run.
         bytes: usize,
     },
     /// More rounds for this cell.
-    Rounds {
-        /// Index of the cell.
-        cell: usize,
-    },
+    Rounds { cell: usize },
 }
 
 /// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. None
@@ -80,7 +74,8 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
                 });
                 continue;
             }
-            let width = bracket.width();
+            let (low, high) = bracket.interval();
+            let width = (high - low).exp();
             for step in bracket.nearest() {
                 let cell = step.point.cell;
                 if width > NARROW || cell.rounds < SPREAD_ROUNDS {
@@ -91,10 +86,9 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
     }
     // In turns, so that the rounds of each cell are far apart in time.
     sort::sort_by(&mut rounds, |a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
-    let rounds = rounds
-        .into_iter()
-        .map(|(.., cell)| RefinementRequest::Rounds { cell });
-    sizes.into_iter().chain(rounds).collect()
+    let rounds = rounds.into_iter();
+    sizes.extend(rounds.map(|(.., cell)| RefinementRequest::Rounds { cell }));
+    sizes
 }
 
 struct Point<'a> {
@@ -111,40 +105,31 @@ fn points<'a>(
     cells: &[&'a Cell],
     fastest: impl Fn(&Cell, f64) -> Option<TechniqueName>,
 ) -> Vec<Point<'a>> {
-    cells
-        .iter()
-        .filter_map(|&cell| {
-            let noise = noise(cell).and_then(|pair| pair.interval);
-            let noise = noise.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()));
-            Some(Point {
-                cell,
-                bytes: cell.swept_bytes()? as f64,
-                fastest: fastest(cell, noise),
-                noise,
-            })
+    let point = |&cell: &&'a Cell| {
+        let noise = noise(cell).and_then(|pair| pair.interval);
+        let noise = noise.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()));
+        Some(Point {
+            cell,
+            bytes: cell.swept_bytes()? as f64,
+            fastest: fastest(cell, noise),
+            noise,
         })
-        .collect()
+    };
+    cells.iter().filter_map(point).collect()
 }
 
 /// The fastest rival by unadjusted 95 % intervals.
 fn fastest(cell: &Cell, rivals: &[TechniqueName], noise: f64) -> Option<TechniqueName> {
-    let measured: Vec<&TechniqueResult> = rivals
-        .iter()
-        .filter_map(|&name| cell.technique(name))
-        .collect();
-    let samples: Vec<&[Option<f64>]> = measured
-        .iter()
-        .map(|technique| &technique.samples_ns[..])
-        .collect();
-    let leader = measured[lead(&samples)?].name;
+    let measured = rivals.iter().filter_map(|&name| cell.technique(name));
+    let measured: Vec<&TechniqueResult> = measured.collect();
+    let samples = measured.iter().map(|technique| &technique.samples_ns[..]);
+    let leader = measured[lead(&samples.collect::<Vec<_>>())?].name;
     let clearance = (1.0 + TIE_ZONE).ln().max(noise);
-    let is_beaten = |&name: &TechniqueName| {
-        name == leader
-            || cell.technique(name).is_none()
-            || pair(cell, name, leader)
-                .is_some_and(|pair| pair.ratio.ln() > clearance && pair.separated())
+    let is_beaten = |one: &&TechniqueResult| {
+        let is_beaten = |pair: PairStats| pair.ratio.ln() > clearance && pair.separated();
+        one.name == leader || pair(cell, one.name, leader).is_some_and(is_beaten)
     };
-    rivals.iter().all(is_beaten).then_some(leader)
+    measured.iter().all(is_beaten).then_some(leader)
 }
 
 /// The sizes from one at which a technique is significantly the fastest to the next at which another is.
@@ -165,61 +150,50 @@ struct Step<'a> {
     high: f64,
 }
 
-impl Step<'_> {
-    fn is_surely_below(&self) -> bool {
-        self.high < 0.0
-    }
-
-    fn is_surely_above(&self) -> bool {
-        self.low > 0.0
-    }
-}
-
 fn brackets<'a>(points: &'a [Point<'a>]) -> Vec<Bracket<'a>> {
-    let mut found = Vec::new();
-    let clear: Vec<(usize, TechniqueName)> = points
-        .iter()
-        .enumerate()
-        .filter_map(|(index, point)| Some((index, point.fastest?)))
-        .collect();
-    for pair in clear.windows(2) {
+    let clear = points.iter().enumerate();
+    let clear = clear.filter_map(|(index, point)| Some((index, point.fastest?)));
+    let clear: Vec<(usize, TechniqueName)> = clear.collect();
+    let bracket = |pair: &[(usize, TechniqueName)]| {
         let [(from, below), (to, above)] = [pair[0], pair[1]];
-        if below != above {
-            found.extend(Bracket::new(&points[from..=to], below, above));
-        }
-    }
-    found
+        (below != above).then(|| Bracket::new(&points[from..=to], below, above))?
+    };
+    clear.windows(2).filter_map(bracket).collect()
 }
 
 impl<'a> Bracket<'a> {
     fn new(points: &'a [Point<'a>], below: TechniqueName, above: TechniqueName) -> Option<Self> {
-        let mut steps = Vec::new();
-        for point in points {
-            let Some(stats) = pair(point.cell, below, above) else {
-                continue;
-            };
-            let Some((low, high)) = stats.interval else {
-                continue;
-            };
-            steps.push(Step {
+        let step = |point: &'a Point<'a>| {
+            let stats = pair(point.cell, below, above)?;
+            let (low, high) = stats.interval?;
+            Some(Step {
                 point,
                 ln_bytes: point.bytes.ln(),
                 middle: stats.ratio.ln(),
                 low: low.ln() - point.noise,
                 high: high.ln() + point.noise,
-            });
-        }
+            })
+        };
+        let mut steps: Vec<Step<'_>> = points.iter().filter_map(step).collect();
         // Rarely, a difference that is significant over all rounds is not over the common ones.
-        let (first, last) = (steps.first()?, steps.last()?);
-        if first.middle >= 0.0 || last.middle <= 0.0 {
+        if steps.first()?.middle >= 0.0 || steps.last()?.middle <= 0.0 {
             return None;
         }
-        let of = |value: fn(&Step<'_>) -> f64| -> Vec<f64> { steps.iter().map(value).collect() };
-        let middle = rising(&of(|step| step.middle));
-        let low = rising(&of(|step| step.low));
-        let high = rising(&of(|step| step.high));
-        for (index, step) in steps.iter_mut().enumerate() {
-            (step.middle, step.low, step.high) = (middle[index], low[index], high[index]);
+        let values: [for<'s> fn(&'s mut Step<'a>) -> &'s mut f64; 3] = [
+            |step| &mut step.middle,
+            |step| &mut step.low,
+            |step| &mut step.high,
+        ];
+        for value in values {
+            let risen = rising(
+                &steps
+                    .iter_mut()
+                    .map(|step| *value(step))
+                    .collect::<Vec<_>>(),
+            );
+            for (step, risen) in std::iter::zip(&mut steps, risen) {
+                *value(step) = risen;
+            }
         }
         Some(Bracket {
             below,
@@ -228,10 +202,14 @@ impl<'a> Bracket<'a> {
         })
     }
 
+    fn ends(&self) -> [&Step<'a>; 2] {
+        [&self.steps[0], &self.steps[self.steps.len() - 1]]
+    }
+
     /// The logarithm of the size at which the interpolated line reaches `wanted`; the end of the bracket
     /// if it does not.
     fn at(&self, value: fn(&Step<'_>) -> f64, wanted: f64) -> f64 {
-        let (first, last) = (&self.steps[0], &self.steps[self.steps.len() - 1]);
+        let [first, last] = self.ends();
         if value(first) >= wanted {
             return first.ln_bytes;
         }
@@ -252,49 +230,35 @@ impl<'a> Bracket<'a> {
         (from + to) / 2.0
     }
 
-    fn width(&self) -> f64 {
-        let (low, high) = self.interval();
-        (high - low).exp()
-    }
-
     fn interval(&self) -> (f64, f64) {
         let at = self.ln_at();
-        let (low, high) = match self.nearest_doubtful() {
-            None => {
-                let [before, after] = self.around();
-                (before.ln_bytes, after.ln_bytes)
-            }
-            Some(index) => self.interval_from(index),
-        };
+        let [before, after] = self.around();
+        let doubtful = self.nearest_doubtful();
+        let around = (before.ln_bytes, after.ln_bytes);
+        let (low, high) = doubtful.map_or(around, |index| self.interval_from(index));
         (low.min(at), high.max(at))
     }
 
-    /// The interval of one run, widened by the variation between runs. Not part of
-    /// [`width`](Bracket::width), since rounds of this run cannot narrow it.
-    fn widened(&self, ends: (f64, f64), target: Target) -> (f64, f64) {
+    /// The interval of one run, widened by the variation between runs, but not beyond the bracket. Rounds of this run
+    /// cannot narrow that variation.
+    fn widened(&self, target: Target) -> (f64, f64) {
         let [before, after] = self.around();
         let slope = (after.middle - before.middle) / (after.ln_bytes - before.ln_bytes);
         let more = if slope > 0.0 { between_runs(target) / slope } else { f64::INFINITY };
-        let (first, last) = (&self.steps[0], &self.steps[self.steps.len() - 1]);
-        widened(ends, more, (first.ln_bytes, last.ln_bytes))
+        let (low, high) = self.interval();
+        let [first, last] = self.ends().map(|step| step.ln_bytes);
+        ((low - more).max(first), (high + more).min(last))
     }
 
     /// The interval if the step at `index` lies significantly on neither side.
     fn interval_from(&self, index: usize) -> (f64, f64) {
         let step = &self.steps[index];
         // The ends of a bracket are significant, so there is one on each side.
-        let before = self.steps[..index]
-            .iter()
-            .rev()
-            .find(|step| step.is_surely_below());
-        let after = self.steps[index..]
-            .iter()
-            .find(|step| step.is_surely_above());
+        let before = self.steps[..index].iter().rfind(|step| step.high < 0.0);
+        let after = self.steps[index..].iter().find(|step| step.low > 0.0);
         let (Some(before), Some(after)) = (before, after) else {
-            return (
-                self.steps[0].ln_bytes,
-                self.steps[self.steps.len() - 1].ln_bytes,
-            );
+            let [first, last] = self.ends();
+            return (first.ln_bytes, last.ln_bytes);
         };
         let slope = |from: &Step<'_>, to: &Step<'_>| {
             (to.middle - from.middle) / (to.ln_bytes - from.ln_bytes)
@@ -311,7 +275,7 @@ impl<'a> Bracket<'a> {
 
     /// The step nearest to the crossover that lies significantly on neither side.
     fn nearest_doubtful(&self) -> Option<usize> {
-        let doubtful = |step: &Step<'_>| !step.is_surely_below() && !step.is_surely_above();
+        let doubtful = |step: &Step<'_>| !(step.high < 0.0 || step.low > 0.0);
         let indices = (0..self.steps.len()).filter(|&index| doubtful(&self.steps[index]));
         let distance = |index: usize| self.steps[index].middle.abs();
         indices.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
@@ -327,15 +291,13 @@ impl<'a> Bracket<'a> {
     /// The sizes that determine the crossover: those around it, and the nearest one that lies
     /// significantly on neither side.
     fn nearest(&self) -> Vec<&Step<'a>> {
-        let mut nearest = Vec::from(self.around());
-        if let Some(index) = self.nearest_doubtful()
-            && !nearest
-                .iter()
-                .any(|step| std::ptr::eq(*step, &self.steps[index]))
-        {
-            nearest.push(&self.steps[index]);
-        }
-        nearest
+        let around = self.around();
+        let doubtful = self.nearest_doubtful().map(|index| &self.steps[index]);
+        let is_other = |one: &&Step<'_>| around.iter().all(|step| !std::ptr::eq(*step, *one));
+        around
+            .into_iter()
+            .chain(doubtful.filter(is_other))
+            .collect()
     }
 
     /// A size between the two around the crossover, if all sizes are significant and these two are far
@@ -357,7 +319,7 @@ impl<'a> Bracket<'a> {
 
     fn crossover(&self, series: &SizeSeries<'_>) -> Crossover {
         let tenths = |ln: f64| (ln.exp() * 10.0).round() / 10.0;
-        let (low, high) = self.widened(self.interval(), series.conditions.target);
+        let (low, high) = self.widened(series.conditions.target);
         let zone = (1.0 + TIE_ZONE).ln();
         let at = self.ln_at();
         Crossover {
@@ -396,24 +358,11 @@ fn rising(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// An interval whose ends move apart by `more` each, but not beyond the bracket.
-fn widened((low, high): (f64, f64), more: f64, (first, last): (f64, f64)) -> (f64, f64) {
-    ((low - more).max(first), (high + more).min(last))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn a_widened_interval_stays_in_its_bracket() {
-        let bracket = (1.0, 9.0);
-        assert_eq!(widened((4.0, 6.0), 2.0, bracket), (2.0, 8.0));
-        assert_eq!(widened((4.0, 6.0), 5.0, bracket), bracket);
-        assert_eq!(widened((4.0, 6.0), f64::INFINITY, bracket), bracket);
-    }
 
     proptest! {
         #[test]

@@ -108,7 +108,6 @@ fn choose(cell: &mut Cell, rivals: &[TechniqueName]) {
     }
 }
 
-/// The simplest candidate of a close cell, with its bound.
 fn simplest(cell: &Cell, rivals: &[TechniqueName]) -> Option<(TechniqueName, f64)> {
     let candidates = cell.candidates(rivals);
     // If the A/A pair differs, a technique may take longer by up to the noise floor, and this would not show.

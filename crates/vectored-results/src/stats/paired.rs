@@ -29,7 +29,6 @@ const MIN_ROUNDS: usize = 6;
 /// Deviations beyond this many standard deviations count as this many: 95 % efficient for normal values.
 const HUBER_K: f64 = 1.345;
 
-/// One technique against another, over the rounds that sampled both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairStats {
     /// Rounds that sampled both.

@@ -8,13 +8,10 @@ use crate::stats::summary::{hundredths, median, ten_thousandths};
 /// The samples of one rank with one technique in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankSamples {
-    /// The number of samples.
     pub samples: u64,
     /// The number of samples in which the rank was the last to end.
     pub last: u64,
-    /// The median time of a call, in ns.
     pub median_ns: f64,
-    /// The minimum.
     pub min_ns: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Series of cells that differ in one size only.
 
-use vectored_report::sort;
+use vectored_report::{by_key, sort};
 
 use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
 use crate::stats::paired::{PairStats, paired};
@@ -8,9 +8,7 @@ use crate::stats::verdict::log_ratios;
 
 /// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
 pub struct SizeSeries<'a> {
-    /// The conditions that they share.
     pub conditions: &'a Conditions,
-    /// The shape of the lists.
     pub shape: ListShape<'a>,
     /// In order of the size that varies; cells of fixed mixes are left out.
     pub cells: Vec<&'a Cell>,
@@ -19,28 +17,22 @@ pub struct SizeSeries<'a> {
 /// Groups `cells` into series, in their order. Cells with a thread at the other end are left out: their
 /// times depend on how two threads wait for each other. So does every copy to or from a stream, in any program.
 pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
-    let mut all: Vec<SizeSeries<'_>> = Vec::new();
-    for &cell in cells {
-        let is_left_out = has_helper(cell) && cell.conditions.from.is_none();
-        if cell.swept_bytes().is_none() || is_left_out {
-            continue;
+    let is_alone = |cell: &&Cell| !has_helper(cell) || cell.conditions.from.is_some();
+    let swept = cells
+        .iter()
+        .copied()
+        .filter(|cell| cell.swept_bytes().is_some());
+    let alone = swept.filter(is_alone);
+    let all = by_key(alone.map(|cell| ((&cell.conditions, cell.shape()), cell)));
+    let one = |((conditions, shape), mut cells): (_, Vec<&'a Cell>)| {
+        sort::sort_by_key(&mut cells, |cell| cell.swept_bytes());
+        SizeSeries {
+            conditions,
+            shape,
+            cells,
         }
-        let this = all
-            .iter_mut()
-            .find(|series| series.shape == cell.shape() && *series.conditions == cell.conditions);
-        match this {
-            Some(series) => series.cells.push(cell),
-            None => all.push(SizeSeries {
-                conditions: &cell.conditions,
-                shape: cell.shape(),
-                cells: vec![cell],
-            }),
-        }
-    }
-    for series in &mut all {
-        sort::sort_by_key(&mut series.cells, |cell| cell.swept_bytes());
-    }
-    all
+    };
+    all.into_iter().map(one).collect()
 }
 
 /// Whether a thread or program at the other end took part.

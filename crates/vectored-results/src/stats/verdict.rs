@@ -85,7 +85,6 @@ impl Evidence {
         })
     }
 
-    /// Whether the A/A pair differs significantly.
     pub fn aa_separated(&self) -> bool {
         self.noise.is_some_and(|noise| noise.separated())
     }
@@ -99,22 +98,15 @@ pub(crate) fn noise(cell: &Cell) -> Option<PairStats> {
 }
 
 /// The evidence in the samples of one cell. `None` before its first round.
-///
-/// # Panics
-///
-/// If no technique is a rival.
 pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> {
     let techniques = &cell.techniques[..];
     let is_rival = |one: &TechniqueResult| competing.contains(&one.name);
-    assert!(
-        techniques.iter().any(is_rival),
-        "a cell has at least one rival"
-    );
+    assert!(techniques.iter().any(is_rival), "a cell without a rival");
     let may_lead = |index: &usize| techniques[*index].contender && is_rival(&techniques[*index]);
     let candidates: Vec<usize> = (0..techniques.len()).filter(may_lead).collect();
     let samples = candidates
         .iter()
-        .map(|&index| &techniques[index].samples_ns[..]);
+        .map(|&index| &*techniques[index].samples_ns);
     let leader = candidates[lead(&samples.collect::<Vec<_>>())?];
     let against = |(index, one): (usize, &TechniqueResult)| {
         let pair = || paired(&log_ratios(&one.samples_ns, &techniques[leader].samples_ns));
@@ -129,9 +121,8 @@ pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> 
 
     let rounds = techniques[leader].samples_ns.iter().flatten().count();
     let rivals = || {
-        std::iter::zip(techniques, &against_leader)
-            .enumerate()
-            .filter(|(index, (one, _))| is_rival(one) && *index != leader)
+        let all = std::iter::zip(techniques, &against_leader).enumerate();
+        all.filter(|(index, (one, _))| is_rival(one) && *index != leader)
             .map(|(_, (_, pair))| pair)
     };
     // An A/A pair that differs shows how large a difference is without a cause.
@@ -155,36 +146,25 @@ pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> 
     // so cannot establish a tie either.
     let blind = veto > TIE_ZONE;
     let tied = rivals().flatten().any(within_zone);
-    let rest_settled = rivals().all(|pair| {
-        pair.is_some_and(|pair| within_zone(&pair) || (beaten(&pair) && pair.separated()))
-    });
-    let half_width = std::iter::zip(techniques, &against_leader)
-        .filter(|(one, _)| one.contender)
-        .filter_map(|(_, pair)| *pair)
-        .map(|pair| pair.half_width())
-        .fold(0.0, f64::max);
-    let shared_rounds = rivals()
-        .map(|pair| pair.map_or(0, |pair| pair.rounds))
-        .min();
+    let is_won = |pair: &PairStats| beaten(pair) && pair.separated();
+    let is_settled = |pair: &PairStats| within_zone(pair) || is_won(pair);
+    let rest_settled = rivals().all(|pair| pair.as_ref().is_some_and(is_settled));
+    let contenders = std::iter::zip(techniques, &against_leader).filter(|(one, _)| one.contender);
+    let half_widths = contenders.filter_map(|(_, pair)| Some(pair.as_ref()?.half_width()));
+    let half_width = half_widths.fold(0.0, f64::max);
+    let shared_rounds = rivals().map(|pair| pair.map_or(0, |pair| pair.rounds));
+    let shared_rounds = shared_rounds.min();
 
     // The A/A pair, not the number of rounds, hides the difference.
     let hidden = blind && !rivals().flatten().all(beaten);
     let is_last_look = rounds >= LOOKS[LOOKS.len() - 1];
-    // Only the adjustment for the looks and the other cells can keep the cell open then.
-    let is_unadjusted_winner =
-        rivals().all(|pair| pair.is_some_and(|pair| beaten(&pair) && pair.separated()));
-    let open_because = if shared_rounds.is_none() {
-        None
-    } else if shared_rounds < Some(MIN_ROUNDS) {
-        Some(OpenBecause::Rounds)
-    } else if hidden || is_last_look || half_width <= WIDTH_TARGET {
-        Some(OpenBecause::Noise)
-    } else if is_unadjusted_winner {
-        Some(OpenBecause::Rounds)
-    } else {
-        Some(OpenBecause::Budget)
-    };
-
+    let open_because = shared_rounds.map(|shared| match shared {
+        _ if shared < MIN_ROUNDS => OpenBecause::Rounds,
+        _ if hidden || is_last_look || half_width <= WIDTH_TARGET => OpenBecause::Noise,
+        // Only the adjustment for the looks and the other cells can keep the cell open then.
+        _ if rivals().all(|pair| pair.as_ref().is_some_and(is_won)) => OpenBecause::Rounds,
+        _ => OpenBecause::Budget,
+    });
     let rounds_to_decide = rivals().flatten().map(rounds_to_decide).fold(0.0, f64::max);
 
     Some(Evidence {
@@ -216,17 +196,12 @@ fn rounds_to_decide(pair: &PairStats) -> f64 {
 pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Verdict> {
     let cells: Vec<&Evidence> = cells.into_iter().collect();
     let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();
-    std::iter::zip(cells, discoveries(&p_values, FALSE_DISCOVERIES))
-        .map(|(cell, surely_faster)| {
-            if cell.tie {
-                Verdict::Tie
-            } else if surely_faster {
-                Verdict::Faster
-            } else {
-                Verdict::Open
-            }
-        })
-        .collect()
+    let are_faster = discoveries(&p_values, FALSE_DISCOVERIES);
+    let verdict = |(cell, is_faster): (&Evidence, bool)| {
+        let verdict = if is_faster { Verdict::Faster } else { Verdict::Open };
+        if cell.tie { Verdict::Tie } else { verdict }
+    };
+    std::iter::zip(cells, are_faster).map(verdict).collect()
 }
 
 /// The leader: the series whose largest ratio to another is the smallest. A series that takes less time than every other is
@@ -245,11 +220,8 @@ pub(crate) fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
             .map(|&other| paired(&log_ratios(series[index], series[other])))
             .collect();
         // A series that shares no round with another cannot lead.
-        let largest = pairs
-            .iter()
-            .flatten()
-            .map(|pair| pair.ratio)
-            .reduce(f64::max);
+        let largest = pairs.iter().flatten().map(|pair| pair.ratio);
+        let largest = largest.reduce(f64::max);
         let is_behind = |pair: &&PairStats| pair.ratio > 1.0 && pair.separated();
         let behind = pairs.iter().flatten().filter(is_behind).count();
         (index, largest.unwrap_or(f64::INFINITY), behind)

@@ -1,14 +1,26 @@
 //! Saved results are read back, or refused with the reason.
 
 use serde_json::Value;
+use vectored::CostModel;
 use vectored_report::{json, parse};
-use vectored_results::model::Results;
+use vectored_results::model::{Conditions, Drain, FittedModel, ModelSource, Results, Target};
 
 use crate::samples::{results, with_every_field};
 
 #[test]
 fn results_are_read_back_as_they_were_written() {
-    for written in [results(), with_every_field()] {
+    let model = CostModel::default().with(|costs| {
+        costs.copy_thresholds.set(64, Some(1234)).unwrap();
+        costs.queue_thresholds.join_below_bytes = Some(40_000);
+    });
+    let conditions = Conditions::write(Target::Pipe);
+    let drain = Some(Drain::BetweenSamples);
+    let model = FittedModel::new(conditions, drain, ModelSource::Calibration, &model);
+    let mut calibrated = results();
+    calibrated.cost_models.push(model);
+    let text = json(&calibrated);
+    assert!(text.contains(r#""copy_thresholds":[[64,1234]]"#), "{text}");
+    for written in [results(), with_every_field(), calibrated] {
         let text = json(&written);
         assert_eq!(parse::<Results>(&text).unwrap(), written);
         // A later version may know more.

@@ -12,28 +12,19 @@ use crate::model::{Calls, Change, Compared, Comparison, RuledLimit, Versus};
 use crate::report::answer::{calls, limit_sentences, ratio_in_words, sentence};
 use crate::report::document::ROWS;
 
-/// The schema of [`VersusComparison`].
 pub const VERSUS_COMPARISON_SCHEMA: &str = "vectored-versus-comparison/1";
 
-/// An earlier result against a later one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VersusComparison {
-    /// `VERSUS_COMPARISON_SCHEMA`.
     pub schema: &'static str,
-    /// The new commands that both have, by their names.
     pub new: Vec<CommandChange>,
-    /// The limits that were set, and whether they are kept.
     pub limits: Vec<RuledLimit>,
 }
 
-/// A new command in both results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CommandChange {
-    /// `new`, `new 2`.
     pub name: String,
-    /// The old and the new command of the earlier result.
     pub earlier: [String; 2],
-    /// The old and the new command of the later result.
     pub later: [String; 2],
     /// Times and memory as ratios to the old command of the same result, whatever the machine; counts as they are.
     pub figures: Vec<Compared>,
@@ -43,7 +34,6 @@ pub struct CommandChange {
     sides: [Comparison; 2],
 }
 
-/// Compares two results.
 pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
     let pairs = std::iter::zip(&earlier.new, &later.new);
     let commands =
@@ -96,7 +86,6 @@ fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
 }
 
 impl CommandChange {
-    /// What limits apply to.
     pub fn ruled(&self) -> judge::Ruled<'_> {
         judge::Ruled {
             name: &self.name,
@@ -114,7 +103,6 @@ impl CommandChange {
 }
 
 impl VersusComparison {
-    /// One row for each figure of each new command.
     pub fn csv(&self) -> String {
         let new = value_of(&self.new).expect("plain data");
         csv(&json!({ "new": new }), &["new", "figures"])

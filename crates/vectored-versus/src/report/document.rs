@@ -1,9 +1,12 @@
 //! The result as a document.
 
+use std::cmp::Reverse;
+
 use vectored_report::sort;
 use vectored_report::words::{NONE, capital, count, enumerated, grouped, memory, time};
 use vectored_report::{
     Block, Cell, Column, ComparedRow, Document, Section, Sentence, Table, Tone, comparison_table,
+    join,
 };
 
 use crate::judge::is_count;
@@ -26,7 +29,6 @@ const SHOWN_DIGITS: usize = 12;
 
 const SHOWN_FILES: usize = 3;
 
-/// A figure: its name, its words, and how a value is written.
 pub(super) type Row = (&'static str, &'static str, fn(f64) -> String);
 
 /// The figures in the order of the table.
@@ -86,7 +88,6 @@ pub fn document(versus: &Versus) -> Document {
     }
 }
 
-/// The failed runs of a command.
 fn failures_of(side: &Side) -> Option<Block> {
     Some(sentence(Tone::Warning, capital(&failures(side)?)))
 }
@@ -97,30 +98,27 @@ fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
 
 /// What makes the comparison less than it seems.
 fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    if of.side.ended == versus.old.ended && !matches!(&*of.side.ended, "" | "exit status 0") {
-        let end = end_in_words(&of.side.ended, &of.side.said);
-        blocks.push(sentence(
-            Tone::Warning,
-            format!("Old and {} end with {end}", of.side.name),
-        ));
+    let Side {
+        name, ended, said, ..
+    } = &of.side;
+    let mut texts = Vec::new();
+    if *ended == versus.old.ended && !matches!(&**ended, "" | "exit status 0") {
+        let end = end_in_words(ended, said);
+        texts.push(format!("Old and {name} end with {end}"));
     }
     if of.same_files {
         let what = if of.side.command == versus.old.command {
-            format!(
-                "old and {} are the same command, and run the same files",
-                of.side.name
-            )
+            "are the same command, and run the same files"
         } else {
-            format!(
-                "old and {} run the same files, and differ only in their arguments or surroundings",
-                of.side.name
-            )
+            "run the same files, and differ only in their arguments or surroundings"
         };
-        let files = some_of(of.side.files.iter());
-        blocks.push(sentence(Tone::Warning, format!("{what}: {files}")));
+        let files = some_of(&of.side.files);
+        texts.push(format!("old and {name} {what}: {files}"));
     }
-    blocks
+    texts
+        .into_iter()
+        .map(|text| sentence(Tone::Warning, text))
+        .collect()
 }
 
 /// The failures and differences that decide, and the outcome.
@@ -146,43 +144,45 @@ fn compared(versus: &Versus, of: &Comparison) -> Vec<Block> {
     if !of.figures.is_empty() {
         blocks.push(Block::Table(figures(versus, of)));
     }
-    let changed = kinds(&versus.old, &of.side, true);
-    let shown = Table {
-        rows: changed.rows.iter().take(SHOWN_KINDS).cloned().collect(),
-        ..changed.clone()
-    };
-    if !shown.rows.is_empty() {
-        blocks.push(Block::Table(shown));
-    }
+    let mut changed = kinds(&versus.old, &of.side, true);
+    changed.rows.truncate(SHOWN_KINDS);
+    blocks.extend((!changed.rows.is_empty()).then_some(Block::Table(changed)));
     blocks
 }
 
 /// The first programs and scripts of a list; libraries are left out.
-fn some_of<'a>(files: impl Iterator<Item = &'a File>) -> String {
+fn some_of<'a>(files: impl IntoIterator<Item = &'a File>) -> String {
+    let files = files.into_iter();
     let mut own: Vec<&File> = files
         .filter(|file| file.as_what != FileUse::Mapped)
         .collect();
     sort::sort_by_key(&mut own, |file| file.as_what);
-    let mut shown: Vec<String> = own
-        .iter()
-        .take(SHOWN_FILES)
-        .map(|file| file.path.clone())
-        .collect();
-    if own.len() > SHOWN_FILES {
-        shown.push(count(own.len() - SHOWN_FILES, "other"));
-    }
-    enumerated(&shown)
+    let shown = own.iter().take(SHOWN_FILES).map(|file| file.path.clone());
+    let others = own.len().saturating_sub(SHOWN_FILES);
+    let others = (others > 0).then(|| count(others, "other"));
+    enumerated(&shown.chain(others).collect::<Vec<_>>())
+}
+
+/// The files whose content `of` alone ran, or may have.
+fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
+    let is_alone = |file: &&File| {
+        let mut others = other.files.iter();
+        file.sha256.is_none() || !others.any(|other| other.sha256 == file.sha256)
+    };
+    of.files.iter().filter(is_alone).collect()
 }
 
 /// `only old ran ./prog.old; only new ran ./prog`, if contents are known.
 fn own_files(old: &Side, new: &Side) -> Option<String> {
-    let alone = |of: &Side, other: &Side| {
-        let is_known = |file: &&File| !other.files.iter().any(|known| known.sha256 == file.sha256);
-        let files = some_of(of.files.iter().filter(is_known));
+    let ran = |(of, other): (&Side, &Side)| {
+        let known = alone(of, other)
+            .into_iter()
+            .filter(|file| file.sha256.is_some());
+        let files = some_of(known);
         (!files.is_empty()).then(|| format!("only {} ran {files}", of.name))
     };
-    let both = [alone(old, new), alone(new, old)];
-    let both: Vec<String> = both.into_iter().flatten().collect();
+    let both = [(old, new), (new, old)].into_iter().filter_map(ran);
+    let both: Vec<String> = both.collect();
     (!both.is_empty()).then(|| both.join("; "))
 }
 
@@ -216,44 +216,29 @@ fn figures(versus: &Versus, of: &Comparison) -> Table {
 
 /// The calls by name, those first that differ most; or those alone that differ.
 fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
-    let empty = Calls::default();
-    let [old_calls, new_calls] = [old, new].map(|side| side.calls.as_ref().unwrap_or(&empty));
-    let mut names: Vec<&String> = old_calls
-        .kinds
-        .keys()
-        .chain(new_calls.kinds.keys())
-        .collect();
-    sort::sort(&mut names);
-    names.dedup();
-    let mut rows: Vec<(u64, &String, Range, Range)> = names
-        .into_iter()
-        .map(|name| {
-            let [old, new] = [old_calls, new_calls]
-                .map(|calls| calls.kinds.get(name).copied().unwrap_or_default());
-            let apart = new
-                .low
-                .saturating_sub(old.high)
-                .max(old.low.saturating_sub(new.high));
-            (apart, name, old, new)
-        })
-        .filter(|(apart, ..)| *apart > 0 || !only_changed)
-        .collect();
-    sort::sort_by_key(&mut rows, |(apart, ..)| std::cmp::Reverse(*apart));
-    let rows = rows.into_iter().map(|(_, name, old, new)| {
-        let wait = if Calls::is_wait(name) { " (wait)" } else { "" };
-        vec![
-            format!("{name}{wait}").into(),
-            range(old).into(),
-            range(new).into(),
-        ]
+    let kinds = |side: &Side| side.calls.clone().unwrap_or_default().kinds;
+    let row = |(name, sides): (String, Vec<Vec<Range>>)| {
+        let [old, new] = [0, 1].map(|side| sides[side].first().copied().unwrap_or_default());
+        let more = new.low.saturating_sub(old.high);
+        let apart = more.max(old.low.saturating_sub(new.high));
+        (Reverse(apart), name, [old, new])
+    };
+    let rows = join(vec![kinds(old), kinds(new)]).into_iter().map(row);
+    let rows = rows.filter(|(apart, ..)| apart.0 > 0 || !only_changed);
+    let mut rows: Vec<(Reverse<u64>, String, [Range; 2])> = rows.collect();
+    sort::sort_by(&mut rows, |a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    let rows = rows.into_iter().map(|(_, name, sides)| {
+        let wait = if Calls::is_wait(&name) { " (wait)" } else { "" };
+        let [old, new] = sides.map(range);
+        [name + wait, old, new].map(Cell::from).into()
     });
+    let names = [Column::words("call"), Column::figures("old")];
     Table {
         title: if only_changed { "Calls that differ" } else { "Calls" }.into(),
-        columns: vec![
-            Column::words("call"),
-            Column::figures("old"),
-            Column::figures(new.name.as_str()),
-        ],
+        columns: names
+            .into_iter()
+            .chain([Column::figures(&*new.name)])
+            .collect(),
         rows: rows.collect(),
     }
 }
@@ -272,11 +257,7 @@ fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
 
 /// The files whose contents one side alone ran, and how many both ran.
 fn files(old: &Side, new: &Side) -> Option<Section> {
-    let alone = |of: &Side, other: &Side| -> Vec<Vec<Cell>> {
-        let is_known = |file: &&File| {
-            let mut others = other.files.iter();
-            file.sha256.is_none() || !others.any(|other| other.sha256 == file.sha256)
-        };
+    let rows = |of: &Side, other: &Side| -> Vec<Vec<Cell>> {
         let row = |file: &File| {
             let how = match file.as_what {
                 FileUse::Executed => "executed",
@@ -287,19 +268,17 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
             let sum = sum.get(..SHOWN_DIGITS).unwrap_or(sum);
             [&*of.name, &*file.path, how, sum].map(Cell::from).into()
         };
-        of.files.iter().filter(is_known).map(row).collect()
+        alone(of, other).into_iter().map(row).collect()
     };
-    let of_old = alone(old, new);
+    let of_old = rows(old, new);
     let both = count(old.files.len() - of_old.len(), "file");
     let columns = ["command", "file", "use", "SHA-256, first digits"];
-    let rows = [of_old, alone(new, old)].concat();
-    let table = (!rows.is_empty()).then(|| {
-        Block::Table(Table {
-            title: "".into(),
-            columns: columns.map(Column::words).to_vec(),
-            rows,
-        })
-    });
+    let table = Table {
+        columns: columns.map(Column::words).to_vec(),
+        rows: [of_old, rows(new, old)].concat(),
+        ..Table::default()
+    };
+    let table = (!table.rows.is_empty()).then_some(Block::Table(table));
     let both = Sentence::of("both", format!("ran {both} of the same content"));
     (!old.files.is_empty()).then(|| Section {
         title: format!("Files that old and {} ran", new.name).into(),

@@ -2,34 +2,26 @@
 
 use serde::Serialize;
 use vectored_report::words::{NONE, count, grouped};
-use vectored_report::{Bar, Bars, Series, Unit};
 use vectored_report::{Block, Cell, Column, Document, Sentence, Table, Tone};
 
 use crate::model::{Compared, Versus};
 use crate::report::answer::ratio_in_words;
 
-/// A result in which the command is new.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HistoryRow {
     /// The name that other commands accept.
     pub name: String,
-    /// When the run began.
     pub started_at: String,
     /// See [`Versus::commit`].
     pub commit: Option<String>,
     /// The command that it was compared with.
     pub old_command: String,
-    /// The rounds.
     pub rounds: usize,
-    /// Its time against the old command.
     pub time: Option<Compared>,
-    /// Its calls.
     pub calls: Option<Compared>,
-    /// Its writes.
     pub writes: Option<Compared>,
 }
 
-/// What one result has of this command.
 pub fn history_rows(name: &str, of: &Versus, command: &str) -> Vec<HistoryRow> {
     let found = of.new.iter().filter(|one| one.side.command == command);
     let row = found.map(|one| HistoryRow {
@@ -45,7 +37,7 @@ pub fn history_rows(name: &str, of: &Versus, command: &str) -> Vec<HistoryRow> {
     row.collect()
 }
 
-/// The results of a command, the newest first, with a chart of its times.
+/// The results of a command, the newest first.
 pub fn history_document(command: &str, rows: &[HistoryRow]) -> Document {
     let cells = |row: &HistoryRow| -> Vec<Cell> {
         let time = row.time.as_ref().and_then(ratio_in_words);
@@ -67,26 +59,6 @@ pub fn history_document(command: &str, rows: &[HistoryRow]) -> Document {
         .map(Column::words)
         .into();
     columns.extend(["time, new ÷ old", "calls", "writes"].map(Column::figures));
-    let bar = |row: &HistoryRow| {
-        let time = row.time.as_ref()?;
-        Some(Bar {
-            group: row.old_command.as_str().into(),
-            name: row.commit.as_deref().unwrap_or(&row.started_at).into(),
-            series: Series::new(1),
-            value: time.ratio,
-            interval: time.low.zip(time.high),
-            words: ratio_in_words(time)
-                .unwrap_or_else(|| NONE.to_owned())
-                .into(),
-        })
-    };
-    let bars = Bars {
-        title: "Time of the command against old, by commit".into(),
-        unit: Unit::Ratio,
-        base: Some(1.0),
-        bars: rows.iter().filter_map(bar).collect(),
-        ..Bars::default()
-    };
     let answer = format!(
         "{} in which '{command}' is new",
         count(rows.len(), "result")
@@ -95,14 +67,11 @@ pub fn history_document(command: &str, rows: &[HistoryRow]) -> Document {
         title: command.into(),
         lead: "Results of `vectored versus`, the newest first.".into(),
         answer: vec![Block::Sentence(Sentence::toned(Tone::Plain, answer))],
-        body: vec![
-            Block::Bars(bars),
-            Block::Table(Table {
-                title: "".into(),
-                columns,
-                rows: rows.iter().map(cells).collect(),
-            }),
-        ],
+        body: vec![Block::Table(Table {
+            columns,
+            rows: rows.iter().map(cells).collect(),
+            ..Table::default()
+        })],
         ..Document::default()
     }
 }

@@ -401,15 +401,6 @@ fn what_is_saved_is_read_again_and_checked() {
     assert!(error.to_string().contains("different numbers of runs"));
 }
 
-#[test]
-fn every_text_of_a_comparison_stays_text() {
-    let count = damage::texts_stay_text(&json(&spoiled()), |text| {
-        let found = parse::<Versus>(text).ok()?;
-        Some((document(&found), csv_of(&[&found])))
-    });
-    assert!(count > 10, "{count}");
-}
-
 proptest! {
     #[test]
     fn a_hostile_file_is_an_error_or_shown_and_no_panic(changes in damage::changes()) {
@@ -420,11 +411,5 @@ proptest! {
             html(&[versus_comparison_document(&compare_versus(&result(), &found))]);
             csv_of(&[&found, &found]);
         }
-    }
-
-    #[test]
-    fn a_truncated_file_is_an_error_and_no_panic(share in 0.0..1.0f64) {
-        let text = json(&result());
-        prop_assert!(damage::cut(&text, share).is_none_or(|cut| parse::<Versus>(cut).is_err()));
     }
 }

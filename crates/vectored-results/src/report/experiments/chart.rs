@@ -1,26 +1,17 @@
-//! The chart of any experiment: curves by size, otherwise bars.
+//! The chart of an experiment with several sizes.
 
-use vectored_report::words;
-use vectored_report::{Bar, Bars, Block, Chart, Curve, Mark, Point, Series, Unit, sort};
+use vectored_report::{Chart, Curve, Mark, Point, Series, Unit, sort, words};
 
 use crate::model::{ExperimentRow, Measure, Reproduction};
 use crate::report::experiments::figure::Figure;
 use crate::report::experiments::layout::{Layout, comparable, is_of_its_own};
 use crate::report::experiments::near_fastest::smallest_near_fastest;
-use crate::report::experiments::table::lines;
 
-pub fn chart(experiment: &Reproduction, layout: &Layout) -> Block {
+/// The curves of an experiment, by size. `None` if it has one size only.
+pub fn chart(experiment: &Reproduction, layout: &Layout) -> Option<Chart> {
     // Ratios can be compared where times cannot.
     let published = if layout.is_ratio() { &experiment.published } else { comparable(experiment) };
     let rows: Vec<&ExperimentRow> = experiment.rows.iter().chain(published).collect();
-    if layout.is_curve {
-        Block::Chart(curves(experiment, layout, &rows))
-    } else {
-        Block::Bars(bars(experiment, layout, &rows))
-    }
-}
-
-fn curves(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -> Chart {
     let size = |row: &ExperimentRow| {
         let segment = row.key.segment_bytes.map(|bytes| bytes as u64);
         row.key.buffer_bytes.or(segment)
@@ -29,9 +20,8 @@ fn curves(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -
     let (up, scale) = if layout.is_ratio() { (Unit::Ratio, 1.0) } else { (Unit::Nanoseconds, 1e9) };
     let mut curves: Vec<Curve> = Vec::new();
     for figure in layout.drawn {
-        for row in rows {
-            let value = figure.value(experiment, row).map(|value| value * scale);
-            let Some(value) = value.filter(|_| !figure.is_base(experiment, row)) else {
+        for row in &rows {
+            let Some(value) = figure.value(experiment, row).map(|value| value * scale) else {
                 continue;
             };
             let name = name(layout, *figure, row);
@@ -63,7 +53,7 @@ fn curves(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -
     }
     let near = experiment.setting.program.as_ref();
     let near = near.and_then(|_| smallest_near_fastest(experiment, "program"));
-    Chart {
+    (!curves.is_empty()).then(|| Chart {
         title: layout.chart.into(),
         along: Unit::Bytes,
         up,
@@ -79,7 +69,7 @@ fn curves(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -
             .collect(),
         base: layout.is_ratio().then_some(1.0),
         ..Chart::default()
-    }
+    })
 }
 
 /// `CPU here`, or where only one figure is drawn the group.
@@ -100,38 +90,5 @@ fn series(figure: Figure, row: &ExperimentRow) -> Series {
     Series {
         hue,
         is_other: !row.is_here(),
-    }
-}
-
-/// The rows of each line beside each other, those measured here first.
-fn bars(experiment: &Reproduction, layout: &Layout, rows: &[&ExperimentRow]) -> Bars {
-    let mut bars: Vec<Bar> = Vec::new();
-    for names in lines(rows.iter().map(|row| layout.names(row))) {
-        let (last, group) = names.split_last().expect("a line has a name");
-        for row in rows.iter().filter(|row| layout.names(row) == names) {
-            let drawn = layout.drawn.iter();
-            bars.extend(drawn.filter_map(|figure| {
-                let value = figure.value(experiment, row);
-                let value = value.filter(|_| !figure.is_base(experiment, row))?;
-                let interval = figure.interval(experiment, row);
-                let name =
-                    if row.is_here() { last.clone() } else { format!("{last}, {}", row.source) };
-                Some(Bar {
-                    group: group.join(", ").into(),
-                    name: name.into(),
-                    series: series(*figure, row),
-                    value: Some(value),
-                    interval,
-                    words: words::ratio_within(value, interval).into(),
-                })
-            }));
-        }
-    }
-    Bars {
-        title: layout.chart.into(),
-        unit: Unit::Ratio,
-        base: Some(1.0),
-        bars,
-        ..Bars::default()
     }
 }

@@ -16,7 +16,6 @@ const MIN_REPEATS: usize = 6;
 /// Buffer size above which the book sees no effect of read-ahead.
 const READ_AHEAD_BYTES: u64 = 128 << 10;
 
-/// The names of the one call for a list, by operation and system.
 const VECTORED: [&str; 2] = ["writev", "readv"];
 
 /// Fills in all that follows from the samples of the rows. Deterministic.
@@ -32,18 +31,13 @@ pub fn conclude(experiment: &mut Reproduction) {
     if let Some(file_bytes) = file_bytes {
         scale(&mut experiment.rows, file_bytes);
     }
-    if let Some(note) = other_buffer(experiment)
-        && !experiment.notes.contains(&note)
-    {
-        experiment.notes.insert(0, note);
-    }
+    let note = other_buffer(experiment).filter(|note| !experiment.notes.contains(note));
+    experiment.notes.splice(..0, note);
     experiment.ratios = ratios(experiment);
     // Only this experiment measures a series of sizes of one kind of list.
     if experiment.name == ExperimentName::Kalinin {
-        experiment.crossovers = [Measure::Cpu, Measure::Clock]
-            .into_iter()
-            .flat_map(|measure| crossovers(&experiment.rows, &experiment.ratios, measure))
-            .collect();
+        let of = |measure| crossovers(&experiment.rows, &experiment.ratios, measure);
+        experiment.crossovers = [Measure::Cpu, Measure::Clock].map(of).concat();
     }
     experiment.finding = finding(experiment);
 }
@@ -55,12 +49,7 @@ fn summarize(row: &mut ExperimentRow) {
         let sampled: Vec<f64> = samples().filter_map(|sample| of(&sample.times)).collect();
         median(&sampled)
     };
-    row.times = Times {
-        user_s: middle(|times| times.user_s),
-        system_s: middle(|times| times.system_s),
-        cpu_s: middle(|times| times.cpu_s),
-        clock_s: middle(|times| times.clock_s),
-    };
+    row.times = Times::each(middle);
     let passes: Vec<f64> = samples().flat_map(|sample| sample.pass_s.clone()).collect();
     row.pass_median_s = median(&passes);
     row.repeats = samples().count();
@@ -90,22 +79,15 @@ fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
         let is_on_one_cpu = |times: &Times| times.cpu_s <= times.clock_s;
         let is_on_one_cpu = is_on_one_cpu(&row.times) && is_on_one_cpu(&start.times);
         let both = scaled(|times| times.cpu_s).zip(scaled(|times| times.clock_s));
-        let both = both.map(|(cpu_s, clock_s)| {
-            let least_s = if is_on_one_cpu { cpu_s } else { 0.0 };
-            (cpu_s, clock_s.max(least_s))
-        });
-        let (cpu_s, clock_s) = both.unzip();
-        row.times = Times {
-            user_s: scaled(|times| times.user_s).filter(|_| both.is_some()),
-            system_s: scaled(|times| times.system_s).filter(|_| both.is_some()),
-            cpu_s,
-            clock_s,
-        };
-        row.bytes_per_s = clock_s.map(|clock_s| file_bytes as f64 / clock_s);
+        let mut times = Times::each(|of| scaled(of).filter(|_| both.is_some()));
+        if is_on_one_cpu && times.clock_s < times.cpu_s {
+            times.clock_s = times.cpu_s;
+        }
+        row.times = times;
+        row.bytes_per_s = times.clock_s.map(|clock_s| file_bytes as f64 / clock_s);
     }
 }
 
-/// The ratios of all rows to the rows that they are compared with, by each time that the experiment compares.
 fn ratios(experiment: &Reproduction) -> Vec<Ratio> {
     let measures: &[Measure] = match experiment.name {
         ExperimentName::Apue35 if experiment.setting.program.is_some() => &[experiment.compared()],
@@ -118,17 +100,16 @@ fn ratios(experiment: &Reproduction) -> Vec<Ratio> {
     let mut ratios = Vec::new();
     for &measure in measures {
         for (of, row) in rows.iter().enumerate() {
-            let over = rows.iter().position(|base| {
-                base.copied_bytes.is_none() && is_base(experiment, row, base, measure)
-            });
-            let pair = over.filter(|&over| over != of && row.copied_bytes.is_none());
-            ratios.extend(pair.and_then(|over| ratio(experiment, (of, over), measure)));
+            let is_base = |base: &ExperimentRow| is_base(experiment, row, base, measure);
+            let is_it = |base: &ExperimentRow| base.copied_bytes.is_none() && is_base(base);
+            let over = rows.iter().position(is_it).filter(|&over| over != of);
+            let over = over.filter(|_| row.copied_bytes.is_none());
+            ratios.extend(over.and_then(|over| ratio(experiment, (of, over), measure)));
         }
     }
     ratios
 }
 
-/// Whether `base` is the row that `row` is compared with.
 fn is_base(
     experiment: &Reproduction,
     row: &ExperimentRow,
@@ -168,9 +149,8 @@ fn ratio(experiment: &Reproduction, (of, over): (usize, usize), measure: Measure
     let samples = |row: &ExperimentRow| -> Option<Vec<Option<f64>>> {
         let of = |row: &ExperimentRow| -> Vec<Option<f64>> {
             let samples = row.samples.iter();
-            samples
-                .map(|sample| sample.as_ref()?.times.of(measure))
-                .collect()
+            let times = samples.map(|sample| sample.as_ref()?.times.of(measure));
+            times.collect()
         };
         if !is_beside {
             return Some(of(row));
@@ -200,7 +180,6 @@ fn ratio(experiment: &Reproduction, (of, over): (usize, usize), measure: Measure
     })
 }
 
-/// The ratios of the rows of these keys in each publication.
 fn published_ratios(
     published: &[ExperimentRow],
     (above, below): (&RowKey, &RowKey),

@@ -27,14 +27,12 @@ pub fn document(experiments: &Experiments) -> Document {
     let body = all.iter().flat_map(|one| {
         let layout = Layout::of(one);
         let title = toned(Tone::Strong, title(one));
-        let figures = [
-            title,
-            chart(one, &layout),
-            Block::Table(table(one, &layout)),
-        ];
+        let chart = chart(one, &layout).map(Block::Chart);
         let notes = notes(one, &layout).into_iter();
-        figures
+        [title]
             .into_iter()
+            .chain(chart)
+            .chain([Block::Table(table(one, &layout))])
             .chain(notes.map(|note| Block::Note(note.into())))
     });
     Document {
@@ -57,7 +55,6 @@ pub fn document(experiments: &Experiments) -> Document {
     }
 }
 
-/// The experiment in one line, and whether it is reduced or incomplete.
 fn title(experiment: &Reproduction) -> String {
     let calls = experiment.rows.first().and_then(|row| row.calls);
     let calls = words::grouped(calls.unwrap_or(0));

@@ -4,7 +4,6 @@ use vectored_report::words;
 
 use crate::model::{ExperimentName, ExperimentRow, Measure, PageCache, Ratio, Reproduction};
 
-/// A figure of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     User,
@@ -26,7 +25,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Its number in a row, in seconds, bytes or as a ratio.
+    /// Its number in a row, in seconds, bytes or as a ratio; `None` for the ratio of a row to itself.
     pub fn value(self, experiment: &Reproduction, row: &ExperimentRow) -> Option<f64> {
         let samples = || row.samples.iter().flatten();
         match self {
@@ -39,32 +38,12 @@ impl Figure {
             Figure::PassMedian => row.pass_median_s,
             Figure::Rate => row.bytes_per_s.map(|rate| rate / 1e6),
             Figure::Loops => row.loops.map(|loops| loops as f64),
-            Figure::Ratio(measure) => Some(ratio(experiment, row, measure)?.0),
+            Figure::Ratio(measure) => Some(ratio(experiment, row, measure)??.0),
             Figure::Left | Figure::Fetched if experiment.cache == PageCache::Hot => None,
             // The worst of the repeats, since it has to hold for all.
-            Figure::Left => {
-                let left = samples().filter_map(|sample| sample.resident_bytes);
-                left.max().map(|bytes| bytes as f64)
-            }
-            Figure::Fetched => {
-                let fetched = samples().filter_map(|sample| sample.fetched_bytes);
-                fetched.min().map(|bytes| bytes as f64)
-            }
+            Figure::Left => Some(samples().filter_map(|one| one.resident_bytes).max()? as f64),
+            Figure::Fetched => Some(samples().filter_map(|one| one.fetched_bytes).min()? as f64),
         }
-    }
-
-    /// The ends of its interval.
-    pub fn interval(self, experiment: &Reproduction, row: &ExperimentRow) -> Option<(f64, f64)> {
-        match self {
-            Figure::Ratio(measure) => ratio(experiment, row, measure)?.1,
-            _ => None,
-        }
-    }
-
-    /// Whether it is the ratio of a row to itself.
-    pub fn is_base(self, experiment: &Reproduction, row: &ExperimentRow) -> bool {
-        let ratio = |measure| ratio(experiment, row, measure);
-        matches!(self, Figure::Ratio(measure) if ratio(measure).is_some_and(|of| of.2))
     }
 
     /// Its text in a cell.
@@ -74,13 +53,15 @@ impl Figure {
         in_seconds: bool,
         row: &ExperimentRow,
     ) -> Option<String> {
+        if let Figure::Ratio(measure) = self {
+            return Some(match ratio(experiment, row, measure)? {
+                None => "1".to_owned(),
+                Some((ratio, ends)) if row.is_here() => words::ratio_within(ratio, ends),
+                Some((ratio, _)) => format!("{ratio:.2}"),
+            });
+        }
         let value = self.value(experiment, row)?;
         Some(match self {
-            Figure::Ratio(_) if self.is_base(experiment, row) => "1".to_owned(),
-            Figure::Ratio(_) if row.is_here() => {
-                words::ratio_within(value, self.interval(experiment, row))
-            }
-            Figure::Ratio(_) => format!("{value:.2}"),
             Figure::Rate => format!("{value:.0}"),
             Figure::Loops => words::grouped(value as u64),
             Figure::Left | Figure::Fetched => words::bytes(value as u64),
@@ -95,7 +76,6 @@ impl Figure {
         })
     }
 
-    /// The head of its column.
     pub fn head(self, experiment: &Reproduction, in_seconds: bool) -> String {
         let (word, _) = self.meaning();
         match self {
@@ -159,36 +139,32 @@ pub fn technique_in_words(technique: &str) -> &str {
     }
 }
 
-type Interval = Option<(f64, f64)>;
+/// A ratio, and its interval if it was measured here.
+type WithInterval = (f64, Option<(f64, f64)>);
 
-/// The ratio of a row to its base, its interval if it was measured here, and whether it is a base, whose ratio is 1.
+/// The ratio of a row to its base; `Some(None)` for a base. `None` if there is none.
 fn ratio(
     experiment: &Reproduction,
     row: &ExperimentRow,
     measure: Measure,
-) -> Option<(f64, Interval, bool)> {
+) -> Option<Option<WithInterval>> {
     let is_it = |index: usize| {
         let other = &experiment.rows[index];
         other.key == row.key && other.is_start() == row.is_start()
     };
-    let in_source = |ratio: &Ratio| {
+    let in_source = |ratio: &Ratio| -> Option<WithInterval> {
         if row.is_here() {
-            return Some((ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high), false));
+            return Some((ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high)));
         }
         let mut published = ratio.published.iter();
         let published = published.find(|published| published.source == row.source)?;
-        Some((published.ratio, None, false))
+        Some((published.ratio, None))
     };
-    let ratios = experiment
-        .ratios
-        .iter()
-        .filter(|ratio| ratio.measure == measure);
+    let ratios = experiment.ratios.iter();
+    let ratios = ratios.filter(|ratio| ratio.measure == measure);
     let mut known = ratios.filter_map(|ratio| Some((ratio, in_source(ratio)?)));
-    let own = known.clone().find(|(ratio, _)| is_it(ratio.of));
-    match own {
-        Some((_, own)) => Some(own),
-        None => known
-            .any(|(ratio, _)| is_it(ratio.over))
-            .then_some((1.0, None, true)),
+    match known.clone().find(|(ratio, _)| is_it(ratio.of)) {
+        Some((_, own)) => Some(Some(own)),
+        None => known.any(|(ratio, _)| is_it(ratio.over)).then_some(None),
     }
 }

@@ -13,12 +13,14 @@ use crate::report::experiments::near_fastest;
 /// Times within this ratio count as equal: so do most of the published times of Figure 3.5 beyond the block size.
 const FLAT: f64 = 1.10;
 
-struct Claim<'a> {
-    text: String,
-    ratio: &'a Ratio,
-    /// The claim holds if the ratio lies between these.
-    holds: (f64, f64),
-}
+/// A claim, the ratio that decides it, and the range of ratios in which it holds.
+type Claim<'a> = (String, &'a Ratio, (f64, f64));
+
+const BEATS: (f64, f64) = (1.0, f64::INFINITY);
+
+const UNTESTED: &str = "\
+the book's claims are not tested by these rows: the first needs buffers of st_blksize and of sixteen times that, the second a \
+cold page cache, and buffers of 128 KiB and more";
 
 /// The finding of an experiment, from its rows and ratios. Empty if too little was measured.
 pub fn finding(experiment: &Reproduction) -> String {
@@ -37,111 +39,100 @@ pub fn finding(experiment: &Reproduction) -> String {
         ExperimentName::Apue35 => [in_words(experiment), fastest(experiment)].concat(),
         ExperimentName::Apue1428 | ExperimentName::Mincer => in_words(experiment),
     };
-    let reduced = if experiment.reduced {
-        "At a reduced size, so only an indication. "
-    } else {
-        ""
-    };
+    let indication = "At a reduced size, so only an indication. ";
+    let reduced = if experiment.reduced { indication } else { "" };
     let parts = words::capital(&parts.join("; "));
     if parts.is_empty() { parts } else { format!("{reduced}{parts}.") }
 }
 
 fn claims(experiment: &Reproduction) -> Vec<Claim<'_>> {
-    let beats = (1.0, f64::INFINITY);
     let row = |index: usize| &experiment.rows[index];
     let of_measure = |measure| {
         let ratios = experiment.ratios.iter();
         ratios.filter(move |ratio| ratio.measure == measure)
     };
-    let claim = |text: String, holds| move |ratio| Claim { text, ratio, holds };
     match experiment.name {
         ExperimentName::Apue35 => {
             let block = experiment.setting.st_blksize;
-            let at_block = |ratio: &&Ratio| row(ratio.of).key.buffer_bytes == block;
-            let flat = "system time is flat from st_blksize on".to_owned();
-            let flat = claim(flat, (0.0, FLAT));
-            let largest =
-                of_measure(Measure::Clock).max_by_key(|ratio| row(ratio.of).key.buffer_bytes);
-            let ahead = "read-ahead has no further effect past 128 KiB".to_owned();
-            let ahead = claim(ahead, (1.0 / FLAT, FLAT));
-            let flat = of_measure(Measure::Cpu).find(at_block).map(flat);
-            flat.into_iter().chain(largest.map(ahead)).collect()
+            let mut times = of_measure(Measure::Cpu);
+            let flat = times.find(|ratio| row(ratio.of).key.buffer_bytes == block);
+            let text = "system time is flat from st_blksize on".to_owned();
+            let flat = flat.map(|ratio| (text, ratio, (0.0, FLAT)));
+            let times = of_measure(Measure::Clock);
+            let largest = times.max_by_key(|ratio| row(ratio.of).key.buffer_bytes);
+            let text = "read-ahead has no further effect past 128 KiB".to_owned();
+            let ahead = largest.map(|ratio| (text, ratio, (1.0 / FLAT, FLAT)));
+            flat.into_iter().chain(ahead).collect()
         }
         ExperimentName::Apue1428 => {
             let published = of_measure(Measure::Cpu).filter(|ratio| !ratio.published.is_empty());
-            let text = |ratio: &Ratio| {
+            let mut all: Vec<Claim<'_>> = Vec::new();
+            for ratio in published {
                 let technique = &row(ratio.of).key.technique;
-                format!("copying beats {technique} at 300 B")
-            };
-            let all = published.map(|ratio| claim(text(ratio), beats)(ratio));
-            let mut all: Vec<Claim<'_>> = all.collect();
-            all.reverse();
+                all.insert(
+                    0,
+                    (format!("copying beats {technique} at 300 B"), ratio, BEATS),
+                );
+            }
             all
         }
         ExperimentName::Kalinin => {
-            let mut ratios: Vec<&Ratio> = of_measure(Measure::Cpu).collect();
-            sort::sort_by_key(&mut ratios, |ratio| row(ratio.of).key.segment_bytes);
-            let ends = match ratios.as_slice() {
-                [] => Vec::new(),
-                [only] => vec![*only],
-                [first, .., last] => vec![*first, *last],
-            };
             let bytes = |ratio: &Ratio| row(ratio.of).key.segment_bytes.unwrap_or(0) as u64;
-            let text =
-                |bytes| format!("copying beats writev at {} an element", words::bytes(bytes));
-            let ends = ends.into_iter();
-            ends.map(|ratio| claim(text(bytes(ratio)), beats)(ratio))
-                .collect()
+            let mut ratios: Vec<&Ratio> = of_measure(Measure::Cpu).collect();
+            sort::sort_by_key(&mut ratios, |ratio| bytes(ratio));
+            let last = ratios.len().saturating_sub(1);
+            let claim = |ratio| {
+                let element = words::bytes(bytes(ratio));
+                (
+                    format!("copying beats writev at {element} an element"),
+                    ratio,
+                    BEATS,
+                )
+            };
+            let ends = ratios
+                .into_iter()
+                .enumerate()
+                .filter(|(index, _)| [0, last].contains(index));
+            ends.map(|(_, ratio)| claim(ratio)).collect()
         }
         ExperimentName::Mincer => {
-            let written = of_measure(Measure::Clock)
-                .filter(|ratio| row(ratio.of).key.operation == Some(Operation::Write));
-            let text = |ratio: &Ratio| {
+            let is_written = |ratio: &&Ratio| row(ratio.of).key.operation == Some(Operation::Write);
+            let claim = |ratio: &'_ Ratio| {
                 let (of, over) = (row(ratio.of), row(ratio.over));
                 let once = of.key.iovec_setup == Some(IovecSetup::Once);
                 let array = if once { ", with the array filled once" } else { "" };
                 let [over, of_name] = [over, of].map(|row| &row.key.technique);
                 format!("for {}{array}, {over} beats {of_name}", list(of))
             };
-            let all = written.map(|ratio| claim(text(ratio), beats)(ratio));
-            all.collect()
+            let written = of_measure(Measure::Clock).filter(is_written);
+            written.map(|ratio| (claim(ratio), ratio, BEATS)).collect()
         }
     }
 }
 
 fn in_words(experiment: &Reproduction) -> Vec<String> {
-    let claims = claims(experiment).into_iter().map(|claim| {
-        let ratio = claim.ratio;
-        let (least, most) = claim.holds;
-        let verdict = match ratio.ratio_low.zip(ratio.ratio_high) {
+    let claims = claims(experiment);
+    if claims.is_empty() && experiment.name == ExperimentName::Apue35 {
+        return vec![UNTESTED.to_owned()];
+    }
+    let in_words = |(text, ratio, (least, most)): Claim<'_>| {
+        let interval = ratio.ratio_low.zip(ratio.ratio_high);
+        let verdict = match interval {
             Some((low, high)) if low > least && high < most => "yes",
             Some((low, high)) if low > most || high < least => "no",
             _ => "not decided",
         };
-        let label = |index: usize| label(&experiment.rows[index]);
-        let times = words::ratio_within(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high));
+        let [of, over] = [ratio.of, ratio.over].map(|index| label(&experiment.rows[index]));
+        let times = words::ratio_within(ratio.ratio, interval);
+        let measure = ratio.measure.in_words();
         let published = ratio.published.iter().map(|published| {
             let source = published.source.split(" (").next().unwrap_or_default();
             format!(", {} in {source}", words::ratio(published.ratio))
         });
-        format!(
-            "{}: {verdict} ({} takes {times} the {} of {}{})",
-            claim.text,
-            label(ratio.of),
-            ratio.measure.in_words(),
-            label(ratio.over),
-            published.collect::<String>()
-        )
-    });
-    let claims: Vec<String> = claims.collect();
-    if claims.is_empty() && experiment.name == ExperimentName::Apue35 {
-        return vec![
-            "the book's claims are not tested by these rows: the first needs buffers of st_blksize and of sixteen times \
-             that, the second a cold page cache, and buffers of 128 KiB and more"
-                .to_owned(),
-        ];
-    }
-    claims
+        let published: String = published.collect();
+        format!("{text}: {verdict} ({of} takes {times} the {measure} of {over}{published})")
+    };
+    claims.into_iter().map(in_words).collect()
 }
 
 fn label(row: &ExperimentRow) -> String {
@@ -154,21 +145,20 @@ fn crossovers(experiment: &Reproduction) -> Vec<String> {
     let here = experiment.crossovers.iter();
     let here = here.filter(|crossover| crossover.measure == Measure::Cpu);
     let here = here.map(|crossover| {
+        let [below, above] = [&crossover.below, &crossover.above].map(|of| technique_in_words(of));
         format!(
-            "from {:.0} B on {} takes less CPU time than {} (the crossover lies between {:.0} and {:.0} B)",
-            crossover.at_bytes,
-            technique_in_words(&crossover.above),
-            technique_in_words(&crossover.below),
-            crossover.low_bytes,
-            crossover.high_bytes,
+            "from {:.0} B on {above} takes less CPU time than {below} (the crossover lies between {:.0} and {:.0} B)",
+            crossover.at_bytes, crossover.low_bytes, crossover.high_bytes,
         )
     });
-    let mut then: Vec<(usize, f64)> = Vec::new();
     let ratios = experiment.ratios.iter();
-    for ratio in ratios.filter(|ratio| ratio.measure == Measure::Cpu) {
-        let bytes = experiment.rows[ratio.of].key.segment_bytes;
-        then.extend(bytes.zip(ratio.published.first().map(|published| published.ratio)));
-    }
+    let then = ratios
+        .filter(|ratio| ratio.measure == Measure::Cpu)
+        .filter_map(|ratio| {
+            let bytes = experiment.rows[ratio.of].key.segment_bytes?;
+            Some((bytes, ratio.published.first()?.ratio))
+        });
+    let mut then: Vec<(usize, f64)> = then.collect();
     sort::sort_by_key(&mut then, |(bytes, _)| *bytes);
     let mut pairs = then.windows(2);
     let crossed = pairs.find(|pair| pair[0].1 >= 1.0 && pair[1].1 < 1.0);
@@ -192,10 +182,9 @@ fn fastest(experiment: &Reproduction) -> Vec<String> {
     let mut close: Vec<u64> = close.map(|(bytes, _)| *bytes).collect();
     close.sort_unstable();
     let close: Vec<String> = close.into_iter().map(words::bytes).collect();
-    let within = if close.is_empty() {
-        "no other is within 10 %".to_owned()
-    } else {
-        format!("within 10 % of it: {}", enumerated(&close))
+    let within = match &close[..] {
+        [] => "no other is within 10 %".to_owned(),
+        close => format!("within 10 % of it: {}", enumerated(close)),
     };
     let fastest = words::bytes(bytes);
     vec![format!(

@@ -7,7 +7,6 @@ use crate::report::experiments::figure::{Figure, technique_in_words};
 
 type Name = fn(&ExperimentRow) -> String;
 
-/// What is shown of an experiment.
 pub struct Layout {
     /// The columns that name a line, each with its head. Rows of the same names share a line.
     pub names: &'static [(&'static str, Name)],
@@ -17,12 +16,9 @@ pub struct Layout {
     pub figures: &'static [Figure],
     /// Whether times are in seconds, as the publication has them, or with their units.
     pub in_seconds: bool,
-    /// The title of the chart.
     pub chart: &'static str,
-    /// The figures that the chart draws: curves by size, or bars if there is no size to draw them by.
+    /// The figures that the chart draws by size; none if there is no chart.
     pub drawn: &'static [Figure],
-    pub is_curve: bool,
-    /// How to read the figures.
     pub notes: &'static [&'static str],
 }
 
@@ -43,7 +39,6 @@ const COPIES: Layout = Layout {
     in_seconds: true,
     chart: "Seconds a copy, by the size of the buffer",
     drawn: &[Figure::Cpu, Figure::Wall],
-    is_curve: true,
     notes: &[
         "Times include the start and the end of the copying process, which the row \"empty file\" shows. reads: successful \
          reads; the book's are as printed.",
@@ -71,9 +66,8 @@ const RECORDS: Layout = Layout {
     group: source,
     figures: &[Figure::User, Figure::System, Figure::Wall, CPU],
     in_seconds: true,
-    chart: "CPU time ÷ time of copying",
-    drawn: &[CPU],
-    is_curve: false,
+    chart: "",
+    drawn: &[],
     notes: &["Times are those of a new file, whose length and bytes are checked."],
 };
 
@@ -84,7 +78,6 @@ const ELEMENTS: Layout = Layout {
     in_seconds: false,
     chart: "Time of writev ÷ time of copying, by the size of an element: below 1× writev wins",
     drawn: &[CPU, WALL],
-    is_curve: true,
     notes: &[
         "Times are means of a call, with filling the array of iovec or copying every element.",
     ],
@@ -100,9 +93,8 @@ const PASSES: Layout = Layout {
     group: source,
     figures: &[Figure::Wall, Figure::PassMedian, Figure::Rate, WALL],
     in_seconds: false,
-    chart: "Wall time ÷ time of the vectored calls",
-    drawn: &[WALL],
-    is_curve: false,
+    chart: "",
+    drawn: &[],
     notes: &[
         "wall: the mean time of a pass; median: over all passes. array: filled within the timed call, or once before it. The \
          published notes give rates and times in inconsistent units: compare times.",
@@ -179,7 +171,6 @@ fn element(row: &ExperimentRow) -> String {
     words::bytes(row.key.segment_bytes.unwrap_or(0) as u64)
 }
 
-/// The buffers of a pass.
 pub fn list(row: &ExperimentRow) -> String {
     let (count, bytes) = (row.key.segment_count, row.key.segment_bytes);
     words::list(&[(count.unwrap_or(0), bytes.unwrap_or(0))])

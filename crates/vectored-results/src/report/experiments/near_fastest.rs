@@ -39,35 +39,26 @@ pub fn finding(experiment: &Reproduction) -> String {
     let ours = near_in_words(experiment, "read-write");
     let its_own = experiment.rows.iter().find(|row| is_of_its_own(row));
     let is_ignored = its_own.is_none() && other_buffer(experiment).is_some();
-    let mut sentence = match its_own {
-        Some(row) => {
-            let takes = experiment.copying_s(row, measure);
-            let takes = takes.map_or_else(
-                || format!("{time} that is not resolved"),
-                |s| format!("{} of {time}", words::time(s * 1e9)),
-            );
-            format!(
-                "The program, which is not told the size of a buffer, takes {takes} for copying; the smallest buffer within \
-                 5 % of the fastest is {ours} for vectored copy"
-            )
-        }
-        None => {
-            let theirs = if is_ignored {
-                "none".to_owned()
-            } else {
-                near_in_words(experiment, "program")
-            };
-            format!(
-                "The smallest buffer within 5 % of the fastest is {theirs} for the program, {ours} for vectored copy"
-            )
-        }
+    let mut sentence = if let Some(row) = its_own {
+        let takes = experiment.copying_s(row, measure);
+        let takes = takes.map_or_else(
+            || format!("{time} that is not resolved"),
+            |s| format!("{} of {time}", words::time(s * 1e9)),
+        );
+        format!(
+            "The program, which is not told the size of a buffer, takes {takes} for copying; the smallest buffer within \
+             5 % of the fastest is {ours} for vectored copy"
+        )
+    } else {
+        let theirs = near_in_words(experiment, "program");
+        let theirs = if is_ignored { "none" } else { &theirs };
+        format!(
+            "The smallest buffer within 5 % of the fastest is {theirs} for the program, {ours} for vectored copy"
+        )
     };
     if sentence.contains("not resolved") {
-        let remedy = if experiment.reduced {
-            "omit --quick"
-        } else {
-            "copy more, as with --file-size 1GiB"
-        };
+        let more = "copy more, as with --file-size 1GiB";
+        let remedy = if experiment.reduced { "omit --quick" } else { more };
         sentence += &format!(
             ". Not resolved: copying takes less than twice the spread of the starts of a process: {remedy}"
         );
@@ -78,7 +69,7 @@ pub fn finding(experiment: &Reproduction) -> String {
     let near = smallest_near_fastest(experiment, "program");
     let ratio = experiment.ratios.iter().find(|ratio| {
         let told = experiment.rows[ratio.of].key.buffer_bytes;
-        ratio.measure == measure && near.is_some() && told == near
+        ratio.measure == measure && told == near
     });
     if let Some((ratio, near)) = ratio.zip(near) {
         let times = words::ratio_within(ratio.ratio, ratio.ratio_low.zip(ratio.ratio_high));
@@ -93,14 +84,12 @@ fn near_in_words(experiment: &Reproduction, technique: &str) -> String {
     let Some(bytes) = smallest_near_fastest(experiment, technique) else {
         return "not resolved".to_owned();
     };
-    let sizes = || {
-        let rows = experiment.rows.iter();
-        rows.filter_map(|row| row.key.buffer_bytes)
-    };
-    let edge = match (sizes().min(), sizes().max()) {
+    let rows = experiment.rows.iter();
+    let sizes: Vec<u64> = rows.filter_map(|row| row.key.buffer_bytes).collect();
+    let edge = match (sizes.iter().min(), sizes.iter().max()) {
         (smallest, largest) if smallest == largest => "",
-        (smallest, _) if smallest == Some(bytes) => " (the smallest measured)",
-        (_, largest) if largest == Some(bytes) => {
+        (smallest, _) if smallest == Some(&bytes) => " (the smallest measured)",
+        (_, largest) if largest == Some(&bytes) => {
             " (the largest measured: the time still falls there)"
         }
         _ => "",

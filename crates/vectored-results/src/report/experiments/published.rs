@@ -4,7 +4,6 @@ use crate::model::{ExperimentName, ExperimentRow, IovecSetup, Operation};
 
 const VALID: &str = "the embedded CSV files are valid: a test reads all of them";
 
-/// The published rows of an experiment, in their order.
 pub fn published(experiment: ExperimentName) -> Vec<ExperimentRow> {
     let text = match experiment {
         ExperimentName::Apue35 => include_str!("published/apue-3.5.csv"),

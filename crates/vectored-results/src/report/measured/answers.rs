@@ -9,11 +9,11 @@ use std::ops::Range;
 
 use vectored_report::sort;
 use vectored_report::words::{about, bytes, count, enumerated, percent};
-use vectored_report::{Block, Sentence, Tone};
+use vectored_report::{Block, Sentence, Tone, by_key};
 
 use crate::model::{Cell, Results, Role, TechniqueName, Verdict};
 use crate::report::measured::Group;
-use crate::report::measured::crossings::{contradicts, crossovers};
+use crate::report::measured::crossings::contradicts;
 use crate::report::measured::maps::has_helper;
 use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
@@ -76,7 +76,7 @@ fn answer(
         _ => {
             let verb = |technique| Words::among(technique, rivals).verb;
             let said = |series: &[&Cell]| {
-                let here = crossovers(group, series[0].shape(), results);
+                let here = results.crossovers_of(group.conditions, series[0].shape());
                 let only = match here[..] {
                     [only] if !contradicts(series, &here) => only,
                     _ => return (of_sizes(series, rivals), None),
@@ -115,17 +115,11 @@ type Said = (String, Option<f64>);
 /// A clause for all series that have the same finding. A series has the lists that differ in one size only, or one fixed
 /// mix.
 fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<String> {
-    let mut all: Vec<(String, Vec<&Cell>)> = Vec::new();
-    for &cell in cells {
-        let name = match cell.swept_bytes() {
-            Some(_) => shape_in_words(cell.shape()),
-            None => list_of_cell(cell),
-        };
-        match all.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, series)) => series.push(cell),
-            None => all.push((name, vec![cell])),
-        }
-    }
+    let name = |cell: &Cell| match cell.swept_bytes() {
+        Some(_) => shape_in_words(cell.shape()),
+        None => list_of_cell(cell),
+    };
+    let mut all = by_key(cells.iter().map(|&cell| (name(cell), cell)));
     // Of lists that only a thread at the other end could take, nothing is certain.
     let is_alone = |cells: &[&Cell]| cells.iter().any(|cell| !has_helper(cell));
     all.retain(|(_, series)| is_alone(series) || !is_alone(cells));
@@ -133,33 +127,24 @@ fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<St
         let swept = series[0].swept_bytes().map(|_| series[0].shape());
         (swept.is_none(), swept)
     });
-    let all: Vec<(String, &Cell, Said)> = all
+    let all = all
         .into_iter()
-        .map(|(name, series)| (name, series[0], said(&series)))
-        .collect();
+        .map(|(name, series)| (name, series[0], said(&series)));
+    let all: Vec<(String, &Cell, Said)> = all.collect();
     let chunks: Vec<_> = all.chunk_by(|one, other| one.2.0 == other.2.0).collect();
     let mut clauses: Vec<String> = Vec::new();
     for chunk in &chunks {
         let (_, _, (words, at)) = &chunk[0];
-        let is_uniform = chunk
-            .iter()
-            .all(|(_, cell, _)| cell.segment_bytes.is_some());
-        let counts = || {
-            chunk
-                .iter()
-                .map(|(_, cell, _)| cell.segment_count.to_string())
-        };
-        let names = || chunk.iter().map(|(name, ..)| name.as_str());
+        let mut cells = chunk.iter().map(|(_, cell, _)| cell);
+        let is_uniform = cells.all(|cell| cell.segment_bytes.is_some());
         let names_lists = is_uniform && (chunks.len() == 1 || (at.is_some() && chunk.len() > 1));
-        let about = if names_lists || words.is_empty() {
-            String::new()
-        } else if is_uniform && clauses.is_empty() {
-            format!("{} segments: ", enumerated(&counts().collect::<Vec<_>>()))
-        } else if is_uniform {
-            format!("{}: ", enumerated(&counts().collect::<Vec<_>>()))
-        } else {
-            format!("{}: ", enumerated(&names().collect::<Vec<_>>()))
+        let lists = |(name, cell, _): &(String, &Cell, Said)| {
+            if is_uniform { cell.segment_count.to_string() } else { name.clone() }
         };
+        let lists = enumerated(&chunk.iter().map(lists).collect::<Vec<_>>());
+        let segments = if is_uniform && clauses.is_empty() { " segments" } else { "" };
+        let is_named = !names_lists && !words.is_empty();
+        let about = if is_named { format!("{lists}{segments}: ") } else { String::new() };
         let text = about + &words.replace("{}", &places(chunk));
         clauses.extend((!text.is_empty()).then_some(text));
     }
@@ -174,13 +159,11 @@ fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<St
 fn places(series: &[(String, &Cell, Said)]) -> String {
     let place = |(index, (_, cell, (_, at))): (usize, &(String, &Cell, Said))| {
         let at = about((*at)?);
-        Some(
-            match (cell.swept_mix.is_none() && series.len() > 1, index) {
-                (false, _) => at,
-                (true, 0) => format!("{at} ({})", count(cell.segment_count, "segment")),
-                (true, _) => format!("{at} ({})", cell.segment_count),
-            },
-        )
+        Some(match index {
+            _ if cell.swept_mix.is_some() || series.len() == 1 => at,
+            0 => format!("{at} ({})", count(cell.segment_count, "segment")),
+            _ => format!("{at} ({})", cell.segment_count),
+        })
     };
     let words: Vec<String> = series.iter().enumerate().filter_map(place).collect();
     match &words[..] {

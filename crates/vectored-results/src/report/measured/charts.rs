@@ -52,9 +52,7 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
             .filter_map(|cell| point(cell, technique, has_tax))
             .collect(),
     };
-    let here = results.crossovers.iter().filter(|crossover| {
-        crossover.shape() == shape && crossover.conditions == *group.conditions
-    });
+    let here = results.crossovers_of(group.conditions, shape).into_iter();
     let requested = group.cells.iter().filter(is_here);
     Some(Chart {
         title: title.into(),

@@ -4,7 +4,7 @@
 use vectored_report::words::{bytes, capital, three_digits};
 use vectored_report::{Block, Sentence};
 
-use crate::model::{Cell, Crossover, ListShape, Results, TechniqueName};
+use crate::model::{Cell, Crossover, Results, TechniqueName};
 use crate::report::machines::place;
 use crate::report::measured::Group;
 use crate::report::shape_text::{SIZE, shape_in_words};
@@ -15,7 +15,7 @@ use crate::stats::{SizeSeries, pair, series};
 pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     let cells: Vec<&Cell> = group.cells.iter().chain(&group.refined).copied().collect();
     let said = series(&cells).into_iter().filter_map(|series| {
-        let here = crossovers(group, series.shape, results);
+        let here = results.crossovers_of(group.conditions, series.shape);
         let is_copy = group.conditions.from.is_some();
         // A list of one segment is no list.
         let is_list = series.shape.segment_count > 1 || is_copy;
@@ -29,18 +29,6 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     said.collect()
 }
 
-/// The crossovers of the lists of one shape in a section, ascending.
-pub(super) fn crossovers<'a>(
-    group: &Group<'_>,
-    shape: ListShape<'_>,
-    results: &'a Results,
-) -> Vec<&'a Crossover> {
-    let is_here = |crossover: &&Crossover| {
-        crossover.shape() == shape && crossover.conditions == *group.conditions
-    };
-    results.crossovers.iter().filter(is_here).collect()
-}
-
 /// Whether the winner of some size differs from what these crossovers imply: rarely, one of two crossovers
 /// cannot be placed.
 pub(super) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
@@ -52,17 +40,13 @@ pub(super) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
         let bytes = bytes as f64;
         // Sizes within the interval of a crossover may have either winner.
         let is_within =
-            |crossover: &&Crossover| crossover.low_bytes <= bytes && bytes <= crossover.high_bytes;
+            |crossover: &&Crossover| (crossover.low_bytes..=crossover.high_bytes).contains(&bytes);
         let past = crossovers.partition_point(|crossover| crossover.at_bytes < bytes);
         let said = match past.checked_sub(1) {
             Some(index) => crossovers[index].above,
             None => crossovers[0].below,
         };
-        winner != said
-            && !crossovers
-                .iter()
-                .copied()
-                .any(|crossover| is_within(&crossover))
+        winner != said && !crossovers.iter().any(is_within)
     };
     crossovers.windows(2).any(breaks) || cells.iter().any(is_other)
 }
@@ -124,13 +108,12 @@ fn dearest<'a>(
     to: TechniqueName,
     within: impl Fn(f64) -> bool,
 ) -> Option<(&'a Cell, f64)> {
-    cells
-        .iter()
-        .copied()
-        .filter(|cell| cell.winner == Some(to))
-        .filter(|cell| cell.swept_bytes().is_some_and(|bytes| within(bytes as f64)))
-        .filter_map(|cell| Some((cell, pair(cell, of, to)?)))
-        .filter(|(_, pair)| pair.separated())
-        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio))
-        .map(|(cell, pair)| (cell, pair.ratio))
+    let is_here = |cell: &&Cell| cell.swept_bytes().is_some_and(|bytes| within(bytes as f64));
+    let won = cells.iter().copied().filter(|cell| cell.winner == Some(to));
+    let pairs = won
+        .filter(is_here)
+        .filter_map(|cell| Some((cell, pair(cell, of, to)?)));
+    let sure = pairs.filter(|(_, pair)| pair.separated());
+    let dearest = sure.max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio))?;
+    Some((dearest.0, dearest.1.ratio))
 }

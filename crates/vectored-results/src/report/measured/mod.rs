@@ -40,17 +40,12 @@ pub fn document(results: &Results) -> Document {
     let (sentences, last) = answers::answers(&groups, results);
     for (group, sentence) in std::iter::zip(&groups, sentences) {
         answer.extend(sentence);
-        answer.extend(
-            results
-                .rate_per_s
-                .and_then(|rate| rates::sentence(group, results, rate)),
-        );
+        let rate = results.rate_per_s;
+        answer.extend(rate.and_then(|rate| rates::sentence(group, results, rate)));
     }
     if groups.is_empty() {
-        answer.push(Block::Sentence(Sentence::toned(
-            Tone::Strong,
-            "No cell was measured.",
-        )));
+        let text = "No cell was measured.";
+        answer.push(Block::Sentence(Sentence::toned(Tone::Strong, text)));
     }
     answer.extend(last);
 
@@ -59,12 +54,10 @@ pub fn document(results: &Results) -> Document {
     parts.extend(costs::section(results));
     parts.extend(ranks::sections(results));
     parts.push(environment::section(results));
+    let notes = notes::notes(results).into_iter();
     parts.push(Section {
         title: "How to read this".into(),
-        blocks: notes::notes(results)
-            .into_iter()
-            .map(|note| Block::Note(note.into()))
-            .collect(),
+        blocks: notes.map(|note| Block::Note(note.into())).collect(),
     });
     let (question, lead) = match notes::operation(results) {
         Operation::Copy => ("How to copy?", COPY_LEAD),
@@ -108,10 +101,8 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
 fn columns(results: &Results) -> Vec<TechniqueName> {
     let mut columns = measured_in(&results.cells);
     sort::sort_by_key(&mut columns, |technique| {
-        let mut rivals = results.rivals.iter();
-        rivals
-            .position(|rival| rival == technique)
-            .unwrap_or(usize::MAX)
+        let place = results.rivals.iter().position(|rival| rival == technique);
+        place.unwrap_or(usize::MAX)
     });
     columns
 }
@@ -163,7 +154,6 @@ fn extent(results: &Results) -> String {
     )
 }
 
-/// A sentence for each disturbance, the most important first.
 fn warnings(results: &Results) -> Vec<Block> {
     let mut texts: Vec<String> = Vec::new();
     if !results.complete {

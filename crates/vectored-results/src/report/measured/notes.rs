@@ -15,7 +15,6 @@ use crate::report::target_names::has_tax;
 use crate::report::words::{refused_in_words, unsuited_in_words};
 use crate::stats::{MIN_ROUNDS, median};
 
-/// The legend, a paragraph each.
 pub(crate) fn notes(results: &Results) -> Vec<String> {
     let (floor, example) = match operation(results) {
         Operation::Write => (

@@ -2,7 +2,7 @@
 
 use vectored_report::sort;
 use vectored_report::words::{grouped, percent, time};
-use vectored_report::{Block, Cell as Entry, Column, Section, Table};
+use vectored_report::{Block, Cell as Entry, Column, Section, Table, by_key};
 
 use crate::model::{Cell, Conditions, Rank, Results};
 use crate::report::shape_text::list_of_cell;
@@ -15,17 +15,12 @@ const MAX_NAMED: usize = 4;
 
 /// A section for each set of conditions other than the number of ranks, and one of the ranks.
 pub(super) fn sections(results: &Results) -> Vec<Section> {
-    let mut groups: Vec<(Conditions, Vec<&Cell>)> = Vec::new();
-    for cell in &results.cells {
+    let of_ranks = results.cells.iter().filter_map(|cell| {
         let mut conditions = cell.conditions.clone();
-        if conditions.ranks.take().is_none() {
-            continue;
-        }
-        match groups.iter_mut().find(|(other, _)| *other == conditions) {
-            Some((_, group)) => group.push(cell),
-            None => groups.push((conditions, vec![cell])),
-        }
-    }
+        conditions.ranks.take()?;
+        Some((conditions, cell))
+    });
+    let groups = by_key(of_ranks);
     let sections = groups.iter().map(|(of, cells)| section(of, cells));
     sections.chain(ranks(&results.ranks)).collect()
 }

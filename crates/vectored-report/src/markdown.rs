@@ -37,7 +37,7 @@ fn blocks(blocks: &[Block], text: &mut String) {
             }
             Block::Table(of) => *text += &table(of),
             Block::Map(of) => *text += &map(of),
-            Block::Chart(_) | Block::Bars(_) => {}
+            Block::Chart(_) => {}
         }
     }
 }
