@@ -7,10 +7,8 @@
 //! - each segment begins at a page of memory, and has whole pages; the last one may be shorter;
 //! - all segments together, and the offset in the file, are multiples of the volume's sector.
 //!
-//! They are checked before the call, and an error names the segment and the condition.
-//!
-//! [`write_file_gather`] and [`read_file_scatter`] wait for the end of the call, by an event. A [`CompletionPort`] has
-//! many transfers in flight, which own their buffers.
+//! They are checked before the call, and an error names the segment and the condition. [`write_file_gather`] and
+//! [`read_file_scatter`] wait for the end of the call.
 //!
 //! # Examples
 //!
@@ -37,19 +35,11 @@
 
 #[cfg(windows)]
 pub(crate) mod gather;
-#[cfg(windows)]
-pub(crate) mod open;
 pub(crate) mod page_rules;
-#[cfg(windows)]
-pub(crate) mod port;
 #[cfg(windows)]
 mod sys;
 
 #[cfg(windows)]
-pub use gather::{read_file_scatter, write_file_gather};
+pub use gather::{open_unbuffered, read_file_scatter, write_file_gather};
 #[cfg(windows)]
-pub use open::open_unbuffered;
-#[cfg(windows)]
-pub use port::{Completion, CompletionPort, PortFile, Refused, TransferId};
-#[cfg(windows)]
-pub use sys::pages::page_bytes;
+pub use sys::page_bytes;

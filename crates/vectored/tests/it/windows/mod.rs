@@ -3,5 +3,4 @@
 mod children;
 mod files;
 mod pages;
-mod port;
 mod sockets;
