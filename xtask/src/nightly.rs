@@ -20,7 +20,7 @@ const NOT_UNDER_MIRI: [&str; 8] = [
     // Miri aborts if an allocation fails, even one that the caller can do without.
     "what_no_memory_holds",
     "what_is_staged_of_an_aligned_list",
-    "with_exactly_the_flags_that_are_taken",
+    "with_the_flag_or_is_synced",
     "buffered::gather_writer::tests::after_a_panic",
 ];
 

@@ -271,24 +271,6 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_before_an_error_are_counted() {
-        let mut done = 7;
-        let stop = || {
-            let error = io::Error::from_raw_os_error(libc::ENOSPC);
-            Err(TransferError::new(300, error).into())
-        };
-        // SAFETY: `done` is a variable, or null.
-        let moved = unsafe {
-            [
-                transfer(&mut done, stop),
-                transfer(std::ptr::null_mut(), stop),
-            ]
-        };
-        assert_eq!(moved, [-1, -1]);
-        assert_eq!((done, errno()), (300, libc::ENOSPC));
-    }
-
-    #[test]
     fn freeing_keeps_errno_and_takes_null() {
         set_errno(libc::EAGAIN);
         let object = new_object(|| Ok(String::from("an object")));

@@ -52,36 +52,6 @@ use vectored::SegmentQueue;
 /// # Ok(())
 /// # }
 /// ```
-///
-/// An echo server, which answers all requests that came together by one call:
-///
-/// ```
-/// use futures_util::{SinkExt, StreamExt};
-/// use tokio::io::{AsyncRead, AsyncWrite};
-/// use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-/// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
-///
-/// async fn echo(socket: impl AsyncRead + AsyncWrite + Unpin) -> std::io::Result<()> {
-///     let frames = FramedQueue::new(socket, LengthDelimitedEncoder::new());
-///     let (answers, requests) = FramedRead::new(frames, LengthDelimitedCodec::new()).split();
-///     requests.map(|frame| frame.map(Into::into)).forward(answers).await
-/// }
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> std::io::Result<()> {
-/// # use bytes::Bytes;
-/// # let (client, server) = tokio::io::duplex(4096);
-/// # let client = FramedQueue::new(client, LengthDelimitedEncoder::new());
-/// # let mut client = FramedRead::new(client, LengthDelimitedCodec::new());
-/// # client.feed(Bytes::from("one")).await?;
-/// # client.feed(Bytes::from("two")).await?;
-/// # client.close().await?;
-/// # echo(server).await?;
-/// # assert_eq!(client.next().await.expect("a frame")?, "one");
-/// # assert_eq!(client.next().await.expect("a frame")?, "two");
-/// # assert!(client.next().await.is_none());
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct FramedQueue<W, E> {
     writer: W,
@@ -97,22 +67,6 @@ impl<W, E> FramedQueue<W, E> {
     }
 
     /// A sink that begins with the bytes of `queue`, and has its policy.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::queue::QueuePolicy;
-    /// use vectored::SegmentQueue;
-    /// use vectored::cost::TargetKind;
-    /// use vectored_codec::{FramedQueue, LengthDelimitedEncoder};
-    ///
-    /// let mut policy = QueuePolicy::for_target(TargetKind::Tcp);
-    /// policy.limit_bytes = 64 << 10;
-    /// let queue = SegmentQueue::with_policy(policy);
-    /// # let writer = tokio::io::sink();
-    /// let frames = FramedQueue::with_queue(writer, LengthDelimitedEncoder::new(), queue);
-    /// # drop(frames);
-    /// ```
     #[must_use]
     pub const fn with_queue(writer: W, encoder: E, queue: SegmentQueue) -> FramedQueue<W, E> {
         FramedQueue {

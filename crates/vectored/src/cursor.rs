@@ -90,7 +90,6 @@ impl SegmentCursor {
         self.advance_over(spans(segments), bytes);
     }
 
-    /// [`advance`](SegmentCursor::advance), by spans.
     pub(crate) fn advance_over<S: Span>(&mut self, segments: &[S], bytes: usize) {
         self.assert_within(segments);
         let mut to = *self;
@@ -119,7 +118,6 @@ impl SegmentCursor {
         self.is_end_of(spans(segments))
     }
 
-    /// [`is_at_end`](SegmentCursor::is_at_end), by spans.
     pub(crate) fn is_end_of<S: Span>(&self, segments: &[S]) -> bool {
         self.skip_empty(segments).segment == segments.len()
     }
@@ -133,7 +131,6 @@ impl SegmentCursor {
         self.bytes_left_in(spans(segments))
     }
 
-    /// [`remaining_bytes`](SegmentCursor::remaining_bytes), by spans.
     pub(crate) fn bytes_left_in<S: Span>(&self, segments: &[S]) -> u64 {
         self.assert_within(segments);
         let rest = &segments[self.segment..];
@@ -187,7 +184,6 @@ impl SegmentCursor {
     }
 }
 
-/// The sum of the lengths, without the first `offset` bytes of the first one; at most `u64::MAX`.
 fn remaining(mut lengths: impl Iterator<Item = usize>, offset: usize) -> u64 {
     let first = lengths.next().unwrap_or(0) - offset;
     lengths.fold(first as u64, |sum, len| sum.saturating_add(len as u64))

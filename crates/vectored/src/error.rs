@@ -8,22 +8,8 @@ use std::io;
 /// It carries the [`io::Error`] that stopped the transfer and the number of bytes
 /// [transferred](TransferError::transferred) before it, which are the first bytes of the list.
 ///
-/// ```
-/// use std::io::{ErrorKind, IoSlice};
-/// use vectored::write_all;
-///
-/// # fn main() -> std::io::Result<()> {
-/// // A descriptor that is open for reading refuses writes.
-/// let file = std::fs::File::open("/dev/null")?;
-/// let error = write_all(&file, &[IoSlice::new(b"abc")]).unwrap_err();
-/// assert_eq!(error.transferred(), 0);
-/// assert_eq!(error.io_error().raw_os_error(), Some(9)); // EBADF
-/// # Ok(())
-/// # }
-/// ```
-///
-/// Its message includes the message of the `io::Error` ("after 300 bytes were written: No space left on device"), so
-/// [`source`](std::error::Error::source) returns the source of the `io::Error`, and not the `io::Error` itself.
+/// Its message includes the message of the `io::Error`, so [`source`](std::error::Error::source) returns the source of the
+/// `io::Error`, and not the `io::Error` itself.
 ///
 /// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes one by [`new`](TransferError::new).
 ///
@@ -36,25 +22,17 @@ use std::io;
 ///   except through [`interruptible`](crate::bindings::interruptible). If a signal interrupts a call that has moved
 ///   some bytes, the call is short, and the transfer continues.
 /// - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
-///   [`WouldBlock`](std::io::ErrorKind::WouldBlock), and [`transferred`](crate::TransferError::transferred) counts the
-///   bytes moved before it. No byte is held back: the caller has the list, the cursor points to the rest of
-///   it, and [`resume_write`](crate::resume_write) resumes there when the descriptor is ready.
-/// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** (as set by `set_write_timeout` and `set_read_timeout` of a stream) have
-///   the same result: `WouldBlock` with a count. Each system call has the whole timeout, so a list that takes several
-///   calls may take longer.
+///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). No byte is held back: [`resume_write`](crate::resume_write) resumes when
+///   the descriptor is ready.
+/// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** have the same result. Each system call has the whole timeout.
 /// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and
 ///   writev(2), even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends
 ///   the process unless it is ignored. (A Rust program ignores it from its start.)
 ///   [`VectoredWrite`](crate::buffered::VectoredWrite) for those two types, and so
 ///   [`GatherWriter`](crate::GatherWriter), raises no signal.
-/// - **A cursor at the end of its list** is no error: [`resume_write`](crate::resume_write) returns `Ok(0)` without a
-///   system call.
-/// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the kernel reads it,
-///   and the call fails with `EFAULT`. [`transferred`](crate::TransferError::transferred) counts the bytes moved before
-///   that: on a file all bytes before the truncated part, on a pipe or socket possibly none. If the segment is copied
-///   ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter), and the copy for a file that refuses lists),
-///   this process reads it and receives the signal `SIGBUS`. The same holds for reads into such a segment. To avoid the
-///   signal, use [`write_all`](crate::write_all), or a `Gather` with
+/// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails with
+///   `EFAULT`. If it is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)), this process reads it and
+///   receives the signal `SIGBUS`. To avoid the signal, use [`write_all`](crate::write_all), or a `Gather` with
 ///   [`staging_bytes`](crate::CostModel::staging_bytes) 0.
 #[derive(Debug)]
 pub struct TransferError {
@@ -63,7 +41,6 @@ pub struct TransferError {
     direction: Direction,
 }
 
-/// Whether the transfer wrote or read.
 #[derive(Clone, Copy, Debug)]
 enum Direction {
     Write,

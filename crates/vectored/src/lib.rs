@@ -136,8 +136,6 @@
 //! # }
 //! ```
 //!
-//! [`ScatterReader`] also reads a payload and the next header by one call.
-//!
 //! # What to use when
 //!
 //! | task | use |
@@ -157,7 +155,7 @@
 //! | write durably | `files::write_all_with(…, WriteFlags::DSYNC, …)`, or `File::sync_data` afterwards |
 //! | write past the page cache | [`files::write_all_at`] of [`files::AlignedBuffer`]s, as [`files::DirectAlignment`] says |
 //! | write a `bytes::Buf` (feature `bytes`) | `SegmentQueue::push_buf` |
-//! | have many transfers in flight | `uring` (feature `uring`, Linux), `windows` |
+//! | have many transfers in flight | `uring` (feature `uring`, Linux) |
 //! | tune what is copied | [`CostModel`] with [`cost::TargetKind`] or [`cost::CalibrationTarget`]; of a queue [`queue::QueuePolicy`] |
 //! | load the costs of a type of machine from a saved result (feature `load`) | `CostModel::load` |
 //! | make the calls yourself | [`SegmentCursor`], [`limits`] |

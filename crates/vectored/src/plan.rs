@@ -16,9 +16,7 @@ use crate::sys::staging::StagingTail;
 pub(crate) struct Batch<'b> {
     /// At least one segment, none of them empty.
     pub(crate) slices: &'b [IoSlice<'b>],
-    /// The sum of their lengths.
     pub(crate) bytes: usize,
-    /// The position after them.
     pub(crate) end: SegmentCursor,
 }
 

@@ -10,7 +10,6 @@ use crate::sys::coalesce::adjoins;
 use crate::sys::limits::Limits;
 use crate::sys::span::Span;
 
-/// How the segments of one call are chosen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunPolicy {
     /// The threshold: the length of the longest small segment.
@@ -21,7 +20,6 @@ pub(crate) struct RunPolicy {
 }
 
 impl RunPolicy {
-    /// The policy for calls that are not filled up.
     pub(crate) const fn new(copy_below_bytes: usize, limits: Limits) -> RunPolicy {
         RunPolicy {
             copy_below_bytes,
@@ -31,7 +29,6 @@ impl RunPolicy {
     }
 }
 
-/// Whether `segment` may be part of a run.
 #[inline(always)]
 pub(crate) fn is_small(segment: &(impl Span + ?Sized), small_bytes: usize) -> bool {
     segment.byte_len() <= small_bytes

@@ -141,7 +141,6 @@ impl<'a> RawList<'a> {
 }
 
 impl fmt::Debug for RawList<'_> {
-    /// The lengths, without the bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lengths = self.segments.iter().map(Span::byte_len);
         f.debug_list().entries(lengths).finish()

@@ -109,7 +109,6 @@ impl<'a> RawListMut<'a> {
 }
 
 impl fmt::Debug for RawListMut<'_> {
-    /// The lengths, without the bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lengths = self.segments.iter().map(Span::byte_len);
         f.debug_list().entries(lengths).finish()

@@ -32,7 +32,6 @@ pub(super) const STREAM_BATCH_BYTES: u64 = 48 << 10;
 /// The unused bytes between two segments, as between the buffers of a program.
 pub(super) const GAP_BYTES: usize = 48;
 
-/// An open target of calibration.
 pub(super) struct Channel {
     writer: Writer,
     /// The position of a file, and its largest size.
@@ -74,7 +73,6 @@ impl Channel {
         })
     }
 
-    /// Whether it is a stream, whose other end reads what was written.
     pub(super) fn is_stream(&self) -> bool {
         matches!(self.writer, Writer::Stream { .. })
     }

@@ -38,7 +38,6 @@ const LONG_LISTS: [List; 3] = [(1000, 64), (256, 1024), (512, 2048)];
 /// The least number of rounds, for any budget.
 const MIN_ROUNDS: usize = 2;
 
-/// The longest segments that are measured, in bytes.
 const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
 /// Exponents of √2, one for each round in turn: the lengths to measure are about the crossover, multiplied by that
@@ -66,27 +65,17 @@ impl CostModel {
     /// up to twice as long.
     ///
     /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it in
-    /// rounds: in one piece, by a [`Gather`](crate::Gather) that references all segments, and by one that copies them.
-    /// Four fifths of the budget are for these lists. [`CostModel::fit`] computes the costs and the
-    /// [thresholds](CostModel::copy_thresholds) from the rounds.
+    /// rounds: in one piece, referenced and copied. [`CostModel::fit`] computes the costs and the
+    /// [thresholds](CostModel::copy_thresholds) from the rounds. At each of [`CopyThresholds::COUNTS`], segments a little shorter
+    /// and longer than the crossover so far are measured next. A threshold that the rounds do not show to within a factor of 1.3
+    /// stays unmeasured, and a cost that cannot be measured stays near its default.
     ///
-    /// - At each of [`CopyThresholds::COUNTS`], segments a little shorter and longer than the crossover so far are measured
-    ///   next. A threshold that the rounds do not show to within a factor of 1.3 stays unmeasured: copying and
-    ///   referencing then take about the same time over a wide range of lengths, or the machine is too busy.
-    /// - A cost that cannot be measured stays near its default: on a stream, which takes no large list at once, that is
-    ///   `copy_byte_uncached_ns`.
-    /// - On a stream, only lists of up to 64 KiB are measured, and on a file lists of up to 1 MiB.
+    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
+    /// pays for them: 1 MiB of other memory is read before each write. A threshold of
+    /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
     ///
-    /// The last fifth is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
-    /// pays for them: 1 MiB of other memory is read before each write, and the segments are taken in turn from 1 MiB. A
-    /// queue that copies its segments and one that keeps them write 16 segments of 1500 to 6144 bytes, each after a
-    /// copied head. Then two messages of 3 to 33 KB each are copied into one call, and written by two calls. A threshold
-    /// of [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
-    ///
-    /// A budget of 40 to 50 ms is good, and 75 ms for a file. With less, more thresholds stay unmeasured. The least
-    /// number of measurements, two rounds of the lists and three of the queue, takes 10 ms on a stream and 30 to 50 ms on a file. One
-    /// calibration at the start of a program is enough: a threshold that is a little wrong costs little, since near it both
-    /// techniques take about the same time.
+    /// A budget of 40 to 50 ms is good, and 75 ms for a file. The least number of measurements takes 10 ms on a stream and 30 to
+    /// 50 ms on a file. One calibration at the start of a program is enough.
     ///
     /// # Errors
     ///

@@ -21,7 +21,6 @@ use crate::sys::limits::MAX_CALL_BYTES;
 /// The memory that is read before each write, in bytes: the second-level cache of one CPU.
 const OTHER_BYTES: usize = 1 << 20;
 
-/// The values of one size, in bytes.
 const POOL_BYTES: usize = 1 << 20;
 
 /// The lengths of values that are copied or kept. On every machine that was measured, calls with many longer values took less
@@ -33,7 +32,6 @@ const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 /// value are up to 4 % slower.
 const VALUES: usize = 16;
 
-/// The copied bytes before each value.
 const HEAD: [u8; 24] = [0x5a; 24];
 
 /// How many bytes two messages have together, which are joined into one call, or written by two calls. A stream takes
@@ -89,7 +87,6 @@ pub(super) fn measure(
 struct Comparison {
     segments: Vec<Arc<[u8]>>,
     count: usize,
-    /// The first of the segments that are written next.
     next: usize,
     /// The other way counts as referencing.
     length: Length,
@@ -215,7 +212,6 @@ impl Server {
         if copies { &mut self.copying } else { &mut self.keeping }
     }
 
-    /// Reads other memory.
     fn work(&self) {
         let lines = self.other.iter().step_by(64);
         black_box(lines.fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));

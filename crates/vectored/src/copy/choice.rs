@@ -27,12 +27,10 @@ const MEASURED_BYTES: u64 = 16 << 20;
 /// The size of a pipe of Linux. A pipe of another system grows to this size when it is used.
 pub(super) const USUAL_PIPE_BYTES: usize = 1 << 16;
 
-/// What the caller asks for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wishes {
     pub(super) technique: Option<Technique>,
     pub(super) buffer_bytes: Option<usize>,
-    pub(super) model: Option<CostModel>,
     pub(super) limit: u64,
     pub(super) may_alias: bool,
     pub(super) larger_pipe_bytes: Option<usize>,
@@ -80,7 +78,6 @@ pub(super) fn plan(
     };
     let is_measured = wishes.technique.is_none()
         && wishes.buffer_bytes.is_none()
-        && wishes.model.is_none()
         && technique == Technique::Splice
         && are_files
         && expected_bytes >= MEASURED_BYTES;
@@ -152,7 +149,7 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
 ///
 /// At most twice the staging memory, which the second-level cache has room for: a copy has no other memory.
 fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wishes) -> usize {
-    let model = wishes.model.unwrap_or_else(|| model(to.kind));
+    let model = model(to.kind);
     let expected = match from.kind {
         FileKind::Regular if from.bytes > 0 => from.bytes.min(wishes.limit),
         _ => wishes.limit,
@@ -163,9 +160,8 @@ fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wis
         FileKind::Fifo => (output.pipe_bytes().unwrap_or(USUAL_PIPE_BYTES) / 2) as f64,
         _ => (2.0 * model.call_ns * PAGE_BYTES as f64 * expected as f64 / PAGE_NS).sqrt(),
     };
-    // A cost that makes no sense becomes some number within the limits.
     let rounded = best.log2().round().exp2() as u64;
-    let most = (2 * (model.staging_bytes as u64).min(1 << 29)).max(LEAST_BYTES);
+    let most = 2 * model.staging_bytes as u64;
     let all = expected
         .checked_next_multiple_of(PAGE_BYTES)
         .unwrap_or(expected);

@@ -6,7 +6,6 @@
 
 use super::Technique;
 
-/// A way to copy a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Way {
     pub(super) technique: Technique,
@@ -35,7 +34,6 @@ const fn of_buffer(buffer_bytes: usize) -> Way {
     }
 }
 
-/// The largest buffer of a way.
 pub(super) const BUFFER_BYTES: usize = 512 << 10;
 
 /// A part in a contest: some 100 µs.
@@ -82,7 +80,6 @@ enum State {
     Duel { rival: usize, part: usize },
 }
 
-/// Chooses the way of each part.
 #[derive(Debug)]
 pub(super) struct Contest {
     trial_bytes: u64,
@@ -91,7 +88,6 @@ pub(super) struct Contest {
     least: [f64; WAYS.len()],
     is_refused: [bool; WAYS.len()],
     chosen: usize,
-    /// Stretches since the last contest.
     stretches: u32,
 }
 
@@ -107,7 +103,6 @@ impl Contest {
         }
     }
 
-    /// The way of the next part, and its length.
     pub(super) fn next(&self) -> (Way, u64) {
         let (way, bytes) = match self.state {
             State::Contest { way, .. } => (way, self.trial_bytes),
@@ -121,7 +116,6 @@ impl Contest {
         (WAYS[way], bytes)
     }
 
-    /// Notes the time of the part.
     pub(super) fn took(&mut self, bytes: u64, ns: u64) {
         let time = ns as f64 / bytes as f64;
         match self.state {

@@ -20,7 +20,6 @@ pub use self::error::{CopyError, Side};
 
 use self::choice::{Output, Wishes};
 use self::run::{Calls, Run};
-use crate::cost::CostModel;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 #[cfg(target_os = "linux")]
 use crate::sys::moves;
@@ -41,15 +40,12 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 ///
 /// - A file is copied up to the end that a read finds, also if it grows or shrinks meanwhile, and if it has no size, like the files of
 ///   /proc.
-/// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. A later write to either needs new blocks,
-///   and can fail for lack of them. Holes of a file may be copied as zeros.
-/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself: it copies its first parts by `splice(2)` through
-///   a pipe of 1 MiB and through buffers of 64 to 512 KiB, in turn, goes on by the way that took the least time, and compares
-///   again every 16 to 22 MiB. A technique, a buffer or a model in the [`Options`] switches this off.
-/// - No size of a caller's pipe is changed (but see [`Options::enlarge_pipe`]), no file is synchronised, and after each call nothing is
-///   kept in a pipe of this crate's own.
-/// - From a file or pipe to a pipe, after 64 KiB, both are polled for up to 50 µs before a call that would sleep, since waking up takes
-///   longer than a fast process at the other end needs. After four times in vain, only one time in 32 is polled.
+/// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. Holes of a file may be copied as zeros.
+/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself: it copies its first parts by `splice(2)`
+///   through a pipe of 1 MiB and through buffers of 64 to 512 KiB, goes on by the fastest way, and compares again every 16 to
+///   22 MiB. A technique or a buffer in the [`Options`] switches this off.
+/// - No size of a caller's pipe is changed (but see [`Options::enlarge_pipe`]), and no file is synchronised.
+/// - From a file or pipe to a pipe, after 64 KiB, both are polled for up to 50 µs before a call that would sleep.
 /// - A socket is copied from until its peer ends the stream.
 /// - An output that is open with `O_DIRECT` takes only whole blocks, so a last part is the error `EINVAL`.
 ///
@@ -105,7 +101,6 @@ pub enum Technique {
     Splice,
 }
 
-/// The number of techniques.
 const TECHNIQUES: usize = 4;
 
 /// The result of a copy.
@@ -138,7 +133,6 @@ impl Copied {
         self.bytes_by[technique as usize]
     }
 
-    /// Adds the bytes of a call.
     fn add(&mut self, bytes: u64, technique: Technique) {
         self.bytes += bytes;
         self.calls += 1;
@@ -217,7 +211,6 @@ impl<'p> Options<'p> {
             wishes: Wishes {
                 technique: None,
                 buffer_bytes: None,
-                model: None,
                 limit: u64::MAX,
                 may_alias: false,
                 larger_pipe_bytes: None,
@@ -263,8 +256,7 @@ impl<'p> Options<'p> {
     /// as it is, and so does one that the kernel refuses to enlarge, since a user's pipes may have 64 MiB in all
     /// (pipe(7)).
     ///
-    /// The processes at the two ends sleep less often: to a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of one
-    /// through the usual 64 KiB, and 1 MiB was no better.
+    /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of one through the usual 64 KiB.
     #[must_use]
     pub fn enlarge_pipe(mut self, bytes: usize) -> Self {
         self.wishes.larger_pipe_bytes = Some(bytes);
@@ -277,17 +269,6 @@ impl<'p> Options<'p> {
     #[must_use]
     pub fn buffer_bytes(mut self, bytes: usize) -> Self {
         self.wishes.buffer_bytes = Some(bytes);
-        self
-    }
-
-    /// Computes the size of the buffer by this model, and not by the [default one](CostModel::for_target) for the output.
-    ///
-    /// It is the power of two nearest to `√(2 · call_ns · bytes · 4096 / 500)`, from 16 KiB to `2 · staging_bytes` (512 KiB), for a
-    /// copy of so many bytes: larger buffers save calls, and each new page of memory costs about 500 ns. To a pipe it is
-    /// half of the pipe's size.
-    #[must_use]
-    pub fn model(mut self, model: CostModel) -> Self {
-        self.wishes.model = Some(model);
         self
     }
 
@@ -349,7 +330,6 @@ impl<'p> Options<'p> {
         self.refuse_kinds(input.kind, FileKind::Regular)
     }
 
-    /// Refuses a technique that the kernel has not for these two kinds.
     fn refuse_kinds(&self, from: FileKind, to: FileKind) -> Result<(), CopyError> {
         let unsuited = self
             .wishes
@@ -416,7 +396,6 @@ fn refuse_endless(
 struct Descriptors<'d> {
     from: BorrowedDescriptor<'d>,
     to: BorrowedDescriptor<'d>,
-    /// Whether a read may wait.
     #[cfg(unix)]
     may_be_silent: bool,
     /// For an output that is a pipe.
@@ -446,7 +425,6 @@ impl Descriptors<'_> {
         }
     }
 
-    /// Counts bytes that were written.
     #[cfg(target_os = "linux")]
     fn count(&mut self, bytes: usize) {
         self.moved_bytes = self.moved_bytes.saturating_add(bytes);

@@ -27,15 +27,12 @@ struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 /// How a copy up to some byte ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moved {
-    /// That byte was reached.
     Part,
-    /// The end of the input was reached.
     End,
     /// The rest is to be read and written.
     Refused,
 }
 
-/// Makes the system calls of a copy.
 pub(super) trait Calls {
     fn read<'b>(&mut self, free: &'b mut [MaybeUninit<u8>]) -> io::Result<&'b mut [u8]>;
 
@@ -55,7 +52,6 @@ pub(super) trait Calls {
     /// Whether a transfer that would block was stopped by the output, and `write` would not wait either.
     fn is_output_full(&mut self) -> io::Result<bool>;
 
-    /// The time since some moment, in ns.
     fn now_ns(&mut self) -> u64;
 }
 
@@ -98,7 +94,6 @@ impl<'p, C: Calls> Run<'p, C> {
         }
     }
 
-    /// Copies up to the end of the input or the limit.
     pub(super) fn finish(&mut self, plan: Plan) -> Result<Copied, CopyError> {
         let mut small = Small([MaybeUninit::uninit(); SMALL_BYTES]);
         let small = &mut small.0[..plan.most_bytes.min(SMALL_BYTES)];
@@ -149,7 +144,6 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(Moved::Part)
     }
 
-    /// Reads and writes by one buffer until `until` bytes are left.
     fn reads_and_writes(
         &mut self,
         plan: Plan,
@@ -204,7 +198,6 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// Copies by a technique of the kernel until `until` bytes are left.
     fn within_the_kernel(
         &mut self,
         technique: Technique,
@@ -290,7 +283,6 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(())
     }
 
-    /// Asks the progress function whether the copy goes on.
     fn ask(&mut self) -> Result<(), CopyError> {
         let written = self.copied.bytes;
         let progress = self.progress.as_mut();
@@ -323,7 +315,6 @@ fn allocated(bytes: usize) -> StagingBuffer {
     buffer
 }
 
-/// Writes all bytes, and counts those that were written.
 fn write_all(
     calls: &mut impl Calls,
     bytes: &[u8],

@@ -164,7 +164,6 @@ fn deviation(lengths: &[Length]) -> Option<f64> {
     (repeats >= MIN_REPEATS).then(|| four_fifths / FOUR_FIFTHS * shrunk.sqrt())
 }
 
-/// The median; 0 of none.
 pub(crate) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

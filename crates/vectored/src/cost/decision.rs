@@ -23,20 +23,16 @@ impl CostModel {
     /// If that is less than 256 bytes, it is computed again with `segment_ns` instead of `large_segment_ns`, and is 256
     /// bytes at most.
     ///
-    /// So the cached cost applies while all segments fit the staging
-    /// buffer. A list that does not fit takes several calls, whose cost and uncached copying make the threshold
-    /// `uncached`, which is lower. Segments between the two are then referenced.
+    /// So the cached cost applies while all segments fit the staging buffer. Segments between the two lengths are referenced in a
+    /// list that does not fit.
     ///
     /// Measured [thresholds](CostModel::copy_thresholds) replace this formula:
     ///
     /// - at a count with a measured threshold, it is that one;
     /// - between two such counts it is interpolated, linearly in `log(bytes)` over `log(count)`;
-    /// - above the last one, a threshold of `b` bytes at `m` segments, it is the threshold of the formula, multiplied
-    ///   by `b` and divided by the threshold of the formula at `m`, but at most `b`;
-    /// - above 1000 segments, the last count, it is `b` if `n` segments of `b` bytes fit the
-    ///   staging buffer. It is also `b` if `m · b ≥ staging_bytes / 2`: `b` was then measured with a staging buffer
-    ///   that was at least half full, and a longer list takes several such calls. Otherwise it is `staging_bytes / n`,
-    ///   but at least `uncached` and at most `b`.
+    /// - above the last one, it is the threshold of the formula, in the proportion that holds at the last one, but at most that one;
+    /// - above 1000 segments, it is the last one if it was measured with a staging buffer at least half full or if the list fits
+    ///   the buffer, and otherwise `staging_bytes / n`, but at least `uncached`.
     ///
     /// It is 0 for fewer than two segments, which need no copying, and never above
     /// `staging_bytes`. If a cost makes no sense (negative or NaN), it is some value in that range.
@@ -78,25 +74,11 @@ impl CostModel {
     ///
     /// [`Gather`](crate::Gather) uses this rule if the first two segments of a list have the same length of 512 bytes
     /// or more. For other lists it uses `copy_below_bytes` alone.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::CostModel;
-    /// use vectored::cost::TargetKind;
-    ///
-    /// let model = CostModel::default().with(|costs| costs.page_end_ns = 40.0);
-    /// assert_eq!(model.copy_below_bytes(4), 1950);
-    /// assert!(model.copies(4, 1900));
-    /// assert!(!model.copies(4, 2048)); // two of them fill a page
-    /// assert!(model.copies(4, 1024));
-    /// ```
     #[must_use]
     pub fn copies(&self, segment_count: usize, segment_bytes: usize) -> bool {
         segment_count > 1 && self.copies_up_to(self.copy_below_bytes(segment_count), segment_bytes)
     }
 
-    /// `copies` for a list whose `copy_below_bytes` is known.
     pub(crate) fn copies_up_to(&self, copy_below_bytes: usize, segment_bytes: usize) -> bool {
         if segment_bytes > copy_below_bytes || !fits_pages(segment_bytes) {
             return segment_bytes <= copy_below_bytes;
@@ -163,23 +145,6 @@ mod tests {
         TargetKind::Unix,
         TargetKind::Other,
     ];
-
-    #[test]
-    fn ten_bytes_are_copied_and_5000_referenced_at_every_count_but_one() {
-        for kind in KINDS {
-            let model = CostModel::for_target(kind);
-            assert_eq!([0, 1].map(|count| model.copy_below_bytes(count)), [0; 2]);
-            for count in [2, 3, 8, 9, 100, 1000, 1_000_000, usize::MAX] {
-                let threshold = model.copy_below_bytes(count);
-                assert!(
-                    (10..5000).contains(&threshold),
-                    "{kind:?}, {count}: {threshold}"
-                );
-                let without_staging = model.with(|costs| costs.staging_bytes = 0);
-                assert_eq!(without_staging.copy_below_bytes(count), 0);
-            }
-        }
-    }
 
     #[test]
     fn lists_that_are_copied_at_the_cached_cost_fit_the_staging_buffer() {

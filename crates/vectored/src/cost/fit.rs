@@ -50,34 +50,6 @@ impl CostModel {
     /// A [threshold](CostModel::copy_thresholds) at one of [`CopyThresholds::COUNTS`] is set only if the rounds show it to
     /// within a factor of 1.3. This needs lists with shorter and with longer segments, and at least 8 rounds in all besides
     /// the first round of each list. If the threshold is not set, it follows from the costs.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::CostModel;
-    /// use vectored::cost::Observation;
-    ///
-    /// let machine = CostModel::default().with(|costs| {
-    ///     costs.large_segment_ns = 35.0;
-    ///     costs.copy_byte_ns = 0.02;
-    /// });
-    /// let mut observations = Vec::new();
-    /// for segment_count in [2, 8, 9, 64, 512] {
-    ///     for segment_bytes in [16, 128, 512, 4096] {
-    ///         let bytes = segment_count as u64 * segment_bytes;
-    ///         observations.push(Observation {
-    ///             segment_count,
-    ///             bytes,
-    ///             write_ns: machine.write_ns(bytes),
-    ///             writev_ns: machine.writev_ns(segment_count, bytes),
-    ///             copy_then_write_ns: machine.copy_then_write_ns(segment_count, bytes),
-    ///         });
-    ///     }
-    /// }
-    /// let fitted = CostModel::fit(CostModel::default(), &observations);
-    /// assert!((fitted.large_segment_ns / 35.0 - 1.0).abs() < 0.1);
-    /// assert!((fitted.copy_byte_ns / 0.02 - 1.0).abs() < 0.1);
-    /// ```
     #[must_use]
     pub fn fit(prior: CostModel, observations: &[Observation]) -> CostModel {
         let lists = lists_of(observations);
@@ -115,7 +87,6 @@ fn staging_bytes(min: usize, thresholds: &CopyThresholds) -> usize {
     lists.fold(min, usize::max)
 }
 
-/// The rounds of one list.
 pub(crate) struct List<'a> {
     segment_count: usize,
     bytes: u64,

@@ -41,41 +41,21 @@ use crate::sys::limits::Limits;
 /// [thresholds](CostModel::copy_thresholds) between copying and referencing. [`CostModel::fit`] computes
 /// both from existing measurements.
 ///
-/// Use a model for the kind of target that is written to, and calibrate once for each kind. For example, the model of
-/// a pipe sends long lists in [chunks](CostModel::chunk_policy) of 8 KiB; with such chunks, lists of 32 to 256 KiB on a Unix
-/// socket took 2 to 4 times as long ([`ChunkPolicy`]).
+/// Use a model for the kind of target that is written to, and calibrate once for each kind: chunks, which pay on a pipe,
+/// cost 2 to 4 times the time on a Unix socket ([`ChunkPolicy`]).
 ///
 /// # Saving and loading
 ///
 /// With the feature `serde` a model can be saved and loaded, with the names of its fields. Only fields that may be `None`
-/// may be missing. Unknown fields are ignored. The values are not checked, since all bytes arrive in order with any
-/// model: wrong costs only make transfers slower. The staging buffer has at most the bytes of a call; without memory for
-/// it nothing is copied.
-///
-/// JSON cannot hold numbers that are not finite. By default `serde_json` may load a number with a different last
-/// bit, so the loaded model may be unequal to the saved one (no decision depends on that bit). With the
-/// feature `float_roundtrip` of `serde_json` they are equal.
+/// may be missing. The values are not checked: wrong costs only make transfers slower. JSON cannot hold numbers that are
+/// not finite, and `serde_json` keeps the last bit of a number only with its feature `float_roundtrip`.
 ///
 /// With the feature `load`, `CostModel::load` reads the model of a target from a saved result of `vectored measure`.
 ///
-/// The [defaults](CostModel::for_target) are between the costs of three machines. They are a first guess: another processor, kernel or file system has other costs, and so does the same
-/// machine under load. A cost that is wrong by a factor of two does little harm, since near the threshold both
-/// techniques take about the same time.
+/// The [defaults](CostModel::for_target) are a first guess: each processor, kernel and file system has its own costs. A
+/// cost that is wrong by a factor of two does little harm, since near the threshold both techniques take about the same time.
 ///
 /// A minor version may add a cost: make a model of your own from a default one by [`with`](CostModel::with).
-///
-/// # Examples
-///
-/// ```
-/// use vectored::{CostModel, Gather};
-///
-/// // If referencing a segment costs twice as much, longer segments are copied.
-/// let usual = CostModel::default();
-/// let expensive = usual.with(|costs| costs.large_segment_ns *= 2.0);
-/// assert!(expensive.copy_below_bytes(16) > usual.copy_below_bytes(16));
-/// let gather = Gather::with_model(expensive);
-/// # let _ = gather;
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -113,10 +93,9 @@ pub struct CostModel {
     pub copy_byte_uncached_ns: f64,
     /// The size of the staging buffer, in bytes. Default: 256 KiB.
     ///
-    /// It should fit the second-level cache together with the segments that are copied into it. No call stages more
-    /// bytes. 0 turns copying off. [`calibrate`](CostModel::calibrate) and [`fit`](CostModel::fit) raise it to up to 1 MiB
-    /// if copying lists of that many bytes was faster. [`Gather`](crate::Gather) and
-    /// [`Scatter`](crate::Scatter) allocate the whole buffer when they first copy.
+    /// It should fit the second-level cache together with the segments that are copied into it. 0 turns copying off.
+    /// [`calibrate`](CostModel::calibrate) and [`fit`](CostModel::fit) raise it to up to 1 MiB if copying lists of that many
+    /// bytes was faster. The whole buffer is allocated when something is first copied.
     pub staging_bytes: usize,
     /// Measured thresholds between copying and referencing, in bytes, by number of segments.
     ///

@@ -17,16 +17,6 @@ impl CostModel {
     }
 
     /// The predicted time of a `writev(2)` of `segment_count` equal segments of `bytes` in all, in ns.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::CostModel;
-    ///
-    /// let model = CostModel::default();
-    /// let (gathered, copied) = (model.writev_ns(16, 64 << 10), model.copy_then_write_ns(16, 64 << 10));
-    /// assert!(gathered < copied); // 16 segments of 4 KiB each
-    /// ```
     #[must_use]
     pub fn writev_ns(&self, segment_count: usize, bytes: u64) -> f64 {
         let is_large = bytes >= (segment_count as u64).saturating_mul(LARGE_SEGMENT_BYTES as u64);

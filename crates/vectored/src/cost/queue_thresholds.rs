@@ -6,17 +6,6 @@
 /// A queue has thresholds of its own, since its segments and its buffer are seldom in the near caches, and since it
 /// decides before it knows how many segments a call will have.
 /// [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
-///
-/// # Examples
-///
-/// ```
-/// use vectored::CostModel;
-/// use vectored::queue::QueuePolicy;
-///
-/// let model = CostModel::default().with(|costs| costs.queue_thresholds.copy_below_bytes = Some(3000));
-/// let policy = QueuePolicy::from_model(&model);
-/// assert_eq!(policy.copy_below_bytes, 3000);
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

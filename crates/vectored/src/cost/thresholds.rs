@@ -5,10 +5,9 @@ use std::fmt;
 /// The longest segments that are copied, in bytes, as measured for some numbers of segments. They replace the
 /// thresholds that follow from the costs of a [`CostModel`](crate::CostModel).
 ///
-/// The costs fit no kernel exactly, and near the threshold a few nanoseconds decide.
-/// [`CostModel::calibrate`](crate::CostModel::calibrate) therefore times both techniques at these counts;
-/// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds between them.
-/// `CopyThresholds::default()` holds no measured threshold.
+/// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at these counts, since near the threshold a
+/// few nanoseconds decide. [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds between
+/// them.
 ///
 /// # Examples
 ///
@@ -60,18 +59,6 @@ impl CopyThresholds {
     /// # Errors
     ///
     /// [`UnknownSegmentCount`] if `segment_count` is not in [`CopyThresholds::COUNTS`].
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::cost::CopyThresholds;
-    ///
-    /// let mut thresholds = CopyThresholds::everywhere(500);
-    /// thresholds.set(2, Some(900)).unwrap();
-    /// assert_eq!((thresholds.get(2), thresholds.get(4)), (Some(900), Some(500)));
-    /// let error = thresholds.set(3, Some(600)).unwrap_err();
-    /// assert_eq!(error.segment_count, 3);
-    /// ```
     pub fn set(
         &mut self,
         segment_count: usize,
@@ -86,17 +73,6 @@ impl CopyThresholds {
     }
 
     /// The measured thresholds, as segment count and bytes, by ascending count.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use vectored::cost::CopyThresholds;
-    ///
-    /// let mut thresholds = CopyThresholds::default();
-    /// thresholds.set(64, Some(700)).unwrap();
-    /// thresholds.set(2, Some(900)).unwrap();
-    /// assert_eq!(thresholds.measured().collect::<Vec<_>>(), [(2, 900), (64, 700)]);
-    /// ```
     pub fn measured(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         std::iter::zip(CopyThresholds::MEASURED, self.bytes)
             .filter_map(|(count, bytes)| Some((count, bytes?)))
@@ -120,7 +96,6 @@ impl CopyThresholds {
     }
 }
 
-/// A measured threshold, in bytes, and its number of segments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Measured {
     pub(crate) count: usize,

@@ -8,10 +8,8 @@ use super::borrowed::BorrowedDescriptor;
 ///   `TcpStream`, `UnixStream`, `Stdout`, `OwnedFd`, `BorrowedFd`, references to such types, `Box`, `Arc` and `Rc` of
 ///   them, and the types of other crates.
 /// - On Windows, where files have handles and sockets do not, it is the types of the standard library that have a
-///   handle or a socket: `File`, `PipeReader`, `PipeWriter`, `Stdin`, `Stdout` and `Stderr` with their locks,
-///   `ChildStdin`, `ChildStdout` and `ChildStderr`, `OwnedHandle`, `BorrowedHandle`, `TcpStream`, `UdpSocket`,
-///   `OwnedSocket` and `BorrowedSocket`, references to them, `Box`, `Arc` and `Rc` of them. For a type of another
-///   crate, pass its `BorrowedHandle` or `BorrowedSocket`.
+///   handle or a socket, references to them, `Box`, `Arc` and `Rc` of them. For a type of another crate, pass its
+///   `BorrowedHandle` or `BorrowedSocket`.
 ///
 /// A number becomes a descriptor by `BorrowedFd::borrow_raw`. A `Box<dyn Write>`, a `Vec` and a TLS stream have none:
 /// use [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader) for any
@@ -19,9 +17,7 @@ use super::borrowed::BorrowedDescriptor;
 /// [`SegmentQueue::drain_to`](crate::SegmentQueue).
 ///
 /// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and the buffer of
-/// [`Stdout`](std::io::Stdout): flush it first. A [`Stderr`](std::io::Stderr) has no
-/// buffer, so it needs no flush. The functions do not take its lock: hold a [`StderrLock`](std::io::StderrLock) if other
-/// threads print at the same time.
+/// [`Stdout`](std::io::Stdout): flush it first. They do not take the lock of [`Stderr`](std::io::Stderr).
 ///
 /// It is sealed: other crates cannot implement it. A type of your own implements `AsFd` on Unix.
 ///
@@ -42,7 +38,7 @@ use super::borrowed::BorrowedDescriptor;
 /// - **Files opened with `FILE_FLAG_NO_BUFFERING`** take aligned lists:
 ///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open
 ///   for overlapped calls also work; a call waits for its end by an event of its thread. The module `windows` has
-///   `WriteFileGather` and `ReadFileScatter`, also through a completion port.
+///   `WriteFileGather` and `ReadFileScatter`.
 /// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_with`), the module
 ///   `uring`, `SIGPIPE` and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures
 ///   files, TCP and `NUL`. Pipes that are non-blocking (`PIPE_NOWAIT`) are not supported: a full one is
@@ -64,8 +60,6 @@ pub trait AsDescriptor: sealed::Sealed {
 
 pub(super) mod sealed {
     /// Keeps other crates from implementing [`AsDescriptor`](super::AsDescriptor).
-    ///
-    /// On Unix a reference to such a type also has a descriptor, by the standard library's implementation of `AsFd`.
     #[cfg(unix)]
     pub trait Sealed: std::os::fd::AsFd {}
 

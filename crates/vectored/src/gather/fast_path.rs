@@ -96,7 +96,6 @@ pub(crate) enum SingleCall {
     },
 }
 
-/// Why the fast path did not complete a transfer.
 pub(crate) enum FastPathMiss {
     /// The one call returned an error or another number of bytes.
     Answered(SingleCall, io::Result<usize>),
@@ -145,7 +144,6 @@ impl FastPath {
         }
     }
 
-    /// Makes the one call of a list, and returns its bytes.
     #[inline(always)]
     pub(crate) fn send_in_one_call(
         &mut self,
@@ -223,7 +221,6 @@ impl FastPath {
         }
     }
 
-    /// Passes the entries of `call` to `take`.
     fn with_entries<R>(
         &self,
         call: SingleCall,

@@ -26,10 +26,8 @@ use crate::sys::span::are_objects;
 use crate::sys::staging::StagingTail;
 use crate::transfer::message_sockets::refuse_messages;
 use crate::transfer::unvectored::Stream;
-#[cfg(test)]
-use crate::transfer::write_loop::FnSink;
-use crate::transfer::write_loop::{Attempt, Sink, SplitGuard, send_all};
-use crate::write::positional::{FileSink, check_end, into_file};
+use crate::transfer::write_loop::{Attempt, FnSink, Sink, SplitGuard, send_all};
+use crate::write::positional::{check_end, into_file};
 
 /// A gathering writer: copies small segments together, references large ones, in one call.
 ///
@@ -38,28 +36,21 @@ use crate::write::positional::{FileSink, check_end, into_file};
 /// call, and references large segments. A segment is small if it is no longer than [`CostModel::copy_below_bytes`]
 /// for the number of segments of the list. A run is two or more small segments in a row.
 ///
-/// If a list begins with a run, the segments after the run may be copied too, such as a body after the pieces of a
-/// header. If `k` segments follow the run and `k` is at most 15, they are copied if they fit the staging buffer and
-/// have no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
+/// If a list begins with a run, up to 15 segments after the run, such as a body after the pieces of a header, may be
+/// copied too: `k` segments with no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
 /// [`Gather::new`] decides by the model of [`TargetKind::Other`]: it does not ask what
 /// kind a descriptor is.
 ///
-/// Segments that lie one directly after another in memory, such as pieces of one buffer, become one entry of a call
-/// without being copied. A list that is one piece of memory is never copied, if one call takes it.
+/// Segments that lie one directly after another in memory become one entry of a call without being copied.
 ///
 /// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an
-/// aligned list. If such a file answers `EINVAL` nevertheless, the rest of the list is tried once more without
-/// copying.
+/// aligned list.
 ///
 /// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it,
 /// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. Each is allocated by the first
-/// list that needs it. Keep the `Gather` and use it again: further lists allocate nothing. The first list that is
-/// copied pays for the whole staging buffer, however short the list is: with 256 KiB, two segments of 30 bytes to
-/// `/dev/null` took 17 µs by a new `Gather` and 0.3 µs by one that was kept. One `Gather` serves all connections of a
-/// thread. For a program that writes one list and ends, the function [`write_all`](crate::write_all) allocates
-/// nothing. A `Gather` keeps no bytes for later: when [`write_all`](Gather::write_all) returns, the list is written,
-/// or the error says how many bytes are.
+/// list that needs it, which took 17 µs for 256 KiB, and 0.3 µs with a `Gather` that was kept: keep the `Gather` and use it
+/// again, for all connections of a thread. It keeps no bytes for later.
 ///
 /// # Secrets
 ///
@@ -137,13 +128,10 @@ impl Gather {
 
     /// Writes all of `segments` in order and returns their bytes.
     ///
-    /// Runs of small segments are copied. A few segments after a run at the start of the list may be copied too
-    /// ([details](Gather)). Other segments are referenced. One call is a `writev(2)` of at most
-    /// [`iov_max`](crate::limits::iov_max) entries, and one entry can hold many small segments, and
-    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the staging
-    /// buffer is full, and in a pipe after each 8 KiB of a list of more than 28 KiB
-    /// ([`chunk_policy`](CostModel::chunk_policy)). As with [`write_all`](crate::write_all), a list may take
-    /// several calls, other writers may write between them, and if all segments are empty, no call is made.
+    /// One call is a `writev(2)` of at most [`iov_max`](crate::limits::iov_max) entries, where one entry can hold many small
+    /// segments, and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the
+    /// staging buffer is full, and in a pipe after each 8 KiB of a list of more than 28 KiB
+    /// ([`chunk_policy`](CostModel::chunk_policy)). If all segments are empty, no call is made.
     ///
     /// # Errors
     ///
@@ -196,10 +184,8 @@ impl Gather {
 
     /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
     ///
-    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function [`resume_write`](crate::resume_write): whether it
-    /// succeeds or fails, `cursor` has moved in the caller's list by exactly the bytes that were written, and the
-    /// transfer can be resumed with it after [`WouldBlock`](io::ErrorKind::WouldBlock). Staged bytes do not outlive the
-    /// call, so another `Gather` may resume, or the function [`resume_write`](crate::resume_write).
+    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function [`resume_write`](crate::resume_write).
+    /// Staged bytes do not outlive the call, so another `Gather`, or that function, may resume.
     ///
     /// # `SIGPIPE`
     ///
@@ -229,10 +215,9 @@ impl Gather {
         let fd = fd.as_descriptor();
         let call = into_file(fd, offset);
         let cursor = &mut SegmentCursor::new();
-        self.send_from(segments, cursor, || Ok(()), FileSink { fd, call })
+        self.send_from(segments, cursor, || Ok(()), FnSink(call))
     }
 
-    /// [`resume_write`](Gather::resume_write) by the calls of a function.
     #[cfg(test)]
     pub(crate) fn send_all(
         &mut self,
@@ -244,7 +229,6 @@ impl Gather {
         self.send_from(segments, cursor, may_split, FnSink(call))
     }
 
-    /// [`resume_write`](Gather::resume_write) into any sink.
     #[inline(always)]
     pub(crate) fn send_from(
         &mut self,
@@ -286,27 +270,17 @@ impl Gather {
             }
         };
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
-        let mut policy = self.fast_path.policy(segments);
+        let policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
             // The list goes in chunks. The first chunk is shorter than what is staged, so it is staged anew.
             staged_count = 0;
         }
         send_all(segments, cursor, |from| {
             let staged_count = mem::take(&mut staged_count);
-            let attempt = match first.take() {
-                Some(attempt) => attempt,
-                None => {
-                    self.send_next(segments, from, policy, staged_count, &mut guard, &mut sink)?
-                }
-            };
-            let is_plain = policy.copy_below_bytes == 0 && !policy.fills;
-            if is_plain || !attempt.is_invalid() || !sink.is_direct() {
-                return Some(attempt);
+            match first.take() {
+                Some(attempt) => Some(attempt),
+                None => self.send_next(segments, from, policy, staged_count, &mut guard, &mut sink),
             }
-            // The staging buffer begins at a page, so an aligned list is refused only if a call ended within a segment, as
-            // with a `ChunkPolicy`, or if the file asks for more than a page. The caller's own segments may be taken.
-            policy = RunPolicy::new(0, self.fast_path.limits());
-            self.send_next(segments, from, policy, 0, &mut guard, &mut sink)
         })
     }
 

@@ -23,7 +23,7 @@ fn gather_with_staging(staging_bytes: usize) -> Gather {
 }
 
 /// The lengths of the entries of each call for a list whose bytes are all taken.
-fn entries_of_calls(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
+pub(super) fn entries_of_calls(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
     let mut calls: Vec<Vec<usize>> = Vec::new();
     let mut cursor = SegmentCursor::new();
     let sink = |slices: &[IoSlice<'_>]| {

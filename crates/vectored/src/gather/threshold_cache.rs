@@ -7,7 +7,6 @@ use crate::sys::copy::MAX_FEW_SEGMENTS;
 pub(crate) struct ThresholdCache {
     /// [`UNKNOWN`] until the model was asked. The first two are known: lists of no segment and of one are not copied.
     few: [usize; MAX_FEW_SEGMENTS + 1],
-    /// A number of segments and its threshold.
     last: (usize, usize),
 }
 
@@ -34,7 +33,6 @@ impl ThresholdCache {
         (cached != UNKNOWN).then_some(cached)
     }
 
-    /// Asks `model` for a threshold that is not cached, and caches it.
     pub(crate) fn ask(&mut self, segment_count: usize, model: impl Fn(usize) -> usize) -> usize {
         // A threshold of `usize::MAX` would be asked for again each time.
         let model = |segment_count| model(segment_count).min(UNKNOWN - 1);

@@ -24,21 +24,17 @@ use crate::transfer::write_loop::{Sink, whole};
 /// A destination to which several segments go in one call, unbuffered.
 ///
 /// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise that: its default writes only the first
-/// segment, `is_write_vectored` is unstable, and a buffered writer takes the bytes without a call. A type with this trait
-/// promises it.
+/// segment, and a buffered writer takes the bytes without a call.
 ///
 /// The standard library's descriptors that are streams of bytes implement it: owned, by reference, in an [`Arc`] or [`Rc`].
-/// [`Stdout`](std::io::Stdout) does not, since a call past its buffer would overtake the bytes in it. Flush the `Stdout`
-/// and use a `BorrowedFd` of it. [`Stderr`](std::io::Stderr) does not either, since each of its writes takes a lock. A
-/// `BorrowedFd` of it takes no lock, and there is no buffer to flush.
+/// [`Stdout`](std::io::Stdout) does not, since a call past its buffer would overtake the bytes in it, and
+/// [`Stderr`](std::io::Stderr) does not, since each of its writes takes a lock. Use a `BorrowedFd` of either.
 ///
 /// # `SIGPIPE`
 ///
 /// [`TcpStream`] and `UnixStream` write without the signal (`MSG_NOSIGNAL`), as they do in the standard
-/// library: if the peer is gone the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), also in a
-/// program in which `SIGPIPE` has its default action. `OwnedFd`, `BorrowedFd` and pipes behave as
-/// write(2) does: the signal is raised, and it ends the process unless it is ignored, blocked or handled. A
-/// Rust program ignores it from its start; a host in C, or a program that restores `SIG_DFL`, may not.
+/// library: if the peer is gone the error is [`BrokenPipe`](std::io::ErrorKind::BrokenPipe). `OwnedFd`, `BorrowedFd` and pipes
+/// behave as write(2) does: the signal is raised, and ends the process unless it is ignored, blocked or handled.
 ///
 /// # Implementer notes
 ///

@@ -5,47 +5,18 @@ use std::io::{self, IoSlice};
 
 use proptest::prelude::*;
 
+use super::tests::entries_of_calls;
 use crate::cost::thresholds::CopyThresholds;
 use crate::sys::limits::Limits;
-use crate::testing::{any_even_sizes, any_sizes, any_wide_limits};
+use crate::testing::{any_even_sizes, any_sizes, any_wide_limits, list, payload};
 use crate::transfer::write_loop::Sink;
-use crate::{CostModel, Gather, SegmentCursor};
+use crate::{CostModel, Gather};
 
 fn model(copy_below_bytes: u32) -> CostModel {
     CostModel {
         copy_thresholds: CopyThresholds::everywhere(copy_below_bytes),
         ..CostModel::default()
     }
-}
-
-fn memory() -> Vec<u8> {
-    (0..150_000_usize).map(|i| (i % 251) as u8).collect()
-}
-
-/// Segments of these sizes that lie apart.
-fn cut<'m>(memory: &'m [u8], sizes: &[usize]) -> Vec<IoSlice<'m>> {
-    let mut at = 0;
-    let piece = |&size: &usize| {
-        at += size + 1;
-        IoSlice::new(&memory[at - size..at])
-    };
-    sizes.iter().map(piece).collect()
-}
-
-/// The lengths of the entries of each call, if all bytes are taken.
-fn calls_of(gather: &mut Gather, segments: &[IoSlice<'_>]) -> Vec<Vec<usize>> {
-    let mut calls = Vec::new();
-    let sink = |slices: &[IoSlice<'_>]| -> io::Result<usize> {
-        let lengths: Vec<usize> = slices.iter().map(|slice| slice.len()).collect();
-        let bytes = lengths.iter().sum();
-        calls.push(lengths);
-        Ok(bytes)
-    };
-    let may_split = || Ok(());
-    let sent = gather.send_all(segments, &mut SegmentCursor::new(), may_split, sink);
-    let bytes: usize = segments.iter().map(|segment| segment.len()).sum();
-    assert_eq!(sent.unwrap(), bytes as u64);
-    calls
 }
 
 /// A sink that accepts all bytes, and checks the facts that the caller claims.
@@ -96,7 +67,7 @@ fn warmed(limits: Limits, model: CostModel) -> Gather {
     let mut gather = Gather::within(limits, model);
     // Two pieces of one memory, which do not adjoin.
     let memory = [1, 2, 3];
-    calls_of(
+    entries_of_calls(
         &mut gather,
         &[IoSlice::new(&memory[..1]), IoSlice::new(&memory[2..])],
     );
@@ -112,7 +83,6 @@ proptest! {
         staging_bytes in prop_oneof![1..300_usize, 1000..6000_usize],
         limits in any_wide_limits(),
     ) {
-        let memory = memory();
         let model = CostModel {
             copy_thresholds: CopyThresholds { bytes: thresholds.map(Some) },
             staging_bytes,
@@ -120,10 +90,11 @@ proptest! {
         };
         let mut warm = warmed(limits, model);
         for sizes in lists {
-            let segments = cut(&memory, &sizes);
-            let cold = calls_of(&mut Gather::within(limits, model), &segments);
+            let data = payload(&sizes);
+            let segments = list(&data);
+            let cold = entries_of_calls(&mut Gather::within(limits, model), &segments);
             for _ in 0..3 {
-                prop_assert_eq!(&calls_of(&mut warm, &segments), &cold);
+                prop_assert_eq!(&entries_of_calls(&mut warm, &segments), &cold);
             }
         }
     }

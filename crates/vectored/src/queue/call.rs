@@ -26,9 +26,7 @@ pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) 
     result
 }
 
-/// The result of [`SegmentQueue::fill`].
 pub(crate) struct Filled {
-    /// The bytes of all slices.
     pub(crate) bytes: usize,
     /// False if no two kept segments follow each other, so that no slices of one allocation are neighbours.
     pub(crate) may_adjoin: bool,

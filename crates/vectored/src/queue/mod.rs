@@ -24,7 +24,7 @@ use crate::queue::sys::{Kept, append_within};
 use crate::sys::limits::MAX_CALL_BYTES;
 
 pub use self::policy::QueuePolicy;
-pub use self::segment::{IntoSegment, Segment};
+pub use self::segment::Segment;
 
 /// A queue of segments that a connection or a log owns, and that is written by as few calls as possible.
 ///
@@ -48,13 +48,11 @@ pub use self::segment::{IntoSegment, Segment};
 /// Write it when no more messages are at hand, and not after each. `flush` of the trait `Write` sends nothing:
 /// [`write_to`](SegmentQueue::write_to) does.
 ///
-/// The queue owns its data and its position, so it can be written at any time, in parts, to a blocking or a
-/// non-blocking descriptor. Exactly the bytes that were written are gone from the queue, whether the call succeeds,
-/// fails, or is cancelled. So no write loses or repeats bytes, and every error is returned by the call that it
-/// belongs to.
+/// The queue owns its data and its position. Exactly the bytes that were written are gone from the queue, whether the call
+/// succeeds, fails, or is cancelled. So no write loses or repeats bytes.
 ///
-/// In a steady state, messages cost no allocation: the memory of the copied bytes is used again. When the queue becomes
-/// empty, memory of more than [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
+/// In a steady state, messages cost no allocation. When the queue becomes empty, memory of more than
+/// [`retained_bytes`](QueuePolicy::retained_bytes) is freed.
 ///
 /// Writing an empty queue makes no system call. The bytes left in a queue are lost if it is dropped:
 /// [`is_empty`](SegmentQueue::is_empty) tells.
@@ -115,32 +113,27 @@ impl SegmentQueue {
     /// it until it is written. It takes the owner, as the queue outlives a borrow: for borrowed bytes there is
     /// [`put_slice`](SegmentQueue::put_slice).
     ///
-    /// It never refuses: [`is_full`](SegmentQueue::is_full) tells when to write first.
-    ///
-    /// To send bytes that the program keeps too, use [`push_shared`](SegmentQueue::push_shared).
-    ///
     /// # Panics
     ///
     /// If the kept segments have more than `isize::MAX` bytes together. This is possible only with segments that
     /// share memory.
     #[inline]
-    pub fn push(&mut self, segment: impl IntoSegment) {
-        self.append(segment.into_segment());
+    pub fn push(&mut self, segment: impl Into<Segment>) {
+        self.append(segment.into());
     }
 
     /// Appends the bytes of an owner that the program keeps: copies them if there are up to
     /// [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps a clone of the owner.
     ///
     /// For an owner whose clone is cheap, such as `Bytes` or `Arc<[u8]>`. Short bytes are copied without a clone, which
-    /// costs two atomic operations: with values of 32 bytes, [`push`](SegmentQueue::push) of a clone took 1.1 to 1.3
-    /// times as long. A `Vec` can be passed too, but its clone copies all bytes.
+    /// costs two atomic operations.
     #[inline]
-    pub fn push_shared<T: AsRef<[u8]> + Clone + IntoSegment>(&mut self, owner: &T) {
+    pub fn push_shared<T: AsRef<[u8]> + Clone + Into<Segment>>(&mut self, owner: &T) {
         let bytes = owner.as_ref();
         if bytes.len() <= self.policy.copy_below_bytes {
             self.put_slice(bytes);
         } else {
-            self.keep(owner.clone().into_segment());
+            self.keep(owner.clone().into());
         }
     }
 
@@ -152,8 +145,8 @@ impl SegmentQueue {
     /// # Errors
     ///
     /// If there is no room. The error holds the segment.
-    pub fn try_push(&mut self, segment: impl IntoSegment) -> Result<(), QueueFull> {
-        let segment = segment.into_segment();
+    pub fn try_push(&mut self, segment: impl Into<Segment>) -> Result<(), QueueFull> {
+        let segment = segment.into();
         let has_room = self.len().saturating_add(segment.len()) <= self.policy.limit_bytes;
         if !has_room && !self.is_empty() {
             return Err(QueueFull(segment));
@@ -181,12 +174,10 @@ impl SegmentQueue {
 
     /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
     ///
-    /// A call then holds whole records only. So records of several processes that append to one file (`O_APPEND`) do
-    /// not mix, nor do records on one pipe with up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096). That holds as
-    /// long as each call takes all its bytes: a full disk or a signal can end a call earlier. A record of more than
-    /// [`iov_max`](crate::limits::iov_max) segments, or more than [`MAX_CALL_BYTES`], takes several calls. Bytes
-    /// after the last end are written too, so end a record before the queue is written. Without any end, calls end
-    /// anywhere.
+    /// So records of several processes that append to one file (`O_APPEND`) do not mix, nor do records on one pipe with up to
+    /// `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), as long as each call takes all its bytes: a full disk or a signal can end
+    /// a call earlier. A record of more than [`iov_max`](crate::limits::iov_max) segments, or more than [`MAX_CALL_BYTES`],
+    /// takes several calls. Bytes after the last end are written too, so end a record before the queue is written.
     #[inline]
     pub fn end_record(&mut self) {
         let end = self.written.wrapping_add(self.len() as u64);
@@ -324,7 +315,6 @@ impl SegmentQueue {
         self.copied.extend_from_slice(bytes);
     }
 
-    /// Makes room for `bytes` more copied bytes.
     #[inline]
     fn reserve_copied(&mut self, bytes: usize) {
         if self.copied.capacity() - self.copied.len() < bytes {
@@ -365,8 +355,8 @@ impl SegmentQueue {
 
     /// Frees memory of an empty queue that is beyond `bytes`.
     ///
-    /// It is freed and not shrunk: glibc uses freed memory for the next allocation, and maps the pages of a shrunk buffer again
-    /// each time: 300 KB of short slices then took 3.5 times as long.
+    /// It is freed and not shrunk: glibc maps the pages of a shrunk buffer again each time, so that 300 KB of short slices took 3.5
+    /// times as long.
     #[inline]
     fn free_beyond(&mut self, bytes: usize) {
         if self.copied.capacity() > bytes {

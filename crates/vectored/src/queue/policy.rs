@@ -12,16 +12,12 @@ pub struct QueuePolicy {
     /// when it is written. 0 copies none.
     ///
     /// It is the length at which copying and keeping take the same time, if a call has some segments with short copied
-    /// heads. Copying saves a place in the queue, a reference count and the `iovec`s of the segment and of the bytes
-    /// after it. With one segment a call, copying is faster up to 2 to 4 times that length, since the whole list is
-    /// saved; with 16 segments a call, up to 0.5 to 1 times that length. A few percent of the time of a write depend on
-    /// it.
+    /// heads. With one segment a call, copying is faster up to 2 to 4 times that length.
     pub copy_below_bytes: usize,
     /// The bytes that are copied together for a writer that does not gather (the TLS stream of tokio-native-tls, for
     /// example), so that they are written by one call instead of several. A single segment of this size or more is passed on as it is.
     ///
     /// It is the length at which copying two messages of that many bytes in all into one call takes as long as two calls.
-    /// More than two messages are faster copied up to several times that length.
     pub join_below_bytes: usize,
     /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses segments.
     /// `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse, so this is a high-water mark.
@@ -39,23 +35,11 @@ pub struct QueuePolicy {
 impl QueuePolicy {
     /// The default policy for a kind of target.
     ///
-    /// The two thresholds were measured on one machine (2-core Zen 4 VM, 1 MiB of second-level cache for each CPU, Linux
-    /// 6.18) by the bench `queue`, with 1 MiB of other memory read before each write.
-    /// `Socket` holds for Unix and TCP sockets, `File` for ext4 and tmpfs. `Other` was not measured: its
-    /// `join_below_bytes` is the longest record of TLS.
+    /// The two thresholds were measured on one machine (2-core Zen 4 VM, Linux 6.18) by the bench `queue`, with 1 MiB of other
+    /// memory read before each write. `Other` was not measured: its `join_below_bytes` is the longest record of TLS.
     ///
-    /// | | `File` | `Pipe` | `Socket` | `Other` |
-    /// |---|---|---|---|---|
-    /// | `copy_below_bytes` | 3072 | 3072 | 3072 | 3072 |
-    /// | `join_below_bytes` | 49,152 | 16,384 | 65,536 | 16,384 |
-    /// | `limit_bytes` | 2 MiB | 1 MiB | 1 MiB | 1 MiB |
-    /// | `chunk_bytes` | 0x7fff_f000 | 8192 | 0x7fff_f000 | 0x7fff_f000 |
-    /// | `retained_bytes` | 256 KiB | 256 KiB | 256 KiB | 256 KiB |
-    /// | `poll_budget_bytes` | 1 MiB | 1 MiB | 1 MiB | 1 MiB |
-    ///
-    /// One `copy_below_bytes` serves calls of one value and of many. It is below the length at which both ways take the same time
-    /// for most of them, since a wrong copy costs more. No constant suits all machines: [`from_model`](Self::from_model) with a
-    /// calibrated model was within 4 % of the better way on another one.
+    /// One `copy_below_bytes` serves calls of one value and of many. No constant suits all machines:
+    /// [`from_model`](Self::from_model) with a calibrated model was within 4 % of the better way on another one.
     #[must_use]
     pub const fn for_target(kind: TargetKind) -> QueuePolicy {
         let other = QueuePolicy {
@@ -86,9 +70,8 @@ impl QueuePolicy {
 
     /// The policy that follows from a cost model, for example a calibrated one.
     ///
-    /// The two thresholds are the [measured ones](CostModel::queue_thresholds) of the model, as
-    /// [`CostModel::calibrate`] measures them, with 16 values of 1500 to 6144 bytes a call for `copy_below_bytes`. A threshold
-    /// that was not measured follows from the costs, in bytes:
+    /// The two thresholds are the [measured ones](CostModel::queue_thresholds) of the model. A threshold that was not measured
+    /// follows from the costs, in bytes:
     ///
     /// ```text
     /// copy_below_bytes = (2 · large_segment_ns + gather_call_ns / 4) / copy_byte_ns,
@@ -97,10 +80,8 @@ impl QueuePolicy {
     ///                    at least 4096 and at most 65,536
     /// ```
     ///
-    /// The costs of a model are measured in a loop of equal calls. The second `large_segment_ns` stands for what keeping a
-    /// segment costs besides its `iovec`, the 1000 ns for what a call costs more after other work. Both, and the limits,
-    /// were chosen so that the formulas come near the measured thresholds of [`for_target`](Self::for_target), within
-    /// a factor of 2.5. Invalid costs (negative or NaN) give thresholds within the limits.
+    /// The second `large_segment_ns` stands for what keeping a segment costs besides its `iovec`, the 1000 ns for what a call costs
+    /// more after other work.
     ///
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) comes from the model. All other fields come from
     /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:

@@ -15,7 +15,6 @@ use crate::sys::limits::Limits;
 use crate::sys::limits::MAX_CALL_BYTES;
 
 thread_local! {
-    /// Memory for bytes that are joined for a writer that does not gather.
     static JOINED: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -89,10 +88,7 @@ impl SegmentQueue {
         self.poll_write_down_to(cx, io, 0)
     }
 
-    /// [`poll_write_to`](SegmentQueue::poll_write_to) until no more than `most_left` bytes are left, for a sink that takes
-    /// items while the queue is not full.
-    ///
-    /// With feature `tokio`.
+    /// [`poll_write_to`](SegmentQueue::poll_write_to) until no more than `most_left` bytes are left: for a sink.
     pub fn poll_write_down_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -187,8 +183,7 @@ impl SegmentQueue {
     }
 
     /// How many bytes the next slice has, for a writer that does not gather: a long first segment, or as many bytes as
-    /// are worth copying together, or a record, which is not cut. If the writer has cut a record, the rest is not
-    /// copied whole: for a writer that takes a part of each slice, all that is left would be copied for each part.
+    /// are worth copying together, or a record, which is not cut. The rest of a record that the writer has cut is not copied whole.
     fn joined_bytes(&self, head_bytes: usize) -> usize {
         let record_bytes = self.record_ends.whole_at(self.written).unwrap_or(0);
         let worth_joining = self.policy.join_below_bytes.max(head_bytes);
@@ -198,7 +193,6 @@ impl SegmentQueue {
     }
 }
 
-/// The memory of this thread for joined bytes.
 #[cfg(test)]
 pub(super) fn joined_capacity() -> usize {
     let joined = JOINED.take();

@@ -63,7 +63,6 @@ impl RecordEnds {
         self.is_alone = true;
     }
 
-    /// Forgets the ends up to `position`.
     pub(super) fn forget_to(&mut self, position: u64) {
         while self.ends.front().is_some_and(|end| *end <= position) {
             self.start = self.ends.pop_front().expect("there is a front");
@@ -84,7 +83,6 @@ impl RecordEnds {
         self.is_alone = false;
     }
 
-    /// Frees memory of more than `count` ends, if there are none.
     #[inline]
     pub(super) fn free_beyond(&mut self, count: usize) {
         if self.ends.capacity() > count && self.ends.is_empty() {

@@ -57,7 +57,6 @@ impl Segment {
         Segment { owner, start }
     }
 
-    /// Whether its bytes have no owner.
     #[inline]
     pub(super) fn is_static(&self) -> bool {
         matches!(self.owner, Owner::Static(_))
@@ -81,37 +80,6 @@ impl Owner {
             Owner::Bytes(bytes) => bytes,
             Owner::Other(owner) => owner.as_slice(),
         }
-    }
-}
-
-/// The types that a queue can own: every type that is `Into<Segment>`.
-///
-/// For a type of your own, implement `From<YourType> for Segment`. The trait cannot be implemented elsewhere. It exists so that
-/// the compiler can name the function to call instead.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an owner of bytes that a `SegmentQueue` can keep",
-    label = "not `Into<Segment>`",
-    note = "`queue.put_slice(bytes)` copies bytes that are borrowed or in an array",
-    note = "`queue.push_shared(&owner)` keeps a clone of an owner, such as a `Bytes` or an `Arc<[u8]>`",
-    note = "`queue.push(Segment::from_owner(owner))` takes any other owner"
-)]
-pub trait IntoSegment: sealed::Sealed {
-    /// The segment, without copying bytes.
-    fn into_segment(self) -> Segment;
-}
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-#[diagnostic::do_not_recommend]
-impl<T: Into<Segment>> sealed::Sealed for T {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Into<Segment>> IntoSegment for T {
-    #[inline]
-    fn into_segment(self) -> Segment {
-        self.into()
     }
 }
 

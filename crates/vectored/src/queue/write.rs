@@ -118,7 +118,6 @@ impl SegmentQueue {
         (1..=most).contains(&copied.len())
     }
 
-    /// Makes one call and removes what it took.
     #[inline(always)]
     fn write_once_into(
         &mut self,
@@ -150,7 +149,6 @@ impl SegmentQueue {
         taken.map(|taken| self.settle(taken))
     }
 
-    /// Removes what a call took.
     #[inline]
     fn settle(&mut self, taken: usize) -> usize {
         // Bytes are gone, so the offer made before `Pending` no longer holds.

@@ -15,17 +15,13 @@ use crate::transfer::unvectored::ListCalls;
 /// Reads into all of `segments` in order until they are full, and returns their bytes.
 ///
 /// One `readv(2)` (or `read(2)`, if one segment is left) asks for at most [`iov_max`](crate::limits::iov_max) segments
-/// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls. So does a list if a call
-/// fills only a part of it, as is usual on pipes and sockets. Between two calls, another reader may take bytes. Empty
-/// segments never reach the kernel; if all are empty, no system call is made.
+/// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls, and so does a list if a call
+/// fills only a part of it. If all segments are empty, no system call is made.
 ///
-/// No call asks for more bytes than the list holds, so the bytes after them stay in the stream. The array
-/// of slices is neither reordered nor shortened, so it can be used again; it is `&mut` because the
-/// buffers are written to. Nothing is copied. Memory is allocated only if a batch must be built because of empty
-/// segments or a short read.
+/// No call asks for more bytes than the list holds, so the bytes after them stay in the stream. The array of slices is
+/// neither reordered nor shortened. Nothing is copied.
 ///
-/// It is for streams of bytes. Checking that the descriptor is not a socket that keeps messages apart costs a
-/// getsockopt(2) for each list ([how long it takes](crate::write_once#messages)). To read many short records from one
+/// It costs a getsockopt(2) for each list ([why](crate::write_once#messages)). To read many short records from one
 /// stream, a [`ScatterReader`](crate::ScatterReader) is faster.
 ///
 /// # Errors
@@ -68,35 +64,9 @@ pub fn read_exact(
 /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
 ///
 /// Like [`read_exact`], for a transfer that is resumed after an error, usually
-/// [`WouldBlock`](io::ErrorKind::WouldBlock). The cursor then points after the last
-/// byte that was read: wait until the descriptor is ready and call again with the same list and
+/// [`WouldBlock`](io::ErrorKind::WouldBlock): wait until the descriptor is ready and call it again with the same list and
 /// cursor. The result and the errors count the bytes of this call only. If the cursor is at the end of the list, it
 /// returns `Ok(0)` without a system call.
-///
-/// # Examples
-///
-/// ```
-/// use std::io::{ErrorKind, IoSliceMut, Write};
-/// use std::os::unix::net::UnixStream;
-/// use vectored::{SegmentCursor, resume_read};
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (reader, mut writer) = UnixStream::pair()?;
-/// reader.set_nonblocking(true)?;
-/// let (mut head, mut body) = ([0; 4], [0; 4]);
-/// let mut segments = [IoSliceMut::new(&mut head), IoSliceMut::new(&mut body)];
-/// let mut cursor = SegmentCursor::new();
-///
-/// writer.write_all(b"headbo")?;
-/// let error = resume_read(&reader, &mut segments, &mut cursor).unwrap_err();
-/// assert_eq!((error.kind(), error.transferred()), (ErrorKind::WouldBlock, 6));
-///
-/// writer.write_all(b"dy")?;
-/// assert_eq!(resume_read(&reader, &mut segments, &mut cursor)?, 2);
-/// assert_eq!((&head, &body), (b"head", b"body"));
-/// # Ok(())
-/// # }
-/// ```
 pub fn resume_read(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -131,25 +101,6 @@ pub fn read_up_to_eof(
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte if the list would end past the
 ///   largest file offset, `i64::MAX`, even if the file ends before;
 /// - `ESPIPE` if the descriptor cannot seek (a pipe, a socket).
-///
-/// # Examples
-///
-/// ```
-/// use std::io::IoSliceMut;
-/// use vectored::files::read_exact_at;
-///
-/// # fn main() -> std::io::Result<()> {
-/// # let path = std::env::temp_dir().join(format!("vectored-doc-{}", std::process::id()));
-/// std::fs::write(&path, b"0123456789")?;
-/// let file = std::fs::File::open(&path)?;
-/// # std::fs::remove_file(&path)?;
-/// let (mut two, mut three) = ([0; 2], [0; 3]);
-/// let mut segments = [IoSliceMut::new(&mut two), IoSliceMut::new(&mut three)];
-/// assert_eq!(read_exact_at(&file, &mut segments, 4)?, 5);
-/// assert_eq!((&two, &three), (b"45", b"678"));
-/// # Ok(())
-/// # }
-/// ```
 pub fn read_exact_at(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -194,7 +145,6 @@ pub(crate) fn stream_source(
     }
 }
 
-/// A source that reads from byte `offset` of a file on.
 pub(crate) fn file_source(
     fd: BorrowedDescriptor<'_>,
     offset: u64,
@@ -207,12 +157,10 @@ pub(crate) fn file_source(
     })
 }
 
-/// Fails with `InvalidInput` if a list at `offset` would end past the largest 64-bit `off_t`.
 pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Result<()> {
     end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
 }
 
-/// A source that reads at an offset, and advances the offset by the bytes read.
 fn at_offset(
     offset: u64,
     mut read: impl FnMut(&mut [IoSliceMut<'_>], u64) -> io::Result<usize>,
@@ -268,28 +216,6 @@ mod tests {
         ) {
             check(&sizes, &script, limits);
         }
-    }
-
-    #[test]
-    fn a_read_at_an_offset_continues_after_the_bytes_read() {
-        let mut offsets = Vec::new();
-        let mut bytes = [0; 3];
-        let mut segments = [IoSliceMut::new(&mut bytes)];
-        let cursor = &mut SegmentCursor::new();
-        let source = at_offset(1000, |slices, at| {
-            offsets.push(at);
-            match offsets.len() {
-                2 => Err(io::ErrorKind::Interrupted.into()),
-                _ => Ok(slices[0].len()),
-            }
-        });
-        let limits = Limits {
-            segments: 9,
-            bytes: 2,
-        };
-        let result = receive_directly(&mut segments, cursor, limits, AtEof::Fail, source);
-        assert_eq!(result.unwrap(), 3);
-        assert_eq!(offsets, [1000, 1002, 1002]);
     }
 
     #[test]

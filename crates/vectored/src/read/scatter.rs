@@ -7,12 +7,11 @@ use crate::cost::{CostModel, TargetKind};
 use crate::cursor::SegmentCursor;
 use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
-use crate::read::all::{check_offset, file_source, receive_directly, stream_source};
+use crate::read::all::{check_offset, file_source, stream_source};
 use crate::runs::RunPolicy;
 use crate::sys::limits::Limits;
 use crate::sys::staging::STAGING_ALIGNMENT;
 use crate::transfer::aligned_buffer::AlignedBuffer;
-use crate::transfer::direct_retry::resend_uncopied;
 use crate::transfer::read_loop::{AtEof, Receiver};
 
 /// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
@@ -152,12 +151,7 @@ impl Scatter {
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
         let policy = self.policy(segments.len());
-        let read = self.receive_all(segments, cursor, policy, at_eof, stream_source(fd));
-        read.or_else(|error| {
-            resend_uncopied(fd, error, |_| {
-                receive_directly(segments, cursor, policy.limits, at_eof, stream_source(fd))
-            })
-        })
+        self.receive_all(segments, cursor, policy, at_eof, stream_source(fd))
     }
 
     fn read_at(
@@ -170,13 +164,7 @@ impl Scatter {
         check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
         let policy = self.policy(segments.len());
         let (cursor, source) = (&mut SegmentCursor::new(), file_source(fd, offset));
-        let read = self.receive_all(segments, cursor, policy, at_eof, source);
-        read.or_else(|error| {
-            resend_uncopied(fd, error, |before| {
-                let source = file_source(fd, offset + before);
-                receive_directly(segments, cursor, policy.limits, at_eof, source)
-            })
-        })
+        self.receive_all(segments, cursor, policy, at_eof, source)
     }
 
     fn policy(&mut self, segment_count: usize) -> RunPolicy {
@@ -187,7 +175,6 @@ impl Scatter {
         RunPolicy::new(self.last_threshold.1, Limits::default())
     }
 
-    /// Reads from `source` into `segments` from `cursor` on, by `policy`.
     pub(crate) fn receive_all(
         &mut self,
         segments: &mut [IoSliceMut<'_>],

@@ -21,7 +21,6 @@ use super::span::Span;
 /// The most entries that a coalesced list may have: their memory is on the stack.
 const MAX_ENTRIES: usize = 128;
 
-/// Memory for the entries of a coalesced list.
 pub(super) struct EntryBuffer([MaybeUninit<Entry>; MAX_ENTRIES]);
 
 impl EntryBuffer {
@@ -54,7 +53,6 @@ pub(crate) fn adjoins(one: &(impl Span + ?Sized), other: &impl Span) -> bool {
     std::ptr::eq(one.end(), other.start())
 }
 
-/// Whether any segment adjoins the one before it.
 #[inline(always)]
 pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
     let mut last_end = std::ptr::null();

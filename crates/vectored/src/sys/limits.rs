@@ -114,7 +114,6 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Panics on limits that would make a transfer loop for ever.
     pub(crate) fn assert_allow_progress(self) {
         assert!(
             self.segments > 0 && self.bytes > 0,

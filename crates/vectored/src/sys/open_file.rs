@@ -1,6 +1,5 @@
 //! What a descriptor is open on.
 
-/// The kind of an open file, and how it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OpenFile {
     pub(crate) kind: FileKind,
@@ -11,6 +10,8 @@ pub(crate) struct OpenFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKind {
     Regular,
+    // Windows has none.
+    #[cfg_attr(windows, allow(dead_code))]
     Block,
     Character,
     Fifo,

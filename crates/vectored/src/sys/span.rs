@@ -24,7 +24,6 @@ pub(crate) trait Span {
 
     fn byte_len(&self) -> usize;
 
-    /// The address after the last byte.
     #[inline(always)]
     fn end(&self) -> *const u8 {
         self.start().wrapping_add(self.byte_len())

@@ -24,7 +24,6 @@ use std::{mem, ptr, slice};
 use super::copy::{Copier, copy_by_memcpy, copy_one, copy_run, copy_short_run};
 use super::span::Span;
 
-/// The alignment of staging memory, in bytes.
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
 
 #[repr(C, align(4096))]
@@ -47,7 +46,6 @@ pub(crate) struct StagingBuffer {
 }
 
 impl StagingBuffer {
-    /// A buffer of `size` bytes that is not allocated yet.
     pub(crate) const fn unallocated(size: usize) -> StagingBuffer {
         StagingBuffer {
             pages: Vec::new(),
@@ -91,7 +89,6 @@ impl StagingBuffer {
         self.capacity >= self.size
     }
 
-    /// The number of bytes that it holds once it is allocated.
     #[inline(always)]
     pub(crate) fn size(&self) -> usize {
         self.size
@@ -103,7 +100,6 @@ impl StagingBuffer {
         self.capacity
     }
 
-    /// The number of bytes that still fit.
     #[inline(always)]
     pub(crate) fn free_bytes(&self) -> usize {
         self.capacity - self.filled
@@ -114,7 +110,6 @@ impl StagingBuffer {
         self.filled = 0;
     }
 
-    /// Removes the first `bytes` bytes; the others move to the start.
     pub(crate) fn remove_first(&mut self, bytes: usize) {
         let (filled, memory) = (self.filled, self.memory());
         memory.copy_within(bytes..filled, 0);
@@ -129,14 +124,12 @@ impl StagingBuffer {
         unsafe { slice::from_raw_parts_mut(memory, self.capacity) }
     }
 
-    /// The memory after the content.
     #[inline(always)]
     pub(crate) fn free(&mut self) -> &mut [MaybeUninit<u8>] {
         let filled = self.filled;
         &mut self.memory()[filled..]
     }
 
-    /// Copies one segment after the content.
     #[inline]
     pub(crate) fn push(&mut self, segment: &(impl Span + ?Sized)) {
         let len = segment.byte_len();
@@ -263,12 +256,10 @@ impl<'a> StagingTail<'a> {
         !self.memory.is_empty()
     }
 
-    /// The number of bytes that still fit.
     pub(crate) fn free_bytes(&self) -> usize {
         self.memory.len() - self.filled
     }
 
-    /// Copies one segment after the content.
     #[inline]
     pub(crate) fn push(&mut self, segment: &(impl Span + ?Sized)) {
         let len = segment.byte_len();

@@ -43,7 +43,6 @@ impl AlignedBuffer {
         buffer
     }
 
-    /// No bytes, and no memory.
     pub(crate) const fn empty() -> AlignedBuffer {
         AlignedBuffer {
             memory: Vec::new(),
@@ -88,7 +87,6 @@ impl AsRef<[u8]> for AlignedBuffer {
 }
 
 impl fmt::Debug for AlignedBuffer {
-    /// Leaves out the bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AlignedBuffer")
             .field("len", &self.len)

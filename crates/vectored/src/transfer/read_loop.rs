@@ -10,7 +10,6 @@ use crate::runs::RunPolicy;
 use crate::transfer::aligned_buffer::AlignedBuffer;
 use crate::transfer::read_plan::{ReadPlan, Run, plan_read, split};
 
-/// The meaning of an end of file before the list is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtEof {
     /// The transfer fails with `UnexpectedEof`.

@@ -18,7 +18,6 @@ pub(crate) struct ReadPlan {
     pub(crate) start: SegmentCursor,
     /// The position of the cursor once all of it is filled.
     pub(crate) end: SegmentCursor,
-    /// The number of entries, at least 1.
     pub(crate) entries: usize,
     /// The sum of their lengths: not more than the list still takes, so no byte too many is read.
     pub(crate) bytes: usize,
@@ -123,7 +122,6 @@ pub(crate) fn plan_read<S: Span>(
 }
 
 impl ReadPlan {
-    /// The entries of a call that is a part of the caller's list.
     pub(crate) fn as_list<'s, 'a>(
         &self,
         segments: &'s mut [IoSliceMut<'a>],

@@ -15,7 +15,6 @@ use crate::sys::copy::copy_into;
 use crate::sys::open_file::{FileKind, OpenFile};
 use crate::sys::span::{Span, part, part_mut};
 use crate::sys::staging::StagingBuffer;
-use crate::transfer::direct_retry::is_direct;
 use crate::transfer::write_loop::Sink;
 
 /// The most bytes that are copied for one plain call. No value or message of such a file is longer.
@@ -96,10 +95,6 @@ impl Sink for Stream<'_> {
         let call = |slices: &[IoSlice<'_>]| sys::syscalls::write_slices(fd, slices);
         self.calls.write(slices, fd, call)
     }
-
-    fn is_direct(&self) -> bool {
-        is_direct(self.fd)
-    }
 }
 
 /// [`Stream`] as a function.
@@ -110,7 +105,6 @@ pub(crate) fn into_stream(
     move |slices| stream.call(slices)
 }
 
-/// What may get a plain call in place of a list.
 pub(crate) trait MayGetPlainCall {
     fn may_get_plain_call(&self) -> bool;
 }
@@ -249,7 +243,6 @@ fn read_unvectored(slices: &mut [IoSliceMut<'_>], call: &mut ReadCall<'_>) -> io
     Ok(read)
 }
 
-/// The number of bytes that are copied of slices with these lengths.
 fn staged_bytes(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.fold(0, usize::saturating_add).min(MAX_STAGED_BYTES)
 }

@@ -7,7 +7,6 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::interruption::{CallEnd, go_on_after};
 use crate::plan::Batch;
-use crate::sys::codes;
 
 /// Makes the system calls of a transfer: a descriptor, or a script in tests.
 pub(crate) trait Sink: Sized {
@@ -32,11 +31,6 @@ pub(crate) trait Sink: Sized {
 
     /// Makes one call whose result is not expected to be all of `slices`: a retry.
     fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
-
-    /// Whether it is a file that is open with `O_DIRECT`, which refuses what is not aligned with `EINVAL`.
-    fn is_direct(&self) -> bool {
-        false
-    }
 }
 
 /// The result of a call that was expected to take `bytes`, for [`Sink::take_all`].
@@ -48,7 +42,6 @@ pub(crate) fn whole(result: io::Result<usize>, bytes: usize) -> Result<(), io::R
     }
 }
 
-/// A function as a [`Sink`].
 pub(crate) struct FnSink<F>(pub(crate) F);
 
 impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FnSink<F> {
@@ -58,7 +51,6 @@ impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FnSink<F> {
     }
 }
 
-/// One call that was made.
 pub(crate) struct Attempt {
     given: usize,
     end: SegmentCursor,
@@ -66,15 +58,8 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// A call of `given` bytes up to `end`.
     pub(crate) fn new(given: usize, end: SegmentCursor, result: io::Result<usize>) -> Attempt {
         Attempt { given, end, result }
-    }
-
-    /// Whether the kernel refused the call as invalid.
-    pub(crate) fn is_invalid(&self) -> bool {
-        let code = self.result.as_ref().err().and_then(io::Error::raw_os_error);
-        code == Some(codes::EINVAL)
     }
 
     pub(crate) fn into_result(self) -> io::Result<usize> {

@@ -35,7 +35,6 @@ struct Shared<T: ?Sized> {
     owner: T,
 }
 
-/// Whether a descriptor has a position and takes offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A regular file or a block device: transfers without an offset use and move its position.

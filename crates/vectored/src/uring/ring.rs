@@ -20,8 +20,7 @@ use crate::uring::transfer::Transfer;
 ///
 /// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each
 /// of them passes all new transfers to the kernel in one system call, the last two only if no completion is there
-/// already. Call `start` before other work, so that the kernel makes the transfers meanwhile. Call it too after a
-/// `wait` that returned a completion without a system call, unless the next step is another `wait`.
+/// already. Call `start` before other work, so that the kernel makes the transfers meanwhile.
 ///
 /// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only
 /// is followed by another one. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
@@ -29,17 +28,15 @@ use crate::uring::transfer::Transfer;
 ///
 /// # Order
 ///
-/// Transfers end in any order, and the kernel makes them in any order too. Two writes to one pipe or socket, or to the
-/// position of one file, can swap or mix. Put the bytes into one queue, or submit the next write when the last one has
-/// ended. Writes at different offsets of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets. A transfer
-/// at the position of a file fails if a call of it was short and others have moved the position meanwhile.
+/// The kernel makes transfers, and they end, in any order. Two writes to one pipe or socket, or to the position of one file, can
+/// swap or mix. Put the bytes into one queue, or submit the next write when the last one has ended. Writes at different
+/// offsets of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets.
 ///
 /// # Dropping and forgetting
 ///
-/// To drop a ring cancels its transfers and waits until each has ended. A part of their bytes may have been moved, and
-/// nothing tells how many. So call `wait` until it returns `None` first. The drop takes as long as the kernel takes: a
-/// call on a pipe or socket is cancelled at once, one on a file runs to its end. A forgotten ring
-/// ([`std::mem::forget`]) leaks what its transfers own.
+/// To drop a ring cancels its transfers and waits until each has ended: a call on a pipe or socket is cancelled at once, one
+/// on a file runs to its end. Nothing tells how many bytes were moved, so call `wait` until it returns `None` first. A
+/// forgotten ring ([`std::mem::forget`]) leaks what its transfers own.
 ///
 /// # Processes and threads
 ///
@@ -93,11 +90,6 @@ impl<B: Buffer> Ring<B> {
     /// A queue is put into a box, which the [`Completion`] has: pass that box again, and nothing is allocated or copied.
     ///
     /// A non-blocking descriptor that is full is waited for.
-    ///
-    /// # `SIGPIPE`
-    ///
-    /// If the reader of a pipe or socket is gone, the call may raise `SIGPIPE`, as write(2) does.
-    ///
     /// # Errors
     ///
     /// The [`Completion`] has them: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not
@@ -295,7 +287,6 @@ impl<B: Buffer> Ring<B> {
         transfer.end(result)
     }
 
-    /// Puts the calls of waiting transfers into the submission queue, as many as there is room for.
     fn begin_waiting(&mut self) {
         while !self.waiting.is_empty() && self.calls.has_room() {
             let Some(transfer) = self.waiting.pop_front() else {

@@ -6,7 +6,6 @@ use std::fs;
 use std::io;
 use std::ops::RangeInclusive;
 
-/// The depths that io_uring takes.
 const DEPTHS: RangeInclusive<u32> = 1..=32_768;
 
 /// Why the kernel gave no ring: the error of io_uring_setup(2), and what can be done about it.

@@ -101,12 +101,10 @@ impl<B: Buffer> Transfer<B> {
         std::mem::forget(none);
     }
 
-    /// Lets the transfer end with the first call that moves bytes.
     pub(super) fn end_early(&mut self) {
         self.ends_early = true;
     }
 
-    /// Whether no byte is left to be moved.
     pub(super) fn is_done(&self) -> bool {
         match &self.data {
             Data::Queue(queue) => queue.is_empty(),
@@ -228,7 +226,6 @@ impl<B: Buffer> Transfer<B> {
         Ok(())
     }
 
-    /// Ends the transfer: drops the descriptor and gives back the rest.
     #[inline]
     pub(super) fn end(&mut self, result: io::Result<()>) -> Completion<B> {
         let bytes = self.transferred;
@@ -320,7 +317,6 @@ fn place(descriptor: BorrowedFd<'_>, kind: Option<Kind>, offset: Option<u64>) ->
     }
 }
 
-/// The offset of the next byte.
 fn offset_of(first: u64, transferred: u64) -> io::Result<u64> {
     let next = first.checked_add(transferred);
     // The kernel takes -1 for the position of the descriptor.

@@ -15,12 +15,10 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 ///
 /// At most [`iov_max`](crate::limits::iov_max) segments and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES) go into one
 /// `writev(2)`, or `write(2)` if one segment is left. Longer lists take several calls, and so does a list after a
-/// short call. Between two calls, other writers may write. Empty segments never reach the kernel; if all are empty,
-/// no call is made.
+/// short call. Empty segments never reach the kernel; if all are empty, no call is made.
 ///
-/// Nothing is allocated unless a list must be built because of empty segments or a short call. (For a file that refuses
-/// lists the bytes are copied: [details](#files-that-refuse-lists).) For segments of up to a few hundred
-/// bytes, [`Gather`](crate::Gather) is faster.
+/// Nothing is allocated unless a list must be built because of empty segments or a short call. For segments of up to a few
+/// hundred bytes, [`Gather`](crate::Gather) is faster.
 ///
 /// # Files that refuse lists
 ///
@@ -28,34 +26,23 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// list. The functions for whole lists then copy up to 256 KiB of the refused call into one buffer and make a
 /// plain call. The result of that call counts.
 ///
-/// `EINVAL` may also mean that the bytes are invalid, for example the value for a file of sysfs. A part of a
-/// value must not be written, since it is another value. So no plain call is made for a single segment of up to
-/// 256 KiB. An invalid value in a list of several segments is passed on twice and refused twice. A segment of
-/// more than 256 KiB is sent in parts. No plain call is made on a socket, nor on a file that is open with
-/// `O_DIRECT`: the function returns the error.
+/// `EINVAL` may also mean that the bytes are invalid, for example the value for a file of sysfs. A part of a value is another
+/// value. So no plain call is made for a single segment of up to 256 KiB. A longer one is sent in parts. No plain call is
+/// made on a socket, nor on a file that is open with `O_DIRECT`.
 ///
-/// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again, so
-/// each list to such a file costs one refused call, one fstat(2) and one fcntl(2).
+/// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again.
 ///
-/// A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself, and reports
-/// no error. Two segments of 8 bytes to an event counter (eventfd(2)) are two values; if the second is refused, the
-/// first has been written. Segments that lie one directly after another in memory are coalesced into one entry, so such
-/// a driver takes them as one value. If it refuses that entry with `EINVAL`, the list is tried again with each segment
-/// as one entry. A [`Gather`](crate::Gather) copies short segments together, which also makes them one value.
-/// Bytes that such a driver must get in one call belong in one segment. That holds for
-/// [`write_once`](crate::write_once) too, which never coalesces.
-///
-/// [`write_once`](crate::write_once) makes one call at most and returns its error, and
-/// [`ScatterReader`](crate::ScatterReader) returns the error of its reader.
+/// A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself, so that two segments
+/// of 8 bytes to an event counter (eventfd(2)) are two values. Segments that lie one directly after another in memory are
+/// coalesced into one entry, unless the driver refuses that entry with `EINVAL`. Bytes that such a driver must get in one call
+/// belong in one segment, also for [`write_once`](crate::write_once), which never coalesces.
 ///
 /// # Errors
 ///
 /// The first error other than `EINTR`, which is retried, with the bytes written before it:
 ///
 /// - [`WouldBlock`](io::ErrorKind::WouldBlock) if a non-blocking descriptor takes no more, or the timeout
-///   `SO_SNDTIMEO` of a socket has passed: use [`resume_write`] if you expect that. To resume here,
-///   [advance](SegmentCursor::advance) a [`SegmentCursor`] by [`transferred`](TransferError::transferred), as a
-///   `usize`;
+///   `SO_SNDTIMEO` of a socket has passed: use [`resume_write`] if you expect that;
 /// - [`InvalidInput`](io::ErrorKind::InvalidInput), before any byte, if the descriptor is a socket
 ///   that keeps messages apart and the list would not be exactly one message
 ///   ([details](crate::write_once#messages));
@@ -96,10 +83,8 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 ///
 /// # `SIGPIPE`
 ///
-/// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`, which ends the process unless the signal is
-/// ignored, blocked or handled; in these cases the error is [`BrokenPipe`](io::ErrorKind::BrokenPipe). A Rust program
-/// ignores the signal from its start. ([Which functions raise
-/// none](crate::TransferError#signals-timeouts-and-full-descriptors).)
+/// If the reader of a pipe or socket is gone, the call raises `SIGPIPE`
+/// ([which functions raise none](crate::TransferError#signals-timeouts-and-full-descriptors)).
 ///
 /// # Errors
 ///

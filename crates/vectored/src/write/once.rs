@@ -23,13 +23,10 @@ use crate::transfer::write_loop::FnSink;
 /// send an empty message on a socket that keeps messages apart, use send(2).
 ///
 /// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each call
-/// goes to the end of the file as it is then, in one piece on local file systems of Linux, but not over NFS ("BUGS"
-/// of open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others
-/// (pipe(7)). On a stream socket one call guarantees nothing. Some drivers support write(2) only (eventfd(2), some
-/// character devices). Linux passes them each segment as one record, without an error: copy the record into
-/// one segment there.
-///
-/// It takes no flags. If records must be durable when it returns, open the file with `O_DSYNC`.
+/// goes to the end of the file, in one piece on local file systems of Linux, but not over NFS ("BUGS" of open(2)). On a pipe
+/// or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others (pipe(7)). On a stream socket one call
+/// guarantees nothing. To drivers that support write(2) only (eventfd(2), some character devices), Linux passes each segment
+/// as one record: copy the record into one segment there.
 ///
 /// # Messages
 ///
@@ -44,28 +41,18 @@ use crate::transfer::write_loop::FnSink;
 /// - the list holds no bytes: an empty message is a message, and skipping it would lose it;
 /// - a [`SegmentCursor`] inside the list says that a part of it was sent before.
 ///
-/// Send messages with [`write_once`], and an empty one with send(2), since `write_once` makes no
-/// call for it.
+/// Send messages with [`write_once`], and an empty one with send(2).
 ///
-/// A list that one call takes is one message, and is sent without asking for the socket's type. Asking is a
-/// system call of its own (`getsockopt(SO_TYPE)`), which took 120 ns on a file and 350 ns on a socket, where a
-/// `pwritev` of 20 bytes to a file took 800 ns. If the one call is short after all, the rest is refused, and
-/// the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2), since Linux 3.4) is not a
-/// socket and is not recognized. Each call is a packet there, or several if it exceeds `PIPE_BUF`, and a read into a
-/// shorter list loses the end of its packet without an error. The writer alone sets the mode, and a reader cannot see it:
-/// read such a pipe by calls of `PIPE_BUF` bytes.
+/// A list that one call takes is sent without asking for the socket's type, which takes 120 to 350 ns. If the one call is
+/// short after all, the rest is refused, and the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2)) is
+/// not a socket and is not recognized: each call is a packet there, and a read into a shorter list loses the end of its
+/// packet without an error. Read such a pipe by calls of `PIPE_BUF` bytes.
 ///
 /// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
 /// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), the methods of
-/// [`Scatter`](crate::Scatter)) refuse such a socket for every list, with
-/// [`InvalidInput`](std::io::ErrorKind::InvalidInput) before any byte. The end of a message that is longer than the
-/// list would be lost, which no read call reports. Shorter messages would be joined. An empty one would look like the
-/// end of the file. Receive each message with recvmsg(2).
-///
-/// These functions ask for the type once a list, which takes 90 to 310 ns. Lists without bytes and reads at an offset do
-/// not ask.
-///
-/// [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask whether that is a socket.
+/// [`Scatter`](crate::Scatter)) refuse such a socket for every list: they would cut or join messages, which no read call
+/// reports. Receive each message with recvmsg(2). They ask for the type once a list, which takes 90 to 310 ns. A
+/// [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask.
 ///
 /// # Errors
 ///
@@ -151,7 +138,6 @@ fn send_once(
     Ok(given as u64)
 }
 
-/// The error that names the limit which the list exceeds.
 fn exceeded(segments: &[IoSlice<'_>], limits: Limits) -> io::Error {
     let bytes = SegmentCursor::new().bytes_left_in(segments);
     if bytes > limits.bytes as u64 {

@@ -7,9 +7,7 @@ use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
 use crate::error::TransferError;
 use crate::sys;
 use crate::sys::limits::{Limits, end_within_files};
-use crate::transfer::direct_retry::is_direct;
 use crate::transfer::unvectored::ListCalls;
-use crate::transfer::write_loop::Sink;
 use crate::write::all::send_all_referenced;
 
 /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
@@ -18,10 +16,8 @@ use crate::write::all::send_all_referenced;
 /// file's position is neither used nor moved, so threads may share the descriptor. Each further call begins where the
 /// last one ended. A gap after the end of the file reads as zeros.
 ///
-/// Through a descriptor that was opened with `O_APPEND`, Linux appends to the file *whatever the offset is* ("BUGS"
-/// of pwrite(2)), although POSIX demands that the offset be used. So this function also appends; its count is right
-/// nevertheless. For a descriptor without a position (a pipe, a socket) it fails. It never seeks. (On Windows a call at
-/// an offset moves the position.)
+/// Through a descriptor that was opened with `O_APPEND`, Linux appends *whatever the offset is* ("BUGS" of pwrite(2)), and so
+/// does this function. (On Windows a call at an offset moves the position.)
 ///
 /// # Errors
 ///
@@ -31,10 +27,7 @@ use crate::write::all::send_all_referenced;
 ///   or past 2⁶³ − 1, where no file reaches;
 /// - `ESPIPE` ([`NotSeekable`](io::ErrorKind::NotSeekable)) on a pipe or socket, before any byte.
 ///
-/// The rest of the list belongs at `offset` +
-/// [`transferred`](crate::TransferError::transferred);
-/// [`SegmentCursor::batch`](crate::SegmentCursor::batch) gives it, as much at a time as one call
-/// takes.
+/// The rest of the list belongs at `offset` + [`transferred`](crate::TransferError::transferred).
 ///
 /// # Examples
 ///
@@ -93,67 +86,8 @@ pub(crate) fn into_file(
     })
 }
 
-/// [`into_file`] as a [`Sink`].
-pub(crate) struct FileSink<'fd, F> {
-    pub(crate) fd: BorrowedDescriptor<'fd>,
-    pub(crate) call: F,
-}
-
-impl<F: FnMut(&[IoSlice<'_>]) -> io::Result<usize>> Sink for FileSink<'_, F> {
-    fn call(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        (self.call)(slices)
-    }
-
-    fn is_direct(&self) -> bool {
-        is_direct(self.fd)
-    }
-}
-
 /// Returns an error if the end of the list would exceed the largest `off_t`.
 pub(crate) fn check_end(segments: &[IoSlice<'_>], offset: u64) -> Result<(), TransferError> {
     end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
         .map_err(|error| TransferError::new(0, error))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Answer, any_limits, any_script, any_sizes, check_against_model};
-    use proptest::prelude::*;
-
-    /// Each call must begin where the written bytes end.
-    fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
-        const START: u64 = 1000;
-        check_against_model(sizes, script, limits, |segments, cursor, sink| {
-            let before = START + sink.taken.len() as u64;
-            let sink = at(before, |slices, offset| {
-                assert_eq!(offset, START + sink.taken.len() as u64);
-                sink.call(slices)
-            });
-            send_all_referenced(segments, cursor, limits, || Ok(()), sink)
-        });
-    }
-
-    proptest! {
-        #[test]
-        fn any_list_goes_to_its_place_call_by_call(
-            sizes in any_sizes(), script in any_script(), limits in any_limits()
-        ) {
-            check(&sizes, &script, limits);
-        }
-    }
-
-    #[test]
-    fn a_list_may_end_at_the_last_offset_and_not_past_it() {
-        let segments = [IoSlice::new(b"abc"), IoSlice::new(b"de")];
-        let last = i64::MAX as u64;
-        assert!(check_end(&segments, last - 5).is_ok());
-        for offset in [last - 4, last, last + 1, u64::MAX] {
-            let error = check_end(&segments, offset).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-            assert_eq!(error.transferred(), 0);
-        }
-        assert!(check_end(&[], last).is_ok());
-        assert!(check_end(&[], last + 1).is_err());
-    }
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use proptest::prelude::*;
 use vectored::copy::{Options, Technique};
-use vectored::cost::{ChunkPolicy, CopyThresholds};
+use vectored::cost::CopyThresholds;
 use vectored::files::{AlignedBuffer, DirectAlignment};
 use vectored::{CostModel, Gather, Scatter, read_exact};
 
@@ -85,43 +85,6 @@ fn concat(blocks: &[AlignedBuffer]) -> Vec<u8> {
 /// A model that has segments of up to `bytes` copied.
 fn copying_up_to(bytes: u32) -> CostModel {
     CostModel::default().with(|costs| costs.copy_thresholds = CopyThresholds::everywhere(bytes))
-}
-
-/// Calls of 300 bytes end within blocks, so the file refuses them, and the list is sent without copying.
-#[test]
-fn a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying() {
-    const NAME: &str = "a_list_that_a_direct_file_refuses_in_parts_is_sent_without_copying";
-    let path = TemporaryFile::new("direct-parts");
-    let Some((mut file, alignment)) = direct_file(NAME, &path) else {
-        return;
-    };
-    let blocks = blocks(alignment, &[1; 16]);
-    let segments = list(&blocks);
-    let model = concat(&blocks);
-    let chunk_policy = Some(ChunkPolicy {
-        threshold_bytes: 2000,
-        chunk_bytes: 300,
-    });
-    let mut gather =
-        Gather::with_model(copying_up_to(8192).with(|costs| costs.chunk_policy = chunk_policy));
-    for writer in 0..3 {
-        file.set_len(0).unwrap();
-        file.rewind().unwrap();
-        let mut cursor = vectored::SegmentCursor::new();
-        let written = match writer {
-            0 => gather.write_all(&file, &segments),
-            1 => gather.resume_write(&file, &segments, &mut cursor),
-            _ => gather.write_all_at(&file, &segments, 0),
-        };
-        assert_eq!(written.unwrap(), model.len() as u64);
-        assert_eq!(cursor.is_at_end(&segments), writer == 1);
-        assert!(fs::read(&path.0).unwrap() == model);
-    }
-    // A misaligned segment stays an error, after the bytes before it.
-    let odd = [1; 100];
-    let mixed = [IoSlice::new(&blocks[0]), IoSlice::new(&odd)];
-    let error = gather.write_all_at(&file, &mixed, 0).unwrap_err();
-    assert_eq!(error.io_error().raw_os_error(), Some(libc::EINVAL));
 }
 
 proptest! {

@@ -1,13 +1,13 @@
-//! Writing and reading at an offset.
+//! Offsets that cannot be.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Seek, SeekFrom};
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read};
 
 use vectored::bindings::BorrowedDescriptor;
 use vectored::files::{read_exact_at, read_up_to_eof_at, write_all_at};
 use vectored::{AsDescriptor, Gather, TransferError};
 
-use crate::support::{TemporaryFile, list, mixed_sizes, payload};
+use crate::support::{TemporaryFile, list, payload};
 
 type WriteAt = fn(BorrowedDescriptor<'_>, &[IoSlice<'_>], u64) -> Result<u64, TransferError>;
 
@@ -15,28 +15,6 @@ const WRITERS: [WriteAt; 2] = [
     |fd, segments, offset| write_all_at(fd, segments, offset),
     |fd, segments, offset| Gather::default().write_all_at(fd, segments, offset),
 ];
-
-#[test]
-fn the_bytes_are_at_the_offset_and_the_position_does_not_move() {
-    for (write_at, (offset, count)) in WRITERS.iter().flat_map(|write_at| {
-        [(0, 1), (1, 2), (4095, 1025), (100_000, 3000)].map(|place| (write_at, place))
-    }) {
-        let path = TemporaryFile::new(&format!("at-{offset}"));
-        let mut file = File::create(&path.0).unwrap();
-        file.seek(SeekFrom::Start(17)).unwrap();
-        let data = payload(&mixed_sizes(count));
-        let bytes = write_at(file.as_descriptor(), &list(&data), offset).unwrap();
-        assert_eq!(bytes, data.concat().len() as u64);
-        // On Windows each call at an offset moves the position.
-        if cfg!(unix) {
-            assert_eq!(file.stream_position().unwrap(), 17);
-        }
-        let content = fs::read(&path.0).unwrap();
-        let (gap, rest) = content.split_at(offset as usize);
-        assert!(gap.iter().all(|&byte| byte == 0));
-        assert!(rest == data.concat());
-    }
-}
 
 /// The largest offset of a file is `i64::MAX`, and a pipe has none.
 #[test]

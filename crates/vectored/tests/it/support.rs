@@ -83,6 +83,7 @@ pub fn file_writers() -> Vec<(&'static str, WriteAll)> {
 }
 
 /// Sizes below and above every threshold of the default model, and empty segments.
+#[cfg(windows)]
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
     (0..count).map(|i| sizes[i * i % sizes.len()]).collect()

@@ -32,39 +32,30 @@ const SMALL_BYTES: usize = 2700;
 
 /// A buffered writer like [`BufWriter`](io::BufWriter) that sends the buffer and a large slice in one call.
 ///
-/// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written
-/// together. If a slice does not fit, `BufWriter` writes the staged bytes in one call and the slice in a later one: a header
-/// of 16 bytes and a body of 64 KiB become two packets, or two parts of a log record with another writer's bytes between them.
+/// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written together. Of a
+/// slice that does not fit, `BufWriter` makes a call of its own, so that a header and a body become two packets.
 ///
 /// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
 ///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 2700
 ///   bytes that does not fit is staged after the staged bytes are written, as `BufWriter` does. So no sequence of
 ///   `write`s takes more calls than with a `BufWriter` of the same capacity.
-/// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout` and its lock, a `Box<dyn Write>`, a
-///   TLS stream. Whether such a writer gathers is unknown, so every byte goes through
-///   [`write`](Write::write), in the same calls as with `BufWriter`.
+/// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout`, which has a buffer of its own, a `Box<dyn Write>`,
+///   a TLS stream. Every byte goes through [`write`](Write::write), in the same calls as with `BufWriter`.
 ///
 /// # Guarantees
 ///
 /// The bytes arrive in the order in which they were written, each once.
 ///
-/// The bytes of one `write` go in one call if they fit the buffer: they are staged whole, or sent whole
-/// with the staged bytes. The same holds for the whole list of one
-/// [`write_vectored`](Write::write_vectored). A longer slice or list may take several calls, and the kernel
-/// may end any call early: on a full disk, on a non-blocking descriptor, on a pipe or socket that is full.
-/// So with `O_APPEND`, a line that fits the buffer is not mixed with another writer's lines unless the kernel
-/// ends a call early. As with `BufWriter`, each piece of a [`write!`] is a `write` of its own: format a line that
-/// must stay whole into a `String` first.
+/// The bytes of one `write`, or of one list of [`write_vectored`](Write::write_vectored), go in one call if they fit the
+/// buffer. The kernel may end any call early: on a full disk, and on a non-blocking descriptor that is full. As with
+/// `BufWriter`, each piece of a [`write!`] is a `write` of its own: format a line that must stay whole into a `String`.
 ///
-/// An error loses nothing: staged bytes that were not written stay staged, and the next call begins with
-/// them. `write` fails only if it accepted no byte of its slice, as the trait demands. If it accepted a part, it
-/// returns the length of that part, and the next call that would write returns the error. A
-/// [`WouldBlock`](ErrorKind::WouldBlock) is not kept for the next call, which tries again. So after `WouldBlock`
-/// write the rest again. [`write_all`](Write::write_all) does not report how much of its slice it
-/// accepted, and does not stage the rest.
+/// An error loses nothing: staged bytes that were not written stay staged, and the next call begins with them. `write`
+/// fails only if it accepted no byte of its slice. If it accepted a part, it returns the length of that part, and the
+/// next call that would write returns the error, unless that is [`WouldBlock`](ErrorKind::WouldBlock): then write the
+/// rest again. [`write_all`](Write::write_all) does not report how much of its slice it accepted.
 ///
-/// If the inner writer panics, the slice of that `write` was not accepted, and no byte of it is staged, though the inner
-/// writer may have written a part of it, as with `BufWriter`. Staged bytes that it had not reported as written stay staged.
+/// If the inner writer panics, no byte of the slice of that `write` is staged, though a part of it may be written.
 ///
 /// # Dropping it
 ///
@@ -73,28 +64,9 @@ const SMALL_BYTES: usize = 2700;
 /// take at once are lost: repeat `flush` until it succeeds. If the last call of the inner writer panicked, nothing
 /// is written, since it might be written twice.
 ///
-/// # After fork(2)
+/// After a fork(2), both processes hold the staged bytes and write them: flush before, or end the child by `_exit(2)`.
 ///
-/// After a fork, both processes hold the staged bytes and write them, so they arrive twice. Flush before the fork, or
-/// end the child by `_exit(2)` or execve(2), which do not drop the writer.
-///
-/// # Secrets
-///
-/// The buffer and the working memory for lists are not wiped, neither after a write nor when they are freed.
-/// Do not write a secret through it that must not stay in memory.
-///
-/// # Inner writers with a buffer
-///
-/// [`Stdout`](io::Stdout) has a buffer of its own, and does not gather. `copying` takes it:
-///
-/// ```compile_fail,E0277
-/// let writer = vectored::GatherWriter::new(std::io::stdout().lock());
-/// ```
-///
-/// ```
-/// let writer = vectored::GatherWriter::copying(std::io::stdout().lock());
-/// ```
-///
+/// The buffer is not wiped, neither after a write nor when it is freed: write no secret through it.
 /// # Examples
 ///
 /// ```
@@ -156,9 +128,8 @@ impl<W: VectoredWrite> GatherWriter<W> {
     /// A writer like [`new`](GatherWriter::new), with a buffer of `capacity` bytes. A buffer of 0 bytes stages
     /// nothing.
     ///
-    /// Every slice that fits the free part of the buffer is staged, however long it is: with a capacity of 1 MiB,
-    /// 16 MiB in slices of 16 KiB take 16 calls. A large capacity pays where a call is expensive, as on a file that
-    /// is open with `O_DSYNC`.
+    /// Every slice that fits the free part of the buffer is staged, however long it is. A large capacity pays where a
+    /// call is expensive, as on a file that is open with `O_DSYNC`.
     pub fn with_capacity(capacity: usize, inner: W) -> GatherWriter<W> {
         GatherWriter::build(inner, Route::VectoredWrite(W::resume_write), capacity)
     }
@@ -229,20 +200,6 @@ impl<W> GatherWriter<W> {
     /// Accepts all of `segments` in order, and returns their bytes. A list that fits the buffer is staged whole.
     ///
     /// It repeats [`write_vectored`](Write::write_vectored), as [`write_all`](Write::write_all) repeats `write`.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use std::io::IoSlice;
-    /// use vectored::GatherWriter;
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let mut out = GatherWriter::copying(Vec::new());
-    /// out.write_all_vectored(&[IoSlice::new(b"key"), IoSlice::new(b"="), IoSlice::new(b"value")])?;
-    /// assert_eq!(out.into_inner()?, b"key=value");
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn write_all_vectored(&mut self, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
         let (cursor, limits) = (&mut SegmentCursor::new(), UNLIMITED);
         send_all_referenced(
@@ -271,15 +228,6 @@ impl<W> GatherWriter<W> {
     ///
     /// An error that an earlier call left to be reported is dropped. If the last call of the inner writer panicked, some of the
     /// bytes may have been written.
-    ///
-    /// ```
-    /// use std::io::Write;
-    /// use vectored::GatherWriter;
-    ///
-    /// let mut writer = GatherWriter::copying(Vec::new());
-    /// writer.write_all(b"staged").unwrap();
-    /// assert_eq!(writer.into_parts(), (vec![], b"staged".to_vec()));
-    /// ```
     pub fn into_parts(mut self) -> (W, Vec<u8>) {
         let staged = self.staged.to_vec();
         (self.inner.take().expect(INNER_IS_PRESENT), staged)
@@ -330,7 +278,6 @@ impl<W> GatherWriter<W> {
         Ok(slice.len())
     }
 
-    /// Writes the staged bytes, then the slice from the caller's memory.
     fn write_unstaged(&mut self, slice: &[u8]) -> io::Result<usize> {
         let Route::Copies { write, .. } = self.route else {
             let (accepted, error) = self.send(&[IoSlice::new(slice)]);
@@ -347,7 +294,6 @@ impl<W> GatherWriter<W> {
         }
     }
 
-    /// Writes a list that is not staged whole.
     fn write_list_unstaged(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
         match self.route {
             Route::Copies { .. } => self.write_first_and_stage(segments),
@@ -521,10 +467,8 @@ impl<W> Write for GatherWriter<W> {
     }
 }
 
-/// Repeats `write` until nothing is left, as the trait's default does.
-///
-/// With [`Route::Copies`], a slice that does not fit the buffer is written wholly from the caller's memory, as with
-/// `BufWriter`: the rest after a short call is not staged.
+/// Repeats `write` until nothing is left. With [`Route::Copies`], the rest of a slice that does not fit the buffer is not
+/// staged after a short call, as with `BufWriter`.
 #[cold]
 #[inline(never)]
 fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Result<()> {

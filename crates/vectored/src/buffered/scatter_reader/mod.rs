@@ -10,64 +10,22 @@ use crate::sys::limits::Limits;
 use crate::transfer::read_loop::{AtEof, recycle, retry_interrupted, unexpected_eof};
 use crate::transfer::read_plan::{copy_out, plan_read};
 
-/// The capacity of [`ScatterReader::new`], in bytes: as [`std::io::BufReader`] has it.
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A buffered reader that fills lists: large segments directly, small ones from bytes that were read ahead.
 ///
-/// In a stream of records, a header often gives the length of the payload, and a simple reader makes two calls for
-/// each record. `ScatterReader` reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and
-/// serves small records from there. If the rest of a list is at least as long as the buffer, that rest is not copied
-/// through the buffer: one [`read_vectored`](Read::read_vectored) of the inner reader fills it and, after it, the
-/// buffer. So a large payload is read straight to its place, and the next header comes in the same call.
+/// It reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and serves small records from there.
+/// If the rest of a list is at least as long as the buffer, one [`read_vectored`](Read::read_vectored) of the inner reader
+/// fills that rest and, after it, the buffer. So a large payload is read straight to its place, and the next header comes in
+/// the same call.
 ///
 /// [`buffer`](ScatterReader::buffer) shows the bytes that were read ahead, and
 /// [`into_parts`](ScatterReader::into_parts) returns them; dropping the reader loses them. With a capacity of 0
 /// nothing is read ahead.
 ///
-/// The buffer is not aligned, so a file that is open with `O_DIRECT` usually answers `EINVAL`. Read such a file with
-/// [`read_exact_at`](crate::files::read_exact_at) into an [`AlignedBuffer`](crate::files::AlignedBuffer), or with
-/// a [`Scatter`](crate::Scatter).
-///
-/// The inner reader should fill several buffers in one call, as descriptors and sockets do. A reader whose
-/// `read_vectored` fills only the first buffer (the default of the trait) works too, with more calls. It must be a
-/// stream of bytes: from a socket that keeps messages apart it loses the end of each message that does not fit, and joins the
-/// other messages ([details](crate::write_once#messages)).
-///
-/// # Examples
-///
-/// ```
-/// use std::io::{IoSliceMut, Write};
-/// use vectored::ScatterReader;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (reader, mut writer) = std::io::pipe()?;
-/// writer.write_all(b"\x05\0hello\x03\0you")?;
-/// drop(writer);
-///
-/// let mut reader = ScatterReader::new(reader);
-/// let mut header = [0; 2];
-/// reader.read_exact_vectored(&mut [IoSliceMut::new(&mut header)])?;
-/// let mut records = Vec::new();
-/// loop {
-///     // This record's payload together with the next record's header, if there is a next record.
-///     let mut payload = vec![0; u16::from_le_bytes(header).into()];
-///     let wanted = payload.len() as u64;
-///     let bytes = reader.read_up_to_eof(&mut [
-///         IoSliceMut::new(&mut payload),
-///         IoSliceMut::new(&mut header),
-///     ])?;
-///     // Any other count means that the stream ended inside a payload or a header.
-///     assert!(bytes == wanted || bytes == wanted + 2, "the stream ends within a record");
-///     records.push(payload);
-///     if bytes == wanted {
-///         break;
-///     }
-/// }
-/// assert_eq!(records, [&b"hello"[..], b"you"]);
-/// # Ok(())
-/// # }
-/// ```
+/// The buffer is not aligned: read a file that is open with `O_DIRECT` with a [`Scatter`](crate::Scatter). The inner reader
+/// must be a stream of bytes ([details](crate::write_once#messages)), and should fill several buffers in one call.
+/// [The first page](crate#headers-and-payloads-read) has an example.
 pub struct ScatterReader<R> {
     inner: R,
     /// The length of the buffer is the capacity and never changes.
@@ -129,7 +87,6 @@ impl<R> ScatterReader<R> {
         (self.inner, io::Cursor::new(unread))
     }
 
-    /// Copies from the buffer to the list as many bytes as both allow, and returns how many.
     fn copy_buffered(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -145,10 +102,8 @@ impl<R> ScatterReader<R> {
 impl<R: Read> ScatterReader<R> {
     /// Reads into all of `segments` in order until they are full, and returns their bytes.
     ///
-    /// Empty segments are skipped, and a list without bytes makes no call. The array of slices is
-    /// neither reordered nor shortened. Each call of the inner reader gets at most
-    /// [`iov_max`](crate::limits::iov_max) buffers and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES).
-    ///
+    /// Each call of the inner reader gets at most [`iov_max`](crate::limits::iov_max) buffers and
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A list without bytes makes no call.
     /// # Errors
     ///
     /// The first error other than `Interrupted`, with the bytes of the list that were filled before
@@ -250,7 +205,6 @@ impl<R: Read> ScatterReader<R> {
         Ok(of_list)
     }
 
-    /// Fills the empty buffer by one call, and returns the bytes read.
     fn refill(&mut self) -> io::Result<usize> {
         (self.start, self.end) = (0, 0);
         let result = retry_interrupted(|| self.inner.read(&mut self.buffer));

@@ -13,7 +13,6 @@ mod system;
 
 pub(super) use system::{pipe, unix_pair, unnamed_file};
 
-/// A stream: the writing and the reading end.
 pub(super) type Ends = (Box<dyn AsDescriptor>, Box<dyn Read>);
 
 /// The two ends of a TCP connection. The writing end does not block.

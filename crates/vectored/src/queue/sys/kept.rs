@@ -94,13 +94,11 @@ impl Kept {
         self.bytes
     }
 
-    /// The copied bytes that are before a segment.
     #[inline]
     pub(in crate::queue) fn enclosed_bytes(&self) -> usize {
         self.enclosed_bytes
     }
 
-    /// The parts that were not removed.
     #[inline]
     fn left(&self) -> &[Part] {
         &self.parts[self.start..]
@@ -112,7 +110,6 @@ impl Kept {
         self.parts.len() - self.start
     }
 
-    /// Whether two segments may follow each other.
     #[inline]
     pub(in crate::queue) fn may_adjoin(&self) -> bool {
         self.may_adjoin
@@ -280,7 +277,6 @@ impl Kept {
         kept_bytes - self.bytes
     }
 
-    /// Drops the owners of the parts that were removed.
     pub(in crate::queue) fn drop_owners(&mut self) {
         // The numbers wrap, but no two of them are that far apart.
         let first = self.first_left();
@@ -289,12 +285,10 @@ impl Kept {
         self.owners.drain(..count);
     }
 
-    /// The number of the first part that was not removed.
     fn first_left(&self) -> usize {
         self.first_number.wrapping_add(self.start)
     }
 
-    /// Removes all parts, and drops all owners.
     pub(in crate::queue) fn clear(&mut self) {
         self.parts.clear();
         (self.start, self.first_number, self.may_adjoin) = (0, 0, false);
@@ -304,7 +298,6 @@ impl Kept {
         }
     }
 
-    /// Frees each of the two lists if it is empty and has more memory than that.
     #[inline]
     pub(in crate::queue) fn free_beyond(&mut self, bytes: usize) {
         if self.parts.capacity() > bytes / size_of::<Part>() && self.parts.is_empty() {
@@ -315,7 +308,6 @@ impl Kept {
         }
     }
 
-    /// The bytes of memory of each of the two lists.
     #[cfg(test)]
     pub(in crate::queue) fn memory(&self) -> [usize; 2] {
         [

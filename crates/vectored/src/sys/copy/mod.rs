@@ -190,7 +190,6 @@ fn is_short(len: usize, free: usize, short_bytes: usize) -> bool {
     len <= short_bytes && free >= short_bytes
 }
 
-/// Copies the segments up to the next short one.
 #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(never)]
 fn copy_long_run(

@@ -32,7 +32,6 @@ impl OpenFile {
     }
 }
 
-/// The size of a pipe, where a program can ask for it.
 #[cfg(target_os = "linux")]
 pub(crate) fn pipe_bytes(fd: BorrowedDescriptor<'_>) -> Option<usize> {
     rustix::pipe::fcntl_getpipe_size(fd).ok()

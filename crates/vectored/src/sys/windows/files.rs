@@ -158,7 +158,6 @@ pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     }
 }
 
-/// How a handle was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HandleMode {
     /// `FILE_FLAG_OVERLAPPED`.

@@ -20,7 +20,6 @@ use crate::sys::staging::{STAGING_ALIGNMENT, StagingBuffer};
 /// The most bytes that are joined for one call. To copy more takes longer than another call.
 const MAX_JOINED_BYTES: usize = 64 * 1024;
 
-/// Writes as much of `slices` as one call takes.
 pub(super) fn write_list(
     handle: BorrowedHandle<'_>,
     slices: &[IoSlice<'_>],
@@ -100,7 +99,6 @@ pub(super) fn read_list(
     }
 }
 
-/// Reads into one buffer and splits what came.
 fn read_joined(
     handle: BorrowedHandle<'_>,
     slices: &mut [IoSliceMut<'_>],
@@ -134,7 +132,6 @@ fn whole_bytes(slices: &[IoSliceMut<'_>], most_bytes: usize) -> usize {
     bytes
 }
 
-/// Reads into memory that need not be initialised.
 pub(super) fn read_uninit<'b>(
     handle: BorrowedHandle<'_>,
     free: &'b mut [MaybeUninit<u8>],

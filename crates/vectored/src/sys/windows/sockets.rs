@@ -92,7 +92,6 @@ pub(super) fn receive(
     }
 }
 
-/// Receives into memory that need not be initialised.
 pub(super) fn receive_uninit<'b>(
     socket: BorrowedSocket<'_>,
     free: &'b mut [MaybeUninit<u8>],

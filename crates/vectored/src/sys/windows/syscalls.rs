@@ -75,7 +75,6 @@ pub(crate) fn read_slices(
     }
 }
 
-/// Reads into a list at an offset.
 pub(crate) fn read_slices_at(
     descriptor: BorrowedDescriptor<'_>,
     slices: &mut [IoSliceMut<'_>],

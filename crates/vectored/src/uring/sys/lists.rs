@@ -15,7 +15,6 @@ impl Lists {
         self.targets.clear();
     }
 
-    /// The memory that they have.
     pub(super) fn bytes(&self) -> usize {
         self.sources.capacity() * size_of::<IoSlice<'_>>()
             + self.targets.capacity() * size_of::<IoSliceMut<'_>>()

@@ -115,13 +115,11 @@ pub(super) struct Ended<C> {
 pub(super) struct Calls<C: Call> {
     /// Dropped when no call is left.
     ring: ManuallyDrop<IoUring>,
-    /// A slot for each call that may be in flight.
     slots: ManuallyDrop<Vec<Slot<C>>>,
     /// The lists of the call of each slot, borrowed from it. Dropped when no call is left: the kernel may read them.
     /// A call whose list lies in its own memory uses none, and then these are not read: with many calls in flight
     /// they are in no cache.
     lists: ManuallyDrop<Vec<Lists>>,
-    /// The slots without a call.
     free: Vec<u32>,
     /// The bytes of the lists that are empty.
     retained_bytes: usize,
@@ -222,18 +220,15 @@ impl<C: Call> Calls<C> {
         if self.process.is_here() { Ok(()) } else { Err(io::Error::other(FORKED)) }
     }
 
-    /// The most calls in flight.
     pub(super) fn depth(&self) -> u32 {
         // The number came from a `u32`.
         self.slots.len() as u32
     }
 
-    /// How many calls were started and have not ended.
     pub(super) fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether one more call can be started.
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
         let is_full = self.has_cancellations && self.ring.submission().is_full();
