@@ -124,8 +124,8 @@ impl Bench<'_> {
             seed,
         };
         let clock = MonotonicClock;
-        let mut sampler =
-            DescriptorSampler::new(&clock, self.directory, seed).reader_cpu(self.reader_cpu);
+        let mut sampler = DescriptorSampler::new(&clock, self.directory, seed);
+        sampler.reader_cpu = self.reader_cpu;
         let watch = Watch {
             progress: &mut |_| (),
             stop: &AtomicBool::new(false),

@@ -184,9 +184,9 @@ impl Run<'_> {
             seed: self.options.seed,
         };
         let (all_peers, models) = (Rc::clone(&self.peers), models.to_vec());
-        let mut sampler = DescriptorSampler::new(&self.clock, Path::new("."), self.options.seed)
-            .reader_cpu(self.reader_cpu)
-            .with_movers(move |contender, _| all_peers.mover(contender, &models));
+        let mut sampler = DescriptorSampler::new(&self.clock, Path::new("."), self.options.seed);
+        sampler.reader_cpu = self.reader_cpu;
+        sampler.make_mover = Box::new(move |contender, _| all_peers.mover(contender, &models));
         let stop = AtomicBool::new(false);
         let watch = Watch {
             progress: &mut |_| (),

@@ -34,7 +34,7 @@ impl Failure {
                     | io::ErrorKind::ReadOnlyFilesystem
                     | io::ErrorKind::PermissionDenied
             ),
-            MeasureError::NotCold { .. } | MeasureError::NotDirect { .. } => true,
+            MeasureError::OtherDirectory(_) => true,
             _ => false,
         };
         Failure {

@@ -3,7 +3,7 @@
 #[cfg(target_os = "linux")]
 mod copies;
 
-use vectored_measure::reproduce::{BufferList, ListPlan, PassPlan, Plan};
+use vectored_measure::reproduce::{ListPlan, PassPlan, Plan};
 use vectored_report::words;
 
 use crate::args::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
@@ -90,10 +90,7 @@ fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Planned {
                     words::bytes(size),
                 )));
             }
-            vec![BufferList {
-                size_bytes: size as usize,
-                count: count as usize,
-            }]
+            vec![(size as usize, count as usize)]
         }
     };
     let passes = match of.repeats {

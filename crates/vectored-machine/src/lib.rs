@@ -2,6 +2,9 @@
 //!
 //! [`host`] describes and probes it, [`model`] has the results, [`report`] puts them into words. [`platform`] has the
 //! calls that differ from system to system behind the same functions.
+//!
+//! The public items of this crate are for the program alone; names say what most of them are.
+#![allow(missing_docs)]
 
 mod clock;
 pub mod host;

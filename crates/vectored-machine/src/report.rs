@@ -23,7 +23,6 @@ pub fn document(report: &HostReport) -> Document {
     }
 }
 
-/// A machine in one sentence.
 pub fn machine_in_words(host: &Host) -> String {
     let mut parts = vec![host.cpu.model.clone()];
     parts.push(words::count(host.cpu.allowed_cpus.len(), "CPU"));
@@ -206,7 +205,6 @@ fn size(bytes: Option<u64>, otherwise: &str) -> String {
     bytes.map_or_else(|| otherwise.to_owned(), words::bytes)
 }
 
-/// The reason why a field of the host is null.
 fn missing(report: &HostReport, field: &str) -> String {
     let why = report.unknown.get(field);
     why.map_or_else(|| "unknown".to_owned(), |why| unknown(why))

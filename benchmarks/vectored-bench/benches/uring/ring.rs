@@ -24,19 +24,19 @@ impl RingPeer {
             shared: SharedDescriptor::new(Arc::clone(fd))?,
             fd: Arc::clone(fd),
             lists: (0..lists)
-                .map(|_| RingList::of_queue(uncopied_queue(), 0))
+                .map(|_| RingList::of_queue(uncopied_queue()))
                 .collect(),
         })
     }
 
     /// Fills each list with these segments.
-    pub fn fill(&mut self, segments: impl ExactSizeIterator<Item = &'static [u8]> + Clone) {
+    pub fn fill(&mut self, segments: impl Iterator<Item = &'static [u8]> + Clone) {
         for list in &mut self.lists {
             if let Data::Queue(queue) = &mut list.data {
                 for segment in segments.clone() {
                     queue.push(segment);
                 }
-                (list.bytes, list.segments) = (queue.len() as u64, segments.len());
+                list.bytes = queue.len() as u64;
             }
         }
     }

@@ -68,8 +68,8 @@ fn every_byte_of_every_peer_arrives() {
         };
         let models = vec![CostModel::for_target(target_kind(target.measured_target()))];
         let all = Rc::clone(&peers);
-        let mut sampler = DescriptorSampler::new(&clock, Path::new("."), 1)
-            .with_movers(move |contender, _| all.mover(contender, &models));
+        let mut sampler = DescriptorSampler::new(&clock, Path::new("."), 1);
+        sampler.make_mover = Box::new(move |contender, _| all.mover(contender, &models));
         let watch = Watch {
             progress: &mut |_| (),
             stop: &AtomicBool::new(false),

@@ -13,8 +13,6 @@ const SPARE_BYTES: u64 = 16 << 20;
 /// Checks that temporary files of `file_bytes` bytes in total can be created in
 /// `directory`, and describes it.
 ///
-/// # Errors
-///
 /// With the reason and the remedy: the kind of the kernel's error if no file can be created there,
 /// [`StorageFull`](io::ErrorKind::StorageFull) if the files would not fit.
 pub fn check_room(directory: &Path, file_bytes: u64) -> io::Result<DirectoryInfo> {

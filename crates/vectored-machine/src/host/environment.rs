@@ -30,26 +30,18 @@ const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current
 
 const BUSY: &str = "the machine is busy";
 
-/// The CPU that the measuring thread is pinned to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
-    /// The CPU that the scheduler has chosen.
     #[default]
     Current,
-    /// The CPU with this number.
     Cpu(usize),
-    /// The thread is not pinned.
     None,
 }
 
 /// Pins the calling thread. Returns its CPU and one for a reader thread: on
 /// another core if possible, else another CPU of the same core.
-///
-/// # Errors
-///
-/// If this process is not allowed to run on the CPU.
 pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Option<usize>)> {
-    let allowed = allowed_cpus();
+    let allowed = cpus::allowed();
     let cpu = match pinning {
         Pinning::None => return Ok((None, None)),
         Pinning::Current if !cpus::CAN_PIN => return Ok((None, None)),
@@ -73,35 +65,21 @@ pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Opti
 /// The state of the machine at the beginning of a run.
 pub struct Environment {
     host: Host,
-    ticks: Option<CpuTicks>,
+    ticks: Option<[u64; 2]>,
     involuntary: Option<u64>,
-    cpu_wait: CpuWait,
+    cpu_wait: Option<[u64; 2]>,
 }
 
-/// The time that the calling thread has run, and waited for a CPU, until now: see [`CpuWait::share`].
-#[derive(Clone, Copy, Debug)]
-pub struct CpuWait(Option<[u64; 2]>);
+/// The time that the calling thread has run, and waited for a CPU, until now, in ns.
+fn cpu_wait() -> Option<[u64; 2]> {
+    let text = read("/proc/thread-self/schedstat")?;
+    let mut fields = text.split(' ').map(|field| field.parse().ok());
+    Some([fields.next()??, fields.next()??])
+}
 
-impl CpuWait {
-    /// Begins now.
-    pub fn begin() -> Self {
-        CpuWait(read("/proc/thread-self/schedstat").and_then(|text| {
-            let mut fields = text.split(' ').map(|field| field.parse().ok());
-            Some([fields.next()??, fields.next()??])
-        }))
-    }
-
-    /// The share of the calling thread's runnable time since the beginning in which it had no CPU. `None` if
-    /// the system does not say. The thread must be the one that called [`CpuWait::begin`].
-    pub fn share(self) -> Option<f64> {
-        let ([ran, waited], [ran_now, waited_now]) = (self.0?, CpuWait::begin().0?);
-        let (ran, waited) = (
-            ran_now.saturating_sub(ran),
-            waited_now.saturating_sub(waited),
-        );
-        let all = ran + waited;
-        (all > 0).then(|| (waited as f64 / all as f64 * 1e4).round() / 1e4)
-    }
+/// A part of a whole, in ten-thousandths; `None` of nothing.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| (part as f64 / whole as f64 * 1e4).round() / 1e4)
 }
 
 impl Environment {
@@ -114,46 +92,38 @@ impl Environment {
     ) -> Self {
         Environment {
             host: describe_host(directory, pins, allowed),
-            ticks: CpuTicks::now(),
+            ticks: cpu_ticks(),
             involuntary: involuntary_switches(),
-            cpu_wait: CpuWait::begin(),
+            cpu_wait: cpu_wait(),
         }
     }
 
-    /// The machine, without what changes during the run.
     pub fn so_far(&self) -> &Host {
         &self.host
     }
 
-    /// Adds what changed since [`Environment::capture`].
     pub fn finish(mut self) -> Host {
-        if let (Some(before), Some(after)) = (self.ticks, CpuTicks::now()) {
-            let total = after.total.saturating_sub(before.total);
-            let steal = after.steal.saturating_sub(before.steal);
-            if total > 0 {
-                let share = (steal as f64 / total as f64 * 1e4).round() / 1e4;
-                self.host.steal_share = Some(share);
-                if share > MUCH_STEAL {
-                    self.host.warnings.push(format!(
-                        "the hypervisor took {:.1} % of the CPU time during the run: measure again when the host is quieter",
-                        share * 100.0
-                    ));
-                }
-            }
+        let since = |now: Option<[u64; 2]>, before: Option<[u64; 2]>| {
+            let (now, before) = (now?, before?);
+            Some([0, 1].map(|index: usize| now[index].saturating_sub(before[index])))
+        };
+        let host = &mut self.host;
+        let ticks = since(cpu_ticks(), self.ticks);
+        host.steal_share = ticks.and_then(|[total, steal]| share(steal, total));
+        if let Some(share) = host.steal_share.filter(|share| *share > MUCH_STEAL) {
+            host.warnings.push(format!(
+                "the hypervisor took {:.1} % of the CPU time during the run: measure again when the host is quieter",
+                share * 100.0
+            ));
         }
         if let (Some(before), Some(after)) = (self.involuntary, involuntary_switches()) {
-            self.host.involuntary_switches = Some(after.saturating_sub(before));
+            host.involuntary_switches = Some(after.saturating_sub(before));
         }
-        self.host.cpu_wait_share = self.cpu_wait.share();
-        if let Some(share) = self
-            .host
-            .cpu_wait_share
-            .filter(|share| *share > LONG_CPU_WAIT)
-        {
-            self.host
-                .warnings
-                .retain(|warning| !warning.starts_with(BUSY));
-            self.host.warnings.push(format!(
+        let times = since(cpu_wait(), self.cpu_wait);
+        host.cpu_wait_share = times.and_then(|[ran, waited]| share(waited, ran + waited));
+        if let Some(share) = host.cpu_wait_share.filter(|share| *share > LONG_CPU_WAIT) {
+            host.warnings.retain(|warning| !warning.starts_with(BUSY));
+            host.warnings.push(format!(
                 "the measuring thread had no CPU for {:.0} % of the time in which it could run: stop other programs, or raise \
                  the CPU limit (cpu.max)",
                 share * 100.0
@@ -163,7 +133,6 @@ impl Environment {
     }
 }
 
-/// Describes the machine, without the fields that are known only after a run.
 pub(crate) fn describe_host(
     directory: Option<DirectoryInfo>,
     (pinned_cpu, reader_cpu): (Option<usize>, Option<usize>),
@@ -203,16 +172,11 @@ pub(crate) fn describe_host(
     host
 }
 
-/// The name of this machine, as in [`Host::name`].
 pub fn host_name() -> String {
     system_names::names().host
 }
 
 /// The CPUs that this thread may use. Pinning reduces them to one.
-pub fn allowed_cpus() -> Vec<usize> {
-    cpus::allowed()
-}
-
 /// The number of online CPUs. `load_average` counts the load of all of them; this process may be restricted to some, as a
 /// rank of MPI is.
 fn online_cpus() -> Option<usize> {
@@ -304,32 +268,19 @@ fn buffers(make_pair: fn() -> io::Result<Pair>) -> (Option<u64>, Option<u64>) {
     (send, receive)
 }
 
-/// Ticks of all CPUs since boot, from `/proc/stat`.
-#[derive(Clone, Copy)]
-struct CpuTicks {
-    total: u64,
-    steal: u64,
+/// Ticks of all CPUs since boot, and the stolen ones among them.
+fn cpu_ticks() -> Option<[u64; 2]> {
+    parse_ticks(&read("/proc/stat")?)
 }
 
-impl CpuTicks {
-    fn now() -> Option<Self> {
-        Self::parse(&read("/proc/stat")?)
-    }
-
-    /// Parses the first line: user, nice, system, idle, iowait, irq, softirq,
-    /// steal, then guest times, which user and nice already include.
-    fn parse(stat: &str) -> Option<Self> {
-        let line = stat.lines().next()?.strip_prefix("cpu ")?;
-        let ticks: Vec<u64> = line
-            .split_whitespace()
-            .take(8)
-            .map(|field| field.parse().ok())
-            .collect::<Option<_>>()?;
-        Some(CpuTicks {
-            total: ticks.iter().sum(),
-            steal: *ticks.get(7)?,
-        })
-    }
+/// Parses the first line: user, nice, system, idle, iowait, irq, softirq,
+/// steal, then guest times, which user and nice already include.
+fn parse_ticks(stat: &str) -> Option<[u64; 2]> {
+    let line = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks = line.split_whitespace().take(8);
+    let ticks: Option<Vec<u64>> = ticks.map(|field| field.parse().ok()).collect();
+    let ticks = ticks?;
+    Some([ticks.iter().sum(), *ticks.get(7)?])
 }
 
 fn involuntary_switches() -> Option<u64> {
@@ -340,7 +291,6 @@ fn involuntary_switches() -> Option<u64> {
     line.split_once(':')?.1.trim().parse().ok()
 }
 
-/// The caches of the first CPU: the level, type and size of each.
 fn caches() -> Vec<(u32, String, u64)> {
     let cache = |index: u32| {
         let attribute = |name| read(&format!("{CPU}/cache/index{index}/{name}"));
@@ -350,7 +300,6 @@ fn caches() -> Vec<(u32, String, u64)> {
     (0..8).filter_map(cache).collect()
 }
 
-/// The size of the cache of the highest level.
 pub fn last_level_cache_bytes() -> Option<u64> {
     let last = caches().into_iter().max()?;
     Some(last.2).filter(|&bytes| bytes > 0)
@@ -414,7 +363,6 @@ fn parse_cpu_list(list: &str) -> Vec<usize> {
         .collect()
 }
 
-/// The trimmed text of a file; `None` if it cannot be read.
 fn read(path: &str) -> Option<String> {
     Some(system_names::kernel_text(path).ok()?.trim().to_owned())
 }
@@ -430,8 +378,8 @@ mod tests {
         assert_eq!(parse_cache_size("1024K"), Some(1 << 20));
         assert_eq!(parse_cache_size("32M"), Some(32 << 20));
         assert_eq!(parse_cache_size("odd"), None);
-        let ticks = CpuTicks::parse("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …").unwrap();
-        assert_eq!((ticks.total, ticks.steal), (36, 8));
+        let ticks = parse_ticks("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …");
+        assert_eq!(ticks, Some([36, 8]));
         let denied = reason("/x", &io::ErrorKind::PermissionDenied.into());
         assert_eq!(denied, "permission denied reading /x");
         let absent = reason("/x", &io::ErrorKind::NotFound.into());
@@ -441,10 +389,10 @@ mod tests {
     #[test]
     fn a_pinned_thread_may_use_one_cpu_only() {
         std::thread::spawn(|| {
-            let cpu = allowed_cpus()[0];
+            let cpu = cpus::allowed()[0];
             let (pinned, reader) = pin_measuring_thread(Pinning::Cpu(cpu)).unwrap();
             assert_eq!(pinned, Some(cpu));
-            assert_eq!(allowed_cpus(), [cpu]);
+            assert_eq!(cpus::allowed(), [cpu]);
             assert_ne!(reader, Some(cpu));
         })
         .join()

@@ -4,8 +4,9 @@ use std::io;
 use std::path::Path;
 
 use crate::host::directory::unusable;
-use crate::host::environment::{allowed_cpus, describe_host, reasons};
+use crate::host::environment::{describe_host, reasons};
 use crate::model::{DirectOffer, HOST_SCHEMA, HostReport, Known, Timer};
+use crate::platform::cpus;
 use crate::platform::fd::{AsFd as _, FileDescriptor};
 use crate::platform::files::{describe, direct_alignment, set_direct, unnamed_file};
 use crate::platform::plain_calls::OFlags;
@@ -13,10 +14,6 @@ use crate::platform::plain_calls::OFlags;
 /// Probes this host, with a temporary file in `directory`. No file remains there.
 ///
 /// If no file can be created, [`HostReport::direct_io`] has the reason.
-///
-/// # Errors
-///
-/// If there is no such directory.
 pub fn probe_host(
     directory: &Path,
     timer: Timer,
@@ -27,7 +24,7 @@ pub fn probe_host(
         file => file.map_err(|error| format!("no temporary file can be created there: {error}")),
     };
     let info = describe(directory).ok().map(|(_, info)| info);
-    let host = describe_host(info, (None, None), allowed_cpus());
+    let host = describe_host(info, (None, None), cpus::allowed());
     let mut unknown = reasons(&host);
     if host.directory.is_none() {
         let shown = directory.display();

@@ -5,21 +5,19 @@ use std::io;
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The CPUs that this thread may use. Pinning reduces them to one.
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-pub(crate) fn allowed() -> Vec<usize> {
+pub fn allowed() -> Vec<usize> {
     let allowed = |set: CpuSet| (0..CpuSet::MAX_CPU).filter(move |&cpu| set.is_set(cpu));
     sched_getaffinity(None).map_or_else(|_| Vec::new(), |set| allowed(set).collect())
 }
 
 /// All CPUs: this system keeps no thread from any of them.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-pub(crate) fn allowed() -> Vec<usize> {
+pub fn allowed() -> Vec<usize> {
     let count = std::thread::available_parallelism();
     (0..count.map_or(1, std::num::NonZero::get)).collect()
 }
 
-/// Whether a thread can be pinned to a CPU.
 pub(crate) const CAN_PIN: bool = cfg!(any(target_os = "linux", target_os = "freebsd"));
 
 /// The CPU that this thread runs on, or the first one where that cannot be asked for.
@@ -30,7 +28,6 @@ pub(crate) fn current() -> usize {
     allowed().first().copied().unwrap_or(0)
 }
 
-/// Pins this thread to a CPU.
 pub fn pin(cpu: usize) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     {

@@ -16,7 +16,6 @@ pub use crate::sys::sockets::unsent_bytes;
 
 use super::TCP_BUFFER_BYTES;
 
-/// The writing and the reading end of a stream.
 pub type Pair = (OwnedFd, OwnedFd);
 
 /// Whether the writing thread can empty a stream between samples.
@@ -31,7 +30,6 @@ pub fn acknowledge_now(socket: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// A pipe of the default capacity.
 pub fn pipe() -> io::Result<Pair> {
     let (reader, writer) = io::pipe()?;
     Ok((writer.into(), reader.into()))
@@ -96,7 +94,6 @@ pub(crate) fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A pair of connected Unix stream sockets.
 pub fn unix_pair() -> io::Result<Pair> {
     let (one, other) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, AT_ONCE, None)?;

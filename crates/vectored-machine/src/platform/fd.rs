@@ -2,7 +2,6 @@
 
 pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The reading end of a stream.
 pub type ByteStream = std::fs::File;
 
 pub(crate) type FileDescriptor = OwnedFd;

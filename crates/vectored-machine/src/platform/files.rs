@@ -165,8 +165,6 @@ pub fn fetched_bytes() -> io::Result<u64> {
 
 /// Opens the same file for reading, with an open file description of its own at position 0.
 ///
-/// # Errors
-///
 /// If it cannot be opened, or if this system opens no file by its descriptor: elsewhere `/dev/fd/N` is a duplicate, with
 /// the same position.
 pub fn reopened(file: &impl AsFd) -> io::Result<File> {

@@ -1,6 +1,8 @@
 //! What the systems do differently, behind the same functions. A system that lacks something says so, by an error or by
 //! `None`, and nothing else here knows which system it is.
 
+use std::io;
+
 #[cfg(unix)]
 pub mod command_run;
 #[cfg(unix)]
@@ -18,14 +20,20 @@ pub mod processes;
 pub mod system_names;
 #[cfg(unix)]
 pub mod times;
-mod unsupported;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(windows)]
 pub use windows::{cpus, descriptors, fd, files, plain_calls, times};
 
-pub use unsupported::lacks;
+/// The error of a call that this system does not have.
+pub fn lacks(what: &str) -> io::Error {
+    let system = std::env::consts::OS;
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{system} has no {what}"),
+    )
+}
 
 pub(crate) struct Space {
     /// Whether the file system has a limit.

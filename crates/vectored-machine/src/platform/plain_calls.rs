@@ -5,5 +5,4 @@ pub use std::os::unix::fs::FileExt;
 pub use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
 pub use rustix::io::{Errno, ioctl_fionread, read, readv, retry_on_intr, write, writev};
 
-/// A device that takes all bytes and keeps none.
 pub const NULL_DEVICE: &str = "/dev/null";

@@ -6,7 +6,6 @@ pub(crate) struct Names {
     pub(crate) host: String,
     /// System and processor.
     pub(crate) system: String,
-    /// Release and version.
     pub(crate) kernel: String,
     pub(crate) cpu_model: Option<String>,
     pub(crate) memory_bytes: Option<u64>,

@@ -2,7 +2,6 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// The name of the clock of [`MonotonicClock`](crate::MonotonicClock).
 pub const CLOCK: &str = "CLOCK_MONOTONIC";
 
 pub(crate) fn monotonic_ns() -> u64 {

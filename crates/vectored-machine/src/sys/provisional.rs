@@ -62,11 +62,7 @@ pub struct ProvisionalFile {
 impl ProvisionalFile {
     /// Makes a file that is not there yet. Signals are heard afterwards.
     ///
-    /// # Errors
-    ///
     /// The errors of open(2), fstat(2) and sigaction(2). There is no file then.
-    ///
-    /// # Panics
     ///
     /// If there is another one in this process.
     pub fn make(path: &Path, mode: u32) -> io::Result<Self> {
@@ -89,14 +85,11 @@ impl ProvisionalFile {
         Ok(ProvisionalFile { file: Some(file) })
     }
 
-    /// The open file.
     pub fn file(&self) -> &File {
         self.file.as_ref().expect("it is open until it is kept")
     }
 
     /// Closes the file and keeps it.
-    ///
-    /// # Errors
     ///
     /// The errors of close(2). The file is removed then.
     pub fn keep(mut self) -> io::Result<()> {

@@ -11,12 +11,9 @@ use std::io;
 use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// A standard stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standard {
-    /// Standard input.
     Input = 0,
-    /// Standard output.
     Output = 1,
 }
 

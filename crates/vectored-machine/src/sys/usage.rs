@@ -22,16 +22,12 @@ const MEMORY_UNIT_BYTES: u64 = if cfg!(target_vendor = "apple") { 1 } else { 102
 /// Some of the figures of `getrusage(2)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// CPU time in user mode.
     pub user_s: f64,
-    /// CPU time in the kernel.
     pub system_s: f64,
-    /// Bytes read from storage devices.
     pub fetched_bytes: u64,
     /// The largest resident memory so far. That of a child process is at least what the process that started it had when it
     /// forked.
     pub peak_bytes: u64,
-    /// Context switches, voluntary or not.
     pub switches: u64,
     /// Page faults, with or without I/O.
     pub faults: u64,
@@ -68,8 +64,6 @@ impl Usage {
 
 /// The usage of the calling thread so far. The sum of its CPU times is exact to a
 /// microsecond.
-///
-/// # Errors
 ///
 /// [`Unsupported`](io::ErrorKind::Unsupported) on Apple's systems, which report the usage of the process alone.
 #[cfg(target_vendor = "apple")]

@@ -40,7 +40,6 @@ pub(crate) fn with_file<T>(handle: BorrowedHandle<'_>, call: impl FnOnce(&File) 
     call(&file)
 }
 
-/// Lends a socket to a call of a TCP connection.
 pub(crate) fn with_socket<T>(socket: BorrowedSocket<'_>, call: impl FnOnce(&TcpStream) -> T) -> T {
     // SAFETY: as in `with_file`.
     let stream = ManuallyDrop::new(unsafe { TcpStream::from_raw_socket(socket.as_raw_socket()) });
@@ -168,7 +167,6 @@ pub(crate) fn wine_version() -> Option<String> {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Volume {
-    /// The file system, such as `NTFS`.
     pub(crate) file_system: Option<String>,
     /// The size of the volume, 0 for a file system without a limit.
     pub(crate) total_bytes: u64,

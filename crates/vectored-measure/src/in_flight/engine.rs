@@ -15,7 +15,6 @@ pub(super) trait Scope {
     /// Moves a list at an offset, or to or from a stream. Returns its bytes.
     fn begin(&mut self, number: u64, offset: Option<u64>, list: Self::List) -> u64;
 
-    /// Waits until a list has ended; `None` if none is in flight.
     fn wait(&mut self) -> Option<Ended<Self::List>>;
 
     /// A list that is known to have ended. Makes no system call.

@@ -4,10 +4,8 @@ use std::error::Error;
 use std::os::fd::BorrowedFd;
 use std::{fmt, io};
 
-/// The segments to write.
 pub type WriteList<'b> = &'b [&'b [u8]];
 
-/// A list of segments to fill.
 pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
 
 /// A queue of transfers that the kernel makes while the program goes on.
@@ -17,15 +15,9 @@ pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
 /// refusal of the queue itself for lack of memory.
 /// In a forked child all fail, since a queue shares memory of its parent with the kernel.
 pub trait ListQueue: Sized {
-    /// A queue that has up to `depth` lists in flight.
-    ///
-    /// # Errors
-    ///
-    /// If the kernel gives none: a sandbox or an administrator forbids it, the kernel lacks it or lacks memory, or the depth is
-    /// 0 or too large. The message names the remedy.
+    /// A queue that has up to `depth` lists in flight. The error of a kernel that gives none names the remedy.
     fn with_depth(depth: u32) -> io::Result<Self>;
 
-    /// The most lists in flight.
     fn depth(&self) -> u32;
 
     /// Writes `count` lists. `list` returns the list of a number. It is called for each number from 0 on, in order.
@@ -33,16 +25,10 @@ pub trait ListQueue: Sized {
     /// At most [`depth`](ListQueue::depth) lists are in flight. When one has ended, the next one begins. `on_event` is
     /// called when a list begins and when it has ended.
     ///
-    /// # Errors
-    ///
-    /// The first error, in the order of the lists. All lists before it have been written whole. Fewer lists after it than the
+    /// The error is the first one, in the order of the lists. All lists before it have been written whole. Fewer lists after it than the
     /// depth had begun: they may have been written whole, in part, or not at all. An error is
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
     /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of the kernel.
-    ///
-    /// # Aborts
-    ///
-    /// If a system call that waits for transfers fails, the process is aborted: the kernel may still use the buffers.
     fn write<'b>(
         &mut self,
         fd: BorrowedFd<'b>,
@@ -57,9 +43,7 @@ pub trait ListQueue: Sized {
     ///
     /// So at most `lists.len()` are in flight, or [`depth`](ListQueue::depth), if that is less.
     ///
-    /// # Errors
-    ///
-    /// The errors of [`write`](ListQueue::write), with reads for writes.
+    /// Fails as [`write`](ListQueue::write) does, and with
     /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends within a list.
     fn read(
         &mut self,
@@ -71,7 +55,6 @@ pub trait ListQueue: Sized {
     ) -> Result<(), ListError>;
 }
 
-/// The place that lists are written to or read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A byte of a regular file or block device, where the first list begins. Each other list begins where the one before
@@ -90,7 +73,6 @@ pub enum Place {
 pub enum Event {
     /// The list of this number is about to be prepared, and submitted after that.
     Began(u64),
-    /// The list of this number has been moved whole.
     Ended(u64),
 }
 
@@ -121,13 +103,11 @@ impl ListError {
         self.list
     }
 
-    /// The bytes of the list that were moved: its first ones.
     #[must_use]
     pub fn transferred(&self) -> u64 {
         self.transferred
     }
 
-    /// The error of the kernel, or the reason why the list could not go on, without the counts.
     #[must_use]
     pub fn into_io_error(self) -> io::Error {
         self.error

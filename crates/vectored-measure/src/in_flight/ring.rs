@@ -6,7 +6,6 @@ use std::{io, thread};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl};
-use vectored::limits::iov_max;
 use vectored::queue::QueuePolicy;
 use vectored::uring::{Buffer, Completion, Data, Ring, SharedDescriptor};
 use vectored::{SegmentQueue, TransferError};
@@ -15,24 +14,17 @@ use crate::in_flight::engine::{self, Ended, Scope};
 use crate::in_flight::list_queue::{Event, ListError, Place};
 use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
 
-/// A list, and what its transfer owns.
 #[derive(Debug)]
 pub struct RingList<B> {
-    /// The queue of a write, or the buffers of a read.
     pub data: Data<B>,
-    /// The bytes of all segments.
     pub bytes: u64,
-    /// The number of segments.
-    pub segments: usize,
 }
 
 impl<B> RingList<B> {
-    /// A list to write, with the number of its segments.
-    pub fn of_queue(queue: Box<SegmentQueue>, segments: usize) -> RingList<B> {
+    pub fn of_queue(queue: Box<SegmentQueue>) -> RingList<B> {
         RingList {
             bytes: queue.len() as u64,
             data: Data::Queue(queue),
-            segments,
         }
     }
 }
@@ -50,13 +42,7 @@ pub fn uncopied_queue() -> Box<SegmentQueue> {
 /// `next` makes the list of a number: within the time of that list, so after its [`Event::Began`]. It is given the lists
 /// that are over, the latest one last, with empty queues, and may take one of them. `shared` is `fd`.
 ///
-/// # Errors
-///
-/// See [`ListQueue::write`](crate::in_flight::ListQueue::write) and [`ListQueue::read`](crate::in_flight::ListQueue::read).
-///
-/// # Panics
-///
-/// If the ring has transfers, or `next` or `on_event` does. The ring may have some of the lists then.
+/// Panics if the ring has transfers, or if `next` or `on_event` does. The ring may have some of the lists then.
 pub fn move_by_ring<B: Buffer>(
     ring: &mut Ring<B>,
     (fd, shared): (BorrowedFd<'_>, &SharedDescriptor),
@@ -77,22 +63,20 @@ pub fn move_by_ring<B: Buffer>(
         fd,
         shared,
         is_non_blocking,
-        shapes: Vec::with_capacity(count as usize),
+        bytes_of: Vec::with_capacity(count as usize),
         events: PollFlags::empty(),
     };
     engine::run(&mut scope, (place, count, most), over, next, on_event)
 }
 
-/// The lists that are in flight on a descriptor.
 struct RingScope<'r, B: Buffer> {
     ring: &'r mut Ring<B>,
     fd: BorrowedFd<'r>,
     shared: &'r SharedDescriptor,
     /// A stream whose calls do not wait. One list at a time is in flight on it.
     is_non_blocking: bool,
-    /// The bytes and the segments of each list that has begun.
-    shapes: Vec<(u64, usize)>,
-    /// The events that a wait for the descriptor would ask for.
+    /// The bytes of each list that has begun.
+    bytes_of: Vec<u64>,
     events: PollFlags,
 }
 
@@ -104,7 +88,7 @@ impl<B: Buffer> Scope for RingScope<'_, B> {
     }
 
     fn begin(&mut self, number: u64, offset: Option<u64>, list: RingList<B>) -> u64 {
-        self.shapes.push((list.bytes, list.segments));
+        self.bytes_of.push(list.bytes);
         let (ring, fd) = (&mut *self.ring, self.shared);
         match list.data {
             Data::Queue(queue) => {
@@ -146,7 +130,6 @@ impl<B: Buffer> Scope for RingScope<'_, B> {
 
 impl<B: Buffer> RingScope<'_, B> {
     fn end(&mut self, done: Completion<B>) -> Ended<RingList<B>> {
-        let (bytes, segments) = self.shapes[done.token as usize];
         let (moved, error) = match done.result {
             Ok(moved) => (moved, None),
             Err(error) => (error.transferred(), Some(error.into_io_error())),
@@ -161,8 +144,7 @@ impl<B: Buffer> RingScope<'_, B> {
             error,
             list: RingList {
                 data,
-                bytes,
-                segments,
+                bytes: self.bytes_of[done.token as usize],
             },
         }
     }
@@ -173,19 +155,16 @@ impl<B: Buffer> RingScope<'_, B> {
         if ring.is_empty() {
             return None;
         }
-        let (_, segments) = self.shapes.last()?;
-        // A ring waits for a descriptor that is not ready. Each try makes one call.
-        for _ in 0..most_calls(*segments) {
+        // Each try makes one call. A ring waits for a descriptor that is not ready.
+        loop {
             if let Some(done) = persist(|| ring.try_wait()) {
                 return Some(done);
             }
-        }
-        while persist(|| is_ready(fd, self.events)) {
-            if let Some(done) = persist(|| ring.try_wait()) {
-                return Some(done);
+            if !persist(|| is_ready(fd, self.events)) {
+                break;
             }
         }
-        let last = self.shapes.len() as u64 - 1;
+        let last = self.bytes_of.len() as u64 - 1;
         persist(|| ring.cancel(last));
         let mut done = persist(|| ring.wait())?;
         if let Err(error) = &done.result
@@ -198,21 +177,12 @@ impl<B: Buffer> RingScope<'_, B> {
     }
 }
 
-/// The most calls that move `segments` segments to a stream: one for each `IOV_MAX`, one that is short, one that is refused.
-fn most_calls(segments: usize) -> usize {
-    segments.div_ceil(iov_max()) + 2
-}
-
 fn is_ready(fd: BorrowedFd<'_>, events: PollFlags) -> io::Result<bool> {
     let mut polled = [PollFd::from_borrowed_fd(fd, events)];
     Ok(poll(&mut polled, Some(&Timespec::default()))? > 0)
 }
 
-/// Makes a call again for which the kernel has no memory at the moment.
-///
-/// # Aborts
-///
-/// If it fails otherwise.
+/// Makes a call again for which the kernel has no memory at the moment. Another error aborts the process.
 pub(super) fn persist<T>(mut call: impl FnMut() -> io::Result<T>) -> T {
     let mut refusals = 0;
     loop {

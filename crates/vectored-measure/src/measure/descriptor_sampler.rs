@@ -35,31 +35,30 @@ use crate::measure::unsuited::unsuited;
 const UNREAD_PIPE_BYTES: u64 = ChunkPolicy::OF_PIPES.threshold_bytes as u64;
 
 type Opened = (CellSpec, Vec<TechniqueName>, DrainChoice);
-type MakeMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn Mover>>;
-type MakeReadMover = Box<dyn FnMut(Contender, &CostModel) -> Box<dyn ReadMover>>;
-type MakeCopyMover = Box<dyn FnMut(Contender, &Conditions) -> Box<dyn CopyMover>>;
+type Making<C, M> = Box<dyn FnMut(Contender, &C) -> Box<M>>;
 
-/// Times techniques on descriptors that it opens itself.
 pub struct DescriptorSampler<'a> {
     clock: &'a dyn Clock,
     directory: PathBuf,
-    reader_cpu: Option<usize>,
+    /// The CPU of reader and writer threads.
+    pub reader_cpu: Option<usize>,
     seed: u64,
-    /// The bytes that read cells read.
     pattern: Pattern,
     rng: Rng,
-    /// Calibrated models for `adaptive`.
-    models: Vec<FittedModel>,
-    make_mover: MakeMover,
-    make_read_mover: MakeReadMover,
-    make_copy_mover: MakeCopyMover,
-    cold_pool_bytes: u64,
+    /// Calibrated models: `adaptive` uses them for writes to the targets
+    /// that they were calibrated on, and the default for the kind of target
+    /// otherwise.
+    pub models: Vec<FittedModel>,
+    /// [`movers`], [`read_movers`] and [`copy_movers`], or for example deliberately wrong ones.
+    pub make_mover: Making<CostModel, dyn Mover>,
+    pub make_read_mover: Making<CostModel, dyn ReadMover>,
+    pub make_copy_mover: Making<Conditions, dyn CopyMover>,
+    pub cold_pool_bytes: u64,
     /// Memory of the cold pools; empty before the first cold cell and while one
     /// is open.
     pool_memory: PoolMemory,
     opener: TargetOpener,
-    /// Length of the file that file cells read, unless two calls need more.
-    read_file_bytes: u64,
+    pub read_file_bytes: u64,
     /// The file that file cells read, with its directory.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
     /// Techniques' working memory begins at multiples of this.
@@ -71,7 +70,6 @@ pub struct DescriptorSampler<'a> {
 }
 
 impl<'a> DescriptorSampler<'a> {
-    /// A sampler that creates its temporary files in `directory`.
     pub fn new(clock: &'a dyn Clock, directory: &Path, seed: u64) -> Self {
         DescriptorSampler {
             clock,
@@ -94,64 +92,9 @@ impl<'a> DescriptorSampler<'a> {
             cell: None,
         }
     }
-
-    /// Sets the CPU of reader and writer threads.
-    pub fn reader_cpu(mut self, cpu: Option<usize>) -> Self {
-        self.reader_cpu = cpu;
-        self
-    }
-
-    /// Sets calibrated models: `adaptive` uses them for writes to the targets
-    /// that they were calibrated on, and the default for the kind of target
-    /// otherwise.
-    pub fn with_models(mut self, models: Vec<FittedModel>) -> Self {
-        self.models = models;
-        self
-    }
-
-    /// Replaces [`movers`], for example by deliberately wrong ones.
-    pub fn with_movers(
-        mut self,
-        make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn Mover> + 'static,
-    ) -> Self {
-        self.make_mover = Box::new(make_mover);
-        self
-    }
-
-    /// Replaces [`read_movers`].
-    pub fn with_read_movers(
-        mut self,
-        make_mover: impl FnMut(Contender, &CostModel) -> Box<dyn ReadMover> + 'static,
-    ) -> Self {
-        self.make_read_mover = Box::new(make_mover);
-        self
-    }
-
-    /// Replaces [`copy_movers`].
-    pub fn with_copy_movers(
-        mut self,
-        make_mover: impl FnMut(Contender, &Conditions) -> Box<dyn CopyMover> + 'static,
-    ) -> Self {
-        self.make_copy_mover = Box::new(make_mover);
-        self
-    }
-
-    /// Sets the size of the cold pools, instead of the size in [`ColdPool`].
-    pub fn cold_pool_bytes(mut self, bytes: u64) -> Self {
-        self.cold_pool_bytes = bytes;
-        self
-    }
-
-    /// Sets the length of the file that file cells read. It is longer if two
-    /// calls need more.
-    pub fn read_file_bytes(mut self, bytes: u64) -> Self {
-        self.read_file_bytes = bytes;
-        self
-    }
 }
 
 impl DescriptorSampler<'_> {
-    /// Opens the ends of a cell and proves its techniques.
     fn open(
         &mut self,
         spec: &CellSpec,
@@ -230,7 +173,6 @@ impl DescriptorSampler<'_> {
         Ok(setup)
     }
 
-    /// What the operation of a cell does in a batch.
     fn step(
         &mut self,
         spec: &CellSpec,
@@ -239,13 +181,11 @@ impl DescriptorSampler<'_> {
     ) -> Box<dyn Step> {
         let (pattern, call_bytes) = (self.pattern, spec.workload.total_bytes());
         let model = self.model_for(spec);
-        let each = contenders.iter().copied();
+        let each = contenders.iter();
         match spec.conditions.operation {
             Operation::Write => Box::new(Writing {
                 supply: self.supply(spec),
-                movers: each
-                    .map(|one| (one, (self.make_mover)(one, &model)))
-                    .collect(),
+                movers: each.map(|one| (self.make_mover)(*one, &model)).collect(),
             }),
             Operation::Read => {
                 // Transfers in flight cannot share segments.
@@ -258,7 +198,7 @@ impl DescriptorSampler<'_> {
                     call_bytes,
                     buffers: buffers.collect(),
                     movers: each
-                        .map(|one| (one, (self.make_read_mover)(one, &model)))
+                        .map(|one| (self.make_read_mover)(*one, &model))
                         .collect(),
                     held: Vec::new(),
                 })
@@ -267,13 +207,12 @@ impl DescriptorSampler<'_> {
                 pattern,
                 call_bytes,
                 movers: each
-                    .map(|one| (one, (self.make_copy_mover)(one, &spec.conditions)))
+                    .map(|one| (self.make_copy_mover)(*one, &spec.conditions))
                     .collect(),
             }),
         }
     }
 
-    /// The calibrated model of the target, or the default one.
     fn model_for(&self, spec: &CellSpec) -> CostModel {
         let mut models = self.models.iter();
         let calibrated = models.find(|model| {
@@ -308,7 +247,6 @@ impl DescriptorSampler<'_> {
         extras
     }
 
-    /// Opens what is written to: nothing for reads.
     fn open_sink(
         &mut self,
         spec: &CellSpec,
@@ -327,7 +265,6 @@ impl DescriptorSampler<'_> {
         Ok((Some(sink), end))
     }
 
-    /// Opens what is read or copied.
     fn open_source(
         &mut self,
         spec: &CellSpec,
@@ -439,7 +376,6 @@ impl Sampler for DescriptorSampler<'_> {
     }
 }
 
-/// The alignment of the segments and of the working memory of a cell.
 fn alignment_of(spec: &CellSpec) -> usize {
     let memory_bytes = spec.alignment.map_or(1, |direct| direct.memory_bytes);
     memory_bytes.max(ALIGNMENT)

@@ -1,10 +1,5 @@
 //! Measuring: the engine that spends a time budget on the cells of an
 //! experiment, and the sampler that times real system calls.
-//!
-//! The engine ([`run`]) decides on rounds, interim looks and the budget. It
-//! opens no descriptor and reads no clock itself: it uses a [`Sampler`] and a
-//! [`Clock`](vectored_machine::Clock). Both have fakes ([`SyntheticMachine`], [`FakeClock`](vectored_machine::FakeClock)), so the
-//! whole tool runs in tests without timing noise.
 
 mod cell;
 mod descriptor_sampler;
@@ -22,7 +17,7 @@ mod unsuited;
 
 pub use descriptor_sampler::DescriptorSampler;
 pub(crate) use engine::BalancedOrder;
-pub use engine::{Outcome, Progress, RunError, SCREENING_ROUNDS, SWEEPS, Watch, run, run_rounds};
+pub use engine::{Outcome, Progress, RunError, Watch, run, run_rounds};
 pub use model_calibration::calibrate;
 #[cfg(unix)]
 pub use prices::measure_prices;
@@ -41,7 +36,7 @@ pub use synthetic::{Noise, SyntheticMachine};
 pub(crate) use targets::sync_flags;
 #[cfg(unix)]
 pub(crate) use targets::{Batch, Mismatch, compare_file};
-pub use targets::{FILE_SPAN_BYTES, check_direct, check_directory};
+pub use targets::{check_direct, check_directory};
 #[cfg(unix)]
 pub use techniques::STDIO_LARGE;
 pub use techniques::{

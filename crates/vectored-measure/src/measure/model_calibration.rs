@@ -8,7 +8,6 @@ use vectored::CostModel;
 use vectored::cost::CalibrationTarget;
 use vectored_results::model::{Conditions, Drain, FittedModel, ModelSource, Target};
 
-/// Time budget of a calibration.
 const BUDGET: Duration = Duration::from_millis(50);
 
 /// Time budget of a calibration on a file: its lists are longer, and each call

@@ -34,10 +34,8 @@ use crate::measure::techniques::{read_exact, write_all};
 /// Approximate time for the probes of one price.
 const BUDGET_NS: f64 = 100e6;
 
-/// Rounds that every probe gets, whatever the budget.
 const MIN_ROUNDS: usize = 8;
 
-/// More rounds would not make a price more precise.
 const MAX_ROUNDS: usize = 400;
 
 /// Target duration of a sample, in ns. The cost of reading the clock, some 50 ns, is negligible.
@@ -64,7 +62,6 @@ const MIN_NS: f64 = 1.0;
 /// Duration of a program's work before it writes a piece: about as long as formatting a line of numbers.
 const WORK: Duration = Duration::from_micros(1);
 
-/// Bytes that have not arrived after this time count as lost.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The quantity that a probe measures.
@@ -91,7 +88,6 @@ struct Probe {
     works: bool,
     pieces: usize,
     piece_bytes: usize,
-    /// Share of the budget.
     share: f64,
 }
 
@@ -149,10 +145,6 @@ impl Probe {
 ///
 /// Opens its own pipe, sockets and files. The files are created in `directory` and have no name, so
 /// none remains, however the process ends.
-///
-/// # Errors
-///
-/// The errors of opening a target, such as too little space in the directory, and of calibration.
 pub fn measure_prices(
     directory: &Path,
     wanted: &[(DescriptorKind, Operation)],
@@ -225,21 +217,14 @@ fn measure_entry_ns(clock: &dyn Clock) -> f64 {
 struct Scene {
     probe: Probe,
     operation: Operation,
-    /// The descriptor whose calls are timed.
     ours: File,
-    other: Other,
+    /// The end that is written to before each sample of reads.
+    writer: Option<File>,
+    /// What a thread has read from the other end: it reads continuously, as another program does.
+    arrived_bytes: Option<Arc<AtomicU64>>,
     bytes: Vec<u8>,
     /// Bytes moved since the file was empty, or since the stream was opened.
     moved_bytes: u64,
-}
-
-enum Other {
-    /// A file has no other end.
-    Nothing,
-    /// The end that is written to before each sample of reads.
-    Writer(File),
-    /// A thread reads continuously, as another program does, and counts the bytes.
-    Reader(Arc<AtomicU64>),
 }
 
 impl Scene {
@@ -255,30 +240,34 @@ impl Scene {
             Target::Tcp => Some(tcp_pair()?),
             _ => None,
         };
-        let (ours, other) = match pair {
-            Some((writer, reader)) if operation == Operation::Write => {
-                let arrived = Arc::new(AtomicU64::new(0));
-                let count = Arc::clone(&arrived);
+        let (mut writer, mut arrived_bytes) = (None, None);
+        let ours = match pair {
+            Some((ours, reader)) if operation == Operation::Write => {
+                let count = Arc::clone(arrived_bytes.insert(Arc::default()));
                 // It ends when the writer is closed.
                 std::thread::Builder::new()
                     .name("peer".to_owned())
                     .spawn(move || take_all(File::from(reader), &count))?;
-                (File::from(writer), Other::Reader(arrived))
+                File::from(ours)
             }
-            Some((writer, reader)) => (File::from(reader), Other::Writer(File::from(writer))),
+            Some((other, ours)) => {
+                writer = Some(File::from(other));
+                File::from(ours)
+            }
             None => {
                 let file = File::from(unnamed_file(directory, OFlags::APPEND)?);
                 if operation == Operation::Read {
                     (&file).write_all(&vec![b'v'; probe.total_bytes() * MAX_LISTS as usize])?;
                 }
-                (file, Other::Nothing)
+                file
             }
         };
         Ok(Scene {
             probe: *probe,
             operation,
             ours,
-            other,
+            writer,
+            arrived_bytes,
             bytes: vec![b'v'; probe.total_bytes()],
             moved_bytes: 0,
         })
@@ -287,21 +276,14 @@ impl Scene {
     /// The time of a list in a sample of `lists`, in ns: piece by piece, or by one call if `merged`.
     fn list_ns(&mut self, merged: bool, lists: u32, clock: &dyn Clock) -> io::Result<f64> {
         let sample_bytes = self.bytes.len() as u64 * u64::from(lists);
-        match (&self.other, self.operation) {
-            (Other::Nothing, Operation::Write) => {
-                if self.moved_bytes + sample_bytes > FILE_SPAN_BYTES {
-                    ftruncate(&self.ours, 0)?;
-                    self.moved_bytes = 0;
-                }
-            }
-            (Other::Nothing, Operation::Read) => {
-                seek(self.ours.as_fd(), SeekFrom::Start(0))?;
-            }
-            (Other::Writer(writer), _) => {
-                let mut writer = writer;
-                writer.write_all(&self.bytes.repeat(lists as usize))?;
-            }
-            (Other::Reader(_), _) => {}
+        if let Some(writer) = &mut self.writer {
+            writer.write_all(&self.bytes.repeat(lists as usize))?;
+        } else if self.operation == Operation::Read {
+            seek(self.ours.as_fd(), SeekFrom::Start(0))?;
+        } else if self.arrived_bytes.is_none() && self.moved_bytes + sample_bytes > FILE_SPAN_BYTES
+        {
+            ftruncate(&self.ours, 0)?;
+            self.moved_bytes = 0;
         }
         let began_ns = clock.now_ns();
         for _ in 0..lists {
@@ -350,7 +332,7 @@ impl Scene {
 
     /// Waits until a reader has all bytes and is about to sleep.
     fn wait(&self) -> io::Result<()> {
-        let Other::Reader(arrived) = &self.other else {
+        let Some(arrived) = &self.arrived_bytes else {
             return Ok(());
         };
         let began = Instant::now();

@@ -15,18 +15,15 @@ use crate::measure::techniques::{Costs, depth_of, listed};
 /// The noise in the timings of a [`SyntheticMachine`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// No noise.
     None,
     /// Independent log-normal factors.
     LogNormal {
-        /// Standard deviation of the logarithm.
         sigma: f64,
     },
     /// A first-order autoregressive series of log factors.
     Autoregressive {
         /// Correlation of one value with the next.
         rho: f64,
-        /// Standard deviation of the logarithm.
         sigma: f64,
         /// `true`: all contenders share one series in order of time, like the
         /// load of a machine. `false`: each has its own series from round to
@@ -35,18 +32,14 @@ pub enum Noise {
     },
     /// Changes of speed at random moments, as on shared machines.
     LevelShifts {
-        /// Slow time ÷ fast time.
         factor: f64,
-        /// Probability of a change from one sample to the next.
         probability: f64,
-        /// Standard deviation of independent log-normal noise on top.
         sigma: f64,
     },
 }
 
 type Cost = Box<dyn Fn(&CellSpec, Contender) -> f64>;
 
-/// A [`Sampler`] that simulates its timings and advances a [`FakeClock`] by them.
 pub struct SyntheticMachine {
     clock: FakeClock,
     cost_ns: Cost,
@@ -59,7 +52,6 @@ pub struct SyntheticMachine {
 }
 
 impl SyntheticMachine {
-    /// A machine on which one call costs `cost_ns(cell, contender)`.
     pub fn new(
         clock: FakeClock,
         noise: Noise,
@@ -78,7 +70,6 @@ impl SyntheticMachine {
         }
     }
 
-    /// A machine on which the cost of each technique follows from a cost model.
     pub fn with_model(
         clock: FakeClock,
         noise: Noise,

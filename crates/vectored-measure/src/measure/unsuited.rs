@@ -41,7 +41,6 @@ fn ends(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     })
 }
 
-/// Axes that do not suit the operation.
 fn axes(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let unsuited = |axis: &&Axis| !axis.suits.contains(&asked.operation) && axis.is_set(asked);
@@ -63,7 +62,6 @@ fn axes(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     ))
 }
 
-/// The ends and the pipes of copies.
 fn copies(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     if asked.operation != Operation::Copy {
@@ -93,7 +91,6 @@ fn copies(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     })
 }
 
-/// The reason why a technique refuses the conditions.
 fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let here = |rival: &&TechniqueName| ends_refusal(**rival, asked).is_none();
@@ -129,7 +126,6 @@ fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     ))
 }
 
-/// Options that do not suit the target, or each other.
 fn options(spec: &CellSpec, _rivals: &[TechniqueName]) -> Option<String> {
     let asked = &spec.conditions;
     let why = if asked.direct && cfg!(windows) {

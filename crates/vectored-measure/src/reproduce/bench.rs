@@ -8,19 +8,13 @@ use vectored_results::model::ExperimentName;
 
 use crate::reproduce::Step;
 
-/// The environment in which experiments are run.
 pub struct Bench<'a> {
-    /// The clock that times samples.
     pub clock: &'a dyn Clock,
-    /// The directory of temporary files, which have no names.
     pub directory: &'a Path,
     /// The program `vectored`, whose `copy` runs as a child process.
     pub program: &'a Path,
-    /// The CPU of a thread that reads a pipe.
     pub reader_cpu: Option<usize>,
-    /// The seed of the order of rows and of the bytes.
     pub seed: u64,
-    /// The steps that remain, and the progress callback.
     pub eta: EtaTracker<'a>,
     /// When this becomes true, the run ends and keeps the samples so far.
     pub stop: &'a AtomicBool,
@@ -32,16 +26,11 @@ impl Bench<'_> {
     }
 }
 
-/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReproduceProgress {
-    /// The experiment.
     pub experiment: ExperimentName,
-    /// A description of the step that is being measured.
     pub step: String,
-    /// Seconds of work done.
     pub done_s: f64,
-    /// Estimated seconds of work left.
     pub left_s: f64,
 }
 
@@ -55,7 +44,6 @@ pub struct EtaTracker<'a> {
 }
 
 impl<'a> EtaTracker<'a> {
-    /// A tracker without steps, which calls `on_progress` at every change.
     pub fn new(on_progress: &'a mut dyn FnMut(&ReproduceProgress)) -> Self {
         EtaTracker {
             steps: Vec::new(),
@@ -75,13 +63,11 @@ impl<'a> EtaTracker<'a> {
         self.steps.push((progress, step.repeats, step.guess_s));
     }
 
-    /// Begins a repeat of the step that was entered with this number.
     pub(super) fn begin(&mut self, step: usize) {
         self.current = step;
         self.within(0.0);
     }
 
-    /// Reports the progress of the current repeat, which has taken `spent_s` seconds.
     pub(super) fn within(&mut self, spent_s: f64) {
         let left_s = self.steps.iter().map(|(_, left, s)| *left as f64 * s);
         let left_s: f64 = left_s.sum();
@@ -93,7 +79,6 @@ impl<'a> EtaTracker<'a> {
         }
     }
 
-    /// Ends the current repeat, which took `took_s` seconds.
     pub(super) fn end(&mut self, took_s: f64) {
         if let Some((_, left, repeat_s)) = self.steps.get_mut(self.current) {
             *left = left.saturating_sub(1);

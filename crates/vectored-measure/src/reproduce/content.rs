@@ -23,13 +23,7 @@ pub fn check_repeated(
 
 /// What arrived of a copy: the number of bytes, and the first that differs.
 #[cfg(target_os = "linux")]
-pub struct Arrived {
-    pub bytes: u64,
-    pub difference: Option<u64>,
-}
-
-#[cfg(target_os = "linux")]
-pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<Arrived> {
+pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<(u64, Option<u64>)> {
     let (mut piece, mut expected) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let (mut bytes, mut difference) = (0, None);
     file.rewind()?;
@@ -38,7 +32,7 @@ pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<Arrived> {
         piece.fill(0xa5);
         let count = file.read(&mut piece)?;
         if count == 0 {
-            return Ok(Arrived { bytes, difference });
+            return Ok((bytes, difference));
         }
         pattern.fill(bytes, &mut expected[..count]);
         let mut pairs = std::iter::zip(&piece[..count], &expected);

@@ -15,7 +15,7 @@ use vectored_results::model::{
 
 use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
 use crate::reproduce::content::{arrived, wrong};
-use crate::reproduce::copy_program::{BUFFER, Copied, CopyOrder, CopyOutput, CopyProgram, OUTPUT};
+use crate::reproduce::copy_program::{BUFFER, Copied, CopyOrder, CopyProgram, OUTPUT};
 use crate::reproduce::{Bench, CopyTarget, Plan, REPEATS, Sampler, Step, times};
 
 /// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long as all others together and vary little.
@@ -45,20 +45,16 @@ const PROOF_BYTES: u64 = (1 << 20) + 1234;
 /// Share of the pages that may remain after an eviction: the kernel keeps pages that are in use.
 const MAX_LEFT_SHARE: f64 = 0.01;
 
-/// The file, the buffers and the destination of the copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyPlan {
-    /// Length of the file.
     pub file_bytes: u64,
     /// The sizes of the buffer, one per row; none is 0.
     pub buffer_bytes: Vec<u64>,
     /// Whether the file is read beforehand (hot), or its pages are evicted before each copy (cold).
     pub page_cache: PageCache,
-    /// The destination.
     pub to: CopyTarget,
     /// How durable each write, or the copy, must be before it ends.
     pub sync: SyncMode,
-    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
     /// A program that makes the same copies as ours. The files are then lines of text, buffers below 64 bytes copy a
     /// prefix, and there is no row of the C library.
@@ -275,43 +271,21 @@ impl CopyPlan {
             resident_bytes = resident.map_err(cannot)?;
             if is_cold && resident_bytes as f64 > MAX_LEFT_SHARE * planned.bytes as f64 {
                 let described = check_room(bench.directory, 0).map_err(MeasureError::Directory)?;
-                return Err(MeasureError::NotCold {
-                    directory: described.path,
-                    file_system: described.file_system,
-                });
+                let file_system = &described.file_system;
+                return Err(MeasureError::not_cold(&described.path, file_system));
             }
         }
-        let (output, kept) = match &self.to {
-            CopyTarget::Null => (CopyOutput::Null, None),
-            CopyTarget::Pipe => (CopyOutput::Pipe, None),
-            CopyTarget::File(other) => {
-                let directory = other.as_deref().unwrap_or(bench.directory);
-                let (file, kept) = output_file(directory, self.sync)?;
-                (CopyOutput::File(file), Some(kept))
-            }
-        };
         let limit = match self.sync {
             SyncMode::Dsync | SyncMode::Sync => SYNCED_LIMIT,
             SyncMode::None | SyncMode::Fsync => LIMIT,
         };
-        let order = CopyOrder {
-            buffer_bytes: planned.buffer_bytes,
-            input: reopened(&file.fd()).map_err(cannot)?,
-            input_bytes: planned.bytes,
-            output,
-            limit: (!planned.by.is_ours).then_some(limit),
-        };
-        let Some(copied) = planned.by.copy(bench, order)? else {
-            return Ok(None);
-        };
-        if let Some(written) = kept {
-            check(planned, &written, pattern, planned.bytes)?;
-        }
-        Ok(Some(Sample {
-            times: times(copied.usage, copied.clock_s),
-            loops: copied.reads,
+        let to = (&self.to, self.sync, limit);
+        let copied = make_copy(planned, bench, (file, pattern), to)?;
+        Ok(copied.map(|Copied { ended, .. }| Sample {
+            times: times(ended.usage, ended.took.as_secs_f64()),
+            loops: ended.reads,
             resident_bytes: Some(resident_bytes),
-            fetched_bytes: Some(copied.usage.fetched_bytes),
+            fetched_bytes: Some(ended.usage.fetched_bytes),
             pass_s: Vec::new(),
         }))
     }
@@ -336,9 +310,9 @@ impl CopyPlan {
                 continue;
             }
             if bytes == 0 {
-                reads_of_start = copied.reads.unwrap_or(0);
+                reads_of_start = copied.ended.reads.unwrap_or(0);
             }
-            left_behind = left_behind.max(copied.left_behind);
+            left_behind = left_behind.max(copied.ended.left_behind);
             if said.is_empty() {
                 said = copied.said;
             }
@@ -374,7 +348,7 @@ impl CopyPlan {
     }
 }
 
-/// Copies a file to another and compares it; `None` if the run was stopped.
+/// Has a program copy a file of so many bytes to another; `None` if the run was stopped.
 fn prove_copy(
     planned: &PlannedCopy,
     bench: &mut Bench<'_>,
@@ -382,43 +356,47 @@ fn prove_copy(
     bytes: u64,
 ) -> Result<Option<Copied>, MeasureError> {
     let file = input(bench.directory, pattern, bytes)?;
-    let (output, kept) = output_file(bench.directory, SyncMode::None)?;
+    let to = (&CopyTarget::File(None), SyncMode::None, PROOF_LIMIT);
+    make_copy(planned, bench, (&file, pattern), to)
+}
+
+/// Makes a copy, and compares what arrives in a file; `None` if the run was stopped.
+fn make_copy(
+    planned: &PlannedCopy,
+    bench: &mut Bench<'_>,
+    (file, pattern): (&PatternFile, Pattern),
+    (to, sync, limit): (&CopyTarget, SyncMode, Duration),
+) -> Result<Option<Copied>, MeasureError> {
+    let (mut output, mut kept) = (None, None);
+    if let CopyTarget::File(other) = to {
+        let directory = other.as_deref().unwrap_or(bench.directory);
+        let made = unnamed_file(directory, sync_flags(sync)).map(File::from);
+        let made = made.map_err(cannot_create(directory))?;
+        // A duplicate would cost the child a lock in every write.
+        kept = Some(reopened(&made).map_err(cannot_create(directory))?);
+        output = Some(made);
+    }
     let order = CopyOrder {
         buffer_bytes: planned.buffer_bytes,
         input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
-        input_bytes: bytes,
-        output: CopyOutput::File(output),
-        limit: (!planned.by.is_ours).then_some(PROOF_LIMIT),
+        input_bytes: file.span_bytes,
+        output,
+        is_piped: *to == CopyTarget::Pipe,
+        limit: (!planned.by.is_ours).then_some(limit),
     };
     let copied = planned.by.copy(bench, order)?;
-    if copied.is_some() {
-        check(planned, &kept, pattern, bytes)?;
+    if let (Some(_), Some(written)) = (&copied, kept) {
+        let arrived = arrived(&written, pattern)
+            .map_err(|error| wrong(error.into(), planned.technique, "apue-3.5"))?;
+        planned
+            .by
+            .check(planned.buffer_bytes, arrived, file.span_bytes)?;
     }
     Ok(copied)
 }
 
-fn check(
-    planned: &PlannedCopy,
-    written: &File,
-    pattern: Pattern,
-    bytes: u64,
-) -> Result<(), MeasureError> {
-    let arrived = arrived(written, pattern)
-        .map_err(|error| wrong(error.into(), planned.technique, "apue-3.5"))?;
-    planned.by.check(planned.buffer_bytes, &arrived, bytes)
-}
-
 fn input(directory: &Path, pattern: Pattern, bytes: u64) -> Result<PatternFile, MeasureError> {
     PatternFile::with_span(directory, pattern, bytes, false).map_err(cannot_create(directory))
-}
-
-/// A file for a copy, and the same file to be read back. The copy has an open file description of its own: a duplicate
-/// would cost the child a lock in every write.
-fn output_file(directory: &Path, sync: SyncMode) -> Result<(File, File), MeasureError> {
-    let file = unnamed_file(directory, sync_flags(sync)).map(File::from);
-    let file = file.map_err(cannot_create(directory))?;
-    let kept = reopened(&file).map_err(cannot_create(directory))?;
-    Ok((file, kept))
 }
 
 fn name_option_to(error: io::Error) -> MeasureError {

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 
 use vectored_machine::platform::command_run::{Ended, RunError, run};
 use vectored_machine::platform::cpus;
-use vectored_machine::platform::processes::Usage;
 use vectored_report::words;
 
 use crate::measure::MeasureError;
 use crate::reproduce::Bench;
-use crate::reproduce::content::Arrived;
 
 /// Stands for the size of the buffer in a command.
 pub const BUFFER: &str = "{buffer}";
@@ -29,10 +27,8 @@ const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(1);
 /// How much of its standard error is kept.
 const SAID_BYTES: usize = 300;
 
-/// A program that copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyProgram {
-    /// The command as typed.
     pub typed: String,
     /// Its words, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. A program whose words lack the name of the input reads its
     /// standard input, and likewise for the output.
@@ -47,32 +43,22 @@ pub struct CopyOrder {
     /// every call.
     pub input: File,
     pub input_bytes: u64,
-    pub output: CopyOutput,
+    /// A file, with an open file description of its own as well. The standard output of the child is the null device
+    /// without one.
+    pub output: Option<File>,
+    /// Whether the output is a pipe that a thread of this process reads.
+    pub is_piped: bool,
     pub limit: Option<Duration>,
 }
 
-/// The standard output of the child.
-pub enum CopyOutput {
-    Null,
-    /// A file. This process must keep no other descriptor of its open file description, as of `input`.
-    File(File),
-    /// A pipe that a thread of this process reads.
-    Pipe,
-}
-
 pub struct Copied {
-    pub clock_s: f64,
-    pub usage: Usage,
-    /// Number of reads, the successful ones of `vectored copy`; unknown for the C library.
-    pub reads: Option<u64>,
-    /// Processes that ended later than the copy.
-    pub left_behind: u64,
+    /// Its reads are the successful ones of `vectored copy`, unknown for the C library.
+    pub ended: Ended,
     /// The last line that it wrote to its standard error, but for its report.
     pub said: String,
 }
 
 impl CopyProgram {
-    /// `vectored copy` with these arguments.
     pub fn ours(arguments: &[&str]) -> Self {
         let words = [&["copy", "--report"][..], arguments].concat();
         CopyProgram {
@@ -82,7 +68,6 @@ impl CopyProgram {
         }
     }
 
-    /// Whether a placeholder is in its words.
     pub fn names(&self, placeholder: &str) -> bool {
         self.words.iter().any(|word| word.contains(placeholder))
     }
@@ -103,7 +88,6 @@ impl CopyProgram {
         command
     }
 
-    /// An error that names the command with its buffer.
     fn wrong(&self, buffer_bytes: Option<u64>, why: String) -> MeasureError {
         let buffer = buffer_bytes.map_or_else(|| BUFFER.to_owned(), |bytes| bytes.to_string());
         MeasureError::Program {
@@ -112,16 +96,15 @@ impl CopyProgram {
         }
     }
 
-    /// Checks what arrived of a copy of `bytes` bytes.
     pub fn check(
         &self,
         buffer_bytes: Option<u64>,
-        arrived: &Arrived,
+        arrived: (u64, Option<u64>),
         bytes: u64,
     ) -> Result<(), MeasureError> {
         let count = words::grouped(bytes);
-        let wrote = words::grouped(arrived.bytes);
-        let why = match (arrived.bytes, arrived.difference) {
+        let wrote = words::grouped(arrived.0);
+        let why = match arrived {
             (all, None) if all == bytes => return Ok(()),
             (0, _) => format!(
                 "wrote nothing, of {count} bytes: does it write to its standard output, or to {OUTPUT}?"
@@ -151,6 +134,7 @@ impl CopyProgram {
             input,
             input_bytes,
             output,
+            is_piped,
             limit,
         } = order;
         let cannot = || MeasureError::io("cannot redirect a program");
@@ -161,13 +145,11 @@ impl CopyProgram {
         } else {
             (Stdio::from(input), String::new(), None)
         };
-        let (output, reader): (Option<OwnedFd>, _) = match output {
-            CopyOutput::Null => (None, None),
-            CopyOutput::File(file) => (Some(file.into()), None),
-            CopyOutput::Pipe => {
-                let (reader, writer) = io::pipe().map_err(cannot())?;
-                (Some(writer.into()), Some(reader))
-            }
+        let (output, reader) = if is_piped {
+            let (reader, writer) = io::pipe().map_err(cannot())?;
+            (Some(OwnedFd::from(writer)), Some(reader))
+        } else {
+            (output.map(OwnedFd::from), None)
         };
         let output_path = output.as_ref();
         let output_path = output_path.map_or_else(
@@ -227,7 +209,7 @@ impl CopyProgram {
         said: String,
     ) -> Result<Option<Copied>, MeasureError> {
         let given = format!("given {} bytes", words::grouped(input_bytes));
-        let ended = match ended {
+        let mut ended = match ended {
             Ok(ended) => ended,
             Err(RunError::Stopped) => return Ok(None),
             Err(error) => {
@@ -251,23 +233,18 @@ impl CopyProgram {
             };
             return Err(self.wrong(buffer_bytes, format!("ended with {end}, {given}: {said}")));
         }
-        let mut copied = Copied {
-            clock_s: ended.took.as_secs_f64(),
-            usage: ended.usage,
-            reads: ended.reads,
-            left_behind: ended.left_behind,
-            said,
-        };
-        if self.is_ours {
-            let (bytes, reads) = parse_report(&copied.said).unwrap_or_default();
-            if bytes != input_bytes {
-                let why = format!("reported '{}', {given}", copied.said);
-                return Err(self.wrong(buffer_bytes, why));
-            }
-            copied.reads = reads;
-            copied.said.clear();
+        if !self.is_ours {
+            return Ok(Some(Copied { ended, said }));
         }
-        Ok(Some(copied))
+        let (bytes, reads) = parse_report(&said).unwrap_or_default();
+        if bytes != input_bytes {
+            return Err(self.wrong(buffer_bytes, format!("reported '{said}', {given}")));
+        }
+        ended.reads = reads;
+        Ok(Some(Copied {
+            ended,
+            said: String::new(),
+        }))
     }
 }
 
@@ -296,19 +273,8 @@ fn last_line(mut from: PipeReader, cpu: Option<usize>, limit: usize) -> io::Resu
 
 /// Parses a report such as `103316352 bytes, 25224 reads`, or only the bytes.
 fn parse_report(said: &str) -> Option<(u64, Option<u64>)> {
-    let (bytes, reads) = match said.split_once(", ") {
-        Some((bytes, reads)) => (bytes, Some(reads)),
-        None => (said, None),
-    };
-    let reads = match reads {
-        Some(reads) => Some(
-            reads
-                .trim_end_matches('s')
-                .strip_suffix(" read")?
-                .parse()
-                .ok()?,
-        ),
-        None => None,
-    };
-    Some((bytes.strip_suffix(" bytes")?.parse().ok()?, reads))
+    let (bytes, reads) = said.split_once(", ").unwrap_or((said, ""));
+    let bytes = bytes.strip_suffix(" bytes")?.parse().ok()?;
+    let reads = reads.trim_end_matches('s').strip_suffix(" read");
+    Some((bytes, reads.and_then(|reads| reads.parse().ok())))
 }

@@ -29,16 +29,13 @@ const ELEMENTS: usize = 1000;
 /// The techniques that write the elements, in the order in which they alternate.
 const ALTERNATING: [TechniqueName; 2] = [TechniqueName::WRITEV, TechniqueName::COPY_THEN_WRITE];
 
-/// The lists, and how often they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListPlan {
     /// The sizes of the elements of `kalinin`, in ascending order; `None` for `apue-14.28`.
     pub element_bytes: Option<Vec<usize>>,
     /// Calls of each technique in a file. The techniques of `kalinin` alternate in one file.
     pub calls: u32,
-    /// Files of each size, or of each technique.
     pub repeats: usize,
-    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
@@ -53,7 +50,6 @@ impl ListPlan {
         }
     }
 
-    /// The ten published sizes, and 100 calls.
     pub fn elements() -> Self {
         ListPlan {
             element_bytes: Some(vec![1, 3, 5, 10, 50, 100, 200, 300, 500, 1000]),

@@ -1,10 +1,4 @@
-//! Published experiments, repeated on this machine.
-//!
-//! A [`Plan`] describes one experiment: its steps, with the rows that each measures. [`run`] measures them in interleaved
-//! repeats and returns [`Reproduction`]s. Reports are computed from these alone:
-//! [`vectored_results::report::experiments`].
-//!
-//! `docs/experiments.md` describes each experiment and how to read its figures.
+//! Published experiments, repeated on this machine in interleaved repeats: `docs/experiments.md` describes them.
 
 pub(crate) mod bench;
 #[cfg(unix)]
@@ -39,7 +33,7 @@ pub use crate::reproduce::copy_program::{BUFFER, CopyProgram, INPUT, OUTPUT};
 #[cfg(unix)]
 pub use crate::reproduce::lists::ListPlan;
 #[cfg(unix)]
-pub use crate::reproduce::passes::{BufferList, PassPlan};
+pub use crate::reproduce::passes::PassPlan;
 #[cfg(unix)]
 pub use crate::sys::stdio::copy_characters;
 
@@ -60,11 +54,8 @@ pub enum CopyTarget {
 
 /// What is measured at once: one row, or several in turn.
 pub struct Step {
-    /// Its rows, without figures.
     pub rows: Vec<ExperimentRow>,
-    /// Its name, for the progress.
     pub name: String,
-    /// The number of its repeats.
     pub repeats: usize,
     /// The estimated duration of a repeat, in seconds.
     pub guess_s: f64,
@@ -75,18 +66,14 @@ pub type Sampler<'a> = Box<
     dyn FnMut(usize, &mut Bench<'_>, &mut Rng) -> Result<Option<Vec<Sample>>, MeasureError> + 'a,
 >;
 
-/// The plan of one experiment.
 pub trait Plan {
-    /// The name of the experiment.
     fn name(&self) -> ExperimentName;
 
-    /// Whether it is smaller than the published experiment.
     fn is_reduced(&self) -> bool;
 
     /// The length of all files that exist at once.
     fn file_bytes(&self) -> u64;
 
-    /// The steps, in the order of their rows.
     fn steps(&self) -> Vec<Step>;
 
     /// Proves what cannot be proven in the samples, and makes the files that are read. `None` if the run was stopped. What

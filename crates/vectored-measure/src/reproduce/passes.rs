@@ -24,43 +24,21 @@ const TECHNIQUES: [[TechniqueName; 2]; 2] = [
     [TechniqueName::WRITEV, TechniqueName::READV],
 ];
 
-/// A list of buffers of one size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BufferList {
-    /// Bytes of each buffer.
-    pub size_bytes: usize,
-    /// Number of buffers.
-    pub count: usize,
-}
-
-impl BufferList {
-    /// Bytes of all buffers.
-    pub fn total_bytes(self) -> u64 {
-        self.size_bytes as u64 * self.count as u64
-    }
-}
-
-/// The lists, the number of passes, and when the array of `iovec` is filled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassPlan {
-    /// The lists.
-    pub lists: Vec<BufferList>,
+    /// Of each list the bytes of a buffer, and the number of buffers.
+    pub lists: Vec<(usize, usize)>,
     /// Passes per repeat; in each, a list is written and read back.
     pub passes: u32,
     /// Whether the array is filled in every call or before the clock is started.
     pub setups: Vec<IovecSetup>,
-    /// Whether the plan is smaller than the published experiment.
     pub reduced: bool,
 }
 
 impl PassPlan {
-    /// Both published lists, ten passes and both setups.
     pub fn published() -> Self {
-        let lists = [(1024, 1000), (102_400, 10)];
         PassPlan {
-            lists: lists
-                .map(|(size_bytes, count)| BufferList { size_bytes, count })
-                .to_vec(),
+            lists: vec![(1024, 1000), (102_400, 10)],
             passes: 10,
             setups: IovecSetup::ALL.to_vec(),
             reduced: false,
@@ -88,14 +66,17 @@ impl Plan for PassPlan {
 
     /// Only one file exists at a time.
     fn file_bytes(&self) -> u64 {
-        let bytes = self.lists.iter().map(|list| list.total_bytes());
+        let bytes = self
+            .lists
+            .iter()
+            .map(|(bytes, count)| (bytes * count) as u64);
         bytes.max().unwrap_or(0)
     }
 
     /// One step a run, with the rows of writing and of reading.
     fn steps(&self) -> Vec<Step> {
         let step = |run: Run| {
-            let BufferList { size_bytes, count } = run.list;
+            let (size_bytes, count) = run.list;
             let rows = std::iter::zip([Operation::Write, Operation::Read], run.names);
             let row = |(operation, technique): (Operation, TechniqueName)| ExperimentRow {
                 calls: Some(u64::from(self.passes)),
@@ -108,7 +89,7 @@ impl Plan for PassPlan {
                     ..RowKey::default()
                 })
             };
-            let pass_s = 2e-3 + count as f64 * 3e-6 + run.list.total_bytes() as f64 * 1e-8;
+            let pass_s = 2e-3 + count as f64 * 3e-6 + (size_bytes * count) as f64 * 1e-8;
             Step {
                 rows: rows.map(row).collect(),
                 name: format!("{} of {count} × {size_bytes} B", run.names[0]),
@@ -142,7 +123,7 @@ impl Plan for PassPlan {
 
 #[derive(Clone, Copy)]
 struct Run {
-    list: BufferList,
+    list: (usize, usize),
     setup: IovecSetup,
     names: [TechniqueName; 2],
 }
@@ -159,7 +140,7 @@ fn run_passes(
         let directory = bench.directory.display();
         MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
     };
-    let BufferList { size_bytes, count } = run.list;
+    let (size_bytes, count) = run.list;
     let (mut buffers, mut back) = (vec![vec![0; size_bytes]; count], Vec::new());
     let [write, read] = run.names.map(TechniqueName::as_str);
     // No technique uses the model.

@@ -12,13 +12,11 @@ use std::os::fd::BorrowedFd;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
 
-/// Maps `bytes` bytes from file offset `place`, for writing.
 pub fn map_to_write(fd: BorrowedFd<'_>, place: u64, bytes: usize) -> io::Result<MmapMut> {
     // SAFETY: see above.
     unsafe { MmapOptions::new().offset(place).len(bytes).map_mut(&fd) }
 }
 
-/// Maps `bytes` bytes from file offset `place`, for reading.
 pub fn map_to_read(fd: BorrowedFd<'_>, place: u64, bytes: usize) -> io::Result<Mmap> {
     // SAFETY: see above.
     unsafe { MmapOptions::new().offset(place).len(bytes).map(&fd) }

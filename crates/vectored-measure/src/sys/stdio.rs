@@ -24,7 +24,6 @@ unsafe extern "C" {
 struct File(NonNull<FILE>);
 
 impl File {
-    /// A file over a duplicate of `fd`.
     fn open(fd: BorrowedFd<'_>, mode: &CStr) -> io::Result<Self> {
         let duplicate = fd.try_clone_to_owned()?.into_raw_fd();
         // SAFETY: the mode is a C string, and the descriptor is open. It has no
@@ -57,7 +56,6 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream over a duplicate of `fd`.
     pub fn open(fd: BorrowedFd<'_>, buffer_bytes: Option<usize>) -> io::Result<Self> {
         let preferred = rustix::fs::fstat(fd)?.st_blksize as usize;
         let most = libc::BUFSIZ as usize;

@@ -94,10 +94,9 @@ fn pairs() -> impl Iterator<Item = (Target, Target)> {
     sources.flat_map(|from| Target::NAMED.map(|to| (from, to)))
 }
 
-pub fn small<'a>(sampler: DescriptorSampler<'a>) -> DescriptorSampler<'a> {
-    sampler
-        .cold_pool_bytes(SMALL_POOL_BYTES)
-        .read_file_bytes(4 << 20)
+pub fn small(sampler: &mut DescriptorSampler<'_>) {
+    sampler.cold_pool_bytes = SMALL_POOL_BYTES;
+    sampler.read_file_bytes = 4 << 20;
 }
 
 /// Measures a cell by all techniques of its operation, and expects that those that it suits are measured and proved.
@@ -117,8 +116,9 @@ fn check_right(test: &str, spec: &CellSpec) {
         unranked: vec![],
         ..experiment(vec![spec.clone()], &rivals, u64::MAX)
     };
-    let sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
-    let outcome = run_rounds_quietly(&experiment, 2, &mut small(sampler), &MonotonicClock);
+    let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
+    small(&mut sampler);
+    let outcome = run_rounds_quietly(&experiment, 2, &mut sampler, &MonotonicClock);
     let outcome = outcome.unwrap_or_else(|error| panic!("{spec:?}: {error}"));
     let cell = &outcome.cells[0];
     assert_eq!(cell.conditions, *asked);
@@ -245,28 +245,28 @@ fn caught(spec: &CellSpec, technique: TechniqueName, fault: Fault) {
     let is_it = move |contender| contender == Contender::Technique(technique);
     let experiment = beside_another(spec, technique);
     let outcome = measure_here(&experiment, |sampler| {
-        small(sampler)
-            .with_movers(move |contender, model| {
-                if is_it(contender) {
-                    Box::new(Faulty::new(fault))
-                } else {
-                    movers(contender, model)
-                }
-            })
-            .with_read_movers(move |contender, model| {
-                if is_it(contender) {
-                    Box::new(Faulty::new(fault))
-                } else {
-                    read_movers(contender, model)
-                }
-            })
-            .with_copy_movers(move |contender, asked| {
-                if is_it(contender) {
-                    Box::new(Faulty::new(fault))
-                } else {
-                    copy_movers(contender, asked)
-                }
-            })
+        small(sampler);
+        sampler.make_mover = Box::new(move |contender, model| {
+            if is_it(contender) {
+                Box::new(Faulty::new(fault))
+            } else {
+                movers(contender, model)
+            }
+        });
+        sampler.make_read_mover = Box::new(move |contender, model| {
+            if is_it(contender) {
+                Box::new(Faulty::new(fault))
+            } else {
+                read_movers(contender, model)
+            }
+        });
+        sampler.make_copy_mover = Box::new(move |contender, asked| {
+            if is_it(contender) {
+                Box::new(Faulty::new(fault))
+            } else {
+                copy_movers(contender, asked)
+            }
+        });
     });
     assert_caught(outcome, technique, &format!("{fault:?} {spec:?}"));
 }
@@ -396,20 +396,24 @@ fn wrong_transfers_past_the_page_cache_are_caught() {
     }
 }
 
-/// Sends the bytes of the first call of a sample in all its calls.
-#[derive(Default)]
-struct SameAgain(Vec<u8>);
+/// Sends the bytes of the first call of a sample in all its calls, or of all samples.
+struct SameAgain {
+    bytes: Vec<u8>,
+    for_ever: bool,
+}
 
 impl Mover for SameAgain {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {
-        self.0.clear();
+        if !self.for_ever {
+            self.bytes.clear();
+        }
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        if self.0.is_empty() {
-            self.0 = segments.concat();
+        if self.bytes.is_empty() {
+            self.bytes = segments.concat();
         }
-        rustix::io::write(fd, &self.0)?;
+        rustix::io::write(fd, &self.bytes)?;
         Ok(())
     }
 }
@@ -419,18 +423,23 @@ fn segments_of_other_calls_are_caught_unless_all_calls_send_the_same() {
     for target in PROVED {
         let usual = CellSpec::write(target, Workload::uniform(5, 100));
         let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
-        let measured = |cache| {
+        let measured = |cache, for_ever| {
             let cell = usual.clone().with(|asked| asked.cache = cache);
             let experiment = experiment(vec![cell], &rivals, MINIMUM_NS);
             measure_here(&experiment, |sampler| {
-                small(sampler).with_movers(|contender, model| match contender {
-                    Contender::Technique(TechniqueName::WRITEV) => Box::<SameAgain>::default(),
+                small(sampler);
+                sampler.make_mover = Box::new(move |contender, model| match contender {
+                    Contender::Technique(TechniqueName::WRITEV) => Box::new(SameAgain {
+                        bytes: Vec::new(),
+                        for_ever,
+                    }),
                     _ => movers(contender, model),
-                })
+                });
             })
         };
-        assert_caught(measured(Cache::Cold), TechniqueName::WRITEV, "cold");
-        measured(Cache::Hot).unwrap();
+        assert_caught(measured(Cache::Cold, false), TechniqueName::WRITEV, "cold");
+        measured(Cache::Hot, false).unwrap();
+        assert_caught(measured(Cache::Hot, true), TechniqueName::WRITEV, "hot");
     }
 }
 
@@ -475,12 +484,12 @@ fn one_wrong_list_among_those_in_flight_is_caught() {
     let rivals = [TechniqueName::READV, uring];
     let experiment = experiment(vec![spec], &rivals, MINIMUM_NS);
     let outcome = measure_here(&experiment, |sampler| {
-        sampler.with_read_movers(move |contender, model| match contender {
+        sampler.make_read_mover = Box::new(move |contender, model| match contender {
             Contender::Technique(name) if name == uring => {
                 Box::new(OneWrong(read_movers(contender, model)))
             }
             _ => read_movers(contender, model),
-        })
+        });
     });
     assert_caught(outcome, uring, "a byte is wrong");
 }

@@ -133,12 +133,12 @@ fn a_cold_file_is_read_and_copied_from_its_device_or_refused() {
                 assert!(cell.techniques.iter().all(|one| one.calls_per_sample == 1));
             }
         }
-        Err(MeasureError::NotCold { file_system, .. })
-            if ["ext4", "xfs", "btrfs"].contains(&file_system.as_str()) =>
-        {
-            panic!("pages could not be evicted on {file_system}")
+        Err(error) => {
+            let text = error.to_string();
+            let mut devices = ["(ext4)", "(xfs)", "(btrfs)"].iter();
+            assert!(!devices.any(|on| text.contains(on)), "{text}");
+            skip(test, &format!("on a device: {text}"));
         }
-        Err(error) => skip(test, &format!("on a device: {error}")),
     }
     let memory = Path::new("/dev/shm");
     if !memory.is_dir() {
@@ -148,13 +148,12 @@ fn a_cold_file_is_read_and_copied_from_its_device_or_refused() {
         check_eviction(memory).unwrap_err(),
         measure(&[read], memory).unwrap_err().error,
     ] {
-        assert!(matches!(error, MeasureError::NotCold { .. }), "{error}");
         for word in ["/dev/shm", "tmpfs", "--dir", "--page-cache hot"] {
             assert!(error.to_string().contains(word), "{word}: {error}");
         }
     }
     match check_direct(memory) {
-        Err(error @ MeasureError::NotDirect { .. }) => {
+        Err(error @ MeasureError::OtherDirectory(_)) => {
             let text = error.to_string();
             for words in ["'/dev/shm' (tmpfs)", "with --dir, or omit --direct"] {
                 assert!(text.contains(words), "{text}");

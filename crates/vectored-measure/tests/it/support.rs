@@ -46,10 +46,11 @@ pub fn cells_of_pipe(cells: usize) -> Vec<CellSpec> {
 /// Runs the experiment on real descriptors, with files in the directory of the tests.
 pub fn measure_here(
     experiment: &Experiment,
-    set: impl FnOnce(DescriptorSampler<'_>) -> DescriptorSampler<'_>,
+    set: impl FnOnce(&mut DescriptorSampler<'_>),
 ) -> Result<Outcome, RunError> {
-    let sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
-    run_quietly(experiment, &mut set(sampler), &MonotonicClock)
+    let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
+    set(&mut sampler);
+    run_quietly(experiment, &mut sampler, &MonotonicClock)
 }
 
 /// The directory for files of tests.

@@ -129,9 +129,9 @@ fn measure_here(
         .experiment
         .seed
         .wrapping_add(team.map_or(0, |team| team.rank().into()) << 32);
-    let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed)
-        .reader_cpu(pins.1)
-        .with_models(models.clone());
+    let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed);
+    sampler.reader_cpu = pins.1;
+    sampler.models.clone_from(&models);
     // The budget covers the whole run, and part of it is spent already.
     let spent_ns = began.elapsed().as_nanos() as u64;
     let show = |progress: Progress| bar.show(after(spent_ns, progress));

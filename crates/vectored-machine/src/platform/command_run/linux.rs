@@ -24,10 +24,6 @@ const POLL_INTERVAL: Timespec = Timespec {
 /// Runs a command in a session of its own, until it ends or `is_stopped`, which is asked several times a second. This
 /// process must have no other children, and be the one that adopts orphans:
 /// [`adopt_orphans`](crate::platform::processes::adopt_orphans).
-///
-/// # Errors
-///
-/// If it cannot be run, does not end in time, or was stopped.
 pub fn run(
     mut command: Command,
     limit: Option<Duration>,
@@ -80,10 +76,6 @@ pub fn run(
 }
 
 /// The peak memory that the kernel counts for a program that does nothing: it begins with what this process has.
-///
-/// # Errors
-///
-/// The errors of [`run`].
 pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let mut command = Command::new("/proc/self/exe");
     // The child ends in the second step: so it takes the same way as in [`run`], up to its program.
@@ -161,11 +153,9 @@ fn wait_for_all(mut goes_on: impl FnMut() -> bool) -> io::Result<(u64, bool)> {
     }
 }
 
-/// Kills all children of this process, and the children that they leave to it.
 fn kill_all() -> io::Result<()> {
     while !wait_for_all(|| false)?.1 {
         for child in children()? {
-            // It may have ended already.
             let _ = kill_process(child, Signal::KILL);
         }
         std::thread::sleep(Duration::from_millis(1));

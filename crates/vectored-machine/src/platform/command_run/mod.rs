@@ -15,9 +15,7 @@ pub use linux::{inherited_peak_bytes, run};
 /// How long processes may run on that a command leaves behind, if its user chooses no other time.
 pub const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
 
-/// How a run ended.
 pub struct Ended {
-    /// How the command itself ended.
     pub status: ExitStatus,
     /// CPU time, memory and faults of the command and of the children that it waited for.
     pub usage: Usage,
@@ -33,13 +31,9 @@ pub struct Ended {
 /// Why a run has no result. Nothing that it started still runs.
 #[derive(Debug)]
 pub enum RunError {
-    /// A signal came.
     Stopped,
-    /// It took longer than this.
     TooLong(Duration),
-    /// It left processes behind, which did not end for this time.
     LeftBehind(Duration),
-    /// Something failed.
     Io(String, io::Error),
 }
 
@@ -62,11 +56,6 @@ impl fmt::Display for RunError {
     }
 }
 
-/// Runs a command: not on this system.
-///
-/// # Errors
-///
-/// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn run(
     _: std::process::Command,

@@ -4,11 +4,10 @@ use std::io;
 
 use crate::sys::windows;
 
-/// Whether a thread can be pinned to a CPU.
 pub(crate) const CAN_PIN: bool = true;
 
 /// The CPUs that this process may use, of the first 64. Pinning a thread does not reduce them.
-pub(crate) fn allowed() -> Vec<usize> {
+pub fn allowed() -> Vec<usize> {
     windows::allowed_cpus()
 }
 
@@ -16,7 +15,6 @@ pub(crate) fn current() -> usize {
     windows::current_cpu()
 }
 
-/// Pins this thread to a CPU.
 pub fn pin(cpu: usize) -> io::Result<()> {
     windows::pin(cpu)
 }

@@ -8,16 +8,14 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use super::fd::{AsFd, BorrowedFd, OwnedFd};
 use crate::platform::TCP_BUFFER_BYTES;
-use crate::platform::unsupported::lacks;
+use crate::platform::lacks;
 
-/// The writing and the reading end of a stream.
 pub type Pair = (OwnedFd, OwnedFd);
 
 /// Whether the writing thread can empty a stream between samples. The bytes that a socket of Windows takes do not
 /// depend on its buffer alone, and a pipe that does not block reports success for a write of nothing.
 pub const EMPTIES_BETWEEN_SAMPLES: bool = false;
 
-/// A pipe of the default capacity.
 pub fn pipe() -> io::Result<Pair> {
     let (reader, writer) = io::pipe()?;
     Ok((writer.into(), reader.into()))
@@ -28,7 +26,6 @@ pub(crate) fn pipe_bytes(_pipe: impl AsFd) -> Option<u64> {
     None
 }
 
-/// Windows has no pairs of Unix sockets.
 pub fn unix_pair() -> io::Result<Pair> {
     Err(lacks("pairs of Unix sockets"))
 }
@@ -49,7 +46,6 @@ pub fn tcp_pair() -> io::Result<Pair> {
     let ours = writer.local_addr()?.as_socket();
     loop {
         let (reader, peer) = listener.accept()?;
-        // Any process of this machine may have connected first.
         if peer.as_socket() != ours {
             continue;
         }

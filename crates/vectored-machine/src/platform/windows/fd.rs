@@ -7,9 +7,7 @@ use std::os::windows::io::{AsHandle, AsSocket, OwnedHandle};
 
 pub use vectored::bindings::BorrowedDescriptor as BorrowedFd;
 
-/// A type with a handle or a socket.
 pub trait AsFd {
-    /// Borrows it.
     fn as_fd(&self) -> BorrowedFd<'_>;
 }
 
@@ -37,22 +35,17 @@ impl AsFd for TcpStream {
     }
 }
 
-/// A handle or a socket, which is closed when this is dropped.
 #[derive(Debug)]
 pub enum OwnedFd {
-    /// A file or a pipe.
     File(File),
-    /// A TCP connection.
     Socket(TcpStream),
 }
 
-/// The reading end of a stream.
 pub type ByteStream = OwnedFd;
 
 pub(crate) type FileDescriptor = File;
 
 impl OwnedFd {
-    /// A duplicate.
     pub fn try_clone(&self) -> io::Result<OwnedFd> {
         Ok(match self {
             OwnedFd::File(file) => OwnedFd::File(file.try_clone()?),

@@ -13,7 +13,7 @@ use super::fd::{AsFd, BorrowedFd};
 use super::plain_calls::OFlags;
 use crate::model::DirectoryInfo;
 use crate::platform::Space;
-use crate::platform::unsupported::lacks;
+use crate::platform::lacks;
 use crate::sys::windows::{self, Volume};
 
 /// Creates a file under a random name in `directory`, which the system removes when its last handle is closed, however
@@ -76,7 +76,6 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
     }
 }
 
-/// No handle of this crate appends.
 pub fn appends(_fd: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(false)
 }
@@ -90,26 +89,22 @@ pub fn set_direct(_fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
     }
 }
 
-/// Windows cannot be asked to evict a file from its cache.
 pub fn evict(_file: &File) -> io::Result<()> {
     Err(lacks("way to evict a file from the page cache"))
 }
 
-/// Windows cannot be asked which pages of a file are in its cache.
 pub fn resident_bytes(_fd: BorrowedFd<'_>, _bytes: u64) -> io::Result<u64> {
     Err(lacks(
         "count of the bytes of a file that are in the page cache",
     ))
 }
 
-/// Windows does not count them.
 pub fn fetched_bytes() -> io::Result<u64> {
     Err(lacks(
         "count of the bytes that a thread fetches from devices",
     ))
 }
 
-/// `STATX_DIOALIGN` is a call of Linux.
 pub(crate) fn direct_alignment(_file: impl AsFd) -> Result<(u64, u64), String> {
     Err("this system does not report it".to_owned())
 }

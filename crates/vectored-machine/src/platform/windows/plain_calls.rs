@@ -13,10 +13,8 @@ use crate::sys::windows::{
     pipe_unread_bytes, socket_unread_bytes, with_file as of_handle, with_socket as of_socket,
 };
 
-/// A device that takes all bytes and keeps none.
 pub const NULL_DEVICE: &str = "NUL";
 
-/// The number of an error of Windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(i32);
 
@@ -32,7 +30,6 @@ impl Errno {
     /// `ERROR_GEN_FAILURE`: of an error without a number.
     const FAILURE: Errno = Errno(31);
 
-    /// The number.
     pub fn raw_os_error(self) -> i32 {
         self.0
     }
@@ -53,7 +50,6 @@ impl From<Errno> for io::Error {
     }
 }
 
-/// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OFlags(u32);
 
@@ -65,7 +61,6 @@ impl OFlags {
     /// `FILE_FLAG_WRITE_THROUGH`, as [`DSYNC`](OFlags::DSYNC).
     pub const SYNC: OFlags = OFlags::DSYNC;
 
-    /// No flag.
     pub fn empty() -> OFlags {
         OFlags(0)
     }
@@ -86,13 +81,10 @@ impl BitOr for OFlags {
 
 /// Reads and writes at an offset. On Windows they also move the position of the file.
 pub trait FileExt {
-    /// One read.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes all bytes.
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Fills the buffer.
     fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buffer.is_empty() {
             match self.read_at(buffer, offset)? {
@@ -160,7 +152,6 @@ fn on_file<T>(fd: impl AsFd, call: impl FnOnce(&File) -> io::Result<T>) -> Resul
     }
 }
 
-/// One read from a handle or a socket.
 pub fn read(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     match fd.as_fd() {
         BorrowedFd::Handle(this) => of_handle(this, |mut file| file.read(buffer)),
@@ -169,7 +160,6 @@ pub fn read(fd: impl AsFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     .map_err(Errno::of)
 }
 
-/// One write to a handle or a socket.
 pub fn write(fd: impl AsFd, bytes: &[u8]) -> Result<usize, Errno> {
     on(
         fd.as_fd(),
@@ -196,22 +186,18 @@ pub fn readv(fd: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> Result<usize, Errn
     .map_err(Errno::of)
 }
 
-/// Moves the position of a file.
 pub fn seek(fd: impl AsFd, to: SeekFrom) -> Result<u64, Errno> {
     on_file(fd, |mut file| file.seek(to))
 }
 
-/// Has a file's bytes reach the device.
 pub fn fsync(fd: impl AsFd) -> Result<(), Errno> {
     on_file(fd, File::sync_all)
 }
 
-/// Sets the length. The position stays, as on Unix.
 pub fn ftruncate(fd: impl AsFd, bytes: u64) -> Result<(), Errno> {
     on_file(fd, |file| file.set_len(bytes))
 }
 
-/// Bytes that can be read at once.
 pub fn ioctl_fionread(fd: impl AsFd) -> Result<u64, Errno> {
     match fd.as_fd() {
         BorrowedFd::Handle(this) => pipe_unread_bytes(this),
@@ -220,7 +206,6 @@ pub fn ioctl_fionread(fd: impl AsFd) -> Result<u64, Errno> {
     .map_err(Errno::of)
 }
 
-/// Makes a call again if it was interrupted.
 pub fn retry_on_intr<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {

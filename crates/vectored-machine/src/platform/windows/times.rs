@@ -5,7 +5,6 @@ use std::time::Instant;
 
 pub(crate) use crate::sys::windows::thread_cpu_ns;
 
-/// The name of the clock of [`MonotonicClock`](crate::MonotonicClock).
 pub const CLOCK: &str = "QueryPerformanceCounter";
 
 /// Wall time since the first reading.

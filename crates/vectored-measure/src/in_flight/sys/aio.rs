@@ -69,13 +69,11 @@ type Array = Vec<iovec>;
 ///
 /// The working memory is kept from call to call: lists allocate nothing, if they have no more segments than earlier ones.
 pub struct AioQueue {
-    /// The context of io_setup(2).
     id: c_ulong,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// The slots whose control blocks the kernel has not got.
     started: Vec<usize>,
-    /// The pointers of a call of io_submit(2).
     pointers: Vec<*mut Iocb>,
     events: Vec<IoEvent>,
     /// Calls that the kernel has and whose events were not taken.
@@ -89,10 +87,9 @@ struct Slot {
     /// The offset of the first byte; `None` for a stream.
     offset: Option<u64>,
     list: Array,
-    /// The list, whose entries from `first` on are not yet moved.
-    array: Array,
-    first: usize,
     moved: u64,
+    /// What a call after the first one moves.
+    rest: Array,
 }
 
 impl AioQueue {
@@ -183,7 +180,7 @@ impl AioQueue {
                     #[cfg(vectored_asan)]
                     for event in &self.events[..count] {
                         // Memory of a list that was freed while the call was in flight.
-                        for entry in self.slots[event.data as usize].rest() {
+                        for entry in &self.slots[event.data as usize].list {
                             asan::check(entry.iov_base.cast(), entry.iov_len);
                         }
                     }
@@ -202,7 +199,6 @@ impl ListQueue for AioQueue {
     }
 
     fn depth(&self) -> u32 {
-        // The number came from a `u32`.
         self.slots.len() as u32
     }
 
@@ -261,7 +257,6 @@ impl Drop for AioQueue {
     }
 }
 
-/// The lists that are in flight on a descriptor.
 struct AioScope<'r> {
     queue: &'r mut AioQueue,
     fd: BorrowedFd<'r>,
@@ -276,7 +271,11 @@ impl AioScope<'_> {
     fn start_or_end(&mut self, index: usize) {
         let slot = &mut self.queue.slots[index];
         let rest = slot.rest();
-        if rest.is_empty() {
+        let (entries, count) = (
+            rest.as_ptr().addr() as u64,
+            rest.len().min(iov_max()) as u64,
+        );
+        if count == 0 {
             self.end(index, None);
             return;
         }
@@ -285,8 +284,8 @@ impl AioScope<'_> {
             data: index as u64,
             lio_opcode: self.opcode,
             fildes: self.fd.as_raw_fd() as u32,
-            buf: rest.as_ptr().addr() as u64,
-            nbytes: rest.len().min(iov_max()) as u64,
+            buf: entries,
+            nbytes: count,
             // A stream has no offsets, and an appending write ignores it. It is in the range of `i64`.
             offset: offset as i64,
             ..Iocb::default()
@@ -308,7 +307,7 @@ impl AioScope<'_> {
             match res {
                 0 => self.end(index, Some(moved_nothing(self.opcode))),
                 1.. => {
-                    self.queue.slots[index].advance(res as usize);
+                    self.queue.slots[index].moved += res as u64;
                     self.start_or_end(index);
                 }
                 // Interrupted before it moved a byte.
@@ -342,9 +341,7 @@ impl Scope for AioScope<'_> {
         let slot = &mut self.queue.slots[index];
         let lengths = list.iter().map(|entry| entry.iov_len as u64);
         let bytes = lengths.fold(0, u64::saturating_add);
-        (slot.number, slot.offset, slot.moved, slot.first) = (number, offset, 0, 0);
-        slot.array.clone_from(&list);
-        slot.list = list;
+        (slot.number, slot.offset, slot.moved, slot.list) = (number, offset, 0, list);
         self.start_or_end(index);
         bytes
     }
@@ -372,24 +369,24 @@ impl Drop for AioScope<'_> {
 }
 
 impl Slot {
-    fn rest(&self) -> &[iovec] {
-        &self.array[self.first..]
-    }
-
-    fn advance(&mut self, moved: usize) {
-        self.moved += moved as u64;
-        let mut left = moved;
-        while left > 0 {
-            let entry = &mut self.array[self.first];
-            if left < entry.iov_len {
-                // SAFETY: `left` is less than the length of the entry.
-                entry.iov_base = unsafe { entry.iov_base.byte_add(left) };
-                entry.iov_len -= left;
-                return;
-            }
-            left -= entry.iov_len;
-            self.first += 1;
+    /// The entries that are not yet moved.
+    fn rest(&mut self) -> &[iovec] {
+        if self.moved == 0 {
+            return &self.list;
         }
+        let mut skipped = self.moved as usize;
+        self.rest.clear();
+        for entry in &self.list {
+            let here = skipped.min(entry.iov_len);
+            skipped -= here;
+            if here < entry.iov_len {
+                self.rest.push(iovec {
+                    iov_base: entry.iov_base.wrapping_byte_add(here),
+                    iov_len: entry.iov_len - here,
+                });
+            }
+        }
+        &self.rest
     }
 }
 
@@ -420,7 +417,6 @@ fn moved_nothing(opcode: u16) -> io::Error {
     }
 }
 
-/// The error of the kernel that gives no queue, with what can be done about it.
 fn unavailable(depth: u32, error: io::Error) -> io::Error {
     let calls = "io_setup, io_submit, io_getevents and io_destroy";
     let remedy = match error.raw_os_error().unwrap_or(0) {

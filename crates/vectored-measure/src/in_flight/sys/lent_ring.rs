@@ -71,7 +71,7 @@ impl ListQueue for RingQueue {
                 // SAFETY: the queue is read by transfers of the ring alone, which end before `lent` is dropped.
                 queue.push(unsafe { transmute::<&'b [u8], &'static [u8]>(segment) });
             }
-            RingList::of_queue(queue, segments.len())
+            RingList::of_queue(queue)
         };
         move_by_ring(
             lent.0,
@@ -127,7 +127,6 @@ unsafe fn buffers(list: ReadList<'_, '_>) -> RingList<&'static mut [u8]> {
         |segment: &mut &mut [u8]| unsafe { transmute::<&mut [u8], &'static mut [u8]>(segment) };
     RingList {
         bytes: list.iter().map(|segment| segment.len() as u64).sum(),
-        segments: list.len(),
         data: Data::Buffers(list.iter_mut().map(lend).collect()),
     }
 }

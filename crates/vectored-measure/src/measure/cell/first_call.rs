@@ -6,7 +6,6 @@ use crate::measure::sampler::{Contender, Timing};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FirstCall {
-    /// The untimed call is in the batch of the timed calls.
     InBatch,
     /// The untimed call is in the batch, although it may take as long as the sample: it fills the stream, so that the
     /// thread at the other end works.
@@ -43,7 +42,6 @@ impl FirstCall {
         }
     }
 
-    /// Whether an untimed call is in the batch of the timed calls.
     pub fn is_in_batch(self) -> bool {
         matches!(self, FirstCall::InBatch | FirstCall::Filling)
     }

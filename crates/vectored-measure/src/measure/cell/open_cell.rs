@@ -18,7 +18,6 @@ use crate::measure::techniques::depth_of;
 /// Bytes sent through a stream with a reader thread before it is measured.
 const AGE_BYTES: u64 = 32 << 20;
 
-/// The longest time for sending [`AGE_BYTES`].
 const AGE_NS: u64 = 100_000_000;
 
 /// Approximate size of the batches in which [`AGE_BYTES`] are sent.
@@ -35,16 +34,14 @@ const MAX_TRIES: u32 = 8;
 pub(crate) struct OpenCell {
     pub name: String,
     pub step: Box<dyn Step>,
-    /// What is read or copied.
     pub source: Option<Box<dyn Source>>,
-    /// What is written to.
     pub sink: Option<Box<dyn Sink>>,
     /// The contenders, with the number of their samples so far.
     pub contenders: Vec<(Contender, u32)>,
     pub call_bytes: u64,
     pub first: FirstCall,
     pub timed: Timed,
-    /// Directory and file system, for [`MeasureError::NotCold`].
+    /// Directory and file system, for [`MeasureError::not_cold`].
     pub not_cold: (String, String),
     pub round: u32,
     pub start_bytes: usize,
@@ -160,7 +157,6 @@ impl OpenCell {
         Ok(())
     }
 
-    /// Times `calls` calls of a contender and checks their bytes.
     pub fn sample(
         &mut self,
         contender: Contender,
@@ -185,7 +181,6 @@ impl OpenCell {
         Ok(timing)
     }
 
-    /// Begins a round: everything is moved to other memory.
     pub fn lay_out(
         &mut self,
         round: u32,
@@ -272,14 +267,15 @@ impl OpenCell {
         })
     }
 
-    /// The turn of a contender, for which the source is aimed at a batch.
     fn turn(&mut self, contender: Contender, timed: Timed, round: u32, filled: Batch) -> Turn {
         self.batches += 1;
         // Distinct for each batch, and for each contender and round.
-        let number = self.place(contender) as u64 + 1;
+        let place = self.place(contender);
+        let number = place as u64 + 1;
         let batches = self.batches.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Turn {
             contender,
+            place,
             timed,
             position: self.source.as_mut().map_or(0, |source| source.aim(filled)),
             mark: (number << 56) ^ (u64::from(round) << 24) ^ batches,
@@ -323,11 +319,7 @@ impl OpenCell {
                 MeasureError::io(format!("cannot check {}", self.name))(error)
             }
             Failed::Arriving(Mismatch::NotCold) => {
-                let (directory, file_system) = self.not_cold.clone();
-                MeasureError::NotCold {
-                    directory,
-                    file_system,
-                }
+                MeasureError::not_cold(&self.not_cold.0, &self.not_cold.1)
             }
         }
     }

@@ -11,10 +11,11 @@ use crate::measure::sampler::{
 use crate::measure::targets::Mismatch;
 use crate::measure::techniques::{CopyMover, Mover, ReadMover};
 
-/// A batch of calls of one contender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub contender: Contender,
+    /// The index of its mover.
+    pub place: usize,
     pub timed: Timed,
     /// Position of the first byte in the pattern of the source.
     pub position: u64,
@@ -37,12 +38,10 @@ impl Turn {
 /// The descriptors to take from and to write to: the same one twice if there is only one.
 pub(crate) type Ends<'f> = (BorrowedFd<'f>, BorrowedFd<'f>);
 
-/// An operation: writing, reading or copying.
 pub(crate) trait Step {
     /// Prepares the bytes and the techniques' working memory. Not timed.
     fn prepare(&mut self, turn: &Turn) -> io::Result<()>;
 
-    /// Makes the calls of a batch, measured by `meter`.
     fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing>;
 
     /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes. Asked after the
@@ -51,28 +50,15 @@ pub(crate) trait Step {
         Cow::Borrowed(&[])
     }
 
-    /// Compares the memory that was read into.
     fn check_memory(&self, _turn: &Turn) -> Result<(), Mismatch> {
         Ok(())
     }
 
-    /// Moves the segments to other places, for the next round.
     fn lay_out(&mut self) {}
 
-    /// Hands over the memory of a cold pool.
     fn close(self: Box<Self>) -> Option<PoolMemory> {
         None
     }
-}
-
-pub(crate) type Movers<M> = Vec<(Contender, Box<M>)>;
-
-fn mover<M: ?Sized>(movers: &mut Movers<M>, contender: Contender) -> &mut M {
-    let (_, mover) = movers
-        .iter_mut()
-        .find(|(which, _)| *which == contender)
-        .expect("begin_cell named every contender that is sampled");
-    mover
 }
 
 #[derive(Debug)]
@@ -93,10 +79,9 @@ impl Supply {
     }
 }
 
-/// One list a call.
 pub(crate) struct Writing {
     pub supply: Supply,
-    pub movers: Movers<dyn Mover>,
+    pub movers: Vec<Box<dyn Mover>>,
 }
 
 impl Step for Writing {
@@ -106,13 +91,13 @@ impl Step for Writing {
             Supply::Cold(pool) => pool.draw(turn.form(), turn.timed.all_calls(), turn.mark),
         }
         let lists = self.supply.lists(turn.form());
-        mover(&mut self.movers, turn.contender).prepare(lists.first(), turn.start_bytes);
+        self.movers[turn.place].prepare(lists.first(), turn.start_bytes);
         Ok(())
     }
 
     fn sample(&mut self, turn: &Turn, (_, to): Ends<'_>, meter: Meter<'_>) -> io::Result<Timing> {
         let lists = self.supply.lists(turn.form());
-        mover(&mut self.movers, turn.contender).sample(to, &lists, turn.timed, meter)
+        self.movers[turn.place].sample(to, &lists, turn.timed, meter)
     }
 
     fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
@@ -137,19 +122,17 @@ impl Step for Writing {
     }
 }
 
-/// Each call fills the segments of a list.
 pub(crate) struct Reading {
     pub pattern: Pattern,
     pub call_bytes: usize,
     /// The memory that is read into, one for each transfer in flight.
     pub buffers: Vec<Payload>,
-    pub movers: Movers<dyn ReadMover>,
+    pub movers: Vec<Box<dyn ReadMover>>,
     /// For each buffer the number of the last call that filled it in the last batch.
     pub held: Vec<u32>,
 }
 
 impl Reading {
-    /// The buffers of a batch, as lists: segments, or one piece for the floor.
     fn lists<'a>(buffers: &'a mut [Payload], turn: &Turn) -> Vec<Vec<&'a mut [u8]>> {
         let in_flight = buffers.iter_mut().take(turn.timed.queue_depth as usize);
         let list = |buffer| match turn.form() {
@@ -159,7 +142,6 @@ impl Reading {
         in_flight.map(list).collect()
     }
 
-    /// The bytes that a call should read.
     fn expected(&self, turn: &Turn, call: u32) -> Vec<u8> {
         let mut expected = vec![0; self.call_bytes];
         let at = turn.position + u64::from(call) * self.call_bytes as u64;
@@ -182,13 +164,13 @@ impl Step for Reading {
                 rest = behind;
             }
         }
-        mover(&mut self.movers, turn.contender).prepare(&lists[0], turn.start_bytes);
+        self.movers[turn.place].prepare(&lists[0], turn.start_bytes);
         Ok(())
     }
 
     fn sample(&mut self, turn: &Turn, (from, _): Ends<'_>, meter: Meter<'_>) -> io::Result<Timing> {
         let mut lists = Reading::lists(&mut self.buffers, turn);
-        let mover = mover(&mut self.movers, turn.contender);
+        let mover = &mut self.movers[turn.place];
         let (timing, held) = mover.sample(from, &mut lists, turn.timed, meter)?;
         self.held = held;
         Ok(timing)
@@ -216,21 +198,19 @@ impl Step for Reading {
     }
 }
 
-/// From a source to a target.
 pub(crate) struct Copying {
     pub pattern: Pattern,
     pub call_bytes: usize,
-    pub movers: Movers<dyn CopyMover>,
+    pub movers: Vec<Box<dyn CopyMover>>,
 }
 
 impl Step for Copying {
     fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
-        mover(&mut self.movers, turn.contender).prepare(turn.start_bytes)
+        self.movers[turn.place].prepare(turn.start_bytes)
     }
 
     fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing> {
-        let mover = mover(&mut self.movers, turn.contender);
-        mover.sample(ends, self.call_bytes, turn.timed, meter)
+        self.movers[turn.place].sample(ends, self.call_bytes, turn.timed, meter)
     }
 
     fn sent(&self, turn: &Turn) -> Cow<'_, [u8]> {

@@ -12,7 +12,7 @@ use crate::measure::unsuited::unsuited;
 
 /// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
 /// is no longer a contender.
-pub const SCREENING_ROUNDS: u32 = 5;
+const SCREENING_ROUNDS: u32 = 5;
 
 /// A technique whose median is more than this many times the fastest rival's is
 /// far behind.
@@ -32,16 +32,13 @@ pub(super) struct CellRun<'a> {
     /// Whether the engine added it; the experiment does not list it.
     pub is_refined: bool,
     experiment: &'a Experiment,
-    /// The techniques that work on its target.
     pub techniques: Vec<TechniqueName>,
     pub cell: Cell,
     /// CPU time per call of each sample, by technique.
     cpu_ns: Vec<Vec<f64>>,
-    /// The figures of the cell beside its samples.
     pub extras: CellExtras,
     pub order: BalancedOrder,
     pub drain: DrainChoice,
-    /// Calls per sample of the floor and of each contender.
     pub calls: u32,
     /// Why it cannot be measured: the kernel refuses the calls of its rivals.
     pub impossible: Option<String>,
@@ -55,12 +52,8 @@ pub(super) struct CellRun<'a> {
 }
 
 impl<'a> CellRun<'a> {
-    pub fn new(spec: CellSpec, experiment: &'a Experiment, drain: DrainChoice) -> Self {
-        Self::without(spec, experiment, drain, Vec::new())
-    }
-
     /// A new cell without the techniques that the kernel refuses.
-    fn without(
+    pub fn new(
         spec: CellSpec,
         experiment: &'a Experiment,
         drain: DrainChoice,
@@ -109,13 +102,11 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Whether two cells differ at most in their lists.
     pub fn is_like(&self, other: &CellRun<'_>) -> bool {
         (&self.spec.conditions, self.spec.alignment)
             == (&other.spec.conditions, other.spec.alignment)
     }
 
-    /// A new cell like this one, with another list.
     pub fn with_list(&self, workload: Workload) -> Self {
         let spec = CellSpec {
             workload,
@@ -123,7 +114,7 @@ impl<'a> CellRun<'a> {
         };
         CellRun {
             is_refined: true,
-            ..CellRun::without(spec, self.experiment, self.drain, self.cell.refused.clone())
+            ..CellRun::new(spec, self.experiment, self.drain, self.cell.refused.clone())
         }
     }
 
@@ -136,7 +127,7 @@ impl<'a> CellRun<'a> {
                 proof_calls: self.extras.proof_calls,
                 ..CellExtras::default()
             },
-            ..CellRun::without(self.spec.clone(), self.experiment, drain, refused)
+            ..CellRun::new(self.spec.clone(), self.experiment, drain, refused)
         };
     }
 
@@ -230,7 +221,9 @@ impl<'a> CellRun<'a> {
         let near_ns = || std::iter::zip(call_ns, &near).filter(|(_, near)| **near);
         let fastest_ns = near_ns().map(|(ns, _)| *ns).min().unwrap_or(1);
         let slowest_ns = near_ns().map(|(ns, _)| *ns).max().unwrap_or(1);
-        self.calls = shared_calls(fastest_ns, slowest_ns, setup);
+        // As many as the fastest needs to fill a sample, or fewer for the slowest.
+        let most = fitting(LONGEST * SAMPLE_NS / slowest_ns, setup);
+        self.calls = calls_per_sample(fastest_ns, setup).min(most);
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
             let own = calls_per_sample(call_ns[index], setup).min(self.calls);
             technique.calls_per_sample = if near[index] { self.calls } else { own };
@@ -272,7 +265,6 @@ impl<'a> CellRun<'a> {
         !self.cell.techniques[technique].contender && self.cell.rounds >= MIN_ROUNDS as u32
     }
 
-    /// The number of rounds at the next look; `None` after the last one.
     pub fn next_look(&self) -> Option<u32> {
         let looks = LOOKS.iter().map(|&look| look as u32);
         looks.filter(|&look| look > self.cell.rounds).min()
@@ -295,7 +287,6 @@ impl<'a> CellRun<'a> {
         self.cost_ns_of(rounds.saturating_sub(self.cell.rounds))
     }
 
-    /// Estimated time of `rounds` rounds in a cell like this one.
     pub fn cost_ns_of(&self, rounds: u32) -> u64 {
         self.rounds_ns / u64::from(self.cell.rounds.max(1)) * u64::from(rounds)
     }
@@ -338,9 +329,7 @@ impl<'a> CellRun<'a> {
 pub(super) struct Sample {
     /// The time of all calls of the sample.
     elapsed_ns: u64,
-    /// The wall time of a call.
     wall_ns: f64,
-    /// The CPU time of a call.
     cpu_ns: f64,
 }
 
@@ -360,7 +349,7 @@ impl Sample {
 /// Target duration of a sample. Samples of 50–600 µs are equally precise per
 /// round, so short ones give more precision per second. The lower end leaves
 /// the cost of reading the clock negligible.
-pub(super) const SAMPLE_NS: u64 = 75_000;
+const SAMPLE_NS: u64 = 75_000;
 
 /// A sample of the slowest technique lasts at most this many times as long, unless it is one call.
 const LONGEST: u64 = 2;
@@ -368,12 +357,6 @@ const LONGEST: u64 = 2;
 /// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
 pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
     fitting(SAMPLE_NS.div_ceil(call_ns), setup)
-}
-
-/// The calls of a sample of several techniques: as many as the fastest needs to fill it, or fewer for the slowest.
-pub(super) fn shared_calls(fastest_ns: u64, slowest_ns: u64, setup: &CellSetup) -> u32 {
-    let most = fitting(LONGEST * SAMPLE_NS / slowest_ns, setup);
-    calls_per_sample(fastest_ns, setup).min(most)
 }
 
 /// The number of calls nearest to `wanted` that the cell can have.

@@ -21,7 +21,6 @@ use vectored_results::stats::{
 };
 
 pub(crate) use balanced_order::BalancedOrder;
-pub use cell_run::SCREENING_ROUNDS;
 use cell_run::{CellRun, Sample, calls_per_sample};
 
 use crate::measure::sampler::{CellSetup, Contender, DrainChoice, MeasureError, Sampler};
@@ -41,8 +40,7 @@ const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
     rounds
 };
 
-/// Number of sweeps over which [`run_rounds`] spreads the rounds of a cell.
-pub const SWEEPS: u32 = 4;
+const SWEEPS: u32 = 4;
 
 /// The floor is sampled again, for the A/A pair, in one of this many rounds.
 const AA_EVERY: u32 = 2;
@@ -65,34 +63,26 @@ const STEP_DIVISOR: u64 = 3;
 /// in another state.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
 
-/// Segment size of the cells on both sides of [`FAST_IOVECS`].
 const STEP_BYTES: usize = 64;
 
-/// Rounds of each cell beside [`FAST_IOVECS`].
 const STEP_ROUNDS: u32 = LOOKS[1] as u32;
 
-/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Cells that have rounds.
     pub cells_begun: usize,
     /// Cells that have at least the minimum number of rounds.
     pub cells_sampled: usize,
-    /// Cells of the experiment.
     pub cells: usize,
     /// Cells whose verdict is open; `None` before the last stage.
     pub open: Option<usize>,
-    /// Wall time since the run began.
     pub elapsed_ns: u64,
-    /// Wall time that the run may take.
     pub budget_ns: u64,
     /// An estimate of the wall time after which every cell has the minimum number of rounds.
     pub needed_ns: u64,
-    /// The target that is being measured.
     pub target: Target,
 }
 
-/// Callbacks and stop flag of a run.
 pub struct Watch<'a> {
     /// Called before each visit to a cell, and twice a second during one.
     pub progress: &'a mut dyn FnMut(Progress),
@@ -104,7 +94,6 @@ pub struct Watch<'a> {
     pub save: Option<&'a mut dyn FnMut(Outcome)>,
 }
 
-/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The cells of the experiment that have at least one round, with verdicts.
@@ -112,20 +101,17 @@ pub struct Outcome {
     /// Cells that the engine added, ordered by target, shape of the list and
     /// size.
     pub refined_cells: Vec<Cell>,
-    /// Cells of the experiment without figures, each with the reason.
     pub left_out: Vec<LeftOut>,
     /// Whether every cell of the experiment that can be measured has the minimum number of rounds.
     pub complete: bool,
     /// See [`Progress::needed_ns`].
     pub needed_ns: u64,
-    /// Wall time of the run.
     pub elapsed_ns: u64,
 }
 
 /// The error that ended a run, with the results up to then.
 #[derive(Debug)]
 pub struct RunError {
-    /// The error.
     pub error: MeasureError,
     /// The results up to the error. `complete` is false.
     pub outcome: Box<Outcome>,
@@ -137,23 +123,13 @@ impl fmt::Display for RunError {
     }
 }
 
-impl std::error::Error for RunError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.error.source()
-    }
-}
+impl std::error::Error for RunError {}
 
 /// Measures the cells of `experiment`.
-///
-/// # Errors
 ///
 /// The sampler's error, such as a refused system call or a technique that moved
 /// wrong bytes, with the cells measured before it. Running out of budget is not
 /// an error: see [`Outcome::left_out`].
-///
-/// # Panics
-///
-/// If `experiment` has no cells or no rivals: there would be nothing to find.
 pub fn run<'a>(
     experiment: &'a Experiment,
     sampler: &'a mut dyn Sampler,
@@ -167,14 +143,6 @@ pub fn run<'a>(
 
 /// Measures every cell of `experiment` for `rounds` rounds, in [`SWEEPS`] sweeps
 /// over all cells. Neither the budget nor a narrow interval ends it early.
-///
-/// # Errors
-///
-/// The errors of [`run`].
-///
-/// # Panics
-///
-/// Under the same conditions as [`run`].
 pub fn run_rounds(
     experiment: &Experiment,
     rounds: u32,
@@ -204,7 +172,6 @@ struct Engine<'a> {
     watch: Watch<'a>,
     rng: Rng,
     began_ns: u64,
-    /// Nothing is saved before this moment.
     next_save_ns: u64,
     reported: Option<Progress>,
     /// The first call that the kernel refused.
@@ -240,7 +207,7 @@ impl<'a> Engine<'a> {
         let cells = experiment
             .cells
             .iter()
-            .map(|spec| CellRun::new(spec.clone(), experiment, DrainChoice::Probe))
+            .map(|spec| CellRun::new(spec.clone(), experiment, DrainChoice::Probe, Vec::new()))
             .collect();
         (engine, cells)
     }
@@ -255,7 +222,15 @@ impl<'a> Engine<'a> {
             Some(refused) => passed.and(Err(refused)),
             None => passed,
         };
-        let outcome = self.conclude(cells, passed.is_err());
+        let reason = if passed.is_err() {
+            "the run failed before the first round of these cells"
+        } else if self.stopped() {
+            "the run was stopped before the first round of these cells"
+        } else {
+            "the budget ended before the first round of these cells"
+        };
+        let mut outcome = self.outcome(cells, reason);
+        outcome.complete &= passed.is_ok();
         match passed {
             Ok(()) => Ok(outcome),
             Err(error) => Err(RunError {
@@ -271,7 +246,6 @@ impl<'a> Engine<'a> {
         self.open_pass(cells)
     }
 
-    /// Saves what is measured, if it is time.
     fn save(&mut self, cells: &[CellRun<'a>]) {
         let began_ns = self.clock.now_ns();
         if self.watch.save.is_none() || began_ns < self.next_save_ns {
@@ -287,7 +261,6 @@ impl<'a> Engine<'a> {
         self.next_save_ns = ended_ns + SAVES_DIVISOR * (ended_ns - began_ns);
     }
 
-    /// Gives every cell `rounds` rounds, spread over the run.
     fn fixed_sweeps(&mut self, cells: &mut [CellRun<'a>], rounds: u32) -> Result<(), MeasureError> {
         for sweep in 1..=SWEEPS {
             for index in 0..cells.len() {
@@ -297,7 +270,6 @@ impl<'a> Engine<'a> {
                 let rounds = rounds * sweep / SWEEPS;
                 let cell = &cells[index];
                 if cell.cell.rounds < rounds && cell.impossible.is_none() {
-                    self.report(cells, index, None);
                     self.visit(cells, index, Visit::to(rounds))?;
                 }
             }
@@ -336,8 +308,8 @@ impl<'a> Engine<'a> {
                     }
                 };
                 if is_wanted {
-                    self.report(cells, index, None);
-                    self.visit(cells, index, Visit { rounds, most_ns })?;
+                    let visit = Visit::to(rounds);
+                    self.visit(cells, index, Visit { most_ns, ..visit })?;
                 }
             }
         }
@@ -383,24 +355,19 @@ impl<'a> Engine<'a> {
             // computed anew.
             steps.retain(|step| step.cost_ns <= 2 * cheapest_ns);
             for step in steps {
-                let index = match step.cell {
-                    StepCell::Measured(index) => index,
-                    StepCell::New(refined) => {
-                        cells.push(*refined);
-                        cells.len() - 1
-                    }
-                };
+                let index = step.cell.unwrap_or_else(|refined| {
+                    cells.push(*refined);
+                    cells.len() - 1
+                });
                 if self.stopped() {
                     break;
                 }
-                self.report(cells, index, None);
                 self.visit(cells, index, Visit::to(step.rounds))?;
             }
         }
         Ok(())
     }
 
-    /// The steps that would locate the crossovers more precisely.
     fn steps_to_crossovers(&self, cells: &[CellRun<'a>]) -> Vec<Step<'a>> {
         let sampled: Vec<&CellRun<'_>> = cells
             .iter()
@@ -421,7 +388,7 @@ impl<'a> Engine<'a> {
                     let is_new = cells.iter().all(|cell| cell.spec != refined.spec);
                     is_new.then(|| Step {
                         cost_ns: like.cost_ns_of(REFINED_ROUNDS),
-                        cell: StepCell::New(Box::new(refined)),
+                        cell: Err(Box::new(refined)),
                         rounds: REFINED_ROUNDS,
                     })
                 }
@@ -430,7 +397,7 @@ impl<'a> Engine<'a> {
                     let rounds = run.next_look()?;
                     Some(Step {
                         cost_ns: run.cost_ns(rounds),
-                        cell: StepCell::Measured(index_of(run)?),
+                        cell: Ok(index_of(run)?),
                         rounds,
                     })
                 }
@@ -467,9 +434,8 @@ impl<'a> Engine<'a> {
                 let fits = self.elapsed_ns() + cost_ns <= share_ns;
                 if is_new && fits && !self.stopped() {
                     cells.push(refined);
-                    let index = cells.len() - 1;
-                    self.report(cells, index, None);
-                    self.visit(cells, index, Visit::to(STEP_ROUNDS))?;
+                    let last = cells.len() - 1;
+                    self.visit(cells, last, Visit::to(STEP_ROUNDS))?;
                 }
             }
         }
@@ -510,8 +476,9 @@ impl<'a> Engine<'a> {
             let Some((index, (rounds, look), _)) = next else {
                 break;
             };
-            self.report(cells, index, Some(open_count));
-            self.visit(cells, index, Visit::to(rounds))?;
+            let open = Some(open_count);
+            let visit = Visit::to(rounds);
+            self.visit(cells, index, Visit { open, ..visit })?;
             if rounds < look {
                 break;
             }
@@ -527,6 +494,7 @@ impl<'a> Engine<'a> {
         index: usize,
         visit: Visit,
     ) -> Result<(), MeasureError> {
+        self.report(cells, index, visit.open);
         while let Err(error) = self.sample_cell(&mut cells[index], visit) {
             let MeasureError::Refused { technique, source } = error else {
                 return Err(error);
@@ -576,7 +544,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Chooses the calls per sample on the first visit.
     fn choose_calls(
         &mut self,
         cell: &mut CellRun<'a>,
@@ -667,19 +634,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn conclude(self, cells: Vec<CellRun<'a>>, failed: bool) -> Outcome {
-        let reason = if failed {
-            "the run failed before the first round of these cells"
-        } else if self.stopped() {
-            "the run was stopped before the first round of these cells"
-        } else {
-            "the budget ended before the first round of these cells"
-        };
-        let mut outcome = self.outcome(cells, reason);
-        outcome.complete &= !failed;
-        outcome
-    }
-
     /// The results of these cells so far. Cells without a round are left out for this reason.
     fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
         let has_minimum = |cell: &CellRun<'_>| {
@@ -730,7 +684,6 @@ impl<'a> Engine<'a> {
         (self.watch.progress)(progress);
     }
 
-    /// Reports the time during a long visit.
     fn report_again(&mut self) {
         let elapsed_ns = self.elapsed_ns();
         if let Some(progress) = &mut self.reported
@@ -763,10 +716,11 @@ impl<'a> Engine<'a> {
 
 #[derive(Clone, Copy)]
 struct Visit {
-    /// Rounds that the cell has after it.
     rounds: u32,
     /// It ends before if the rounds of the cell have taken this time, and are fewer than [`MIN_ROUNDS`].
     most_ns: u64,
+    /// See [`Progress::open`].
+    open: Option<usize>,
 }
 
 impl Visit {
@@ -774,6 +728,7 @@ impl Visit {
         Visit {
             rounds,
             most_ns: u64::MAX,
+            open: None,
         }
     }
 }
@@ -781,12 +736,7 @@ impl Visit {
 /// Rounds of one cell that locate a crossover more precisely.
 struct Step<'a> {
     cost_ns: u64,
-    cell: StepCell<'a>,
+    /// The index of a cell that has rounds already, or a new one.
+    cell: Result<usize, Box<CellRun<'a>>>,
     rounds: u32,
-}
-
-enum StepCell<'a> {
-    /// The index of a cell that has rounds already.
-    Measured(usize),
-    New(Box<CellRun<'a>>),
 }

@@ -12,21 +12,16 @@ use crate::measure::sampler::{MeasureError, RankFailure, ranks_in_words};
 /// All ranks of a group call the same methods in the same order. A call returns when the ranks that it depends on have
 /// made it too; if one of them has died, it never returns, or ends the process.
 ///
-/// # Implementer notes
-///
 /// Errors of the connection end the process, as MPI's default error handler does: a group that has lost a rank cannot
 /// be used any more.
 pub trait Group {
-    /// The number of this rank, from 0.
     fn rank(&self) -> u32;
 
-    /// The number of ranks, at least 1.
     fn size(&self) -> u32;
 
     /// Replaces `bytes` by the bytes of rank 0, whatever their number.
     fn broadcast(&self, bytes: &mut Vec<u8>);
 
-    /// Returns when all ranks have called it.
     fn barrier(&self);
 
     /// Replaces each value by the largest of all ranks' values at its place. The length is the same on all ranks.
@@ -46,20 +41,12 @@ pub trait Group {
 const SAME_PROGRAM: &str = "all ranks run one program";
 
 /// Gives a value of rank 0 to all other ranks, which call [`receive`].
-///
-/// # Errors
-///
-/// If the value has no JSON, such as a path that is not UTF-8. Then nothing is given.
 pub fn give<T: Serialize>(group: &dyn Group, value: &T) -> serde_json::Result<()> {
     group.broadcast(&mut serde_json::to_vec(value)?);
     Ok(())
 }
 
 /// Waits for a value of rank 0.
-///
-/// # Panics
-///
-/// If rank 0 gives a value of another type: it runs another version of this program.
 pub fn receive<T: DeserializeOwned>(group: &dyn Group) -> T {
     let mut text = Vec::new();
     group.broadcast(&mut text);
@@ -74,10 +61,6 @@ fn parsed<T: DeserializeOwned>(text: Vec<u8>) -> T {
 }
 
 /// The values of all ranks on rank 0, in their order; none on the others.
-///
-/// # Panics
-///
-/// If the value has no JSON, or another rank runs another version of this program.
 pub fn gathered<T: Serialize + DeserializeOwned>(group: &dyn Group, value: &T) -> Vec<T> {
     let text = serde_json::to_vec(value).expect("plain data");
     let all = group.gather(&text).into_iter();
@@ -148,8 +131,6 @@ fn of_failures(failed: Vec<RankFailure>) -> MeasureError {
 }
 
 /// Returns `outcome` if it is `Ok` on every rank. All ranks call it, before and after a run.
-///
-/// # Errors
 ///
 /// On rank 0 [`MeasureError::Ranks`], which names the ranks that failed, each with its host; on the others
 /// [`MeasureError::OtherRank`].

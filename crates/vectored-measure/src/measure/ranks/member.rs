@@ -16,7 +16,6 @@ use crate::measure::sampler::{
 /// The number of low bits of a word that hold a rank. The other bits hold a time.
 const RANK_BITS: u32 = 20;
 
-/// One rank with its own sampler.
 pub(crate) struct Member<'a> {
     pub group: &'a dyn Group,
     pub own: &'a mut dyn Sampler,
@@ -38,7 +37,6 @@ struct CellTally {
 }
 
 pub(crate) struct OpenCell {
-    /// The ranks that have opened it.
     pub part: Rc<dyn Group>,
     techniques: Vec<TechniqueName>,
     /// The index in [`Member::tallies`].
@@ -46,14 +44,6 @@ pub(crate) struct OpenCell {
     round: u32,
     /// An error that is reported by the next sample.
     pending: Option<MeasureError>,
-}
-
-/// What all ranks know of a sample.
-pub(crate) struct Sampled {
-    /// The times of the slowest rank.
-    pub slowest: Timing,
-    /// The largest number of a signal that asks a rank to end the run; 0 without one.
-    pub signal: u64,
 }
 
 impl<'a> Member<'a> {
@@ -132,22 +122,18 @@ impl<'a> Member<'a> {
         open.pending = self.own.begin_round(round).err();
     }
 
-    /// Waits for the others, takes a sample and exchanges the times.
     pub fn sample(
         &mut self,
         open: &mut OpenCell,
         contender: Contender,
         calls: u32,
-    ) -> Result<Sampled, MeasureError> {
+    ) -> Result<(Timing, u64), MeasureError> {
         open.part.barrier();
         let own = match open.pending.take() {
             Some(error) => Err(error),
             None => self.own.sample(contender, calls),
         };
-        let timing = own.as_ref().copied().unwrap_or(Timing {
-            elapsed_ns: 0,
-            cpu_ns: 0,
-        });
+        let timing = own.as_ref().copied().unwrap_or_default();
         let elapsed_ns = timing.elapsed_ns.min(u64::MAX >> RANK_BITS);
         let key = (elapsed_ns << RANK_BITS) | u64::from(open.part.rank());
         let mut words = [status(&own), key, timing.cpu_ns, (self.signal)()];
@@ -164,13 +150,11 @@ impl<'a> Member<'a> {
             tally.samples_ns[place].push(timing.elapsed_ns as f64 / f64::from(calls));
             tally.last[place] += u64::from(words[1] == key);
         }
-        Ok(Sampled {
-            slowest: Timing {
-                elapsed_ns: words[1] >> RANK_BITS,
-                cpu_ns: words[2],
-            },
-            signal: words[3],
-        })
+        let slowest = Timing {
+            elapsed_ns: words[1] >> RANK_BITS,
+            cpu_ns: words[2],
+        };
+        Ok((slowest, words[3]))
     }
 
     /// Closes the cell, and hands the summaries of its samples over to rank 0, where `proof_calls` is the sum over all
@@ -209,10 +193,6 @@ impl<'a> Member<'a> {
 ///
 /// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of it in the next
 /// sample in which this rank takes part.
-///
-/// # Panics
-///
-/// If an order makes no sense: rank 0 runs another version of this program.
 pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str, signal: &dyn Fn() -> u64) {
     let mut member = Member::new(group, own, host, signal);
     loop {
@@ -229,7 +209,6 @@ pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str, signal: &dyn
     }
 }
 
-/// Obeys the orders for a cell until it is closed. Rank 0 hears of errors.
 fn follow_cell(member: &mut Member<'_>, mut open: OpenCell) {
     loop {
         match receive(&*open.part) {
@@ -272,7 +251,6 @@ fn agree_on_setup(
     }
 }
 
-/// The next step of all ranks of a group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// The ranks of the cell open it; the others rest until it is closed.

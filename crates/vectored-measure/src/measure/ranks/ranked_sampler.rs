@@ -24,10 +24,6 @@ impl<'a> RankedSampler<'a> {
     /// Samples with `own` on this rank, which is 0, and on the others with the samplers that they follow with.
     ///
     /// `hear` is called with the number of a signal that another rank got. The sample before it counts.
-    ///
-    /// # Panics
-    ///
-    /// If this rank is not 0.
     pub fn new(
         group: &'a dyn Group,
         own: &'a mut dyn Sampler,
@@ -46,7 +42,6 @@ impl<'a> RankedSampler<'a> {
 
 const OPEN: &str = "a cell is open";
 
-/// Gives an order within an open cell.
 fn order(open: &OpenCell, order: &Order) {
     give(&*open.part, order).expect("only cells have paths");
 }
@@ -86,11 +81,11 @@ impl Sampler for RankedSampler<'_> {
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
         let open = self.cell.as_mut().expect(OPEN);
         order(open, &Order::Sample(contender, calls));
-        let sampled = self.member.sample(open, contender, calls)?;
-        if sampled.signal > 0 {
-            (self.hear)(sampled.signal);
+        let (slowest, signal) = self.member.sample(open, contender, calls)?;
+        if signal > 0 {
+            (self.hear)(signal);
         }
-        Ok(sampled.slowest)
+        Ok(slowest)
     }
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {

@@ -12,7 +12,6 @@ use vectored_results::model::{Layout, Workload};
 
 use crate::measure::sampler::payload::{ALIGNMENT, place, stamps, widest_extent};
 
-/// Assumed size of the last-level cache if the system does not report it.
 const ASSUMED_CACHE_BYTES: u64 = 32 << 20;
 
 /// Maximum size of each of the two pools, and of the memory that is read to
@@ -23,15 +22,11 @@ const MAX_POOL_BYTES: u64 = 128 << 20;
 /// Size of a cache line. No two slots share a line.
 const LINE_BYTES: usize = 64;
 
-/// Maximum number of bytes of a cold call.
 pub const MAX_COLD_CALL_BYTES: usize = 16 << 20;
 
-/// The size of the pools of `--cache cold`, and the cache size behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColdPool {
-    /// Size of the last-level cache, if the system reports it.
     pub cache_bytes: Option<u64>,
-    /// Size of each of the two pools.
     pub pool_bytes: u64,
 }
 
@@ -73,29 +68,12 @@ impl ColdPool {
 /// The memory of both pools. All cells of a run share it.
 #[derive(Debug, Default)]
 pub(crate) struct PoolMemory {
-    scattered: Vec<u8>,
-    contiguous: Vec<u8>,
+    pools: [Vec<u8>; 2],
     /// Read before a cell begins, to evict what the previous cell left in the
     /// caches.
     sweep: Vec<u8>,
 }
 
-#[derive(Debug)]
-pub(crate) struct PoolPayload {
-    sizes: Vec<usize>,
-    layout: Layout,
-    total_bytes: usize,
-    memory: PoolMemory,
-    segments: SlotOrder,
-    images: SlotOrder,
-    /// Offsets of the segments of the current batch.
-    drawn: Vec<usize>,
-    /// The pool of the current batch.
-    form: Form,
-    rng: Rng,
-}
-
-/// The form of the bytes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Segments,
@@ -103,34 +81,44 @@ pub(crate) enum Form {
     Image,
 }
 
+#[derive(Debug)]
+pub(crate) struct PoolPayload {
+    /// By [`Form`]: the image is a list of one segment.
+    pools: [Pool; 2],
+    sweep: Vec<u8>,
+    /// The pool of the current batch.
+    form: Form,
+    rng: Rng,
+}
+
 impl PoolPayload {
-    /// Lists of the workload's sizes, from pools of `pool_bytes` bytes.
     pub fn new(
         workload: &Workload,
         layout: Layout,
         pool_bytes: u64,
-        mut memory: PoolMemory,
+        memory: PoolMemory,
         seed: u64,
     ) -> Self {
-        let sizes = workload.sizes().to_vec();
-        let total_bytes = workload.total_bytes();
         let mut rng = Rng::with_seed(seed);
         let pool_bytes = pool_bytes as usize;
-        let segments = SlotOrder::new(widest_extent(&sizes, layout, ALIGNMENT), pool_bytes);
-        let images = SlotOrder::new(total_bytes, pool_bytes);
-        fill_up(&mut memory.scattered, segments.extent(), &mut rng);
-        fill_up(&mut memory.contiguous, images.extent(), &mut rng);
-        fill_up(&mut memory.sweep, pool_bytes, &mut rng);
-        let lines = memory.sweep.iter().step_by(LINE_BYTES);
+        let (mut sweep, [scattered, contiguous]) = (memory.sweep, memory.pools);
+        let image = vec![workload.total_bytes()];
+        let pools = [
+            Pool::new(
+                workload.sizes().to_vec(),
+                layout,
+                pool_bytes,
+                scattered,
+                &mut rng,
+            ),
+            Pool::new(image, Layout::Adjacent, pool_bytes, contiguous, &mut rng),
+        ];
+        fill_up(&mut sweep, pool_bytes, &mut rng);
+        let lines = sweep.iter().step_by(LINE_BYTES);
         std::hint::black_box(lines.fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
         let mut payload = PoolPayload {
-            sizes,
-            layout,
-            total_bytes,
-            memory,
-            segments,
-            images,
-            drawn: Vec::new(),
+            pools,
+            sweep,
             form: Form::Segments,
             rng,
         };
@@ -138,11 +126,12 @@ impl PoolPayload {
         payload
     }
 
-    /// Moves all slots within a cache line. Every call uses a different slot in
+    /// Moves all slots to a random place within a cache line. Every call uses a different slot in
     /// any case, with its own placement of the segments.
     pub fn lay_out(&mut self) {
-        self.segments.shift(&mut self.rng);
-        self.images.shift(&mut self.rng);
+        for pool in &mut self.pools {
+            pool.phase = ALIGNMENT * self.rng.usize(..LINE_BYTES / ALIGNMENT);
+        }
     }
 
     /// Stamps the heads of the segments drawn last with `mark`, and draws the
@@ -153,67 +142,31 @@ impl PoolPayload {
     /// have the same bytes: different slots differ since they are random, and a
     /// reused slot differs by its stamp.
     pub fn draw(&mut self, form: Form, calls: u32, mark: u64) {
-        self.stamp(mark);
+        self.pools[self.form as usize].stamp(mark);
         self.form = form;
-        self.drawn.clear();
-        match form {
-            Form::Image => {
-                let starts = std::iter::repeat_with(|| self.images.next());
-                self.drawn.extend(starts.take(calls as usize));
-            }
-            Form::Segments => {
-                let count = self.sizes.len();
-                self.drawn.resize(count * calls as usize, 0);
-                for offsets in self.drawn.chunks_exact_mut(count) {
-                    let start = self.segments.next();
-                    let list = (&self.sizes[..], self.layout, ALIGNMENT);
-                    place(list, start, &mut self.rng, offsets);
-                }
-            }
-        }
-    }
-
-    fn stamp(&mut self, mark: u64) {
-        let (bytes, sizes) = match self.form {
-            Form::Segments => (&mut self.memory.scattered, &self.sizes[..]),
-            Form::Image => (
-                &mut self.memory.contiguous,
-                std::slice::from_ref(&self.total_bytes),
-            ),
-        };
-        let drawn = std::iter::zip(&self.drawn, sizes.iter().cycle());
-        for ((&offset, &size), stamp) in drawn.zip(stamps(mark)) {
-            let head = &stamp[..size.min(stamp.len())];
-            bytes[offset..offset + head.len()].copy_from_slice(head);
-        }
+        self.pools[form as usize].draw(calls, &mut self.rng);
     }
 
     pub fn drawn(&self) -> Vec<&[u8]> {
-        let (bytes, sizes) = match self.form {
-            Form::Segments => (&self.memory.scattered, &self.sizes[..]),
-            Form::Image => (
-                &self.memory.contiguous,
-                std::slice::from_ref(&self.total_bytes),
-            ),
-        };
-        std::iter::zip(&self.drawn, sizes.iter().cycle())
-            .map(|(&offset, &size)| &bytes[offset..offset + size])
+        let pool = &self.pools[self.form as usize];
+        let places = std::iter::zip(&pool.drawn, pool.sizes.iter().cycle());
+        places
+            .map(|(&offset, &size)| &pool.memory[offset..offset + size])
             .collect()
     }
 
     pub fn per_call(&self) -> usize {
-        match self.form {
-            Form::Segments => self.sizes.len(),
-            Form::Image => 1,
-        }
+        self.pools[self.form as usize].sizes.len()
     }
 
     pub fn into_memory(self) -> PoolMemory {
-        self.memory
+        PoolMemory {
+            pools: self.pools.map(|pool| pool.memory),
+            sweep: self.sweep,
+        }
     }
 }
 
-/// Extends `memory` to at least `length` bytes, with random bytes.
 fn fill_up(memory: &mut Vec<u8>, length: usize, rng: &mut Rng) {
     let filled = memory.len();
     if filled < length {
@@ -222,52 +175,76 @@ fn fill_up(memory: &mut Vec<u8>, length: usize, rng: &mut Rng) {
     }
 }
 
-/// A cyclic order of all slots of a pool.
+/// Slots in a cyclic order.
 ///
 /// Successive slots are far from each other in memory, so that no hardware
 /// prefetcher loads the next slot: prefetchers work within pages and with small
 /// strides.
 #[derive(Debug)]
-struct SlotOrder {
+struct Pool {
+    memory: Vec<u8>,
+    sizes: Vec<usize>,
+    layout: Layout,
     slots: usize,
     slot_bytes: usize,
     stride: usize,
     next: usize,
     phase: usize,
+    /// Offsets of the segments of the last batch.
+    drawn: Vec<usize>,
 }
 
-impl SlotOrder {
-    fn new(bytes: usize, pool_bytes: usize) -> Self {
-        let slot_bytes = bytes.next_multiple_of(LINE_BYTES);
+impl Pool {
+    fn new(
+        sizes: Vec<usize>,
+        layout: Layout,
+        pool_bytes: usize,
+        mut memory: Vec<u8>,
+        rng: &mut Rng,
+    ) -> Self {
+        let slot_bytes = widest_extent(&sizes, layout, ALIGNMENT).next_multiple_of(LINE_BYTES);
         let slots = (pool_bytes / slot_bytes).max(2);
         // The golden ratio spreads any number of steps evenly.
         let mut stride = ((slots as f64 * 0.618_034) as usize).max(1);
         while greatest_common_divisor(stride, slots) != 1 {
             stride += 1;
         }
-        SlotOrder {
+        // For any phase.
+        fill_up(&mut memory, slots * slot_bytes + LINE_BYTES, rng);
+        Pool {
+            memory,
+            sizes,
+            layout,
             slots,
             slot_bytes,
             stride,
             next: 0,
             phase: 0,
+            drawn: Vec::new(),
         }
     }
 
-    /// Number of bytes of all slots, for any phase.
-    fn extent(&self) -> usize {
-        self.slots * self.slot_bytes + LINE_BYTES
+    fn draw(&mut self, calls: u32, rng: &mut Rng) {
+        let count = self.sizes.len();
+        self.drawn.resize(count * calls as usize, 0);
+        for offsets in self.drawn.chunks_exact_mut(count) {
+            let start = self.phase + self.next * self.slot_bytes;
+            self.next = (self.next + self.stride) % self.slots;
+            place(
+                (&self.sizes[..], self.layout, ALIGNMENT),
+                start,
+                rng,
+                offsets,
+            );
+        }
     }
 
-    /// Moves all slots to a random place within a cache line.
-    fn shift(&mut self, rng: &mut Rng) {
-        self.phase = ALIGNMENT * rng.usize(..LINE_BYTES / ALIGNMENT);
-    }
-
-    fn next(&mut self) -> usize {
-        let slot = self.next;
-        self.next = (slot + self.stride) % self.slots;
-        self.phase + slot * self.slot_bytes
+    fn stamp(&mut self, mark: u64) {
+        let drawn = std::iter::zip(&self.drawn, self.sizes.iter().cycle());
+        for ((&offset, &size), stamp) in drawn.zip(stamps(mark)) {
+            let head = &stamp[..size.min(stamp.len())];
+            self.memory[offset..offset + head.len()].copy_from_slice(head);
+        }
     }
 }
 
@@ -302,14 +279,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn calls_share_no_byte_until_a_slot_is_reused(
+        fn calls_share_no_byte_until_a_slot_is_reused_and_have_the_layout_of_the_cell(
             sizes in prop::collection::vec(1_usize..300, 1..20),
             layout in prop::sample::select(Layout::ALL.to_vec()),
         ) {
             let mut pool = pool(&sizes, layout, 1 << 16);
             for (form, calls) in [
-                (Form::Segments, pool.segments.slots),
-                (Form::Image, pool.images.slots),
+                (Form::Segments, pool.pools[0].slots),
+                (Form::Image, pool.pools[1].slots),
             ] {
                 pool.draw(form, calls as u32, 1);
                 let segments = pool.drawn();
@@ -319,34 +296,21 @@ mod tests {
                 }
                 let expected = sizes.iter().sum::<usize>() * calls;
                 prop_assert_eq!(segments.concat().len(), expected);
-            }
-        }
-
-        #[test]
-        fn segments_of_a_call_have_the_layout_of_the_cell(
-            sizes in prop::collection::vec(1_usize..300, 2..20),
-        ) {
-            for (layout, adjacent) in [(Layout::Adjacent, true), (Layout::Scattered, false)] {
-                let mut pool = pool(&sizes, layout, 1 << 16);
-                pool.draw(Form::Segments, 3, 1);
-                for call in pool.drawn().chunks(sizes.len()) {
-                    for pair in call.windows(2) {
-                        let end = pair[0].as_ptr().addr() + pair[0].len();
-                        prop_assert_eq!(end == pair[1].as_ptr().addr(), adjacent);
-                    }
+                for pair in segments.chunks(pool.per_call()).flat_map(|call| call.windows(2)) {
+                    let end = pair[0].as_ptr().addr() + pair[0].len();
+                    let is_adjacent = end == pair[1].as_ptr().addr();
+                    prop_assert_eq!(is_adjacent, layout == Layout::Adjacent);
                 }
             }
         }
+
     }
 
     #[test]
     fn slots_differ_and_differ_again_when_they_are_reused() {
         for form in [Form::Segments, Form::Image] {
             let mut pool = pool(&[40, 3, 8], Layout::Adjacent, 1 << 12);
-            let slots = match form {
-                Form::Segments => pool.segments.slots,
-                Form::Image => pool.images.slots,
-            };
+            let slots = pool.pools[form as usize].slots;
             let mut seen = HashSet::new();
             for turn in 0..3 {
                 for _ in 0..slots {
@@ -362,10 +326,10 @@ mod tests {
         let mut pool = pool(&[64; 4], Layout::Scattered, 1 << 16);
         pool.draw(Form::Segments, 2, 1);
         let before = pool.drawn().concat();
-        let memory = pool.memory.scattered.clone();
+        let memory = pool.pools[0].memory.clone();
         pool.draw(Form::Segments, 2, 2);
         // Only the heads of the two calls drawn first are stamped.
-        let changed = std::iter::zip(&memory, &pool.memory.scattered);
+        let changed = std::iter::zip(&memory, &pool.pools[0].memory);
         let changed = changed.filter(|(old, new)| old != new).count();
         assert!((1..=2 * 4 * 8).contains(&changed), "{changed}");
         assert_ne!(before, pool.drawn().concat());

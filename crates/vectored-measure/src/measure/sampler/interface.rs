@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use vectored_results::model::{CellSpec, Drain, TechniqueName};
 use vectored_results::stats::RankSamples;
 
-/// Maximum number of calls in a sample.
 pub(crate) const MAX_CALLS: u32 = 1024;
 
 /// The most failed ranks, and the most errors of theirs, that a message names.
@@ -26,7 +25,6 @@ pub(crate) fn ranks_in_words<'a>(ranks: impl Iterator<Item = &'a RankFailure>) -
     }
 }
 
-/// A floor or a technique, sampled in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Contender {
     /// The reference: one `write` of the same bytes, already contiguous, or one
@@ -34,14 +32,12 @@ pub enum Contender {
     Floor,
     /// The floor a second time: the A/A control.
     FloorAgain,
-    /// One of the techniques.
     Technique(TechniqueName),
 }
 
 /// One timed batch of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// Wall time of the batch.
     pub elapsed_ns: u64,
     /// CPU time of the calling thread for the timed calls: their share of the
     /// CPU time of all calls, including the untimed one.
@@ -58,17 +54,13 @@ pub enum DrainChoice {
     Thread,
 }
 
-/// The properties of an open cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellSetup {
-    /// Maximum number of calls in a sample (at least 1).
     pub max_calls: u32,
     /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
     /// completions are often noticed as many at a time as are in flight.
     pub calls_multiple: u32,
-    /// How the target is emptied or filled, if needed.
     pub drain: Option<Drain>,
-    /// File system of the target, if it is a file.
     pub file_system: Option<String>,
     /// The span of a file that is written before it is truncated or written
     /// again from offset 0, or the length of a file that is read.
@@ -92,66 +84,39 @@ pub trait Sampler {
     /// Times `calls` calls, usually after one untimed call.
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError>;
 
-    /// Closes the cell; returns what is known of it beside the samples.
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError>;
 }
 
-/// The reason why a measurement failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// An operation failed, usually a system call.
     Io {
-        /// The failed operation and its object.
         what: String,
-        /// The kernel's error.
         source: io::Error,
     },
     /// The kernel refuses a call of a technique, as a seccomp filter makes it do. The engine goes on without the technique.
     Refused {
-        /// The technique.
         technique: TechniqueName,
-        /// The kernel's error.
         source: io::Error,
     },
     /// A directory cannot hold the files of a run.
     Directory(io::Error),
     /// A technique did not move exactly the right bytes.
     WrongBytes {
-        /// The technique.
         contender: String,
-        /// Target and sizes of the cell.
         cell: String,
-        /// The difference between the bytes.
         difference: String,
     },
     /// A program of the user, whose copies were to be timed, failed or copied wrong bytes.
     Program {
-        /// Its command.
         command: String,
-        /// How it failed.
         why: String,
     },
     /// A sample did not fit its target, although the probe found that it would.
     /// The engine handles this: it restarts the cell with another thread.
     DidNotFit,
-    /// Pages of a file were in the page cache although they had been evicted.
-    NotCold {
-        /// The directory of the file.
-        directory: String,
-        /// The file system.
-        file_system: String,
-    },
-    /// Files of a directory cannot be written and read past the page cache.
-    NotDirect {
-        /// The directory.
-        directory: String,
-        /// The file system.
-        file_system: String,
-        /// The problem with `O_DIRECT`.
-        why: String,
-    },
-    /// Ranks of a cluster failed.
+    /// A directory does not suit what is asked for. Another one may.
+    OtherDirectory(String),
     Ranks(Vec<RankFailure>),
     /// Another rank of a cluster failed; rank 0 knows which.
     OtherRank,
@@ -174,6 +139,15 @@ impl MeasureError {
             }
             _ => MeasureError::io(format!("{contender} failed on {cell}"))(source),
         }
+    }
+
+    /// Pages of a file were in the page cache although they had been evicted.
+    pub(crate) fn not_cold(directory: &str, file_system: &str) -> Self {
+        MeasureError::OtherDirectory(format!(
+            "cannot read from a cold page cache in '{directory}': reading evicted pages of a \
+             file there did not fetch them from a device ({file_system}); name a directory on \
+             a disk with --dir, or measure with --page-cache hot"
+        ))
     }
 
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
@@ -210,24 +184,7 @@ impl fmt::Display for MeasureError {
             ),
             MeasureError::Program { command, why } => write!(f, "'{command}' {why}"),
             MeasureError::DidNotFit => f.write_str("a sample did not fit its target"),
-            MeasureError::NotCold {
-                directory,
-                file_system,
-            } => write!(
-                f,
-                "cannot read from a cold page cache in '{directory}': reading evicted pages of a \
-                 file there did not fetch them from a device ({file_system}); name a directory on \
-                 a disk with --dir, or measure with --page-cache hot"
-            ),
-            MeasureError::NotDirect {
-                directory,
-                file_system,
-                why,
-            } => write!(
-                f,
-                "cannot use O_DIRECT in '{directory}' ({file_system}): {why}; name a directory of another file \
-                 system, such as ext4 or xfs, with --dir, or omit --direct"
-            ),
+            MeasureError::OtherDirectory(text) => f.write_str(text),
             MeasureError::Ranks(failures) => {
                 let mut messages: Vec<&str> = Vec::new();
                 for failure in failures {
@@ -293,16 +250,12 @@ impl CellExtras {
     }
 }
 
-/// A rank that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankFailure {
-    /// The number of the rank.
     pub rank: u32,
-    /// The name of its node.
     pub host: String,
     /// The error in words, with the remedy.
     pub message: String,
-    /// Whether a technique moved wrong bytes there.
     pub is_wrong_bytes: bool,
     /// The technique whose calls the kernel of its node refuses, and the kernel's error.
     pub refused: Option<(TechniqueName, String)>,

@@ -9,22 +9,13 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// One list for all calls.
     pub fn one(segments: Vec<&'a [u8]>) -> Self {
         let per_list = segments.len();
         Lists::several(segments, per_list)
     }
 
     /// Lists of `per_list` segments each, one after the other in `segments`.
-    ///
-    /// # Panics
-    ///
-    /// If `segments` is empty, or its length is no multiple of `per_list`.
     pub fn several(segments: Vec<&'a [u8]>, per_list: usize) -> Self {
-        assert!(
-            per_list > 0 && segments.len() >= per_list && segments.len().is_multiple_of(per_list),
-            "the number of segments must be a positive multiple of per_list"
-        );
         Lists { segments, per_list }
     }
 
@@ -33,19 +24,21 @@ impl<'a> Lists<'a> {
         &self.segments[..self.per_list]
     }
 
-    /// The segments of all lists, one list after the other.
     pub fn segments(&self) -> &[&'a [u8]] {
         &self.segments
     }
 
-    /// The lists in turn, beginning with the list of the first call.
     pub fn in_turn(&self) -> Turns<'_, &'a [u8]> {
-        Turns::new(&self.segments, self.per_list)
+        self.turns_of(&self.segments)
     }
 
     /// Values made from [`Lists::segments`], one for each segment, in turn like the lists.
     pub fn turns_of<'s, T>(&self, made: &'s [T]) -> Turns<'s, T> {
-        Turns::new(made, self.per_list)
+        Turns {
+            all: made,
+            per_list: self.per_list,
+            next: 0,
+        }
     }
 }
 
@@ -61,15 +54,6 @@ pub struct Turns<'s, T> {
 }
 
 impl<'s, T> Turns<'s, T> {
-    fn new(all: &'s [T], per_list: usize) -> Self {
-        Turns {
-            all,
-            per_list,
-            next: 0,
-        }
-    }
-
-    /// The list of the next call.
     #[inline(always)]
     #[expect(clippy::should_implement_trait, reason = "it never ends")]
     pub fn next(&mut self) -> &'s [T] {

@@ -9,10 +9,8 @@ use vectored_results::model::IovecSetup;
 
 use crate::measure::sampler::interface::Timing;
 
-/// Measures the calls of a batch.
 #[derive(Clone, Copy)]
 pub struct Meter<'a> {
-    /// The clock.
     pub clock: &'a dyn Clock,
 }
 
@@ -34,7 +32,6 @@ impl Meter<'_> {
     }
 }
 
-/// Times calls that end with `fsync`.
 fn time_synced(
     fd: BorrowedFd<'_>,
     batch: Timed,
@@ -48,7 +45,6 @@ fn time_synced(
     })
 }
 
-/// The timing loop of every sample.
 #[inline(always)]
 fn time(
     batch: Timed,
@@ -74,23 +70,18 @@ fn time(
     })
 }
 
-/// The calls of one sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Timed {
-    /// Number of timed calls: at least 1.
     pub calls: u32,
-    /// Whether an untimed call precedes them.
     pub untimed_first: bool,
     /// When an array of `iovec` is filled.
     pub iovec_setup: IovecSetup,
-    /// Whether each call includes a final `fsync(2)`.
     pub fsync: bool,
     /// Transfers in flight: at least 1; always 1 for synchronous techniques.
     pub queue_depth: u32,
 }
 
 impl Timed {
-    /// This many timed calls, and no others.
     pub const fn calls(calls: u32) -> Self {
         Timed {
             calls,
@@ -115,7 +106,6 @@ impl Timed {
         self.queue_depth.saturating_sub(1)
     }
 
-    /// Number of calls, including the untimed ones.
     pub fn all_calls(self) -> u32 {
         self.calls_before() + self.calls + self.calls_after()
     }

@@ -10,7 +10,6 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A pattern that differs for every seed.
     pub fn new(seed: u64) -> Self {
         Pattern {
             seed,

@@ -130,7 +130,6 @@ impl Payload {
         &mut self.image[self.image_start..self.image_start + self.total_bytes]
     }
 
-    /// The bytes of all segments, contiguous.
     pub fn image(&self) -> &[u8] {
         &self.image[self.image_start..self.image_start + self.total_bytes]
     }
@@ -178,7 +177,6 @@ pub(crate) fn place(
     }
 }
 
-/// The stamps for the heads of successive segments.
 pub(crate) fn stamps(mark: u64) -> impl Iterator<Item = [u8; 8]> {
     let mut stamp = mark;
     std::iter::repeat_with(move || {

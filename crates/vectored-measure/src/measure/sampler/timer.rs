@@ -15,11 +15,6 @@ use crate::measure::sampler::meter::{Meter, Timed};
 const TURNS: u32 = 10_000;
 const REPEATS: usize = 11;
 
-/// Measures the step and the reading time of `clock`, and the empty loop.
-///
-/// # Errors
-///
-/// If `/dev/null` cannot be opened. The empty loop gets its descriptor.
 pub fn measure_timer(clock: &dyn Clock) -> io::Result<Timer> {
     let null = std::fs::File::open(NULL_DEVICE)?;
     let lists = Lists::one(vec![&[0]]);

@@ -22,16 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const WAITS: u32 = 3;
 const WAIT: Duration = Duration::from_secs(1);
 
-/// A stream with a writer thread.
 pub(crate) struct FeedThreadSource {
     thread: ThreadBeside<Order, Report>,
     position: u64,
 }
 
 enum Order {
-    /// Write the batch whose pattern begins at `position`.
     Write { position: u64, batch: Batch },
-    /// The batch has been read.
     Settled,
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use fastrand::Rng;
-use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
+use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 #[cfg(target_os = "linux")]
 use vectored_machine::platform::files::resident_bytes;
 use vectored_machine::platform::files::{evict, fetched_bytes, unnamed_file};
@@ -17,7 +17,7 @@ use vectored_results::model::{PageCache, Target};
 
 use crate::measure::sampler::{MeasureError, Pattern};
 use crate::measure::targets::{
-    Ballast, Batch, Mismatch, StreamKind, bypass_page_cache, check_directory,
+    Batch, Mismatch, OpenStream, StreamKind, bypass_page_cache, check_directory,
 };
 
 /// Samples of a file begin at multiples of this.
@@ -29,11 +29,8 @@ const COLD_GAP_BYTES: u64 = 2 << 20;
 
 /// A source of the bytes of samples, which follow a [`Pattern`].
 ///
-/// # Implementer notes
-///
 /// `aim`, `begin` and `finish` enclose a batch of calls. None is timed.
 pub(crate) trait Source {
-    /// The descriptor that techniques read from.
     fn fd(&self) -> BorrowedFd<'_>;
 
     /// Chooses and returns the position in the pattern of the next batch.
@@ -71,7 +68,6 @@ impl PatternFile {
         least_bytes.max(for_two)
     }
 
-    /// Creates a file of exactly `span_bytes` bytes.
     pub fn with_span(
         directory: &Path,
         pattern: Pattern,
@@ -104,7 +100,6 @@ impl PatternFile {
         self.file.as_fd()
     }
 
-    /// Number of its bytes in the page cache.
     #[cfg(target_os = "linux")]
     pub fn resident_bytes(&self) -> io::Result<u64> {
         resident_bytes(self.fd(), self.span_bytes)
@@ -130,10 +125,6 @@ impl PatternFile {
 
 /// Checks that pages of a file in `directory` can be evicted, and that the
 /// kernel counts reading them again as a read from a device.
-///
-/// # Errors
-///
-/// [`MeasureError::NotCold`] if not; also the errors of [`check_directory`].
 pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     let described = check_directory(directory, Target::File, 0)?;
     let attempt = || -> Result<(), Mismatch> {
@@ -158,10 +149,10 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
             "cannot evict pages of a file in '{}'",
             directory.display()
         ))(error)),
-        Err(_) => Err(MeasureError::NotCold {
-            directory: described.path,
-            file_system: described.file_system,
-        }),
+        Err(_) => Err(MeasureError::not_cold(
+            &described.path,
+            &described.file_system,
+        )),
     }
 }
 
@@ -236,29 +227,22 @@ impl Source for FileSource {
     }
 }
 
-/// Both ends of a non-blocking stream, filled by the thread that reads it.
+/// A stream that is filled by the thread that reads it.
 pub(crate) struct StreamSource {
-    stream: StreamKind,
-    writer: OwnedFd,
-    reader: OwnedFd,
+    stream: OpenStream,
     pattern: Pattern,
     position: u64,
     buffer: Vec<u8>,
-    ballast: Ballast,
 }
 
 impl StreamSource {
-    pub fn open(stream: StreamKind, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
-        let (writer, reader) = stream.open_non_blocking()?;
+    pub fn open(kind: StreamKind, pattern: Pattern, call_bytes: u64) -> io::Result<Self> {
         let call_bytes = usize::try_from(call_bytes).map_err(io::Error::other)?;
         Ok(StreamSource {
-            stream,
-            writer,
-            reader,
+            stream: OpenStream::open(kind)?,
             pattern,
             position: 0,
             buffer: vec![0; call_bytes],
-            ballast: Ballast::default(),
         })
     }
 
@@ -269,36 +253,31 @@ impl StreamSource {
         let call_bytes = self.buffer.len() as u64;
         while fitting < max_calls
             && self.put()?
-            && self
-                .stream
-                .has_arrived(&self.reader, u64::from(fitting + 1) * call_bytes)?
+            && self.has_arrived(u64::from(fitting + 1) * call_bytes)?
         {
             fitting += 1;
         }
-        self.reopen()?;
+        self.stream.reopen()?;
         Ok(fitting)
+    }
+
+    fn has_arrived(&self, bytes: u64) -> io::Result<bool> {
+        self.stream.kind.has_arrived(&self.stream.reader, bytes)
     }
 
     /// Writes the bytes of one call; false if they do not fit.
     fn put(&self) -> io::Result<bool> {
-        match plain_calls::write(&self.writer, &self.buffer) {
+        match plain_calls::write(&self.stream.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),
             Err(plain_calls::Errno::AGAIN) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
-
-    fn reopen(&mut self) -> io::Result<()> {
-        let (writer, reader) = self.stream.open_non_blocking()?;
-        self.writer = writer;
-        self.reader = reader;
-        Ok(())
-    }
 }
 
 impl Source for StreamSource {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.reader.as_fd()
+        self.stream.reader.as_fd()
     }
 
     fn aim(&mut self, _batch: Batch) -> u64 {
@@ -313,7 +292,7 @@ impl Source for StreamSource {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
         }
-        if self.stream.has_arrived(&self.reader, batch.bytes())? {
+        if self.has_arrived(batch.bytes())? {
             Ok(())
         } else {
             Err(io::ErrorKind::WouldBlock.into())
@@ -321,17 +300,15 @@ impl Source for StreamSource {
     }
 
     fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
-        nothing_left(&self.reader, batch)
+        nothing_left(&self.stream.reader, batch)
     }
 
     fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
-        self.ballast.change(rng)?;
-        self.reopen()
+        self.stream.lay_out(rng)
     }
 }
 
-/// Checks that no byte of a batch is left in a stream.
-pub(crate) fn nothing_left(reader: &OwnedFd, batch: Batch) -> Result<(), Mismatch> {
+pub(crate) fn nothing_left(reader: impl AsFd, batch: Batch) -> Result<(), Mismatch> {
     match plain_calls::ioctl_fionread(reader)? {
         0 => Ok(()),
         left => Err(Mismatch::wrong_taking(

@@ -21,16 +21,16 @@ const TRIAL_BYTES: usize = 64 << 10;
 
 /// Checks that transfers of a file in `directory` can bypass the page cache, and returns the alignment that they need.
 ///
-/// # Errors
-///
-/// [`MeasureError::NotDirect`] if the file system refuses `O_DIRECT`, or accepts it and still keeps the bytes in the page
+/// Fails if the file system refuses `O_DIRECT`, or accepts it and still keeps the bytes in the page
 /// cache, as tmpfs does since Linux 6.6; also the errors of [`check_directory`].
 pub fn check_direct(directory: &Path) -> Result<DirectIo, MeasureError> {
     let described = check_directory(directory, Target::File, 0)?;
-    let not_direct = |why: String| MeasureError::NotDirect {
-        directory: described.path.clone(),
-        file_system: described.file_system.clone(),
-        why,
+    let not_direct = |why: String| {
+        MeasureError::OtherDirectory(format!(
+            "cannot use O_DIRECT in '{}' ({}): {why}; name a directory of another file system, such as ext4 or xfs, \
+             with --dir, or omit --direct",
+            described.path, described.file_system
+        ))
     };
     let attempt = || -> io::Result<(DirectAlignment, u64)> {
         let file = File::from(unnamed_file(directory, OFlags::empty())?);

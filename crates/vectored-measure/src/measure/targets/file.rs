@@ -9,7 +9,7 @@ use vectored::files::AlignedBuffer;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 use vectored_machine::platform::files::{evict, set_direct, unnamed_file};
 use vectored_machine::platform::plain_calls::{FileExt, OFlags};
-use vectored_results::model::{Conditions, SyncMode};
+use vectored_results::model::{CellSpec, SyncMode, Target};
 
 use crate::measure::sampler::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::compare_file;
@@ -24,7 +24,6 @@ const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC as u32);
 #[cfg(windows)]
 const DSYNC: OFlags = OFlags::DSYNC;
 
-/// The flags with which a file is opened for a sync mode.
 pub(crate) fn sync_flags(sync: SyncMode) -> OFlags {
     match sync {
         SyncMode::Dsync => DSYNC,
@@ -45,10 +44,8 @@ pub(crate) fn appended_bytes(call_bytes: u64) -> u64 {
 /// over, unless two calls need more.
 const OVERWRITE_SPAN_BYTES: u64 = 64 << 20;
 
-/// Size of the writes that create the file.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The length of the file that calls of `call_bytes` bytes rewrite.
 pub(crate) fn overwritten_bytes(call_bytes: u64) -> u64 {
     let for_two = (2 * call_bytes).next_multiple_of(PIECE_BYTES as u64);
     OVERWRITE_SPAN_BYTES.max(for_two)
@@ -68,49 +65,30 @@ pub struct SpanFile {
 }
 
 impl SpanFile {
-    /// A file in `directory` that is appended to: by `O_APPEND`, as the writer of a log does, or by the position of the descriptor or
+    /// A file in `directory` that is appended to, or one that is rewritten, all of it on its device and in the page cache.
+    ///
+    /// It is appended to by `O_APPEND`, as the writer of a log does, or by the position of the descriptor or
     /// an offset. Linux ignores offsets in a file with `O_APPEND`, so asynchronous writes to it would be in any order.
-    pub fn to_append(
+    pub fn create(
         directory: &Path,
         file_system: String,
-        asked: &Conditions,
+        spec: &CellSpec,
         appends: bool,
     ) -> io::Result<Self> {
-        let append = if appends { OFlags::APPEND } else { OFlags::empty() };
-        let file = unnamed_file(directory, sync_flags(asked.sync) | append)?.into();
-        Self::new(
-            file,
-            (directory, file_system),
-            asked,
-            (FILE_SPAN_BYTES, true),
-        )
-    }
-
-    /// A file in `directory` that is rewritten: all of it on its device and in the page cache, unless that is bypassed. All cells of
-    /// a run with the same directory, sync mode and way past the page cache share it.
-    pub fn to_rewrite(
-        directory: &Path,
-        file_system: String,
-        asked: &Conditions,
-        call_bytes: u64,
-    ) -> io::Result<Self> {
-        let file = File::from(unnamed_file(directory, sync_flags(asked.sync))?);
-        let span_bytes = overwritten_bytes(call_bytes);
-        let piece = vec![POISON; PIECE_BYTES];
-        for position in (0..span_bytes).step_by(PIECE_BYTES) {
-            file.write_all_at(&piece, position)?;
+        let asked = &spec.conditions;
+        let is_truncated = asked.target == Target::File;
+        let append = if is_truncated && appends { OFlags::APPEND } else { OFlags::empty() };
+        let file = File::from(unnamed_file(directory, sync_flags(asked.sync) | append)?);
+        let mut span_bytes = FILE_SPAN_BYTES;
+        if !is_truncated {
+            span_bytes = overwritten_bytes(spec.half_batch_bytes());
+            let piece = vec![POISON; PIECE_BYTES];
+            for position in (0..span_bytes).step_by(PIECE_BYTES) {
+                file.write_all_at(&piece, position)?;
+            }
+            // Allocates the blocks now, not while samples are timed.
+            file.sync_data()?;
         }
-        // Allocates the blocks now, not while samples are timed.
-        file.sync_data()?;
-        Self::new(file, (directory, file_system), asked, (span_bytes, false))
-    }
-
-    fn new(
-        file: File,
-        (directory, file_system): (&Path, String),
-        asked: &Conditions,
-        (span_bytes, is_truncated): (u64, bool),
-    ) -> io::Result<Self> {
         if asked.direct {
             bypass_page_cache(&file)?;
         }
@@ -130,7 +108,6 @@ impl SpanFile {
         overwritten_bytes(call_bytes) <= self.span_bytes
     }
 
-    /// Where the next call writes.
     fn position(&self) -> io::Result<u64> {
         if self.is_truncated {
             return Ok(self.file.metadata()?.len());
@@ -139,15 +116,12 @@ impl SpanFile {
     }
 }
 
-/// Writes to a file in order of offset.
 pub struct FileSink {
     file: Rc<SpanFile>,
-    /// The offset at which the batch begins.
     position: u64,
 }
 
 impl FileSink {
-    /// A sink that continues where the file was written last.
     pub fn new(file: Rc<SpanFile>) -> io::Result<Self> {
         let position = file.position()?;
         Ok(FileSink { file, position })
@@ -217,38 +191,59 @@ pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use vectored_results::model::Target;
+    use vectored_results::model::Workload;
 
     use super::*;
 
-    fn span_file(call_bytes: u64) -> Rc<SpanFile> {
-        let directory = std::env::temp_dir();
-        let asked = Conditions::write(Target::FileOverwrite);
-        let file = SpanFile::to_rewrite(&directory, String::new(), &asked, call_bytes);
-        Rc::new(file.unwrap())
+    fn span_file(target: Target, call_bytes: usize, sync: SyncMode) -> Rc<SpanFile> {
+        let spec = CellSpec::write(target, Workload::uniform(1, call_bytes));
+        let spec = spec.with(|asked| asked.sync = sync);
+        Rc::new(SpanFile::create(&std::env::temp_dir(), String::new(), &spec, true).unwrap())
     }
 
     #[test]
-    fn the_span_is_rewritten_in_order_and_never_grows() {
-        let file = span_file(24 << 20);
-        let mut sink = FileSink::new(Rc::clone(&file)).unwrap();
-        let image = vec![7; 24 << 20];
-        let batch = Batch::new(1, image.len() as u64);
-        let mut begins = Vec::new();
-        for _ in 0..4 {
-            sink.begin(batch).unwrap();
-            begins.push(sink.position >> 20);
-            rustix::io::write(sink.fd(), &image).unwrap();
-            sink.finish(batch, Some(&image)).unwrap();
+    fn the_span_is_written_in_order_and_never_grows() {
+        for (target, call_mib, expected, span_mib) in [
+            (Target::FileOverwrite, 24, [0, 24, 0, 24], 64),
+            (Target::File, 12, [0, 12, 0, 12], 24),
+        ] {
+            let image = vec![7; call_mib << 20];
+            let batch = Batch::new(1, image.len() as u64);
+            let file = span_file(target, image.len(), SyncMode::None);
+            let mut sink = FileSink::new(Rc::clone(&file)).unwrap();
+            let begins = [(); 4].map(|()| {
+                sink.begin(batch).unwrap();
+                let begin = sink.position >> 20;
+                rustix::io::write(sink.fd(), &image).unwrap();
+                sink.finish(batch, Some(&image)).unwrap();
+                begin
+            });
+            assert_eq!(begins, expected);
+            assert_eq!(file.file.metadata().unwrap().len(), span_mib << 20);
         }
-        assert_eq!(begins, [0, 24, 0, 24]);
-        assert_eq!(file.file.metadata().unwrap().len(), 64 << 20);
+        let file = span_file(Target::FileOverwrite, 24 << 20, SyncMode::None);
         assert!(file.suffices(32 << 20) && !file.suffices((32 << 20) + 1));
     }
 
     #[test]
+    fn the_descriptor_has_the_flags_of_the_sync_mode() {
+        // `O_SYNC` has the bit of `O_DSYNC`.
+        for (sync, expected) in [
+            (SyncMode::None, 0),
+            (SyncMode::Fsync, 0),
+            (SyncMode::Dsync, libc::O_DSYNC as u32),
+            (SyncMode::Sync, libc::O_SYNC as u32),
+        ] {
+            for target in [Target::File, Target::FileOverwrite] {
+                let flags = rustix::fs::fcntl_getfl(&span_file(target, 8, sync).file).unwrap();
+                assert_eq!(flags.bits() & libc::O_SYNC as u32, expected, "{sync}");
+            }
+        }
+    }
+
+    #[test]
     fn old_bytes_do_not_pass_for_new_ones() {
-        let file = span_file(8);
+        let file = span_file(Target::FileOverwrite, 8, SyncMode::None);
         let mut sink = FileSink::new(Rc::clone(&file)).unwrap();
         let batch = Batch::new(1, 8);
         file.file.write_all_at(b"12345678", 0).unwrap();
@@ -263,7 +258,8 @@ mod tests {
     #[test]
     fn a_file_is_unnamed_and_private() {
         use std::os::unix::fs::MetadataExt;
-        let metadata = span_file(8).file.metadata().unwrap();
+        let file = span_file(Target::FileOverwrite, 8, SyncMode::None);
+        let metadata = file.file.metadata().unwrap();
         assert_eq!(metadata.nlink(), 0);
         assert_eq!(metadata.mode() & 0o7777, 0o600);
     }

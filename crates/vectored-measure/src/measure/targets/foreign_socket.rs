@@ -33,7 +33,6 @@ pub struct ForeignSocketSink {
 }
 
 impl ForeignSocketSink {
-    /// Connects to the Unix socket at `path`, or to `tcp://HOST:PORT`.
     pub fn connect(path: &Path) -> io::Result<Arc<OwnedFd>> {
         let text = path.to_str().unwrap_or_default();
         let socket = match text.strip_prefix(REMOTE_SCHEME) {
@@ -88,7 +87,6 @@ impl Sink for ForeignSocketSink {
     }
 }
 
-/// Discards a part of what the peer has sent.
 fn discard_answer(socket: &OwnedFd) -> io::Result<()> {
     match recv(socket, &mut [0; 1 << 12], RecvFlags::DONTWAIT) {
         Ok((_, 0)) => Err(gone()),
@@ -127,7 +125,6 @@ fn try_out(socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// The error of a call on a connection, with the remedy.
 fn explained(error: io::Error) -> io::Error {
     match error.kind() {
         // Writes block for `PATIENCE`.
@@ -198,7 +195,6 @@ fn addresses(address: &str) -> io::Result<Vec<SocketAddr>> {
     Ok(found.into_iter().map(with_port).collect())
 }
 
-/// The error of a refused connection to a Unix socket, with the remedy.
 fn refused(error: io::Error) -> io::Error {
     match Errno::from_io_error(&error) {
         Some(Errno::CONNREFUSED) => {

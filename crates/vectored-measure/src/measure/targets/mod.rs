@@ -22,5 +22,5 @@ pub(crate) use file::sync_flags;
 pub(crate) use open::{End, THREAD_BYTES, TargetOpener};
 pub(crate) use sink::{Batch, Mismatch, Sink};
 pub(crate) use stream_kind::StreamKind;
-pub(crate) use stream_sink::Ballast;
+pub(crate) use stream_sink::OpenStream;
 pub(crate) use thread_beside::ThreadBeside;

@@ -1,5 +1,6 @@
 //! Opens the target of a cell.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -11,6 +12,7 @@ use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 use vectored_machine::platform::fd::OwnedFd;
 #[cfg(windows)]
 use vectored_machine::platform::lacks;
+use vectored_machine::platform::plain_calls::NULL_DEVICE;
 use vectored_results::model::{CellSpec, Drain, Target};
 
 use crate::measure::sampler::{DrainChoice, MeasureError};
@@ -30,9 +32,7 @@ pub(crate) const THREAD_BYTES: u64 = 8 << 20;
 pub(crate) struct End {
     /// The most calls that it has room for, the untimed ones included.
     pub room: u32,
-    /// How it is filled or emptied, if it must be.
     pub drain: Option<Drain>,
-    /// Of a file.
     pub file_system: Option<String>,
     /// The length up to which a file is written, or the length of a file that is read.
     pub span_bytes: Option<u64>,
@@ -102,16 +102,7 @@ impl TargetOpener {
         let directory = spec.conditions.directory_or(directory);
         match spec.conditions.target {
             Target::File | Target::FileOverwrite => {
-                let file = if spec.conditions.target == Target::File {
-                    let described =
-                        check_directory(directory, Target::File, spec.half_batch_bytes())?;
-                    let file_system = described.file_system;
-                    let file =
-                        SpanFile::to_append(directory, file_system, &spec.conditions, appends);
-                    Rc::new(file.map_err(what("create"))?)
-                } else {
-                    self.span_file(directory, spec)?
-                };
+                let file = self.span_file(directory, spec, appends)?;
                 let end = End {
                     file_system: Some(file.file_system.clone()),
                     span_bytes: Some(file.span_bytes),
@@ -121,7 +112,8 @@ impl TargetOpener {
                 Ok((Box::new(sink), end))
             }
             Target::Null => {
-                let sink = NullSink::open().map_err(what("open"))?;
+                let null = File::options().write(true).open(NULL_DEVICE);
+                let sink = NullSink(null.map_err(what("open"))?);
                 Ok((Box::new(sink), End::with_room(FILE_SPAN_BYTES, spec)))
             }
             _ => {
@@ -138,16 +130,20 @@ impl TargetOpener {
         }
     }
 
-    /// The file that cells of this directory, sync mode and way past the page cache rewrite. Replaces it
-    /// if it is too short.
+    /// The file of a cell. Cells of a directory, a sync mode and a way past the page cache rewrite one file, which is
+    /// replaced if it is too short.
     fn span_file(
         &mut self,
         directory: &Path,
         spec: &CellSpec,
+        appends: bool,
     ) -> Result<Rc<SpanFile>, MeasureError> {
         let (asked, call_bytes) = (&spec.conditions, spec.half_batch_bytes());
+        let is_shared = asked.target == Target::FileOverwrite;
         let is_this = |file: &Rc<SpanFile>| {
-            (&*file.directory, file.sync, file.is_direct) == (directory, asked.sync, asked.direct)
+            is_shared
+                && (&*file.directory, file.sync, file.is_direct)
+                    == (directory, asked.sync, asked.direct)
         };
         let mut files = self.span_files.iter();
         if let Some(file) = files.find(|file| is_this(file) && file.suffices(call_bytes)) {
@@ -155,10 +151,12 @@ impl TargetOpener {
         }
         self.span_files.retain(|file| !is_this(file));
         let described = check_directory(directory, asked.target, call_bytes)?;
-        let file = SpanFile::to_rewrite(directory, described.file_system, asked, call_bytes);
+        let file = SpanFile::create(directory, described.file_system, spec, appends);
         let cannot = MeasureError::io(format!("cannot create {}", asked.place()));
         let file = Rc::new(file.map_err(cannot)?);
-        self.span_files.push(Rc::clone(&file));
+        if is_shared {
+            self.span_files.push(Rc::clone(&file));
+        }
         Ok(file)
     }
 

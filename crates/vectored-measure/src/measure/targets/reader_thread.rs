@@ -33,7 +33,6 @@ pub(crate) struct DrainThreadSink {
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
     arrived_bytes: Arc<AtomicU64>,
-    /// Memory for the image of the next batch.
     spare: Vec<u8>,
 }
 
@@ -47,7 +46,6 @@ struct Report {
     compared: Result<(), Mismatch>,
     /// Bytes that were read after the batch.
     surplus_bytes: u64,
-    /// The image, to be used again.
     image: Vec<u8>,
 }
 

@@ -5,7 +5,7 @@ use std::io;
 
 use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
-use vectored_machine::platform::plain_calls::{Errno, NULL_DEVICE};
+use vectored_machine::platform::plain_calls::Errno;
 
 /// The byte that fills every buffer before bytes are read back into it: so old bytes cannot pass for bytes that
 /// arrived.
@@ -13,24 +13,16 @@ pub(crate) const POISON: u8 = 0xa5;
 
 /// A target: it receives the bytes of samples.
 ///
-/// # Implementer notes
-///
 /// `begin` and `finish` enclose a batch of calls. Neither is timed.
 pub trait Sink {
-    /// The descriptor that techniques write to.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Makes room for a batch.
     fn begin(&mut self, _batch: Batch) -> io::Result<()> {
         Ok(())
     }
 
     /// Removes the batch and checks that as many bytes as it has have arrived. If there is a `proof` and
     /// [`Sink::can_prove`] is true, each byte is compared with it. A proof of fewer calls than the batch is repeated.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's error, or the difference between the bytes.
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
     /// Discards all bytes that have arrived, whether a batch is complete or not, if they would be in the way.
@@ -67,7 +59,6 @@ pub trait Sink {
     }
 }
 
-/// A number of calls of one technique.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     pub calls: u32,
@@ -84,11 +75,9 @@ impl Batch {
     }
 }
 
-/// The reason for rejecting a batch.
 #[derive(Debug)]
 pub enum Mismatch {
     Io(io::Error),
-    /// The bytes that arrived differ from those that were sent.
     Bytes(String),
     /// The bytes were in the page cache although it should have been cold.
     NotCold,
@@ -123,20 +112,11 @@ impl From<Errno> for Mismatch {
 }
 
 /// `/dev/null`, or on Windows the device `NUL`.
-pub struct NullSink {
-    file: File,
-}
-
-impl NullSink {
-    pub fn open() -> io::Result<Self> {
-        let file = File::options().write(true).open(NULL_DEVICE)?;
-        Ok(NullSink { file })
-    }
-}
+pub struct NullSink(pub File);
 
 impl Sink for NullSink {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+        self.0.as_fd()
     }
 
     fn finish(&mut self, _batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {

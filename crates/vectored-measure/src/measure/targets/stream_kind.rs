@@ -46,7 +46,6 @@ fn sized_pipe(_bytes: u32) -> io::Result<Pair> {
 }
 
 impl StreamKind {
-    /// The stream of a target; `None` if the target is no such stream.
     pub fn of(asked: &Conditions) -> Option<StreamKind> {
         match asked.target {
             Target::Pipe => Some(StreamKind::Pipe(asked.pipe_bytes)),
@@ -56,7 +55,6 @@ impl StreamKind {
         }
     }
 
-    /// Opens a new stream; returns its writing and reading end.
     pub fn open(&self) -> io::Result<Pair> {
         match self {
             StreamKind::Pipe(None) => pipe(),
@@ -66,7 +64,6 @@ impl StreamKind {
         }
     }
 
-    /// Opens a new stream with both ends non-blocking.
     #[cfg(unix)]
     pub fn open_non_blocking(&self) -> io::Result<Pair> {
         let (writer, reader) = self.open()?;

@@ -10,40 +10,73 @@ use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
 
-/// Both ends of a non-blocking stream, emptied by the thread that fills it.
-pub struct StreamSink {
-    stream: StreamKind,
-    writer: OwnedFd,
-    reader: ByteStream,
-    buffer: Vec<u8>,
+/// Both ends of a non-blocking stream. A sample that does not fit must fail, since no other thread empties the stream.
+pub(crate) struct OpenStream {
+    pub kind: StreamKind,
+    pub writer: OwnedFd,
+    pub reader: ByteStream,
     ballast: Ballast,
 }
 
-impl StreamSink {
-    /// Opens a non-blocking stream. A sample that does not fit must fail, since
-    /// no other thread empties the stream.
-    pub(crate) fn open(stream: StreamKind) -> io::Result<Self> {
-        let (writer, reader) = stream.open_non_blocking()?;
-        Ok(StreamSink {
-            stream,
+impl OpenStream {
+    pub fn open(kind: StreamKind) -> io::Result<Self> {
+        let (writer, reader) = kind.open_non_blocking()?;
+        Ok(OpenStream {
+            kind,
             writer,
             reader: reader.into(),
-            buffer: vec![POISON; 1 << 16],
             ballast: Ballast::default(),
         })
     }
 
-    /// Reads everything that was written, including bytes in transit.
+    pub fn reopen(&mut self) -> io::Result<()> {
+        let ballast = std::mem::take(&mut self.ballast);
+        *self = OpenStream {
+            ballast,
+            ..OpenStream::open(self.kind)?
+        };
+        Ok(())
+    }
+
+    /// Opens it anew on other kernel memory.
+    pub fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
+        self.ballast.change(rng)?;
+        self.reopen()
+    }
+}
+
+/// A stream that is emptied by the thread that fills it.
+pub(crate) struct StreamSink {
+    stream: OpenStream,
+    buffer: Vec<u8>,
+}
+
+impl StreamSink {
+    pub fn open(kind: StreamKind) -> io::Result<Self> {
+        Ok(StreamSink {
+            stream: OpenStream::open(kind)?,
+            buffer: vec![POISON; 1 << 16],
+        })
+    }
+
     fn drain(
         &mut self,
         mut take: impl FnMut(&[u8]) -> Result<(), Mismatch>,
     ) -> Result<(), Mismatch> {
         self.take_available(&mut take)?;
-        while !self.stream.settle(&self.writer, &self.reader)? {
+        while !self
+            .stream
+            .kind
+            .settle(&self.stream.writer, &self.stream.reader)?
+        {
             self.take_available(&mut take)?;
         }
         // Bytes that arrived while the stream settled.
-        if self.stream.has_transit() { self.take_available(&mut take) } else { Ok(()) }
+        if self.stream.kind.has_transit() {
+            self.take_available(&mut take)
+        } else {
+            Ok(())
+        }
     }
 
     /// Reads until the stream would block or ends.
@@ -52,7 +85,7 @@ impl StreamSink {
         take: &mut impl FnMut(&[u8]) -> Result<(), Mismatch>,
     ) -> Result<(), Mismatch> {
         loop {
-            match self.reader.read(&mut self.buffer) {
+            match self.stream.reader.read(&mut self.buffer) {
                 Ok(0) => return Ok(()),
                 Ok(count) => take(&self.buffer[..count])?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -65,7 +98,7 @@ impl StreamSink {
 
 impl Sink for StreamSink {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.writer.as_fd()
+        self.stream.writer.as_fd()
     }
 
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
@@ -82,15 +115,11 @@ impl Sink for StreamSink {
     }
 
     fn holds(&mut self, bytes: u64) -> io::Result<bool> {
-        self.stream.has_arrived(&self.reader, bytes)
+        self.stream.kind.has_arrived(&self.stream.reader, bytes)
     }
 
     fn lay_out(&mut self, rng: &mut Rng) -> io::Result<()> {
-        self.ballast.change(rng)?;
-        let (writer, reader) = self.stream.open_non_blocking()?;
-        self.writer = writer;
-        self.reader = reader.into();
-        Ok(())
+        self.stream.lay_out(rng)
     }
 }
 
@@ -103,11 +132,11 @@ const MAX_BALLAST: usize = 16;
 /// every sample of a cell would get the same few pages in the same order, and a
 /// technique that happens to get faster pages would seem faster.
 #[derive(Debug, Default)]
-pub(crate) struct Ballast(Option<(OwnedFd, OwnedFd)>);
+struct Ballast(Option<(OwnedFd, OwnedFd)>);
 
 impl Ballast {
     /// Releases the pages and holds a new random number of them.
-    pub fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
+    fn change(&mut self, rng: &mut Rng) -> io::Result<()> {
         self.0 = None;
         let (writer, reader) = StreamKind::Pipe(None).open_non_blocking()?;
         for _ in 0..rng.usize(..MAX_BALLAST) {

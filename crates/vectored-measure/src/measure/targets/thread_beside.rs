@@ -10,9 +10,8 @@ use vectored_machine::platform::fd::OwnedFd;
 /// A thread that obeys orders, and reports.
 pub(crate) struct ThreadBeside<O, R> {
     name: &'static str,
-    /// Our end of the stream.
-    end: Option<OwnedFd>,
-    orders: Option<Sender<O>>,
+    /// Our end of the stream, and the channel of the orders. Open until this is dropped.
+    open: Option<(OwnedFd, Sender<O>)>,
     pub reports: Receiver<R>,
     thread: Option<JoinHandle<()>>,
 }
@@ -37,8 +36,7 @@ impl<O: Send + 'static, R: Send + 'static> ThreadBeside<O, R> {
         })?;
         Ok(ThreadBeside {
             name,
-            end: Some(end),
-            orders: Some(orders),
+            open: Some((end, orders)),
             reports,
             thread: Some(thread),
         })
@@ -47,11 +45,11 @@ impl<O: Send + 'static, R: Send + 'static> ThreadBeside<O, R> {
 
 impl<O, R> ThreadBeside<O, R> {
     pub fn end(&self) -> &OwnedFd {
-        self.end.as_ref().expect("open until dropped")
+        &self.open.as_ref().expect("open until dropped").0
     }
 
     pub fn order(&self, order: O) -> io::Result<()> {
-        let orders = self.orders.as_ref().expect("open until dropped");
+        let (_, orders) = self.open.as_ref().expect("open until dropped");
         orders.send(order).map_err(|_| self.has_ended())
     }
 
@@ -64,8 +62,7 @@ impl<O, R> Drop for ThreadBeside<O, R> {
     fn drop(&mut self) {
         // Closing our end, which no technique has any more, ends a blocked call of the thread; closing the channel ends the
         // thread.
-        self.end = None;
-        self.orders = None;
+        self.open = None;
         if let Some(thread) = self.thread.take() {
             // A panic of the thread has been reported as a missing answer.
             let _ = thread.join();

@@ -47,7 +47,6 @@ pub fn move_all(bytes: usize, mut some: impl FnMut(usize) -> io::Result<usize>) 
     Ok(())
 }
 
-/// Reads up to a buffer, and writes what it has read.
 struct ReadWrite {
     buffer_bytes: usize,
     staging: Staging,

@@ -37,7 +37,6 @@ const fn by_queue<Q: ListQueue + 'static>(name: &'static str) -> Technique {
     }
 }
 
-/// The refusal of a technique with several transfers in flight.
 fn refuses(conditions: &Conditions) -> Option<&'static str> {
     if conditions.iovec_setup == IovecSetup::Once {
         Some("fills the array of each transfer itself: use --iovec-setup timed")
@@ -156,7 +155,6 @@ impl<Q: ListQueue> ReadMover for Asynchronous<Q> {
 struct Holders {
     free: VecDeque<usize>,
     list_of: Vec<usize>,
-    /// The last call of each list.
     held: Vec<u32>,
 }
 

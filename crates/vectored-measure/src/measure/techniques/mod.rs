@@ -82,13 +82,11 @@ const ELSEWHERE: [(&str, &str); 8] = [
     ),
 ];
 
-/// The technique of this name, if this system has one.
 pub fn technique(name: &str) -> Option<&'static Technique> {
     let mut all = TECHNIQUES.iter().copied();
     all.find(|technique| *technique.name == *name)
 }
 
-/// What this system lacks for a technique of another one, in words.
 pub fn lacks_for(name: &str) -> Option<&'static str> {
     let mut elsewhere = ELSEWHERE.iter();
     let (_, lack) = elsewhere.find(|(other, _)| *other == name)?;
@@ -103,7 +101,6 @@ pub fn techniques(operation: Operation, usual: bool) -> Vec<TechniqueName> {
     of_it.map(|one| one.name).collect()
 }
 
-/// Transfers in flight: only asynchronous techniques have more than one.
 pub(crate) fn depth_of(contender: Contender, queue_depth: u32) -> u32 {
     match contender {
         Contender::Technique(name) if is_in_flight(name) => queue_depth,
@@ -143,10 +140,6 @@ pub(crate) fn ends_refusal(name: TechniqueName, asked: &Conditions) -> Option<&'
 }
 
 /// Checks that this system offers a technique with `depth` lists in flight.
-///
-/// # Errors
-///
-/// The reason why it does not, with the remedy.
 pub fn check_available(name: TechniqueName, depth: u32) -> io::Result<()> {
     match (technique(&name), lacks_for(&name)) {
         (Some(technique), _) => (technique.offered)(depth),
@@ -156,10 +149,6 @@ pub fn check_available(name: TechniqueName, depth: u32) -> io::Result<()> {
 }
 
 /// The technique of a contender: the floors write and read one segment with all bytes, and copy by `read` and `write`.
-///
-/// # Panics
-///
-/// If no such technique is listed.
 pub(crate) fn listed(contender: Contender, operation: Operation) -> &'static Technique {
     let of_floor = match operation {
         Operation::Write => &writes::WRITE_EACH,
@@ -177,28 +166,14 @@ pub(crate) fn listed(contender: Contender, operation: Operation) -> &'static Tec
 const OTHER: &str = "a technique of another operation";
 
 /// The mover of a contender, for a target with this cost model.
-///
-/// # Panics
-///
-/// If the technique does not write, or is not listed because it belongs to another crate.
 pub fn movers(contender: Contender, model: &CostModel) -> Box<dyn Mover> {
     (listed(contender, Operation::Write).write.expect(OTHER))(model)
 }
 
-/// The mover of a contender that reads, for a target with this cost model.
-///
-/// # Panics
-///
-/// If the technique does not read, or is not listed.
 pub fn read_movers(contender: Contender, model: &CostModel) -> Box<dyn ReadMover> {
     (listed(contender, Operation::Read).read.expect(OTHER))(model)
 }
 
-/// The mover of a contender that copies, under these conditions.
-///
-/// # Panics
-///
-/// If the technique does not copy, or is not listed.
 pub fn copy_movers(contender: Contender, conditions: &Conditions) -> Box<dyn CopyMover> {
     (listed(contender, Operation::Copy).copy.expect(OTHER))(conditions)
 }

@@ -9,7 +9,6 @@ use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::measure::sampler::{Lists, Meter, Timed, Timing};
 
-/// A technique that writes a list of segments to a descriptor.
 pub trait Mover {
     /// Allocates the working memory that `call` needs. A staging buffer starts `start_bytes` into its allocation, an offset that
     /// changes from round to round.
@@ -17,12 +16,9 @@ pub trait Mover {
 
     /// Writes all bytes of all segments, in order, or fails.
     ///
-    /// # Errors
-    ///
     /// The kernel's error; `WouldBlock` if a non-blocking target is full.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Makes the calls of a batch, which write the lists in turn, measured by `meter`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -42,14 +38,10 @@ impl<F: FnMut(BorrowedFd<'_>, &[&[u8]]) -> io::Result<()>> Mover for F {
     }
 }
 
-/// A technique that reads from a descriptor into a list of segments.
 pub trait ReadMover {
-    /// See [`Mover::prepare`].
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
     /// Fills every byte of all segments, in order, and reads no further bytes, or fails.
-    ///
-    /// # Errors
     ///
     /// The kernel's error; `UnexpectedEof` if there are too few bytes.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
@@ -75,9 +67,7 @@ impl<F: FnMut(BorrowedFd<'_>, &mut [&mut [u8]]) -> io::Result<()>> ReadMover for
     }
 }
 
-/// A technique that copies from one descriptor to another.
 pub trait CopyMover {
-    /// See [`Mover::prepare`].
     fn prepare(&mut self, _start_bytes: usize) -> io::Result<()> {
         Ok(())
     }
@@ -85,12 +75,9 @@ pub trait CopyMover {
     /// Takes exactly `bytes` bytes from the source and hands them to the target, at the position of each descriptor, or fails.
     /// Bytes that it has taken and not handed over are lost then.
     ///
-    /// # Errors
-    ///
     /// The kernel's error; `UnexpectedEof` if there are too few bytes, `WouldBlock` if a non-blocking target is full.
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()>;
 
-    /// Makes the copies of a batch, measured by `meter`.
     fn sample(
         &mut self,
         (from, to): (BorrowedFd<'_>, BorrowedFd<'_>),

@@ -53,7 +53,6 @@ pub const READV: Technique = Technique {
     ..Technique::named("readv")
 };
 
-/// The reads of `adaptive`.
 pub fn scatter(model: &CostModel) -> Box<dyn ReadMover> {
     let mut scatter = Scatter::with_model(*model);
     Box::new(Scattering::new(move |fd, iovecs, _| {

@@ -7,16 +7,13 @@ use vectored_results::model::{Conditions, Operation, TechniqueName};
 
 use crate::measure::techniques::{CopyMover, Mover, ReadMover};
 
-/// Makes what moves, for a target with this cost model, or under these conditions.
 pub type Make<C, M> = fn(&C) -> Box<M>;
 
 /// A way to move the bytes of several segments through one descriptor, or bytes from one descriptor to another.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Technique {
-    /// The name, the same on the command line, in JSON and in tables.
     pub name: TechniqueName,
-    /// The help, in a few words.
     pub about: &'static str,
     /// Whether it is measured if no technique is named.
     pub usual: bool,
@@ -31,9 +28,7 @@ pub struct Technique {
     /// Makes what writes, for a target with this cost model. The loop of a mover is compiled for it alone: see
     /// [`Mover::sample`].
     pub write: Option<Make<CostModel, dyn Mover>>,
-    /// Makes what reads.
     pub read: Option<Make<CostModel, dyn ReadMover>>,
-    /// Makes what copies.
     pub copy: Option<Make<Conditions, dyn CopyMover>>,
 }
 
@@ -41,15 +36,10 @@ pub struct Technique {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Costs {
-    /// One call.
     pub call_ns: f64,
-    /// A call for each segment.
     pub each_ns: f64,
-    /// All segments copied, and one call.
     pub copied_ns: f64,
-    /// One call with the list.
     pub referenced_ns: f64,
-    /// The lists that may be in flight.
     pub queue_depth: f64,
 }
 
@@ -70,7 +60,6 @@ impl Technique {
         }
     }
 
-    /// Whether it writes, reads or copies.
     pub fn moves(&self, operation: Operation) -> bool {
         match operation {
             Operation::Write => self.write.is_some(),
