@@ -64,8 +64,6 @@ impl Mount {
         Ok(mount)
     }
 
-    /// The mount point.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.mount_point
     }
@@ -109,23 +107,19 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// The environment variable with the role of a child that runs a test.
 const ROLE: &str = "VECTORED_CONFORMANCE_ROLE";
 
 /// The role of this process if [`in_child`] started it.
-#[must_use]
 pub fn role() -> Option<String> {
     env::var(ROLE).ok()
 }
 
 /// The emulator that runs this program, if the variable `VECTORED_RUNNER` names one.
-#[must_use]
 pub fn emulator() -> Option<String> {
     env::var("VECTORED_RUNNER").ok()
 }
 
 /// The command that runs a program for the same system as this one, under the same [`emulator`].
-#[must_use]
 pub fn program_of_this_system(program: impl AsRef<std::ffi::OsStr>) -> Command {
     match emulator() {
         None => Command::new(program),
@@ -208,17 +202,11 @@ pub fn file_in_memory() -> io::Result<fs::File> {
     }
     #[cfg(not(target_os = "linux"))]
     {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("vectored-memory-{}-{number}", std::process::id());
-        let path = env::temp_dir().join(name);
+        let path = fresh_directory().map_err(io::Error::other)?;
         let mut options = fs::File::options();
-        let file = options
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)?;
-        fs::remove_file(&path)?;
+        let options = options.read(true).write(true).create_new(true);
+        let file = options.open(path.join("file"))?;
+        fs::remove_dir_all(&path)?;
         Ok(file)
     }
 }

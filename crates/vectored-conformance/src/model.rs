@@ -4,7 +4,6 @@ use std::io::{IoSlice, IoSliceMut};
 
 /// Buffers of these sizes. Their bytes run from 1 to 251 and begin anew, so no byte equals the zeros of a
 /// file, and bytes that are shifted by less than 251 places differ.
-#[must_use]
 pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
     sizes
@@ -13,14 +12,11 @@ pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The list of segments of these buffers.
-#[must_use]
 pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
 /// A list of segments that are adjacent in `bytes`, of these sizes. Past the end of `bytes` they are shorter.
-#[must_use]
 pub fn adjacent_list<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
     let mut left = bytes;
     sizes
@@ -34,7 +30,6 @@ pub fn adjacent_list<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
 }
 
 /// Sizes on both sides of every threshold of the default cost model, some of them zero.
-#[must_use]
 pub fn mixed_sizes(count: usize) -> Vec<usize> {
     let sizes = [7, 0, 100, 4096, 12, 13, 14, 0, 0, 900, 1, 2000, 300, 600, 5];
     (0..count)
@@ -43,7 +38,6 @@ pub fn mixed_sizes(count: usize) -> Vec<usize> {
 }
 
 /// The number of bytes of `received` that are wrong, missing or surplus.
-#[must_use]
 pub fn bytes_lost(expected: &[u8], received: &[u8]) -> u64 {
     if expected == received {
         return 0;
@@ -67,8 +61,6 @@ const GUARD_BYTES: usize = 3;
 const BLANK: u8 = 0xff;
 
 impl GuardedList {
-    /// Memory for segments of these sizes.
-    #[must_use]
     pub fn new(sizes: &[usize]) -> GuardedList {
         let guards = GUARD_BYTES * (sizes.len() + 1);
         GuardedList {
@@ -77,8 +69,6 @@ impl GuardedList {
         }
     }
 
-    /// The list to read into.
-    #[must_use]
     pub fn segments(&mut self) -> Vec<IoSliceMut<'_>> {
         let mut left = &mut self.memory[..];
         let mut segments = Vec::with_capacity(self.sizes.len());
@@ -90,8 +80,6 @@ impl GuardedList {
         segments
     }
 
-    /// The bytes of all segments in a row.
-    #[must_use]
     pub fn received(&self) -> Vec<u8> {
         let mut all = Vec::with_capacity(self.sizes.iter().sum());
         for (_, segment) in self.parts() {
@@ -100,15 +88,12 @@ impl GuardedList {
         all
     }
 
-    /// The number of guard bytes that were changed.
-    #[must_use]
     pub fn stray_writes(&self) -> u64 {
         let last = &self.memory[self.memory.len() - GUARD_BYTES..];
         let guards = self.parts().flat_map(|(guard, _)| guard).chain(last);
         guards.filter(|&&byte| byte != BLANK).count() as u64
     }
 
-    /// Each segment with the guard before it.
     fn parts(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut at = 0;
         self.sizes.iter().map(move |size| {

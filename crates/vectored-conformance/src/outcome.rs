@@ -4,12 +4,9 @@ use std::io;
 
 use vectored::TransferError;
 
-/// How a transfer ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The bytes that it reports as moved.
     pub transferred: u64,
-    /// The error that ended it early.
     pub error: Option<io::Error>,
 }
 
@@ -28,10 +25,8 @@ impl From<Result<u64, TransferError>> for Outcome {
     }
 }
 
-/// The descriptors that a way to write or read can be used on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Every descriptor.
     All,
     /// Descriptors with an offset only.
     Files,
@@ -40,7 +35,6 @@ pub enum Takes {
 /// The counts of one transfer, session or connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Bytes that were written or read.
     pub arrived: u64,
     /// Faults: resumptions, errors, and operations that were cancelled or dropped.
     pub faults: u64,

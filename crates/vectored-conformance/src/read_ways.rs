@@ -24,18 +24,46 @@ use crate::outcome::{Outcome, Takes};
 pub type ReadFn =
     Box<dyn FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
 
-/// A function that reads a list.
+#[derive(Clone, Copy)]
 pub struct ReadWay {
-    /// The name in messages of failing tests.
     pub name: &'static str,
-    /// The descriptors that it can be used on. A way for files alone does not move the file's position.
+    /// A way for files alone does not move the position of the file.
     pub takes: Takes,
-    /// The result at an early end of the file.
-    pub at_eof: AtEof,
-    /// The bytes that it requests in one call.
-    pub call_scope: CallScope,
+    /// Whether an early end of the file is success with fewer bytes, and not the error `UnexpectedEof`.
+    pub stops_at_eof: bool,
+    /// Whether a call reads bytes after the list, which are kept for the next list.
+    pub reads_ahead: bool,
     /// Makes the function, with the state that it keeps from list to list.
     pub make: fn() -> ReadFn,
+}
+
+impl ReadWay {
+    /// A way that fills a list from every descriptor, or fails.
+    pub(crate) const fn exact(name: &'static str, make: fn() -> ReadFn) -> ReadWay {
+        ReadWay {
+            name,
+            takes: Takes::All,
+            stops_at_eof: false,
+            reads_ahead: false,
+            make,
+        }
+    }
+
+    pub(crate) const fn of_files(mut self) -> ReadWay {
+        self.takes = Takes::Files;
+        self
+    }
+
+    pub(crate) const fn that_stops(mut self) -> ReadWay {
+        self.stops_at_eof = true;
+        self
+    }
+
+    #[cfg(unix)]
+    pub(crate) const fn that_reads_ahead(mut self) -> ReadWay {
+        self.reads_ahead = true;
+        self
+    }
 }
 
 impl fmt::Debug for ReadWay {
@@ -44,202 +72,100 @@ impl fmt::Debug for ReadWay {
     }
 }
 
-/// The result if the file ends before the list is full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtEof {
-    /// The error `UnexpectedEof`.
-    Fails,
-    /// Success with fewer bytes.
-    Stops,
-}
-
-/// The bytes that a call requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallScope {
-    /// One call reads as much of the list as it can, and nothing beyond the list.
-    List,
-    /// One call reads like [`List`](CallScope::List), and reads bytes after the list as well, which are kept for the
-    /// next list.
-    ListAndReadAhead,
-}
-
-/// The properties that most ways share.
-pub(crate) const EXACT_READ_WAY: ReadWay = ReadWay {
-    name: "a reader that fills the list",
-    takes: Takes::All,
-    at_eof: AtEof::Fails,
-    call_scope: CallScope::List,
-    make: || whole_list(|fd, segments| read_exact(fd, segments).into()),
-};
-
-/// Every way to read a list.
 pub const READ_WAYS: &[ReadWay] = &[
-    ReadWay {
-        name: "read_exact",
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "resume_read",
-        make: || {
-            Box::new(|fd, segments, cursor| {
-                counted(segments, cursor, |segments, cursor| {
-                    resume_read(fd, segments, cursor)
-                })
+    ReadWay::exact("read_exact", || {
+        whole_list(|fd, segments| read_exact(fd, segments).into())
+    }),
+    ReadWay::exact("resume_read", || {
+        Box::new(|fd, segments, cursor| {
+            counted(segments, cursor, |segments, cursor| {
+                resume_read(fd, segments, cursor)
             })
-        },
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "read_up_to_eof",
-        at_eof: AtEof::Stops,
-        make: || whole_list(|fd, segments| read_up_to_eof(fd, segments).into()),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "read_exact_at",
-        takes: Takes::Files,
-        make: || positional(|fd, segments, offset| read_exact_at(fd, segments, offset).into()),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "read_up_to_eof_at",
-        takes: Takes::Files,
-        at_eof: AtEof::Stops,
-        make: || positional(|fd, segments, offset| read_up_to_eof_at(fd, segments, offset).into()),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::read_exact",
-        make: || scatter(CostModel::default()),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::read_exact with little staging memory",
-        make: || scatter(CostModel::default().with(|costs| costs.staging_bytes = 1000)),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::read_exact that stages nothing",
-        make: || scatter(CostModel::default().with(|costs| costs.staging_bytes = 0)),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::resume_read",
-        make: || scattered(CostModel::default()),
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::read_up_to_eof",
-        at_eof: AtEof::Stops,
-        make: || {
-            let mut scatter = Scatter::default();
-            whole_list(move |fd, segments| scatter.read_up_to_eof(fd, segments).into())
-        },
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::read_exact_at",
-        takes: Takes::Files,
-        make: || {
-            let mut scatter = Scatter::default();
-            positional(move |fd, segments, offset| {
-                scatter.read_exact_at(fd, segments, offset).into()
-            })
-        },
-        ..EXACT_READ_WAY
-    },
-    ReadWay {
-        name: "Scatter::read_up_to_eof_at",
-        takes: Takes::Files,
-        at_eof: AtEof::Stops,
-        make: || {
-            let mut scatter = Scatter::default();
-            positional(move |fd, segments, offset| {
-                scatter.read_up_to_eof_at(fd, segments, offset).into()
-            })
-        },
-        ..EXACT_READ_WAY
-    },
+        })
+    }),
+    ReadWay::exact("read_up_to_eof", || {
+        whole_list(|fd, segments| read_up_to_eof(fd, segments).into())
+    })
+    .that_stops(),
+    ReadWay::exact("read_exact_at", || {
+        positional(|fd, segments, offset| read_exact_at(fd, segments, offset).into())
+    })
+    .of_files(),
+    ReadWay::exact("read_up_to_eof_at", || {
+        positional(|fd, segments, offset| read_up_to_eof_at(fd, segments, offset).into())
+    })
+    .of_files()
+    .that_stops(),
+    ReadWay::exact("Scatter::read_exact", || scatter(CostModel::default())),
+    ReadWay::exact("Scatter::read_exact with little staging memory", || {
+        scatter(CostModel::default().with(|costs| costs.staging_bytes = 1000))
+    }),
+    ReadWay::exact("Scatter::read_exact that stages nothing", || {
+        scatter(CostModel::default().with(|costs| costs.staging_bytes = 0))
+    }),
+    ReadWay::exact("Scatter::resume_read", || scattered(CostModel::default())),
+    ReadWay::exact("Scatter::read_up_to_eof", || {
+        let mut scatter = Scatter::default();
+        whole_list(move |fd, segments| scatter.read_up_to_eof(fd, segments).into())
+    })
+    .that_stops(),
+    ReadWay::exact("Scatter::read_exact_at", || {
+        let mut scatter = Scatter::default();
+        positional(move |fd, segments, offset| scatter.read_exact_at(fd, segments, offset).into())
+    })
+    .of_files(),
+    ReadWay::exact("Scatter::read_up_to_eof_at", || {
+        let mut scatter = Scatter::default();
+        positional(move |fd, segments, offset| {
+            scatter.read_up_to_eof_at(fd, segments, offset).into()
+        })
+    })
+    .of_files()
+    .that_stops(),
     #[cfg(unix)]
-    ReadWay {
-        name: "ScatterReader::read_exact_vectored with a small buffer",
-        call_scope: CallScope::ListAndReadAhead,
-        make: || {
+    ReadWay::exact(
+        "ScatterReader::read_exact_vectored with a small buffer",
+        || {
             let mut reader = ReusedReader::with_capacity(100);
             whole_list(move |fd, segments| {
                 reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
             })
         },
-        ..EXACT_READ_WAY
-    },
+    )
+    .that_reads_ahead(),
     #[cfg(unix)]
-    ReadWay {
-        name: "ScatterReader::resume_read",
-        call_scope: CallScope::ListAndReadAhead,
-        make: || buffered(8192),
-        ..EXACT_READ_WAY
-    },
+    ReadWay::exact("ScatterReader::resume_read", || buffered(8192)).that_reads_ahead(),
     #[cfg(unix)]
-    ReadWay {
-        name: "ScatterReader::read_up_to_eof",
-        at_eof: AtEof::Stops,
-        call_scope: CallScope::ListAndReadAhead,
-        make: || {
-            let mut reader = ReusedReader::with_capacity(8192);
-            whole_list(move |fd, segments| {
-                reader.on(fd, |reader| reader.read_up_to_eof(segments).into())
-            })
-        },
-        ..EXACT_READ_WAY
-    },
+    ReadWay::exact("ScatterReader::read_up_to_eof", || {
+        let mut reader = ReusedReader::with_capacity(8192);
+        whole_list(move |fd, segments| {
+            reader.on(fd, |reader| reader.read_up_to_eof(segments).into())
+        })
+    })
+    .that_stops()
+    .that_reads_ahead(),
     #[cfg(unix)]
-    ReadWay {
-        name: "ScatterReader without a buffer",
-        make: || {
-            let mut reader = ReusedReader::with_capacity(0);
-            whole_list(move |fd, segments| {
-                reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
-            })
-        },
-        ..EXACT_READ_WAY
-    },
+    ReadWay::exact("ScatterReader without a buffer", || {
+        let mut reader = ReusedReader::with_capacity(0);
+        whole_list(move |fd, segments| {
+            reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
+        })
+    }),
 ];
 
-/// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
-/// every third short read.
-#[cfg(unix)]
-pub const BROKEN_READ_WAY: ReadWay = ReadWay {
-    name: "a broken read cursor",
-    make: || {
-        let mut short_reads = 0_u64;
-        Box::new(move |fd, segments, cursor| {
-            let at_first = cursor.remaining_bytes(segments);
-            let error = loop {
-                let mut batch = rest(segments, *cursor);
-                batch.retain(|slice| !slice.is_empty());
-                batch.truncate(vectored::limits::iov_max());
-                let asked: usize = batch.iter().map(|slice| slice.len()).sum();
-                let came = match rustix::io::readv(fd, &mut batch) {
-                    Ok(0) if asked > 0 => break Some(io::ErrorKind::UnexpectedEof.into()),
-                    Ok(came) => came,
-                    Err(rustix::io::Errno::INTR) => continue,
-                    Err(error) => break Some(error.into()),
-                };
-                short_reads += u64::from(came < asked);
-                let is_too_far = came < asked && short_reads.is_multiple_of(3);
-                cursor.advance(segments, came + usize::from(is_too_far));
-                if cursor.is_at_end(segments) {
-                    break None;
-                }
-            };
-            Outcome {
-                transferred: at_first - cursor.remaining_bytes(segments),
-                error,
-            }
-        })
-    },
-    ..EXACT_READ_WAY
-};
+/// A defective way, which proves that the suite detects one: its cursor advances one byte too far at every third error.
+pub const BROKEN_READ_WAY: ReadWay = ReadWay::exact("a broken read cursor", || {
+    let mut errors = 0_u64;
+    Box::new(move |fd, segments, cursor| {
+        let mut outcome = Outcome::from(resume_read(fd, segments, cursor));
+        errors += u64::from(outcome.error.is_some());
+        if outcome.error.is_some() && errors.is_multiple_of(3) && !cursor.is_at_end(segments) {
+            cursor.advance(segments, 1);
+            outcome.transferred += 1;
+        }
+        outcome
+    })
+});
 
 /// Adapts a function that fills whole lists. It gets the rest of a list as another list.
 pub fn whole_list(

@@ -17,19 +17,14 @@ use crate::sys::signals::{SignalStorm, ignore_file_size_signal};
 use crate::target::{self, Delivery, Target};
 use crate::write_ways::{WriteFn, WriteWay};
 
-/// The options of a soak.
 #[derive(Debug)]
 pub struct Options {
-    /// How long it runs.
     pub duration: Duration,
     /// The seed of the random numbers: one seed gives the same lists, functions, descriptors and faults in the same
     /// order.
     pub seed: u64,
-    /// The directory for files.
     pub directory: PathBuf,
-    /// The ways of writing to test.
     pub write_ways: Vec<&'static WriteWay>,
-    /// The ways of reading to test.
     pub read_ways: Vec<&'static ReadWay>,
     /// Whether queues are written to the sockets and pipes of tokio.
     pub tokio: bool,
@@ -37,46 +32,35 @@ pub struct Options {
     pub rings: bool,
 }
 
-/// The counts of a soak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Lists that were moved.
     pub transfers: u64,
-    /// Bytes that arrived, written or read.
-    pub bytes: u64,
-    /// Injected faults: short calls, interruptions, refusals and errors.
-    pub faults: u64,
-    /// Bytes that are missing, wrong, surplus or miscounted.
-    pub bytes_lost: u64,
+    pub counts: Counts,
 }
 
 impl std::fmt::Display for Totals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Totals {
-            transfers,
-            bytes,
+        let Counts {
+            arrived,
             faults,
-            bytes_lost,
-        } = self;
+            lost,
+        } = self.counts;
+        let transfers = self.transfers;
         write!(
             f,
-            "transfers {transfers}, bytes {bytes}, faults injected {faults}, bytes lost {bytes_lost}"
+            "transfers {transfers}, bytes {arrived}, faults injected {faults}, bytes lost {lost}"
         )
     }
 }
 
-/// A fault during a transfer.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
-    /// No injected fault.
     None,
     /// Signals during writes to a small pipe, which is full most of the time.
     Signals,
     /// A limit on the size of files, lifted when a write has hit it.
     FileSize,
-    /// A reader that closes the pipe.
     Break,
-    /// A file that is sealed against growing.
     Seal,
 }
 
@@ -146,9 +130,9 @@ pub fn run(
             ("SegmentQueue through tokio", format!("to {to}"), counts)
         };
         totals.transfers += 1;
-        totals.bytes += counts.arrived;
-        totals.faults += counts.faults;
-        totals.bytes_lost += counts.lost;
+        totals.counts.arrived += counts.arrived;
+        totals.counts.faults += counts.faults;
+        totals.counts.lost += counts.lost;
         let loss = (counts.lost > 0).then(|| {
             let number = totals.transfers;
             let (count, lost) = (sizes.len(), counts.lost);
@@ -270,7 +254,6 @@ fn read(
     Ok((name, counts))
 }
 
-/// The number of bytes that a delivery lost or miscounted.
 fn lost(model: &[u8], delivery: &Delivery, fault: Fault) -> u64 {
     let received = delivery.received.len() as u64;
     let reported = delivery.reported;

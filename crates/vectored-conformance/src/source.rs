@@ -24,7 +24,7 @@ use crate::host::file_in_memory;
 use crate::model::{GuardedList, bytes_lost};
 use crate::outcome::Takes;
 use crate::owned_descriptor::{OwnedDescriptor, into_reader};
-use crate::read_ways::{AtEof, CallScope, ReadFn, ReadWay};
+use crate::read_ways::{ReadFn, ReadWay};
 use crate::target::{MAX_IDLE, nameless};
 
 /// The bytes that a source delivers, and the sizes of its writes.
@@ -40,7 +40,6 @@ pub struct Feed {
 
 impl Feed {
     /// Feeds `content` in pieces of these sizes; in one piece if there are no sizes.
-    #[must_use]
     pub fn new(content: Vec<u8>, pieces: &[usize]) -> Feed {
         let pieces = match pieces {
             [] => vec![usize::MAX],
@@ -56,7 +55,6 @@ impl Feed {
     }
 
     /// Pauses before each piece, if a thread feeds it.
-    #[must_use]
     pub fn waiting(self, wait: Duration) -> Feed {
         Feed { wait, ..self }
     }
@@ -78,13 +76,10 @@ impl Feed {
 /// A descriptor to read from.
 #[derive(Debug)]
 pub struct Source {
-    /// The name in messages of failing tests.
     pub name: &'static str,
     reader: OwnedDescriptor,
     feeder: Feeder,
-    /// All bytes that it delivers.
     content: Vec<u8>,
-    /// The bytes that all transfers have reported.
     reported: u64,
 }
 
@@ -92,22 +87,21 @@ pub struct Source {
 enum Feeder {
     /// The file holds all bytes from the start.
     File,
-    /// A thread that writes piece after piece.
     Thread(JoinHandle<()>),
     #[cfg(unix)]
     /// The non-blocking other end. It gets a piece whenever the reader would block, and is closed after the
     /// last.
-    Stepped { to: Option<File>, feed: Feed },
+    Stepped {
+        to: Option<File>,
+        feed: Feed,
+    },
 }
 
-/// The result of reading a list.
 #[derive(Debug)]
 pub struct Arrival {
     /// All bytes of the list, also those that were not filled.
     pub received: Vec<u8>,
-    /// The bytes that the reader reported as read.
     pub reported: u64,
-    /// The error that ended it early.
     pub error: Option<io::Error>,
     /// How often the reader would have blocked and was resumed.
     pub resumptions: u64,
@@ -117,9 +111,7 @@ pub struct Arrival {
     pub stray_writes: u64,
     /// The bytes that could still be read afterwards.
     pub unread: Vec<u8>,
-    /// The position at the end.
     pub cursor: SegmentCursor,
-    /// All bytes of the source.
     pub content: Vec<u8>,
 }
 
@@ -128,7 +120,6 @@ impl Arrival {
     ///
     /// The expected result is that the list holds the first bytes of the content, and that the rest can still
     /// be read.
-    #[must_use]
     pub fn lost(&self, way: &ReadWay) -> u64 {
         let expected = self.received.len().min(self.content.len());
         let reported = self.received.len().min(self.reported as usize);
@@ -146,14 +137,11 @@ impl Arrival {
     }
 
     /// Whether it ended as this way should on this content, with or without an error.
-    #[must_use]
     pub fn ended_well(&self, way: &ReadWay) -> bool {
         let is_eof = self.content.len() < self.received.len();
         let kind = self.error.as_ref().map(io::Error::kind);
-        match way.at_eof {
-            AtEof::Fails if is_eof => kind == Some(io::ErrorKind::UnexpectedEof),
-            _ => kind.is_none(),
-        }
+        let fails = is_eof && !way.stops_at_eof;
+        kind == fails.then_some(io::ErrorKind::UnexpectedEof)
     }
 }
 
@@ -172,7 +160,6 @@ pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
     |_, feed| Source::non_blocking_unix_stream(feed),
 ];
 
-/// Every source that a way can read from, opened when its turn comes.
 pub fn suiting(takes: Takes, directory: &Path, feed: &Feed) -> impl Iterator<Item = Source> {
     let opened = ALL
         .iter()
@@ -181,31 +168,26 @@ pub fn suiting(takes: Takes, directory: &Path, feed: &Feed) -> impl Iterator<Ite
 }
 
 impl Source {
-    /// A file without a name. Its position is 0.
     pub fn file(directory: &Path, feed: Feed) -> io::Result<Source> {
         Source::of_file("a file", nameless(directory, false)?, feed)
     }
 
     #[cfg(unix)]
-    /// A file in memory.
     pub fn memory(feed: Feed) -> io::Result<Source> {
         Source::of_file("a file in memory", file_in_memory()?, feed)
     }
 
-    /// A blocking pipe. A thread feeds it.
     pub fn pipe(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = io::pipe()?;
         Source::fed("a pipe", reader.into(), writer, feed)
     }
 
     #[cfg(unix)]
-    /// A Unix stream socket. A thread feeds it.
     pub fn unix_stream(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = UnixStream::pair()?;
         Source::fed("a Unix stream", reader.into(), writer, feed)
     }
 
-    /// A TCP connection over the loopback device. A thread feeds it.
     pub fn tcp_stream(feed: Feed) -> io::Result<Source> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let writer = TcpStream::connect(listener.local_addr()?)?;
@@ -216,22 +198,18 @@ impl Source {
     }
 
     #[cfg(unix)]
-    /// A non-blocking pipe that gets a piece whenever the reader would block.
     pub fn non_blocking_pipe(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = io::pipe()?;
         Source::stepped("a non-blocking pipe", reader.into(), writer.into(), feed)
     }
 
     #[cfg(unix)]
-    /// A non-blocking Unix stream socket that gets a piece whenever the reader would block.
     pub fn non_blocking_unix_stream(feed: Feed) -> io::Result<Source> {
         let (reader, writer) = UnixStream::pair()?;
         let name = "a non-blocking Unix stream";
         Source::stepped(name, reader.into(), writer.into(), feed)
     }
 
-    /// Whether a way that takes these descriptors can read from it.
-    #[must_use]
     pub fn suits(&self, takes: Takes) -> bool {
         takes == Takes::All || matches!(self.feeder, Feeder::File)
     }
@@ -244,7 +222,7 @@ impl Source {
         sizes: &[usize],
     ) -> io::Result<Arrival> {
         let mut arrival = self.fill_next(read_fn, sizes)?;
-        if way.call_scope == CallScope::ListAndReadAhead && arrival.error.is_none() {
+        if way.reads_ahead && arrival.error.is_none() {
             // The bytes that were read ahead belong to the next list.
             let ahead = self.content.len().saturating_sub(arrival.reported as usize);
             let next = self.fill_next(read_fn, &[ahead])?;
@@ -299,13 +277,10 @@ impl Source {
     }
 
     #[cfg(unix)]
-    /// The descriptor, without its feed.
-    #[must_use]
     pub fn into_reader(self) -> OwnedFd {
         self.reader
     }
 
-    /// Reads the bytes that are left by `read_to_end`.
     pub fn finish(self) -> io::Result<Vec<u8>> {
         #[cfg(unix)]
         let waiting = self.reader.try_clone()?;

@@ -22,7 +22,6 @@ use crate::outcome::Takes;
 use crate::owned_descriptor::OwnedDescriptor;
 use crate::write_ways::WriteFn;
 
-/// The content of a file before a list is appended to it.
 const BEFORE: &[u8] = b"before\n";
 
 /// Resumptions in a row without a byte, after which a transfer is ended. A defective function could go on
@@ -32,7 +31,6 @@ pub(crate) const MAX_IDLE: u32 = 100;
 /// A descriptor to write to, and the end at which the bytes arrive.
 #[derive(Debug)]
 pub struct Target {
-    /// The name in messages of failing tests.
     pub name: &'static str,
     writer: OwnedDescriptor,
     receiver: Receiver,
@@ -41,28 +39,28 @@ pub struct Target {
 #[derive(Debug)]
 enum Receiver {
     /// The file itself, and its content before.
-    File { file: File, before: &'static [u8] },
-    /// A thread that reads until the end.
+    File {
+        file: File,
+        before: &'static [u8],
+    },
     Thread(JoinHandle<Vec<u8>>),
     /// The non-blocking other end, emptied whenever the writer would block.
     #[cfg(unix)]
-    Drained { from: File, received: Vec<u8> },
+    Drained {
+        from: File,
+        received: Vec<u8>,
+    },
 }
 
-/// The result of writing a list.
 #[derive(Debug)]
 pub struct Delivery {
-    /// All bytes that arrived.
     pub received: Vec<u8>,
-    /// The bytes that the writer reported as written.
     pub reported: u64,
-    /// The error that ended it early.
     pub error: Option<io::Error>,
     /// How often the writer would have blocked and was resumed.
     pub resumptions: u64,
     /// How often the reported count then differed from the bytes that could be read.
     pub miscounts: u64,
-    /// The position at the end.
     pub cursor: SegmentCursor,
 }
 
@@ -84,14 +82,12 @@ pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
     |_| Target::non_blocking_unix_stream(),
 ];
 
-/// Every target that a way can write to, opened when its turn comes.
 pub fn suiting(takes: Takes, directory: &Path) -> impl Iterator<Item = Target> {
     let opened = ALL.iter().map(move |open| open(directory).unwrap());
     opened.filter(move |target| target.suits(takes))
 }
 
 impl Target {
-    /// An empty file without a name.
     pub fn file(directory: &Path) -> io::Result<Target> {
         Ok(Target::of_file("a file", nameless(directory, false)?, b""))
     }
@@ -105,7 +101,6 @@ impl Target {
         Ok(Target::of_file("a file opened to append", file, BEFORE))
     }
 
-    /// A file in memory. With a limit, a file of that size, sealed against growing.
     #[cfg(unix)]
     pub fn memory(limit: Option<u64>) -> io::Result<Target> {
         let file = file_in_memory()?;
@@ -116,7 +111,6 @@ impl Target {
         Ok(Target::of_file("a file in memory", file, b""))
     }
 
-    /// A blocking pipe. A thread reads it.
     pub fn pipe() -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
         let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
@@ -139,7 +133,6 @@ impl Target {
         Ok(Target::read("a pipe that breaks", writer.into(), thread))
     }
 
-    /// A Unix stream socket. A thread reads it.
     #[cfg(unix)]
     pub fn unix_stream() -> io::Result<Target> {
         let (reader, writer) = UnixStream::pair()?;
@@ -147,7 +140,6 @@ impl Target {
         Ok(Target::read("a Unix stream", writer.into(), thread))
     }
 
-    /// A TCP connection over the loopback device. A thread reads it.
     pub fn tcp_stream() -> io::Result<Target> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let writer = TcpStream::connect(listener.local_addr()?)?;
@@ -156,7 +148,6 @@ impl Target {
         Ok(Target::read("a TCP stream", writer.into(), thread))
     }
 
-    /// A non-blocking pipe of one page, emptied whenever the writer would block.
     #[cfg(unix)]
     pub fn non_blocking_pipe() -> io::Result<Target> {
         let (reader, writer) = io::pipe()?;
@@ -164,15 +155,12 @@ impl Target {
         Target::drained("a non-blocking pipe", writer.into(), reader.into())
     }
 
-    /// A non-blocking Unix stream socket, emptied whenever the writer would block.
     #[cfg(unix)]
     pub fn non_blocking_unix_stream() -> io::Result<Target> {
         let (reader, writer) = UnixStream::pair()?;
         Target::drained("a non-blocking Unix stream", writer.into(), reader.into())
     }
 
-    /// Whether a way that takes these descriptors can write to it.
-    #[must_use]
     pub fn suits(&self, takes: Takes) -> bool {
         takes == Takes::All || matches!(self.receiver, Receiver::File { .. })
     }

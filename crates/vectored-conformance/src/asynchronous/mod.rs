@@ -1,5 +1,4 @@
-//! The functions that need io_uring, and the asynchronous transfers of the measuring engine.
+//! The functions that need io_uring.
 
-pub mod in_flight;
 pub mod ring_sessions;
 pub mod rings;

@@ -1,6 +1,5 @@
 //! Replaces the modules beside it where `vectored` has no `uring`: on other systems than Linux, and on processors
 //! that the crate io-uring does not know.
-#![allow(missing_docs)]
 
 pub mod rings {
     pub fn ring_write_ways() -> &'static [crate::write_ways::WriteWay] {
@@ -12,22 +11,6 @@ pub mod rings {
     }
 
     pub fn ring_read_ways() -> &'static [crate::read_ways::ReadWay] {
-        &[]
-    }
-}
-
-pub mod in_flight {
-    use vectored_results::model::TechniqueName;
-
-    pub fn techniques() -> impl Iterator<Item = TechniqueName> {
-        std::iter::empty()
-    }
-
-    pub fn write_ways_by(_: TechniqueName) -> &'static [crate::write_ways::WriteWay] {
-        &[]
-    }
-
-    pub fn read_ways_by(_: TechniqueName) -> &'static [crate::read_ways::ReadWay] {
         &[]
     }
 }

@@ -29,13 +29,11 @@ const UNREAD: u8 = 0xee;
 /// The content of memory that the kernel must not use any more.
 const CANARY: u8 = 0xa5;
 
-/// The alignment of transfers past the page cache.
 const BLOCK: usize = 4096;
 
 /// The bytes of the file for each transfer.
 const REGION: u64 = 49 * BLOCK as u64;
 
-/// Memory of any owner.
 struct AnyBuffer(Box<dyn DerefMut<Target = [u8]> + Send>);
 
 impl AnyBuffer {
@@ -384,7 +382,6 @@ impl Flight {
     }
 }
 
-/// A file without a name.
 struct Files {
     file: Arc<File>,
     /// Open with `O_DIRECT`; `None`, which is reported, where the file system has no such files.
@@ -425,7 +422,6 @@ fn unless_blocked(result: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-/// All that is in a pipe or socket now.
 fn drain(from: &mut File) -> io::Result<Vec<u8>> {
     let (mut all, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
     while let Some(bytes @ 1..) = unless_blocked(from.read(&mut buffer))? {

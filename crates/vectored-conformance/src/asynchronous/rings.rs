@@ -16,8 +16,8 @@ use vectored::uring::{Buffer, Completion, Data, Ring};
 use vectored::{SegmentQueue, TransferError};
 
 use crate::host::report_skip;
-use crate::outcome::{Outcome, Takes};
-use crate::read_ways::{self, AtEof, CallScope, ReadFn, ReadWay};
+use crate::outcome::Outcome;
+use crate::read_ways::{self, ReadFn, ReadWay};
 use crate::write_ways::{self, WriteFn, WriteWay};
 
 const TOKEN: u64 = 7;
@@ -26,79 +26,50 @@ const TOKEN: u64 = 7;
 const MIN_SHARED_BYTES: usize = 1 << 20;
 
 /// Every function that writes, or none if there is no io_uring here, which is reported.
-#[must_use]
 pub fn ring_write_ways() -> &'static [WriteWay] {
     if is_there() { WRITE_WAYS } else { &[] }
 }
 
 /// Every function that reads, or none if there is no io_uring here, which is reported.
-#[must_use]
 pub fn ring_read_ways() -> &'static [ReadWay] {
     if is_there() { READ_WAYS } else { &[] }
 }
 
 const WRITE_WAYS: &[WriteWay] = &[
-    WriteWay {
-        name: "Ring::submit_write",
-        takes: Takes::All,
-        make: || write(0, false),
-    },
-    WriteWay {
-        name: "Ring::submit_write of copied segments",
-        takes: Takes::All,
-        make: || write(1000, false),
-    },
-    WriteWay {
-        name: "Ring::submit_write, cancelled and submitted again",
-        takes: Takes::All,
-        make: || write(100, true),
-    },
-    WriteWay {
-        name: "Ring::submit_write_at",
-        takes: Takes::Files,
-        make: || {
-            let mut ring: Ring = ring();
-            write_ways::positional(move |fd, segments, offset| {
-                ring.submit_write_at(owned(fd), queue_of(segments, 100), offset, TOKEN);
-                end(&mut ring, fd).result.into()
-            })
-        },
-    },
+    WriteWay::to_all("Ring::submit_write", || write(0, false)),
+    WriteWay::to_all("Ring::submit_write of copied segments", || {
+        write(1000, false)
+    }),
+    WriteWay::to_all("Ring::submit_write, cancelled and submitted again", || {
+        write(100, true)
+    }),
+    WriteWay::to_files("Ring::submit_write_at", || {
+        let mut ring: Ring = ring();
+        write_ways::positional(move |fd, segments, offset| {
+            ring.submit_write_at(owned(fd), queue_of(segments, 100), offset, TOKEN);
+            end(&mut ring, fd).result.into()
+        })
+    }),
 ];
 
-/// The properties of the ways of reading.
-const READER: ReadWay = ReadWay {
-    name: "Ring::submit_read",
-    takes: Takes::All,
-    at_eof: AtEof::Stops,
-    call_scope: CallScope::List,
-    make: || read(<[u8]>::to_vec),
-};
-
 const READ_WAYS: &[ReadWay] = &[
-    READER,
-    ReadWay {
-        name: "Ring::submit_read into boxed slices",
-        make: || read(|bytes| Box::<[u8]>::from(bytes)),
-        ..READER
-    },
-    ReadWay {
-        name: "Ring::submit_read into BytesMut",
-        make: || read(|bytes| BytesMut::from(bytes)),
-        ..READER
-    },
-    ReadWay {
-        name: "Ring::submit_read_at",
-        takes: Takes::Files,
-        make: || read_at(<[u8]>::to_vec),
-        ..READER
-    },
-    ReadWay {
-        name: "Ring::submit_read_at into aligned buffers",
-        takes: Takes::Files,
-        make: || read_at(aligned),
-        ..READER
-    },
+    ReadWay::exact("Ring::submit_read", || read(<[u8]>::to_vec)).that_stops(),
+    ReadWay::exact("Ring::submit_read into boxed slices", || {
+        read(|bytes| Box::<[u8]>::from(bytes))
+    })
+    .that_stops(),
+    ReadWay::exact("Ring::submit_read into BytesMut", || {
+        read(|bytes| BytesMut::from(bytes))
+    })
+    .that_stops(),
+    ReadWay::exact("Ring::submit_read_at", || read_at(<[u8]>::to_vec))
+        .of_files()
+        .that_stops(),
+    ReadWay::exact("Ring::submit_read_at into aligned buffers", || {
+        read_at(aligned)
+    })
+    .of_files()
+    .that_stops(),
 ];
 
 fn aligned(bytes: &[u8]) -> AlignedBuffer {
@@ -204,7 +175,6 @@ fn queue_of(segments: &[IoSlice<'_>], copy_below_bytes: usize) -> SegmentQueue {
     queue
 }
 
-/// Reads lists into copies of their segments.
 fn read<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
     let mut ring = ring();
     read_ways::whole_list(move |fd, segments| {
@@ -225,7 +195,6 @@ fn copies<B>(segments: &[IoSliceMut<'_>], copy: fn(&[u8]) -> B) -> Vec<B> {
     segments.iter().map(|segment| copy(segment)).collect()
 }
 
-/// Waits for a read, and copies what it got to the list.
 fn filled<B: Buffer>(
     ring: &mut Ring<B>,
     fd: BorrowedFd<'_>,

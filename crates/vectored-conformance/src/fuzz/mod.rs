@@ -12,7 +12,7 @@ use vectored::{Gather, SegmentCursor};
 
 use crate::fuzz::input::Input;
 use crate::model::{list, payload};
-use crate::read_ways::{CallScope, EXACT_READ_WAY, ReadWay, buffered, scattered};
+use crate::read_ways::{ReadWay, buffered, scattered};
 use crate::source::{Feed, Source};
 use crate::target::Target;
 use crate::write_ways::whole_list;
@@ -40,13 +40,11 @@ pub fn read_plan(data: &[u8]) {
     let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
     let feed = Feed::new(content, &pieces);
 
-    let ahead = ReadWay {
-        call_scope: CallScope::ListAndReadAhead,
-        ..EXACT_READ_WAY
-    };
+    // Each is the properties of a way, and the function itself.
+    let exact = ReadWay::exact("a plan", || buffered(0));
     let ways = [
-        (EXACT_READ_WAY, scattered(input.cost_model())),
-        (ahead, buffered(capacity)),
+        (exact, scattered(input.cost_model())),
+        (exact.that_reads_ahead(), buffered(capacity)),
     ];
     for (way, mut read_fn) in ways {
         let source = Source::non_blocking_pipe(feed.clone()).expect("a pipe can be made");

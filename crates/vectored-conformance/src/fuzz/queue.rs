@@ -15,7 +15,6 @@ use crate::host::shrink_pipe;
 use crate::queue::sink::{Answer, ScriptedWriter};
 use crate::queue::{Choose, any_policy, any_size, expect_bytes, put};
 
-/// The most operations of an input.
 const MAX_STEPS: usize = 200;
 
 /// The most bytes in a queue, so that an input takes no more than milliseconds.
@@ -227,7 +226,6 @@ fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
     }
 }
 
-/// A non-blocking pipe of one page.
 fn small_pipe() -> io::Result<(io::PipeReader, io::PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true)?;
@@ -236,7 +234,6 @@ fn small_pipe() -> io::Result<(io::PipeReader, io::PipeWriter)> {
     Ok((reader, writer))
 }
 
-/// Writes what one call takes, and compares it.
 fn write_some(
     queue: &mut SegmentQueue,
     (reader, writer): &mut (io::PipeReader, io::PipeWriter),

@@ -26,8 +26,6 @@ impl Choose for Rng {
     }
 }
 
-/// A policy with every field at random: often as small as the sizes of [`any_size`], sometimes 0, the largest number or
-/// the default.
 pub fn any_policy(choose: &mut impl Choose) -> QueuePolicy {
     let default = QueuePolicy::default();
     let mut policy = default;
@@ -52,7 +50,6 @@ pub fn any_policy(choose: &mut impl Choose) -> QueuePolicy {
     policy
 }
 
-/// A size: mostly of a few bytes, sometimes of several pages.
 pub fn any_size(choose: &mut impl Choose) -> usize {
     let below = [9, 70, 700, 5_000, 20_000][choose.below(5)];
     choose.below(below)
@@ -99,7 +96,6 @@ pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
     }
 }
 
-/// Expects the queue to hold exactly these bytes.
 pub fn expect_bytes(queue: &SegmentQueue, expected: &[u8]) {
     assert_eq!(queue.len(), expected.len());
     assert_eq!(queue.is_empty(), expected.is_empty());

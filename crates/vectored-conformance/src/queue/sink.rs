@@ -18,7 +18,6 @@ pub enum Answer {
     Take(usize),
     /// Is not ready. Wakes the task at once.
     Pending,
-    /// Fails and takes nothing.
     Fail,
     /// Reports one byte more than it was given, and takes nothing.
     Overreport,
@@ -31,11 +30,8 @@ pub enum Answer {
 /// must not be shorter.
 #[derive(Debug)]
 pub struct ScriptedWriter {
-    /// The answers to come.
     pub script: VecDeque<Answer>,
-    /// Whether it takes lists.
     pub gathers: bool,
-    /// All bytes that it took.
     pub taken: Vec<u8>,
     /// The length and the answer of each call that was made since this was emptied.
     pub calls: Vec<(usize, Answer)>,
@@ -44,8 +40,6 @@ pub struct ScriptedWriter {
 }
 
 impl ScriptedWriter {
-    /// A writer that takes everything.
-    #[must_use]
     pub fn new(gathers: bool) -> ScriptedWriter {
         ScriptedWriter {
             script: VecDeque::new(),

@@ -24,7 +24,6 @@ pub struct Strict<W> {
 }
 
 impl<W> Strict<W> {
-    /// A writer to `inner`.
     pub fn new(inner: W) -> Strict<W> {
         Strict {
             inner,

@@ -2,17 +2,17 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `sigaction` and `signal`, for which there is no safe interface. The handler only adds to an atomic, which
-//! is allowed in a handler (signal-safety(7)).
+//! `unsafe` for `sigaction`, `signal` and pthread_kill(3), for which there is no safe interface. The handler only adds to an
+//! atomic, which is allowed in a handler (signal-safety(7)).
 #![allow(unsafe_code)]
 
 use std::io;
+use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-
-use super::check;
-use super::interval::Interval;
 
 static CAUGHT: AtomicU64 = AtomicU64::new(0);
 
@@ -20,14 +20,19 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A source of signals to the thread that made it, again and again until it is dropped.
+/// A thread that sends `SIGALRM` to the thread that made it, again and again until it is dropped.
 ///
-/// The handler is set without `SA_RESTART`, so signals interrupt system calls.
+/// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2) the kernel would choose the
+/// thread, and seldom the one that moves bytes.
 #[derive(Debug)]
-pub struct SignalStorm(#[expect(dead_code, reason = "it is dropped")] Interval);
+pub struct SignalStorm {
+    /// A sender that is dropped ends the thread.
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+    /// Keeps the value on the thread that made it, which gets the signals.
+    not_send: PhantomData<*const ()>,
+}
 
 impl SignalStorm {
-    /// Starts the signals.
     pub fn begin(interval: Duration) -> io::Result<SignalStorm> {
         // SAFETY: a zeroed `sigaction` is valid: no flags (no SA_RESTART among them), an empty mask.
         // The handler is a function that lives as long as the process and is safe in a signal.
@@ -36,14 +41,37 @@ impl SignalStorm {
             action.sa_sigaction = count as extern "C" fn(libc::c_int) as libc::sighandler_t;
             libc::sigaction(libc::SIGALRM, &action, ptr::null_mut())
         };
-        check(outcome)?;
-        Ok(SignalStorm(Interval::begin(interval)?))
+        if outcome != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it has no requirement.
+        let target = unsafe { libc::pthread_self() } as usize;
+        let (ender, ended) = channel::<()>();
+        let thread = Builder::new().spawn(move || {
+            while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+                // SAFETY: the target waits for the end of this thread before it ends: a `SignalStorm` stays on it.
+                unsafe { libc::pthread_kill(target as libc::pthread_t, libc::SIGALRM) };
+            }
+        })?;
+        Ok(SignalStorm {
+            thread: Some((ender, thread)),
+            not_send: PhantomData,
+        })
     }
 
     /// The number of signals that this process has caught so far, of all storms.
-    #[must_use]
     pub fn caught() -> u64 {
         CAUGHT.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for SignalStorm {
+    fn drop(&mut self) {
+        if let Some((ender, thread)) = self.thread.take() {
+            drop(ender);
+            // The thread does not panic.
+            let _ = thread.join();
+        }
     }
 }
 

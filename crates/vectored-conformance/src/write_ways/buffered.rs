@@ -8,7 +8,6 @@ use vectored::{GatherWriter, SegmentCursor};
 use super::adapters::rest;
 use crate::outcome::Outcome;
 
-/// A descriptor that is written to by `write(2)` alone.
 pub(super) struct PlainWrites<'fd>(pub(super) BorrowedDescriptor<'fd>);
 
 impl Write for PlainWrites<'_> {
@@ -25,7 +24,6 @@ impl Write for PlainWrites<'_> {
     }
 }
 
-/// Writes each segment by `write`, then flushes.
 pub(super) fn slice_by_slice<W>(mut writer: GatherWriter<W>, segments: &[IoSlice<'_>]) -> Outcome {
     let mut accepted = 0;
     for segment in segments {
@@ -50,7 +48,6 @@ pub(super) fn slice_by_slice<W>(mut writer: GatherWriter<W>, segments: &[IoSlice
     written(writer, accepted, error)
 }
 
-/// Writes the list by `write_vectored`, then flushes.
 pub(super) fn list_by_list<W>(
     mut writer: GatherWriter<W>,
     segments: &[IoSlice<'_>],

@@ -13,7 +13,6 @@ use super::{WriteFn, whole_list};
 use crate::host::file_in_memory;
 use crate::outcome::Outcome;
 
-/// Copies a file that holds the list, by the technique that the library chooses.
 pub(super) fn of_a_file() -> WriteFn {
     whole_list(|fd, segments| {
         let list = bytes_of(segments);
@@ -49,7 +48,6 @@ pub(super) fn of_a_file_within_the_kernel() -> WriteFn {
     })
 }
 
-/// Copies a pipe that a thread fills with the list.
 pub(super) fn of_a_pipe() -> WriteFn {
     whole_list(|fd, segments| {
         let (from, to) = io::pipe().expect("a pipe can be made");
@@ -57,7 +55,6 @@ pub(super) fn of_a_pipe() -> WriteFn {
     })
 }
 
-/// Copies a Unix stream that a thread fills with the list.
 pub(super) fn of_a_unix_stream() -> WriteFn {
     whole_list(|fd, segments| {
         let (from, to) = UnixStream::pair().expect("a pair of sockets can be made");

@@ -35,14 +35,23 @@ use adapters::by_hand;
 use adapters::{counted, record_by_record};
 use buffered::{PlainWrites, list_by_list, slice_by_slice};
 
-/// A function that writes a list.
 pub struct WriteWay {
-    /// The name in messages of failing tests.
     pub name: &'static str,
-    /// The descriptors that it can be used on.
     pub takes: Takes,
     /// Makes the function, with the state that it keeps from list to list.
     pub make: fn() -> WriteFn,
+}
+
+impl WriteWay {
+    pub(crate) const fn to_all(name: &'static str, make: fn() -> WriteFn) -> WriteWay {
+        let takes = Takes::All;
+        WriteWay { name, takes, make }
+    }
+
+    pub(crate) const fn to_files(name: &'static str, make: fn() -> WriteFn) -> WriteWay {
+        let takes = Takes::Files;
+        WriteWay { name, takes, make }
+    }
 }
 
 impl fmt::Debug for WriteWay {
@@ -51,79 +60,49 @@ impl fmt::Debug for WriteWay {
     }
 }
 
-/// Every way to write a list.
 pub const WRITE_WAYS: &[WriteWay] = &[
-    WriteWay {
-        name: "write_all",
-        takes: Takes::All,
-        make: || whole_list(|fd, segments| write_all(fd, segments).into()),
-    },
-    WriteWay {
-        name: "Gather::write_all",
-        takes: Takes::All,
-        make: || gather(CostModel::default()),
-    },
-    WriteWay {
-        name: "Gather::write_all with little staging memory",
-        takes: Takes::All,
-        make: || gather(CostModel::default().with(|costs| costs.staging_bytes = 1000)),
-    },
-    WriteWay {
-        name: "Gather::write_all as to a pipe",
-        takes: Takes::All,
-        make: || gather(CostModel::for_target(TargetKind::Pipe)),
-    },
-    WriteWay {
-        name: "Gather::write_all that copies nothing",
-        takes: Takes::All,
-        make: || gather(CostModel::default().with(|costs| costs.staging_bytes = 0)),
-    },
+    WriteWay::to_all("write_all", || {
+        whole_list(|fd, segments| write_all(fd, segments).into())
+    }),
+    WriteWay::to_all("Gather::write_all", || gather(CostModel::default())),
+    WriteWay::to_all("Gather::write_all with little staging memory", || {
+        gather(CostModel::default().with(|costs| costs.staging_bytes = 1000))
+    }),
+    WriteWay::to_all("Gather::write_all as to a pipe", || {
+        gather(CostModel::for_target(TargetKind::Pipe))
+    }),
+    WriteWay::to_all("Gather::write_all that copies nothing", || {
+        gather(CostModel::default().with(|costs| costs.staging_bytes = 0))
+    }),
     #[cfg(unix)]
-    WriteWay {
-        name: "SegmentCursor by hand",
-        takes: Takes::All,
-        make: || Box::new(by_hand),
-    },
-    WriteWay {
-        name: "resume_write",
-        takes: Takes::All,
-        make: || {
-            Box::new(|fd, segments, cursor| {
-                counted(segments, cursor, |cursor| {
-                    resume_write(fd, segments, cursor)
-                })
+    WriteWay::to_all("SegmentCursor by hand", || Box::new(by_hand)),
+    WriteWay::to_all("resume_write", || {
+        Box::new(|fd, segments, cursor| {
+            counted(segments, cursor, |cursor| {
+                resume_write(fd, segments, cursor)
             })
-        },
-    },
-    WriteWay {
-        name: "Gather::resume_write",
-        takes: Takes::All,
-        make: || {
-            let mut gather = Gather::default();
-            Box::new(move |fd, segments, cursor| {
-                counted(segments, cursor, |cursor| {
-                    gather.resume_write(fd, segments, cursor)
-                })
+        })
+    }),
+    WriteWay::to_all("Gather::resume_write", || {
+        let mut gather = Gather::default();
+        Box::new(move |fd, segments, cursor| {
+            counted(segments, cursor, |cursor| {
+                gather.resume_write(fd, segments, cursor)
             })
-        },
-    },
-    WriteWay {
-        name: "VectoredWrite::resume_write",
-        takes: Takes::All,
-        make: || {
-            let mut gather = Gather::default();
-            Box::new(move |mut fd, segments, cursor| {
-                counted(segments, cursor, |cursor| {
-                    fd.resume_write(&mut gather, segments, cursor)
-                })
+        })
+    }),
+    WriteWay::to_all("VectoredWrite::resume_write", || {
+        let mut gather = Gather::default();
+        Box::new(move |mut fd, segments, cursor| {
+            counted(segments, cursor, |cursor| {
+                fd.resume_write(&mut gather, segments, cursor)
             })
-        },
-    },
+        })
+    }),
     #[cfg(unix)]
-    WriteWay {
-        name: "VectoredWrite::resume_write of a UnixStream if it is a socket",
-        takes: Takes::All,
-        make: || {
+    WriteWay::to_all(
+        "VectoredWrite::resume_write of a UnixStream if it is a socket",
+        || {
             let mut gather = Gather::default();
             Box::new(move |mut fd, segments, cursor| {
                 let socket = as_unix_stream(fd);
@@ -136,160 +115,95 @@ pub const WRITE_WAYS: &[WriteWay] = &[
                 })
             })
         },
-    },
-    WriteWay {
-        name: "GatherWriter::copying",
-        takes: Takes::All,
-        make: || {
-            whole_list(|fd, segments| {
-                slice_by_slice(GatherWriter::copying(PlainWrites(fd)), segments)
-            })
-        },
-    },
-    WriteWay {
-        name: "GatherWriter::new",
-        takes: Takes::All,
-        make: || whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments)),
-    },
-    WriteWay {
-        name: "GatherWriter::write_vectored",
-        takes: Takes::All,
-        make: || {
-            Box::new(|fd, segments, cursor| list_by_list(GatherWriter::new(fd), segments, cursor))
-        },
-    },
-    WriteWay {
-        name: "write_all_at",
-        takes: Takes::Files,
-        make: || positional(|fd, segments, offset| write_all_at(fd, segments, offset).into()),
-    },
-    WriteWay {
-        name: "Gather::write_all_at",
-        takes: Takes::Files,
-        make: || {
-            let mut gather = Gather::default();
-            positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
-        },
-    },
+    ),
+    WriteWay::to_all("GatherWriter::copying", || {
+        whole_list(|fd, segments| slice_by_slice(GatherWriter::copying(PlainWrites(fd)), segments))
+    }),
+    WriteWay::to_all("GatherWriter::new", || {
+        whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments))
+    }),
+    WriteWay::to_all("GatherWriter::write_vectored", || {
+        Box::new(|fd, segments, cursor| list_by_list(GatherWriter::new(fd), segments, cursor))
+    }),
+    WriteWay::to_files("write_all_at", || {
+        positional(|fd, segments, offset| write_all_at(fd, segments, offset).into())
+    }),
+    WriteWay::to_files("Gather::write_all_at", || {
+        let mut gather = Gather::default();
+        positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
+    }),
     #[cfg(unix)]
-    WriteWay {
-        name: "write_all_with without a flag",
-        takes: Takes::All,
-        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty())),
-    },
+    WriteWay::to_all("write_all_with without a flag", || {
+        whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty()))
+    }),
     #[cfg(unix)]
-    WriteWay {
-        name: "write_all_with at an offset, without a flag",
-        takes: Takes::Files,
-        make: || {
-            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
-        },
-    },
-    WriteWay {
-        name: "write_once, as much as fits at a time",
-        takes: Takes::All,
-        make: || Box::new(record_by_record),
-    },
-    WriteWay {
-        name: "SegmentQueue::write_to",
-        takes: Takes::All,
-        make: || queued::filled_and_drained(QueuePolicy::default(), queued::write_to),
-    },
-    WriteWay {
-        name: "SegmentQueue::write_to as to a pipe",
-        takes: Takes::All,
-        make: || {
-            let policy = QueuePolicy::for_target(TargetKind::Pipe);
-            queued::filled_and_drained(policy, queued::write_to)
-        },
-    },
-    WriteWay {
-        name: "SegmentQueue::write_to that keeps every segment",
-        takes: Takes::All,
-        make: || queued::filled_and_drained(keeping(), queued::write_to),
-    },
-    WriteWay {
-        name: "SegmentQueue::write_some",
-        takes: Takes::All,
-        make: || queued::filled_and_drained(QueuePolicy::default(), queued::write_some),
-    },
-    WriteWay {
-        name: "SegmentQueue::write_some that keeps every segment",
-        takes: Takes::All,
-        make: || queued::filled_and_drained(keeping(), queued::write_some),
-    },
+    WriteWay::to_files("write_all_with at an offset, without a flag", || {
+        positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
+    }),
+    WriteWay::to_all("write_once, as much as fits at a time", || {
+        Box::new(record_by_record)
+    }),
+    WriteWay::to_all("SegmentQueue::write_to", || {
+        queued::filled_and_drained(QueuePolicy::default(), queued::write_to)
+    }),
+    WriteWay::to_all("SegmentQueue::write_to as to a pipe", || {
+        let policy = QueuePolicy::for_target(TargetKind::Pipe);
+        queued::filled_and_drained(policy, queued::write_to)
+    }),
+    WriteWay::to_all("SegmentQueue::write_to that keeps every segment", || {
+        queued::filled_and_drained(keeping(), queued::write_to)
+    }),
+    WriteWay::to_all("SegmentQueue::write_some", || {
+        queued::filled_and_drained(QueuePolicy::default(), queued::write_some)
+    }),
+    WriteWay::to_all("SegmentQueue::write_some that keeps every segment", || {
+        queued::filled_and_drained(keeping(), queued::write_some)
+    }),
 ];
 
 /// The ways of copying from a descriptor that holds the list. Not in [`WRITE_WAYS`], since they need memory for all bytes of a
 /// list; some tests have gigabytes of it.
 #[cfg(unix)]
 pub const COPY_WAYS: &[WriteWay] = &[
-    WriteWay {
-        name: "copy of a file",
-        takes: Takes::All,
-        make: copied::of_a_file,
-    },
-    WriteWay {
-        name: "copy of a file within the kernel",
-        takes: Takes::All,
-        make: copied::of_a_file_within_the_kernel,
-    },
-    WriteWay {
-        name: "copy of a pipe",
-        takes: Takes::All,
-        make: copied::of_a_pipe,
-    },
-    WriteWay {
-        name: "copy of a Unix stream",
-        takes: Takes::All,
-        make: copied::of_a_unix_stream,
-    },
+    WriteWay::to_all("copy of a file", copied::of_a_file),
+    WriteWay::to_all(
+        "copy of a file within the kernel",
+        copied::of_a_file_within_the_kernel,
+    ),
+    WriteWay::to_all("copy of a pipe", copied::of_a_pipe),
+    WriteWay::to_all("copy of a Unix stream", copied::of_a_unix_stream),
 ];
 
 /// A queue that gets a list in pieces and in all ways there are, is written now and then, and gets more in between. Not
 /// in [`WRITE_WAYS`], since calls of a few bytes take too long for lists of gigabytes.
-pub const RANDOM_QUEUE: WriteWay = WriteWay {
-    name: "SegmentQueue at random",
-    takes: Takes::All,
-    make: queued::at_random,
-};
+pub const RANDOM_QUEUE: WriteWay = WriteWay::to_all("SegmentQueue at random", queued::at_random);
 
 /// The ways of writing with `RWF_DSYNC`. Not in [`WRITE_WAYS`], since each of their calls waits for the disk.
 #[cfg(unix)]
 pub const DURABLE_WRITE_WAYS: &[WriteWay] = &[
-    WriteWay {
-        name: "write_all_with DSYNC",
-        takes: Takes::Files,
-        make: || whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC)),
-    },
-    WriteWay {
-        name: "write_all_with DSYNC at an offset",
-        takes: Takes::Files,
-        make: || {
-            positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
-        },
-    },
+    WriteWay::to_files("write_all_with DSYNC", || {
+        whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC))
+    }),
+    WriteWay::to_files("write_all_with DSYNC at an offset", || {
+        positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
+    }),
 ];
 
 /// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
 /// every third short write.
 #[cfg(unix)]
-pub const BROKEN_WRITE_WAY: WriteWay = WriteWay {
-    name: "a broken cursor",
-    takes: Takes::All,
-    make: || {
-        let mut short_writes = 0_u64;
-        Box::new(move |fd, segments, cursor| {
-            drive(segments, cursor, |batch, left| {
-                let written = rustix::io::writev(fd, batch)?;
-                let given: usize = batch.iter().map(|slice| slice.len()).sum();
-                short_writes += u64::from(written < given);
-                let is_too_far = written < given && short_writes.is_multiple_of(3);
-                Ok(left.min(written as u64 + u64::from(is_too_far)) as usize)
-            })
+pub const BROKEN_WRITE_WAY: WriteWay = WriteWay::to_all("a broken cursor", || {
+    let mut short_writes = 0_u64;
+    Box::new(move |fd, segments, cursor| {
+        drive(segments, cursor, |batch, left| {
+            let written = rustix::io::writev(fd, batch)?;
+            let given: usize = batch.iter().map(|slice| slice.len()).sum();
+            short_writes += u64::from(written < given);
+            let is_too_far = written < given && short_writes.is_multiple_of(3);
+            Ok(left.min(written as u64 + u64::from(is_too_far)) as usize)
         })
-    },
-};
+    })
+});
 
 fn gather(model: CostModel) -> WriteFn {
     let mut gather = Gather::with_model(model);

@@ -96,7 +96,6 @@ pub(super) fn at_random() -> WriteFn {
     })
 }
 
-/// A list on its way through a queue.
 struct Transfer<'t> {
     queue: &'t mut SegmentQueue,
     segments: &'t [IoSlice<'t>],
@@ -128,7 +127,6 @@ impl<'t> Transfer<'t> {
         }
     }
 
-    /// The number of segments that were put into the queue.
     fn is_put(&self) -> usize {
         self.put.segment()
     }

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use vectored_conformance::host::{role, under_strace};
 use vectored_conformance::model::mixed_sizes;
 use vectored_conformance::outcome::Takes;
-use vectored_conformance::read_ways::{AtEof, READ_WAYS, ReadWay};
+use vectored_conformance::read_ways::{READ_WAYS, ReadWay};
 use vectored_conformance::signals::SignalStorm;
 use vectored_conformance::source::{Arrival, Feed, Source};
 
@@ -109,7 +109,7 @@ fn a_read_that_the_kernel_answers_by_0_is_the_end_and_not_a_spin() {
     }
     answered_by_the_kernel(|way, arrival| {
         let kind = arrival.error.as_ref().map(io::Error::kind);
-        let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+        let expected = (!way.stops_at_eof).then_some(io::ErrorKind::UnexpectedEof);
         assert_eq!(kind, expected, "{way:?}");
         assert_eq!(arrival.reported, 1024 * 900, "{way:?}");
         let count = 1024 * 900;

@@ -8,7 +8,7 @@ use vectored::SegmentCursor;
 use vectored::limits::MAX_CALL_BYTES;
 use vectored_conformance::host::report_skip;
 use vectored_conformance::outcome::Takes;
-use vectored_conformance::read_ways::{AtEof, READ_WAYS, ReadWay};
+use vectored_conformance::read_ways::{READ_WAYS, ReadWay};
 use vectored_conformance::rings::ring_read_ways;
 use vectored_conformance::source::{self, Feed, Source};
 
@@ -60,7 +60,7 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
                     if source.suits(way.takes) {
                         let arrival = expect_filled(way, &mut read_fn, source, &sizes);
                         assert_eq!(arrival.reported, held as u64);
-                        let fails = held < bytes && way.at_eof == AtEof::Fails;
+                        let fails = held < bytes && !way.stops_at_eof;
                         assert_eq!(arrival.error.is_some(), fails, "{way:?}");
                     }
                 }
@@ -145,7 +145,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
             let mut cursor = SegmentCursor::new();
             let outcome = (way.make)()(file.as_fd(), &mut segments, &mut cursor);
             let kind = outcome.error.as_ref().map(io::Error::kind);
-            let expected = (way.at_eof == AtEof::Fails).then_some(io::ErrorKind::UnexpectedEof);
+            let expected = (!way.stops_at_eof).then_some(io::ErrorKind::UnexpectedEof);
             assert_eq!(kind, expected, "{way:?}");
             assert_eq!(outcome.transferred, 10_000, "{way:?}");
             let left = (total - 10_000) as u64;

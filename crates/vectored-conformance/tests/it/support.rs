@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-#[cfg(unix)]
-use vectored_conformance::in_flight::{read_ways_by, techniques, write_ways_by};
 use vectored_conformance::model::{bytes_lost, list, payload};
 use vectored_conformance::read_ways::{READ_WAYS, ReadFn, ReadWay};
 #[cfg(unix)]
@@ -24,8 +22,6 @@ pub fn write_ways() -> impl Iterator<Item = (&'static WriteWay, WriteFn)> {
     let all = WRITE_WAYS.iter();
     #[cfg(unix)]
     let all = all.chain(COPY_WAYS).chain(ring_write_ways());
-    #[cfg(unix)]
-    let all = all.chain(techniques().flat_map(write_ways_by));
     all.map(|way| (way, (way.make)()))
 }
 
@@ -55,9 +51,7 @@ pub fn expect_all_of(what: &str, model: &[u8], delivery: Delivery) -> Delivery {
 pub fn read_ways() -> impl Iterator<Item = (&'static ReadWay, ReadFn)> {
     let all = READ_WAYS.iter();
     #[cfg(unix)]
-    let all = all
-        .chain(ring_read_ways())
-        .chain(techniques().flat_map(read_ways_by));
+    let all = all.chain(ring_read_ways());
     all.map(|way| (way, (way.make)()))
 }
 

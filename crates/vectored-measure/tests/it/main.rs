@@ -5,6 +5,7 @@ mod crossovers;
 mod engine;
 mod faults;
 mod honesty;
+mod in_flight;
 mod places;
 mod ranks;
 mod refused_aio;

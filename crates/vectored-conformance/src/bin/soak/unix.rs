@@ -1,13 +1,12 @@
 //! Runs the conformance suite at random for a given time: `cargo xtask soak`.
 //!
 //! ```text
-//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring|aio]
+//! soak [--seconds 60] [--seed 1] [--form all|lists|blocking|tokio] [--backend plain|uring]
 //!      [--broken] [--broken-read]
 //! ```
 //!
 //! The form `lists` moves lists by every function that takes one. The others move a `SegmentQueue`: `blocking` to descriptors,
-//! `tokio` by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring`, and of the
-//! measuring engine on such a ring; `aio` has the transfers of the measuring engine by Linux native AIO. `--broken` and
+//! `tokio` by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring`. `--broken` and
 //! `--broken-read` lose bytes, for the test that a loss is detected. The last line of the output is
 //! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if one was or a transfer
 //! failed, and 2 for wrong arguments.
@@ -15,12 +14,10 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use vectored_conformance::in_flight::{read_ways_by, techniques, write_ways_by};
 use vectored_conformance::read_ways::{BROKEN_READ_WAY, READ_WAYS, ReadWay};
 use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::soak::{Options, run};
-use vectored_conformance::write_ways::{BROKEN_WRITE_WAY, RANDOM_QUEUE, WRITE_WAYS, WriteWay};
-use vectored_results::model::TechniqueName;
+use vectored_conformance::write_ways::{BROKEN_WRITE_WAY, RANDOM_QUEUE, WRITE_WAYS};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -65,7 +62,7 @@ pub fn main() -> ExitCode {
         }
     };
     println!("{totals}");
-    if totals.bytes_lost == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
+    if totals.counts.lost == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
@@ -107,21 +104,18 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
             "--backend" => match value()?.as_str() {
                 "plain" => {}
                 "uring" => {
-                    let (lists_out, lists_in) = lists_of(TechniqueName::new("io-uring"))?;
+                    let (write_ways, read_ways) = (ring_write_ways(), ring_read_ways());
+                    if write_ways.is_empty() {
+                        return Err("there is no io_uring here".to_owned());
+                    }
                     only(
                         &mut options,
-                        ring_write_ways().iter().chain(lists_out).collect(),
-                        ring_read_ways().iter().chain(lists_in).collect(),
+                        write_ways.iter().collect(),
+                        read_ways.iter().collect(),
                     );
                     options.rings = true;
                 }
-                "aio" => {
-                    let (write_ways, read_ways) = lists_of(TechniqueName::new("linux-aio"))?;
-                    let (write_ways, read_ways) =
-                        (write_ways.iter().collect(), read_ways.iter().collect());
-                    only(&mut options, write_ways, read_ways);
-                }
-                other => return Err(format!("--backend is plain, uring or aio, not '{other}'")),
+                other => return Err(format!("--backend is plain or uring, not '{other}'")),
             },
             "--broken" => only(&mut options, vec![&BROKEN_WRITE_WAY], vec![]),
             "--broken-read" => only(&mut options, vec![], vec![ONLY_BROKEN_READ_WAY]),
@@ -129,15 +123,6 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         }
     }
     Ok(options)
-}
-
-/// The ways to write and to read by a technique of the measuring engine.
-fn lists_of(technique: TechniqueName) -> Result<(&'static [WriteWay], &'static [ReadWay]), String> {
-    if techniques().any(|offered| offered == technique) {
-        Ok((write_ways_by(technique), read_ways_by(technique)))
-    } else {
-        Err(format!("there is no {technique} here"))
-    }
 }
 
 fn number(name: &str, text: &str) -> Result<u64, String> {

@@ -26,8 +26,6 @@ use vectored_machine::platform::system_names;
 use crate::in_flight::engine::{self, Ended, Scope};
 use crate::in_flight::list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
 use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
-#[cfg(vectored_asan)]
-use crate::in_flight::sys::asan;
 
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;
@@ -177,13 +175,6 @@ impl AioQueue {
             match get_events(self.id, least, &mut self.events) {
                 Ok(count) => {
                     self.in_kernel -= count;
-                    #[cfg(vectored_asan)]
-                    for event in &self.events[..count] {
-                        // Memory of a list that was freed while the call was in flight.
-                        for entry in &self.slots[event.data as usize].list {
-                            asan::check(entry.iov_base.cast(), entry.iov_len);
-                        }
-                    }
                     return count;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

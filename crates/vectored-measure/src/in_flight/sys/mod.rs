@@ -2,8 +2,6 @@
 #![allow(unsafe_code)]
 
 mod aio;
-#[cfg(vectored_asan)]
-mod asan;
 #[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 pub(super) mod lent_ring;
 

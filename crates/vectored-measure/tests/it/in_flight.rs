@@ -1,0 +1,114 @@
+//! Lists in flight whose transfer unwinds: afterwards the kernel uses none of their buffers.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use vectored::files::AlignedBuffer;
+use vectored_measure::in_flight::{AioQueue, Event, ListQueue, Place, RingQueue};
+use vectored_measure::measure::{check_available, check_direct};
+use vectored_results::model::TechniqueName;
+
+use crate::support::{directory, skip};
+
+const LISTS: u64 = 32;
+const BYTES: usize = 64 << 10;
+
+fn buffers(byte: impl Fn(u64) -> u8) -> Vec<AlignedBuffer> {
+    let buffer = |number| {
+        let mut buffer = AlignedBuffer::zeroed(BYTES, 4096);
+        buffer.fill(byte(number));
+        buffer
+    };
+    (0..LISTS).map(buffer).collect()
+}
+
+fn write(
+    queue: &mut impl ListQueue,
+    file: &File,
+    all: &[AlignedBuffer],
+    hear: &mut dyn FnMut(Event),
+) {
+    let segments: Vec<[&[u8]; 1]> = all.iter().map(|one| [&one[..]]).collect();
+    let mut list = |number: u64| &segments[number as usize][..];
+    let written = queue.write(file.as_fd(), Place::Offset(0), LISTS, &mut list, hear);
+    written.unwrap();
+}
+
+fn read(
+    queue: &mut impl ListQueue,
+    file: &File,
+    all: &mut [AlignedBuffer],
+    hear: &mut dyn FnMut(Event),
+) {
+    let mut segments: Vec<[&mut [u8]; 1]> = all.iter_mut().map(|one| [&mut one[..]]).collect();
+    let lists = segments.iter_mut().map(|list| &mut list[..]).collect();
+    let read = queue.read(file.as_fd(), Place::Offset(0), LISTS, lists, hear);
+    read.unwrap();
+}
+
+/// Unwinds when the list of this number has ended. The kernel may have others then.
+fn unwinding(last: u64, transfer: impl FnOnce(&mut dyn FnMut(Event))) {
+    let mut hear = |event| {
+        if event == Event::Ended(last) {
+            resume_unwind(Box::new(()));
+        }
+    };
+    catch_unwind(AssertUnwindSafe(|| transfer(&mut hear))).unwrap_err();
+}
+
+fn check<Q: ListQueue>(file: &File, plain: &File) {
+    let mut queue = Q::with_depth(16).unwrap();
+    let right = buffers(|number| number as u8 + 1);
+    for last in 0..LISTS {
+        let wrong = buffers(|_| 0xee);
+        unwinding(last, |hear| write(&mut queue, file, &wrong, hear));
+        write(&mut queue, file, &right, &mut |_| ());
+        let mut landing = buffers(|_| 0);
+        unwinding(last, |hear| read(&mut queue, file, &mut landing, hear));
+        landing.iter_mut().for_each(|buffer| buffer.fill(0xa5));
+        sleep(Duration::from_micros(200));
+        let mut bytes = landing.iter().flat_map(|buffer| buffer.iter());
+        assert!(
+            bytes.all(|byte| *byte == 0xa5),
+            "{last}: read after its end"
+        );
+        read(&mut queue, file, &mut landing, &mut |_| ());
+        for (number, (found, expected)) in landing.iter().zip(&right).enumerate() {
+            assert!(found[..] == expected[..], "{last}: list {number} was read");
+            let mut there = vec![0; BYTES];
+            plain
+                .read_exact_at(&mut there, (number * BYTES) as u64)
+                .unwrap();
+            assert!(there == expected[..], "{last}: list {number} was written");
+        }
+    }
+}
+
+#[test]
+fn a_transfer_that_unwinds_leaves_no_list_in_flight() {
+    let folder = directory();
+    let path = folder.join(format!("unwound-{}", std::process::id()));
+    let mut options = File::options();
+    options.read(true).write(true).create(true);
+    let plain = options.open(&path).unwrap();
+    // Without `O_DIRECT`, calls of AIO have ended when they are submitted.
+    let is_direct = check_direct(&folder).is_ok();
+    let flags = if is_direct { OFlags::DIRECT } else { OFlags::empty() };
+    let file = options
+        .custom_flags(flags.bits() as i32)
+        .open(&path)
+        .unwrap();
+    std::fs::remove_file(&path).unwrap();
+    for technique in ["io-uring", "linux-aio"] {
+        match check_available(TechniqueName::new(technique), 16) {
+            Ok(()) if technique == "linux-aio" => check::<AioQueue>(&file, &plain),
+            Ok(()) => check::<RingQueue>(&file, &plain),
+            Err(error) => skip(technique, &error.to_string()),
+        }
+    }
+}
