@@ -8,13 +8,10 @@ use vectored_strace::x86_64::{action_of, error_name, open_flags, write_line};
 
 use crate::record::{Record, Slot};
 
-/// A call, with what its extension holds.
 pub(crate) struct Call<'a> {
     pub(crate) name: &'static str,
     pub(crate) record: &'a Record,
-    /// Lists and structures.
     pub(crate) data: &'a [Slot],
-    /// The paths.
     pub(crate) texts: &'a [Vec<u8>],
 }
 
@@ -33,7 +30,6 @@ pub(crate) fn fd(number: i64) -> Descriptor<'static> {
 }
 
 impl<'a> Call<'a> {
-    /// The action of the call; `None` if another record has it.
     pub(crate) fn action(&self, shown: &'a mut Shown) -> Option<Action<'a>> {
         let r = self.record;
         let is_told = matches!(
@@ -107,7 +103,6 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Writes the call as a line of strace.
     fn write(&self, line: &mut Vec<u8>) {
         let r = self.record;
         let first = r.a0 as u64;
@@ -129,7 +124,6 @@ impl<'a> Call<'a> {
         write_line(line, name, &numbers, self.texts, &structure, r.result);
     }
 
-    /// The structure that a call has in memory.
     fn structure(&self) -> Option<String> {
         let r = self.record;
         let pair = |both: u64| format!("[{}, {}]", both as i32, (both >> 32) as i32);
@@ -198,7 +192,6 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A list of structures, of each a length.
 fn listed(lengths: impl Iterator<Item = u64>, name: &str) -> String {
     let mut text = "[".to_owned();
     for length in lengths {

@@ -47,18 +47,15 @@ const BEGIN: Duration = Duration::from_millis(200);
 /// Bytes that may wait for the analysis. With more the rings fill, and then calls are lost.
 const QUEUED_MAX: usize = 256 << 20;
 
-/// What a pass found.
 pub(crate) struct Pass {
     pub(crate) batches: Vec<Batch>,
     /// No later pass brings a record that ended before.
     pub(crate) before_ns: u64,
     /// Calls that were lost since the last record of their CPU, at the end.
     pub(crate) lost: u64,
-    /// Memory that it takes.
     pub(crate) bytes: usize,
 }
 
-/// The rings of all CPUs.
 pub(crate) struct Rings {
     pub(crate) ring: Shared,
     pub(crate) cpus: Shared,
@@ -67,14 +64,12 @@ pub(crate) struct Rings {
     pub(crate) slots_log2: u32,
 }
 
-/// The thread, which ends when it is told to stop.
 pub(crate) struct Drain {
     pub(crate) passes: Receiver<Pass>,
     told: Arc<Told>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread is told.
 #[derive(Default)]
 struct Told {
     queued: AtomicUsize,
@@ -95,7 +90,6 @@ impl Drain {
         })
     }
 
-    /// Notes that a pass was analysed.
     pub(crate) fn done(&self, pass_bytes: usize) {
         self.told.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
     }
@@ -105,7 +99,6 @@ impl Drain {
         self.told.again.store(true, Ordering::Relaxed);
     }
 
-    /// Takes what is left. To be called when the programs are detached.
     pub(crate) fn stop(&mut self) {
         self.told.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
@@ -162,7 +155,6 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
     }
 }
 
-/// The clock of the records.
 pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -220,7 +212,6 @@ impl Rings {
         pass
     }
 
-    /// Empties the ring of a CPU.
     fn batch(&self, cpu: usize) -> Batch {
         let head = self.field(cpu, HEAD);
         // If it is beyond the head, there was nothing to read.
@@ -286,7 +277,6 @@ impl Rings {
         })
     }
 
-    /// Adds the run of a CPU that is still open.
     fn open_run(&self, cpu: usize, batch: &mut Batch) {
         let mut words = [0; RUN_WORDS];
         self.cpus.copy(cpu * CPU_WORDS + RUN, &mut words);
@@ -295,77 +285,5 @@ impl Rings {
         for slot in words.chunks_exact(8) {
             batch.slots.push(slot.try_into().expect("eight words"));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::fd::AsFd;
-
-    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-
-    use super::*;
-
-    /// Two maps of the same `words` words: for the rings, and for the test that plays the kernel.
-    fn shared(words: usize) -> (Shared, Shared) {
-        let file = memfd_create("ring", MemfdFlags::CLOEXEC).unwrap();
-        ftruncate(&file, words as u64 * 8).unwrap();
-        let map = || Shared::map(file.as_fd(), words, true).unwrap();
-        (map(), map())
-    }
-
-    #[test]
-    fn rings_wrap_and_samples_open_runs_and_losses_are_read() {
-        let (ring, slots) = shared(2 * 8 * 8);
-        let (cpus, kernel) = shared(2 * CPU_WORDS);
-        let (samples, stacks) = shared(2 * SAMPLES * SAMPLE_WORDS);
-        let rings = Rings {
-            ring,
-            cpus,
-            samples,
-            count: 2,
-            slots_log2: 3,
-        };
-        // The second CPU: two records from slot 6 on, the second of three slots, which wrap.
-        let slot = |slot: usize, word: usize, value| slots.write((8 + slot) * 8 + word, value);
-        let field = |at: usize, value| kernel.write(CPU_WORDS + at, value);
-        let read = || -> Vec<u64> {
-            let batches = rings.pass(false).batches;
-            let slots = batches.iter().flat_map(|batch| &batch.slots);
-            slots.map(|slot| slot[0]).collect()
-        };
-        for (at, first) in [(6, 100), (7, 200), (0, 11), (1, 22)] {
-            slot(at, 0, first);
-        }
-        slot(6, 4, 9 << 32);
-        slot(7, 2, 2 << 48);
-        field(TAIL, 14);
-        field(HEAD, 18);
-        let sample = (SAMPLES + 8) * SAMPLE_WORDS;
-        stacks.write(sample, 9);
-        stacks.write(sample + 1, 0x1234);
-        let pass = rings.pass(false);
-        let batch = &pass.batches[0];
-        assert_eq!((batch.cpu, batch.samples[&9].ip), (1, 0x1234));
-        assert!(pass.before_ns < u64::MAX && read().is_empty());
-        field(TAIL, 14);
-        assert_eq!(read(), [100, 200, 11, 22]);
-        // All was read: the programs go on at the begin of the ring, whose first slot is new.
-        field(FROM, 24);
-        slot(0, 0, 300);
-        field(HEAD, 25);
-        assert_eq!(read(), [300]);
-        assert_eq!(kernel.read(CPU_WORDS + TAIL), 25);
-        // A run that is open holds back what ended after its begin.
-        let now = now_ns();
-        field(RUN, now - 5);
-        field(RUN + 2, (5 << 12 | 1) << 48);
-        field(RUN + 4, 2 << 32);
-        assert!(rings.pass(false).before_ns <= now - 5);
-        field(LOST, 7);
-        field(TOLD, 4);
-        let last = rings.pass(true);
-        assert_eq!((last.lost, last.before_ns), (3, u64::MAX));
-        assert_eq!(last.batches[0].slots.len(), 2);
     }
 }

@@ -1,10 +1,9 @@
 //! What this crate is on other systems: it refuses. The page of Linux documents what is here.
-#![allow(missing_docs, clippy::missing_errors_doc)]
+#![allow(clippy::missing_errors_doc)]
 
 use vectored_strace::event::Event;
 
-use crate::refusal::Refusal;
-use crate::seen::{Seen, Target};
+use crate::{Refusal, Seen, Target};
 
 type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 

@@ -28,7 +28,6 @@ type Alike = (u32, u16, i32, u16);
 
 type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 
-/// What is known between records.
 pub(crate) struct Events {
     pub(crate) sites: Sites,
     last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
@@ -39,13 +38,11 @@ pub(crate) struct Events {
     ended: FxHashSet<u32>,
     /// The command, which has not begun its program.
     held: Option<u32>,
-    /// This process.
     own: u32,
     /// Times of preemption that the next event of a thread is to tell, in ns.
     delays_ns: FxHashMap<u32, u64>,
     shown: Shown,
     classes: Vec<Class>,
-    /// Calls that were recorded.
     pub(crate) calls: u64,
     /// Calls for whose records the rings had no room.
     pub(crate) lost: u64,
@@ -94,12 +91,10 @@ impl Events {
         let _ = open_before::tell(process, true, follow);
     }
 
-    /// The processes that are known.
     pub(crate) fn processes(&self) -> impl Iterator<Item = u32> + '_ {
         self.since.keys().copied()
     }
 
-    /// Takes a record with its slots.
     pub(crate) fn take(
         &mut self,
         record: &Record,

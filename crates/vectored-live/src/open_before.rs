@@ -23,7 +23,6 @@ pub(crate) fn threads_of(process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A process and its descendants.
 pub(crate) fn tree_of(process: u32) -> Vec<u32> {
     let mut all = vec![process];
     let mut at = 0;
@@ -45,7 +44,6 @@ pub(crate) fn tree_of(process: u32) -> Vec<u32> {
     all
 }
 
-/// A descriptor that is open.
 struct Open {
     number: i32,
     leads_to: Vec<u8>,

@@ -6,12 +6,10 @@ use rustc_hash::FxHashMap;
 
 use crate::record::{Record, Sample, Slot};
 
-/// What was taken from the ring of a CPU at once.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) cpu: usize,
     pub(crate) slots: Vec<Slot>,
-    /// Whether a program begins in it.
     pub(crate) has_begin: bool,
     /// Samples of stacks, by their numbers. Some were overwritten.
     pub(crate) samples: FxHashMap<u32, Sample>,
@@ -32,7 +30,6 @@ struct Queue {
 }
 
 impl Queue {
-    /// The next record of the CPU.
     fn first(&mut self) -> Option<Record> {
         while let Some(batch) = self.batches.front() {
             if let Some(slot) = batch.slots.get(self.at) {

@@ -25,7 +25,6 @@ const KINDS: [Kind; 8] = {
     [Call, Fork, Execute, Exit, Signal, Run, Gap, Held]
 };
 
-/// The fields of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) end_ns: u64,
@@ -50,7 +49,6 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Reads the first slot of a record.
     pub(crate) fn read(slot: &Slot) -> Record {
         let what = (slot[2] >> 48) as u16;
         let kind = KINDS[usize::from(what >> 12) % KINDS.len()];
@@ -74,7 +72,6 @@ impl Record {
     }
 }
 
-/// Calls that a run has at most.
 const RUN_CALLS: usize = 40;
 
 /// The byte of a run at which the results begin.
@@ -84,14 +81,12 @@ const RESULTS_AT: usize = 44;
 pub(crate) struct Run {
     /// Time from the end of the first call to the record after the run, in ns.
     pub(crate) span_ns: u32,
-    /// Bytes that each read asked for.
     pub(crate) asked: u32,
     results: [u16; RUN_CALLS],
     calls: usize,
 }
 
 impl Run {
-    /// Reads both slots.
     pub(crate) fn read(first: &Slot, second: &Slot) -> Run {
         let half = |at: usize| {
             let slot = if at < 64 { first } else { second };
@@ -109,13 +104,11 @@ impl Run {
         }
     }
 
-    /// Bytes that each call moved.
     pub(crate) fn results(&self) -> &[u16] {
         &self.results[..self.calls]
     }
 }
 
-/// Bytes of the stack in a sample at most.
 pub(crate) const STACK_BYTES_MAX: usize = 12288;
 
 /// Frames of CPython in a sample, and words of each.
@@ -133,7 +126,6 @@ pub(crate) struct Sample {
     pub(crate) kept: [u64; 5],
     /// The frames of CPython (`_PyInterpreterFrame`), the innermost first, as far as they begin.
     pub(crate) python: Vec<[u64; PYTHON_WORDS]>,
-    /// Memory from `sp` on.
     pub(crate) stack: Vec<u8>,
 }
 

@@ -84,7 +84,6 @@ fn address(text: &str) -> Option<String> {
     in_text(words?.as_flattened(), u16::from_str_radix(port, 16).ok()?)
 }
 
-/// The 4 or 16 bytes of an address, with the port.
 fn in_text(host: &[u8], port: u16) -> Option<String> {
     let v4 = <[u8; 4]>::try_from(host).map(|host| format!("{}:{port}", Ipv4Addr::from(host)));
     let v6 = || <[u8; 16]>::try_from(host).map(|host| format!("[{}]:{port}", Ipv6Addr::from(host)));

@@ -26,10 +26,9 @@ use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, give_wa
 use crate::events::Events;
 use crate::open_before::{threads_of, tree_of};
 use crate::order::Order;
-use crate::refusal::Refusal;
-use crate::seen::{Seen, Target};
 use crate::sites::Sites;
 use crate::sys::Shared;
+use crate::{Refusal, Seen, Target};
 
 #[repr(C, align(8))]
 struct Aligned<T: ?Sized>(T);
@@ -68,7 +67,6 @@ pub struct Watch {
     drain: Drain,
     order: Order,
     events: Events,
-    /// The processes that the watch began with.
     starts: Vec<OwnedFd>,
     command: Option<u32>,
     cgroup: Option<PathBuf>,
@@ -275,7 +273,6 @@ impl Watch {
         }
     }
 
-    /// Whether all that was watched has ended.
     fn has_ended(&self) -> bool {
         if let Some(cgroup) = &self.cgroup {
             let events = fs::read_to_string(cgroup.join("cgroup.events"));
@@ -323,7 +320,6 @@ fn program<'a>(programs: &'a mut Ebpf, name: &str) -> Result<&'a mut BtfTracePoi
     Ok(program.try_into()?)
 }
 
-/// Maps the values of an array into this process.
 fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
     let Map::Array(data) = map else {
         return Err("a map of the programs is no array".into());
@@ -347,7 +343,6 @@ fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
         })
 }
 
-/// The kernel's number of a cgroup of version 2.
 fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
     let metadata = fs::metadata(path.join("cgroup.controllers")).and_then(|_| fs::metadata(path));
     metadata.map(|metadata| metadata.ino()).map_err(|error| {
@@ -358,7 +353,6 @@ fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {
     })
 }
 
-/// The processes of a cgroup and of those below it.
 fn processes_in(cgroup: &Path) -> Vec<u32> {
     let own = fs::read_to_string(cgroup.join("cgroup.procs")).unwrap_or_default();
     let mut all: Vec<u32> = own.lines().filter_map(|line| line.parse().ok()).collect();
@@ -388,7 +382,6 @@ const NO_RIGHT: &str = "programs in the kernel need the capabilities CAP_BPF, CA
     to the program: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep \"$(command -v vectored)\"";
 const LOCKED: &str = "cannot attach programs to the kernel: it is locked down for confidentiality (/sys/kernel/security/lockdown)";
 
-/// The refusal that an error of the loader means.
 fn of_loader(error: &(dyn Error + 'static)) -> Refusal {
     let chain = || successors(Some(error), |&error| error.source());
     let refuses = |error: &(dyn Error + 'static)| {

@@ -135,7 +135,6 @@ impl Sites {
         site
     }
 
-    /// A process has ended.
     pub(crate) fn forget(&mut self, process: u32) {
         self.programs.remove(&process);
         self.python.forget(process);

@@ -25,7 +25,6 @@ use rustix::fs::makedev;
 type Data<'d> = &'d ReadCache<&'d File>;
 type Header = FileHeader64<LittleEndian>;
 
-/// A file of a program or of a library.
 struct Elf<'d> {
     header: &'d Header,
     sections: SectionTable<'d, Header, Data<'d>>,
@@ -81,14 +80,12 @@ fn with_elf<T>(file: &File, f: impl for<'d> FnOnce(&Elf<'d>) -> Option<T>) -> Op
     })
 }
 
-/// Whether a file is a library that makes calls for others.
 fn is_of_runtime(path: &str) -> bool {
     const KNOWN: &str = "libc.so libc-2 libc.musl ld- libpthread libdl librt. libstdc++.so libc++ libgcc_s libstd- libasan. libtsan. libubsan.";
     let name = path.rsplit('/').next().unwrap_or_default();
     KNOWN.split(' ').any(|known| name.starts_with(known))
 }
 
-/// Whose code a module has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// The C library, the loader or the runtime of a language: they make calls for others.
@@ -102,7 +99,6 @@ pub(crate) enum Owner {
 
 /// A file that is mapped. Addresses are the file's.
 pub(crate) struct Module {
-    /// Its path in the process.
     pub(crate) path: String,
     pub(crate) owner: Owner,
     /// The open file is read, not its path, which may lead to another file by now.
@@ -204,7 +200,6 @@ impl Module {
         })
     }
 
-    /// A path of the file itself.
     pub(crate) fn own_path(&self) -> String {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
@@ -217,7 +212,6 @@ impl Module {
         Some((address, file.end - page))
     }
 
-    /// Whether a jump to another module is there.
     pub(crate) fn is_jump(&self, address: u64) -> bool {
         self.jumps.iter().any(|jumps| jumps.contains(&address))
     }
@@ -264,7 +258,6 @@ impl Module {
         })
     }
 
-    /// Bytes of its code and data.
     pub(crate) fn data(&self, address: u64, size: u64) -> Option<Vec<u8>> {
         with_elf(&self.file, |elf| {
             let mut parts = elf.segments().iter().filter_map(|segment| {
@@ -284,7 +277,6 @@ struct Mapped {
     module: Rc<Module>,
 }
 
-/// What a process has mapped.
 #[derive(Clone, Default)]
 pub(crate) struct Program {
     mapped: Vec<Mapped>,
@@ -339,7 +331,6 @@ impl Modules {
         program
     }
 
-    /// A part of a file was mapped to run it.
     pub(crate) fn map(&mut self, program: &mut Program, descriptor: i32, memory: u64, page: u64) {
         let opened = program
             .opened
@@ -365,7 +356,6 @@ impl Modules {
         Some(program)
     }
 
-    /// Reads a line of `/proc/PID/maps`.
     fn mapped(&mut self, process: u32, line: &str) -> Option<(Rc<Module>, Range<u64>, u64)> {
         let mut words = line.splitn(6, ' ');
         let mut next = || words.next();

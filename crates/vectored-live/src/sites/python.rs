@@ -141,7 +141,6 @@ struct Code {
     table: Vec<u8>,
 }
 
-/// What is known of processes that run CPython.
 pub(crate) struct Python {
     map: Pythons,
     /// By the place of the module in memory, where it stays.
@@ -203,7 +202,6 @@ impl Python {
         }
     }
 
-    /// A process has ended, or begins another program.
     pub(crate) fn forget(&mut self, process: u32) {
         if self.interpreters.remove(&process).is_some() {
             self.codes.retain(|code, _| code.0 != process);
@@ -291,7 +289,6 @@ impl Python {
     }
 }
 
-/// Whether a file is of the standard library.
 fn is_of_library(file: &str) -> bool {
     let is_installed = file.contains("/site-packages/") || file.contains("/dist-packages/");
     file.starts_with("<frozen ") || file.contains("/lib/python3.") && !is_installed
@@ -319,7 +316,6 @@ fn read<const N: usize>(memory: Memory<'_>, at: u64) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// The bytes of a `bytes` object.
 fn table(memory: Memory<'_>, at: u64) -> Option<Vec<u8>> {
     let head: [u8; 24] = read(memory, at)?;
     let length = word(&head, 16);

@@ -12,7 +12,6 @@ use crate::sites::unwind::Frame;
 /// Jumps from one function to another, in place of a call at its end, that are followed.
 const JUMPS_MAX: usize = 4;
 
-/// A function at an address, and the line of the address.
 struct Place {
     function: String,
     line: Option<(String, u32)>,
@@ -63,7 +62,6 @@ impl Symbols {
         None
     }
 
-    /// A site in words.
     fn words(&self, module: &Module, address: u64) -> Option<String> {
         let places = self.places(module, address);
         let file = module.path.rsplit('/').next().unwrap_or_default();

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Words of 8 bytes that are shared with the kernel.
 pub(crate) struct Shared {
     at: NonNull<AtomicU64>,
     words: usize,
@@ -18,7 +17,6 @@ pub(crate) struct Shared {
 unsafe impl Send for Shared {}
 
 impl Shared {
-    /// Maps the values of an array.
     pub(crate) fn map(fd: BorrowedFd<'_>, words: usize, is_written: bool) -> io::Result<Shared> {
         let protection =
             if is_written { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };

@@ -79,7 +79,6 @@ pub const PYTHON: Language = Language {
     end: "work()\none = threading.Thread(target=work)\none.start()\none.join()\n",
 };
 
-/// The bytes that a function writes.
 pub fn bytes_of(site: usize) -> u64 {
     100 + site as u64
 }
