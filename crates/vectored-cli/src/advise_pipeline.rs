@@ -3,10 +3,8 @@
 
 use std::collections::HashSet;
 use std::env;
-use std::error::Error;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
-use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -15,8 +13,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
-    Analysis, Options, RunFiles, Seen as SeenFile, Tallies, advise, interprets_others, merge,
-    operation_of, runtime_of_executable, unescaped,
+    Analysis, Options, Seen as SeenFile, Tallies, advise, interprets_others, merge, operation_of,
+    runtime_of_executable, unescaped,
 };
 use vectored_advise::model::{Advisory, Runtime, Skipped, Watched};
 use vectored_live::Seen;
@@ -31,85 +29,45 @@ use vectored_strace::{Counts, Event, Reader};
 
 use crate::failure::Failure;
 use crate::notes::Notes;
+use crate::proof::Ran;
 use crate::results_store::unmatched;
 use crate::strace;
 
-/// The source of the costs of calls.
 pub enum Costs {
     /// A saved result, with its name as typed.
     Saved(Box<Advisory>, String),
-    /// Measured on this machine, with files in this directory.
     Measured(PathBuf),
 }
 
 impl Costs {
-    /// Costs to be measured with files in `directory`. Without one, the working directory is used, or the
-    /// directory for temporary files if no file can be created in the working directory.
-    pub fn measured(directory: Option<&Path>, notes: &Notes) -> Result<Self, Failure> {
-        if let Some(directory) = directory {
-            check_directory(directory, Target::File, 0).map_err(Failure::of_directory)?;
-            return Ok(Costs::Measured(directory.to_owned()));
-        }
-        let here = Path::new(".");
-        let Err(error) = check_directory(here, Target::File, 0) else {
-            return Ok(Costs::Measured(here.to_owned()));
+    /// Costs to be measured with files in `directory`, by default the working directory.
+    pub fn measured(directory: Option<&Path>) -> Result<Self, Failure> {
+        let Some(directory) = directory else {
+            return Ok(Costs::Measured(PathBuf::from(".")));
         };
-        let temporary = env::temp_dir();
-        match check_directory(&temporary, Target::File, 0) {
-            Ok(_) => notes.note(&format!(
-                "file costs are measured in '{}', because no file can be created in the working \
-                 directory ({}); to choose another directory, use --dir",
-                temporary.display(),
-                cause(&error)
-            )),
-            Err(_) => notes.note(&format!(
-                "file costs cannot be measured: {error}; choose another directory with --dir"
-            )),
-        }
-        Ok(Costs::Measured(temporary))
+        check_directory(directory, Target::File, 0).map_err(Failure::of_directory)?;
+        Ok(Costs::Measured(directory.to_owned()))
     }
 }
 
-/// The innermost source of an error.
-fn cause(error: &dyn Error) -> String {
-    match error.source() {
-        Some(source) => cause(source),
-        None => error.to_string(),
-    }
-}
-
-/// The counts of one or several logs.
 pub struct Observed {
     tallies: Tallies,
     skipped: Vec<Skipped>,
-    /// Whether every log was read to its end.
-    complete: bool,
-    /// What a watch measured.
+    /// Whether all was read and waited for.
+    pub complete: bool,
     watch: Option<Watched>,
-    /// The paths of the programs that the log shows.
-    pub programs: HashSet<Vec<u8>>,
-    /// The numbers of threads: from the least to the first above all.
-    pub numbers: Range<u32>,
-    /// Whether it accepted more connections than it made: clients from outside came.
-    pub accepts: bool,
+    pub ran: Ran,
 }
 
 impl Observed {
     fn new(analysis: Analysis, counts: &Counts) -> Self {
         Observed {
-            programs: HashSet::new(),
-            numbers: 0..0,
-            accepts: false,
+            ran: Ran::default(),
             watch: None,
             tallies: analysis.finish(),
             skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
             complete: !counts.truncated,
         }
-    }
-
-    /// The files that the programs read and wrote.
-    pub fn files(&self) -> RunFiles {
-        self.tallies.run_files()
     }
 }
 
@@ -172,7 +130,6 @@ fn line_of(file: &Path, number: u64) -> Option<String> {
     Some(visible(text.trim_end()))
 }
 
-/// Characters of a line that was not understood.
 const QUOTED_CHARACTERS: usize = 80;
 
 /// A hint for `vectored advise python3 x.py`, whose first word is a program and not a log: `vectored
@@ -188,7 +145,6 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     ))
 }
 
-/// Reads the log of a command while it runs.
 pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed, Failure> {
     let mut follower = Follower::new(options);
     follower.begin_here();
@@ -203,7 +159,6 @@ pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed,
 pub struct Follower {
     analysis: Analysis,
     programs: HashSet<Vec<u8>>,
-    numbers: Option<Range<u32>>,
     accepted: u64,
     connected: u64,
 }
@@ -213,7 +168,6 @@ impl Follower {
         Follower {
             analysis: Analysis::new(options),
             programs: HashSet::new(),
-            numbers: None,
             accepted: 0,
             connected: 0,
         }
@@ -243,13 +197,9 @@ impl Follower {
         }
     }
 
-    /// Takes the next event.
     pub fn follow(&mut self, event: &Event<'_>) {
-        let thread = event.thread;
-        let known = self.numbers.get_or_insert(thread..thread);
-        *known = thread.min(known.start)..known.end.max(thread.saturating_add(1));
         if let Action::Execute { program } = event.action {
-            let program = self.analysis.path_of(thread, program);
+            let program = self.analysis.path_of(event.thread, program);
             if !self.programs.contains(&program) {
                 if let Some(runtime) = runtime_of(&unescaped(&program)) {
                     self.analysis.name_runtime(&program, runtime);
@@ -277,18 +227,15 @@ impl Follower {
         }
     }
 
-    /// What was observed, with the counts of a log.
     fn finish(self, counts: &Counts) -> Observed {
-        Observed {
-            programs: self.programs,
-            accepts: self.accepted > self.connected,
-            numbers: self.numbers.unwrap_or_default(),
-            ..Observed::new(self.analysis, counts)
-        }
+        let accepts = self.accepted > self.connected;
+        let programs = self.programs.iter().map(|path| unescaped(path)).collect();
+        let mut observed = Observed::new(self.analysis, counts);
+        observed.ran = Ran::here(observed.tallies.run_files(), programs, accepts);
+        observed
     }
 }
 
-/// The runtime of an executable file, as far as the file tells.
 fn runtime_of(program: &Path) -> Option<Runtime> {
     if interprets_others(program.as_os_str().as_bytes()) {
         return None;
@@ -299,7 +246,6 @@ fn runtime_of(program: &Path) -> Option<Runtime> {
     runtime_of_executable(&bytes)
 }
 
-/// Bytes of an executable file that are searched.
 const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
 /// The file that a path leads to on this machine: strace shows neither whether it is a FIFO nor its other names.
@@ -311,22 +257,9 @@ pub fn look(path: &[u8]) -> Option<SeenFile> {
     })
 }
 
-/// Facts about the run that the advisory repeats.
-pub struct RunFacts {
-    /// The command that was run, or the logs that were read.
-    pub sources: Vec<String>,
-    /// Whether `sources` is a command.
-    pub is_command: bool,
-    /// RFC 3339, UTC.
-    pub started_at: String,
-    /// Whether the wait for processes that the command started was stopped.
-    pub was_left: bool,
-    /// See [`Advisory::failed`].
-    pub failed: Option<String>,
-}
-
-/// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
-pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Notes) -> Advisory {
+/// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason. `about` says what was
+/// observed.
+pub fn conclude(observed: Observed, costs: &Costs, about: Advisory, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(DescriptorKind, Operation)> = Vec::new();
     let tallies = &observed.tallies;
     for (key, _) in tallies.counted() {
@@ -349,15 +282,11 @@ pub fn conclude(observed: Observed, costs: &Costs, facts: RunFacts, notes: &Note
     let (host, prices) = prices(costs, &wanted, counted, notes);
     let about = Advisory {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: facts.started_at,
         host,
-        sources: facts.sources,
-        complete: observed.complete && !facts.was_left,
-        failed: facts.failed,
+        complete: observed.complete,
         skipped: observed.skipped,
-        is_command: facts.is_command,
         watch: observed.watch,
-        ..Advisory::default()
+        ..about
     };
     advise(observed.tallies, &prices, about)
 }
@@ -418,7 +347,7 @@ fn measured(
         let of_target: Vec<(DescriptorKind, Operation)> = of_target.collect();
         let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
         if let (Err(error), DescriptorKind::File) = (&found, target) {
-            // The command may have filled or removed the directory.
+            // Nobody may write there, or the command has filled or removed it.
             let temporary = env::temp_dir();
             if temporary != directory {
                 notes.note(&format!(

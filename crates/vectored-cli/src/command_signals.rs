@@ -1,9 +1,10 @@
 //! Signals while a command runs: the command gets them, and this program ends afterwards.
 
 use std::process::{self, ExitStatus};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::Builder;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,6 +12,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use vectored_machine::platform::processes::is_ignored;
+
+const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
+
+pub const WAITING: &str =
+    "the command has ended; waiting for processes that it left running (Ctrl-C stops the waiting)";
 
 const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
@@ -27,8 +33,6 @@ pub enum Stage {
     After,
 }
 
-/// Watches for signals from its creation on. A signal that was ignored when this program started (by
-/// `nohup`, or in a background job) stays ignored, here and in the command.
 #[derive(Clone)]
 pub struct CommandSignals(Arc<Shared>);
 
@@ -38,12 +42,13 @@ struct Shared {
     /// thread that watches may run much later, when the stage is another one.
     arrived: [Arc<AtomicBool>; WATCHED.len()],
     stage: AtomicU8,
-    /// Process ID of the command; 0 for none.
     process: AtomicU32,
     /// The last signal received; 0 for none.
     last: AtomicI32,
-    /// The last signal received after the command had ended; 0 for none.
-    stopped_by: AtomicI32,
+    /// Whether a signal was received after the command had ended.
+    is_stopped: AtomicBool,
+    left_since: OnceLock<Instant>,
+    is_announced: AtomicBool,
 }
 
 impl CommandSignals {
@@ -78,24 +83,25 @@ impl CommandSignals {
         self.0.stage.store(stage as u8, Ordering::SeqCst);
     }
 
-    /// Whether the command has ended, but processes that it started have not.
-    pub fn is_left_behind(&self) -> bool {
-        self.0.stage.load(Ordering::SeqCst) == Stage::LeftBehind as u8
+    /// Whether the wait for processes that the command left running is to be announced now: once, after a while.
+    pub fn is_to_announce(&self) -> bool {
+        if self.0.stage.load(Ordering::SeqCst) != Stage::LeftBehind as u8 {
+            return false;
+        }
+        let since = self.0.left_since.get_or_init(Instant::now);
+        since.elapsed() > ANNOUNCE_AFTER && !self.0.is_announced.swap(true, Ordering::SeqCst)
     }
 
-    /// The last signal received, at any stage.
     pub fn last(&self) -> Option<i32> {
         Some(self.0.last.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
-    /// The signal that stopped the wait.
-    pub fn stopped_by(&self) -> Option<i32> {
-        Some(self.0.stopped_by.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    pub fn is_stopped(&self) -> bool {
+        self.0.is_stopped.load(Ordering::SeqCst)
     }
 }
 
 impl Shared {
-    /// Takes each signal that has arrived, once.
     fn take_arrived(&self) {
         for (signal, arrived) in WATCHED.into_iter().zip(&self.arrived) {
             if arrived.swap(false, Ordering::SeqCst) {
@@ -111,7 +117,7 @@ impl Shared {
             process::exit(128 + signal);
         }
         if stage != Stage::Command as u8 {
-            self.stopped_by.store(signal, Ordering::SeqCst);
+            self.is_stopped.store(true, Ordering::SeqCst);
         }
         let passed = match signal {
             SIGTERM => Signal::TERM,

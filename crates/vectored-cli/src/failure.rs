@@ -5,7 +5,6 @@ use std::io;
 
 use vectored_measure::measure::MeasureError;
 
-/// An error that ends the program, with the exit code.
 #[derive(Debug)]
 pub struct Failure {
     /// The failed operation, its object and the likely remedy.

@@ -12,9 +12,7 @@ use signal_hook::flag;
 #[cfg(unix)]
 use vectored_machine::platform::processes::is_ignored;
 
-/// Watches for signals from its creation on.
 pub struct Interrupt {
-    /// Whether the measurement is to end.
     stop: Arc<AtomicBool>,
     /// Whether this process got a signal: the next one ends it.
     arrived: Arc<AtomicBool>,
@@ -25,7 +23,6 @@ impl Interrupt {
     /// Starts watching, by `SetConsoleCtrlHandler`.
     #[cfg(windows)]
     pub fn watch() -> anyhow::Result<Self> {
-        /// The number that shells on Unix use.
         const SIGINT: i32 = 2;
         let watch = Interrupt::none();
         let (asked, number) = (Arc::clone(&watch.stop), Arc::clone(&watch.signal));
@@ -78,7 +75,7 @@ impl Interrupt {
         &self.stop
     }
 
-    /// The number of the signal that arrived, here or at another rank; 0 if none did.
+    /// The signal that arrived, here or at another rank; 0 if none did.
     pub fn signal(&self) -> u64 {
         self.signal.load(Ordering::Relaxed) as u64
     }
@@ -90,7 +87,6 @@ impl Interrupt {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// The exit code for the signal, if one arrived.
     pub fn exit_code(&self) -> Option<u8> {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,

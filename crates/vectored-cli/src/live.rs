@@ -13,19 +13,15 @@ use vectored_machine::platform::processes::wait_for;
 use vectored_report::words::grouped;
 use vectored_strace::Event;
 
-use crate::command_signals::{CommandSignals, Stage};
+use crate::command_signals::{CommandSignals, Stage, WAITING};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
 use crate::terminal::can_redraw;
 use crate::terminal::status_line::StatusLine;
 
-/// Time after which the wait for processes that the command left running is announced.
-const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
-
 type Follow<'f> = &'f mut (dyn FnMut(&Event<'_>) + Send);
 
-/// How fast calls come, on average.
 fn rate(seen: &Seen) -> String {
     let lost = match seen.lost {
         0 => String::new(),
@@ -72,14 +68,13 @@ fn aside<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T,
     })
 }
 
-/// Runs a command and watches it. Returns how it ended, and whether the wait for its processes was stopped; or why it cannot be
-/// watched on this machine: then it did not run.
+/// Runs a command and watches it. Returns how it ended, or why it cannot be watched on this machine: then it did not run.
 pub fn run(
     words: &[OsString],
     signals: &CommandSignals,
     notes: Notes,
     follow: Follow<'_>,
-) -> Result<Result<(Seen, ExitStatus, bool), Refusal>, Failure> {
+) -> Result<Result<(Seen, ExitStatus), Refusal>, Failure> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     aside(move || {
@@ -96,24 +91,15 @@ pub fn run(
             outcome.map(|(status, _)| status)
         });
         let waiter = waiter.context("cannot start the thread that waits for the command")?;
-        let mut left_since = None;
-        let mut is_announced = false;
-        while !watch.next(follow).is_over && signals.stopped_by().is_none() {
-            if signals.is_left_behind() && !is_announced {
-                is_announced =
-                    left_since.get_or_insert_with(Instant::now).elapsed() > ANNOUNCE_AFTER;
-                if is_announced {
-                    notes.note(
-                    "the command has ended; waiting for processes that it left running (Ctrl-C stops \
-                     the waiting)",
-                );
-                }
+        while !watch.next(follow).is_over && !signals.is_stopped() {
+            if signals.is_to_announce() {
+                notes.note(WAITING);
             }
         }
         let seen = watch.finish(follow);
         let status = waiter.join().expect("waiting cannot panic");
         let status = status.context("cannot wait for the command")?;
-        Ok(Ok((seen, status, signals.stopped_by().is_some())))
+        Ok(Ok((seen, status)))
     })
 }
 

@@ -22,6 +22,8 @@ mod output_file;
 mod pinning;
 mod progress;
 #[cfg(unix)]
+mod proof;
+#[cfg(unix)]
 mod reproduce_plan;
 mod results_store;
 mod size_lists;
@@ -39,51 +41,20 @@ use std::process::ExitCode;
 
 use anstream::ColorChoice;
 use args::{Cli, Command};
+use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
 use cluster::Launch;
 use terminal::{print_help, print_message};
-use vectored_report::sort;
 
-/// Replaces the tip of clap for an option that another subcommand has, and for a command after `vectored advise` without `--`.
+/// Replaces the tip of clap for a command after `vectored advise` without `--`.
 fn mend_tip(error: &mut clap::Error) {
-    let word = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => word.clone(),
-        _ => return,
-    };
-    let owners = owners_of(&word);
-    let similar = error.get(ContextKind::SuggestedArg);
-    // `--sizes` is meant by `--size`, and `--pin` not by `--min`.
-    if similar.is_some_and(|name| owners.is_none() || name.to_string().starts_with(&word)) {
-        return;
-    }
-    let is_command = || subcommand().as_deref() == Some("advise");
-    let to_run = "to run a command, put -- before it: vectored advise -- COMMAND";
-    if let Some(tip) = owners.or_else(|| is_command().then(|| to_run.to_owned())) {
-        // The usage would show what clap suggests.
-        if error.remove(ContextKind::SuggestedArg).is_some() {
-            error.remove(ContextKind::Usage);
-        }
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+    let has_similar = error.get(ContextKind::SuggestedArg).is_some();
+    if is_unknown && !has_similar && subcommand().as_deref() == Some("advise") {
+        let tip = "to run a command, put -- before it: vectored advise -- COMMAND";
         let tips = ContextValue::StyledStrs(vec![tip.into()]);
         error.insert(ContextKind::Suggested, tips);
     }
-}
-
-/// The subcommands that have an option: `--min is an option of vectored reproduce apue-3.5`.
-fn owners_of(option: &str) -> Option<String> {
-    let name = option.strip_prefix("--")?;
-    let mut owners: Vec<String> = Vec::new();
-    let mut left = vec![(String::from("vectored"), Cli::command())];
-    while let Some((path, command)) = left.pop() {
-        let has_option = command
-            .get_arguments()
-            .any(|arg| arg.get_long() == Some(name));
-        owners.extend(has_option.then(|| path.clone()));
-        let nested = command.get_subcommands();
-        left.extend(nested.map(|one| (format!("{path} {}", one.get_name()), one.clone())));
-    }
-    sort::sort(&mut owners);
-    (!owners.is_empty()).then(|| format!("{option} is an option of {}", owners.join(", ")))
 }
 
 /// The command-line arguments, with invalid UTF-8 replaced.
@@ -116,7 +87,6 @@ fn is_silent() -> bool {
     is_joint && Launch::is_other_rank()
 }
 
-/// The value of `--color`, even if other arguments are invalid: clap colours its own messages.
 fn color() -> ColorChoice {
     let ours: Vec<String> = arguments()
         .take_while(|argument| argument != "--")
@@ -199,7 +169,6 @@ fn main() -> ExitCode {
     ended(outcome)
 }
 
-/// The exit status; a failure is printed.
 fn ended(outcome: Result<ExitCode, failure::Failure>) -> ExitCode {
     outcome.unwrap_or_else(|failure| {
         if !is_silent() {

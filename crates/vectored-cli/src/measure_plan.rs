@@ -17,9 +17,8 @@ use crate::failure::Failure;
 pub use crate::measure_plan::lists::is_default_grid;
 use crate::measure_plan::lists::{List, lists};
 use crate::measure_plan::techniques::rivals;
-use crate::target_path::ResolvedTarget;
+use crate::target_path::TargetPath;
 
-/// The targets that are measured if none is named.
 const USUAL_TARGETS: [Target; 3] = if cfg!(windows) {
     // Windows has no pairs of Unix sockets.
     [Target::File, Target::Pipe, Target::Tcp]
@@ -49,21 +48,14 @@ const SYNTHETIC_ALIGNMENT: DirectIo = DirectIo {
 
 #[derive(Clone, Debug)]
 pub struct MeasurePlan {
-    /// The experiment for the engine.
     pub experiment: Experiment,
     /// Cells that are left out because of their size, or because something does not go together: each list once for each
     /// reason.
     pub left_out: Vec<LeftOut>,
-    /// Lists a second of the program, if that was said.
     pub rate_per_s: Option<f64>,
 }
 
 impl MeasurePlan {
-    /// The plan for `args`; `ranks` were started together, if several were.
-    ///
-    /// # Errors
-    ///
-    /// If nothing can be measured.
     pub fn new(args: &MeasureArgs, seed: u64, ranks: Option<u32>) -> Result<MeasurePlan, Failure> {
         check_ranks(args, ranks)?;
         if args.rate.is_some() && args.mix.is_empty() && args.join.is_none() {
@@ -74,7 +66,7 @@ impl MeasurePlan {
         let rivals = rivals(args)?;
         let lists = lists(args)?;
         let mut product = Product::default();
-        for one in targets(args)? {
+        for one in targets(args) {
             let alignment = alignment(args, &one)?;
             let usual = Conditions {
                 path: one.path,
@@ -112,13 +104,11 @@ impl MeasurePlan {
         })
     }
 
-    /// Whether any cell is measured with cold CPU caches.
     pub fn has_cold_cells(&self) -> bool {
         let mut cells = self.experiment.cells.iter();
         cells.any(|cell| cell.conditions.cache == Cache::Cold)
     }
 
-    /// The files to create, by directory and kind.
     pub fn files(&self, dir: &Path) -> Vec<FilePlan> {
         let mut files: Vec<FilePlan> = Vec::new();
         let cells = self.experiment.cells.iter();
@@ -157,7 +147,6 @@ impl MeasurePlan {
     }
 }
 
-/// A file to create.
 #[derive(Debug)]
 pub struct FilePlan {
     pub directory: PathBuf,
@@ -165,27 +154,22 @@ pub struct FilePlan {
     pub target: Target,
     /// The largest [`CellSpec::half_batch_bytes`] of its cells.
     pub call_bytes: u64,
-    /// Whether it is read with a cold page cache.
     pub is_cold: bool,
     /// Whether the directory was given with `--target` and not with `--dir`.
     pub is_target: bool,
 }
 
-/// The targets, in the order of the tables.
-fn targets(args: &MeasureArgs) -> Result<Vec<ResolvedTarget>, Failure> {
+fn targets(args: &MeasureArgs) -> Vec<TargetPath> {
     if args.target.is_empty() {
-        return Ok(match args.operation() {
+        return match args.operation() {
             Operation::Copy => USUAL_COPIES.map(|(to, _)| to.into()).to_vec(),
-            Operation::Write | Operation::Read => USUAL_TARGETS.map(ResolvedTarget::from).to_vec(),
-        });
+            Operation::Write | Operation::Read => USUAL_TARGETS.map(TargetPath::from).to_vec(),
+        };
     }
-    let resolved = args.target.iter();
-    let mut targets: Vec<ResolvedTarget> = resolved
-        .map(ResolvedTarget::resolve)
-        .collect::<Result<_, _>>()?;
+    let mut targets = args.target.clone();
     sort::sort(&mut targets);
     targets.dedup();
-    Ok(targets)
+    targets
 }
 
 /// The sources of copies to a target if none is given. `None`: as the options of the axes say.
@@ -200,11 +184,7 @@ fn sources(args: &MeasureArgs, target: Target) -> Vec<Option<Target>> {
 }
 
 /// The alignment of the files of a target, if they are asked for past the page cache.
-///
-/// # Errors
-///
-/// If files in the directory of the target cannot bypass the page cache.
-fn alignment(args: &MeasureArgs, one: &ResolvedTarget) -> Result<Option<DirectIo>, Failure> {
+fn alignment(args: &MeasureArgs, one: &TargetPath) -> Result<Option<DirectIo>, Failure> {
     let is_asked = !args.axes.of("direct").is_empty();
     if !is_asked || !one.target.is_file() || cfg!(windows) {
         return Ok(None);
@@ -244,7 +224,6 @@ struct Product {
 }
 
 impl Product {
-    /// Adds the cells of a list on a target.
     fn add(
         &mut self,
         args: &MeasureArgs,

@@ -5,15 +5,12 @@ use std::io::{self, Write};
 use crate::results_store::{STATE_HOME, Store};
 use crate::terminal::print_message;
 
-/// Prints notes on standard error.
 #[derive(Clone, Copy)]
 pub struct Notes {
-    /// Print nothing.
     pub quiet: bool,
 }
 
 impl Notes {
-    /// Prints a note.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             print_message(&format!("note: {text}"));

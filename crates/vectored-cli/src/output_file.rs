@@ -11,10 +11,8 @@ use crate::failure::Failure;
 use crate::results_store::results_directory;
 use crate::terminal::{print, write_whole};
 
-/// A file that the user named for output, or standard output.
 #[derive(Debug)]
 pub struct OutputFile {
-    /// The path as typed, for messages.
     named: PathBuf,
     place: Place,
 }
@@ -115,7 +113,6 @@ impl OutputFile {
         matches!(self.place, Place::Standard)
     }
 
-    /// Replaces the file by one with these contents, atomically.
     pub fn write(&self, contents: &str) -> anyhow::Result<()> {
         let written = match &self.place {
             Place::Standard => return print(contents),
@@ -162,7 +159,6 @@ fn open(path: &Path, _: &fs::Metadata) -> io::Result<File> {
     File::options().write(true).open(path)
 }
 
-/// Whether the path is a file in the directory of saved results.
 fn is_saved_result(path: &Path) -> bool {
     // Without that directory there are no saved results.
     let directory = results_directory().ok();

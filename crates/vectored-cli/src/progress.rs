@@ -15,7 +15,6 @@ use crate::terminal::{can_redraw, messages_are_ascii};
 /// It is drawn between samples by the measuring thread; a second thread would disturb the samples.
 pub struct Bar {
     line: StatusLine,
-    /// The part of the bar that is filled.
     share: Cell<f64>,
     is_ascii: bool,
 }
@@ -31,7 +30,6 @@ impl Bar {
         }
     }
 
-    /// Draws the bar in the columns that the words leave.
     fn draw(&self, at_once: bool, words: &str) {
         self.line.show(at_once, |columns| {
             let columns = columns.saturating_sub(words.chars().count() + 1);
@@ -50,13 +48,11 @@ impl Bar {
         );
     }
 
-    /// Shows a step before a run of unknown length.
     #[cfg(unix)]
     pub fn show_waiting(&self, what: &str) {
         self.draw(true, what);
     }
 
-    /// Hides the bar while `write` prints to standard error.
     pub fn aside(&self, write: impl FnOnce()) {
         self.line.aside(write);
     }
@@ -67,7 +63,6 @@ impl Bar {
         self.draw(false, &message(progress));
     }
 
-    /// Shows the progress of the published experiments and the time left.
     #[cfg(unix)]
     pub fn show_reproducing(&self, progress: &ReproduceProgress) {
         self.share
@@ -76,7 +71,6 @@ impl Bar {
     }
 }
 
-/// A bar of `columns` columns, filled up to a share.
 fn bar(share: f64, columns: usize, is_ascii: bool) -> String {
     let [filled, end, rest] = if is_ascii { ["=", ">", "-"] } else { ["━", "╸", "─"] };
     let count = (share.clamp(0.0, 1.0) * columns as f64) as usize;

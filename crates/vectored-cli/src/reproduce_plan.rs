@@ -9,13 +9,10 @@ use vectored_report::words;
 use crate::args::{CopiesArgs, Experiments, PassesArgs, ReproduceArgs};
 use crate::failure::Failure;
 
-/// `--quick` divides the number of records by this.
 const QUICK_RECORDS: u32 = 16;
 
-/// `--quick` divides the calls for each technique by this.
 const QUICK_CALLS: u32 = 10;
 
-/// `--quick`: passes of each repeat.
 const QUICK_PASSES: u32 = 2;
 
 /// Limit on the memory for the buffers of `mincer`, which exist twice.
@@ -58,7 +55,6 @@ fn elements(args: &ReproduceArgs) -> Planned {
     reduced(ListPlan::elements(), QUICK_CALLS, args)
 }
 
-/// The plan, with fewer calls if `--quick` was given.
 fn reduced(mut plan: ListPlan, by: u32, args: &ReproduceArgs) -> Planned {
     if args.quick {
         plan.calls /= by;

@@ -4,16 +4,10 @@ use std::str::FromStr;
 
 use vectored_results::model::SweptMix;
 
-/// Factor between two numbers of a range.
 const STEP: usize = 4;
 
-/// Segment counts: commas and ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counts(pub Vec<usize>);
-
-/// Segment sizes in bytes: commas, ranges and units.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sizes(pub Vec<usize>);
+pub struct Numbers(pub Vec<usize>);
 
 /// A list of segments of mixed sizes, or several lists that differ in one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,35 +76,23 @@ pub fn total_bytes(runs: &[(usize, usize)]) -> usize {
     bytes.fold(0, usize::saturating_add)
 }
 
-impl FromStr for Counts {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Counts::from(1, text)
-    }
+pub fn counts(text: &str) -> Result<Numbers, String> {
+    counts_from(1, text)
 }
 
-impl Counts {
-    /// Numbers, none below `min`.
-    pub fn from(min: usize, text: &str) -> Result<Self, String> {
-        let number = |item: &str| match item {
-            "0" if min == 0 => Ok(0),
-            _ => count(item, LIST_FORM),
-        };
-        Ok(Counts(list(text, number)?))
-    }
+pub fn counts_from(min: usize, text: &str) -> Result<Numbers, String> {
+    let number = |item: &str| match item {
+        "0" if min == 0 => Ok(0),
+        _ => count(item, LIST_FORM),
+    };
+    list(text, number)
 }
 
-impl FromStr for Sizes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Sizes(list(text, |item| size(item, LIST_FORM))?))
-    }
+pub fn sizes(text: &str) -> Result<Numbers, String> {
+    list(text, |item| size(item, LIST_FORM))
 }
 
-/// The numbers of a list, sorted and without repeats.
-fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Vec<usize>, String> {
+fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Numbers, String> {
     let mut numbers = Vec::new();
     if text.trim().is_empty() {
         return Err(format!("the list is empty: {LIST_FORM}"));
@@ -123,10 +105,10 @@ fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Ve
     }
     numbers.sort_unstable();
     numbers.dedup();
-    Ok(numbers)
+    Ok(Numbers(numbers))
 }
 
-/// The numbers of a range such as `16..1024`, ascending; `None` if `item` is no range.
+/// The numbers of a range such as `16..1024`; `None` if `item` is no range.
 fn range(
     item: &str,
     number: impl Fn(&str) -> Result<usize, String>,
@@ -207,17 +189,17 @@ mod tests {
     #[test]
     fn lists_take_commas_ranges_and_units() {
         let check = |text: &str, expected: &[usize]| {
-            assert_eq!(text.parse::<Sizes>().unwrap().0, expected, "{text}");
+            assert_eq!(sizes(text).unwrap().0, expected, "{text}");
         };
         check("16..16KiB", &[16, 64, 256, 1024, 4096, 16384]);
         check("16..1000", &[16, 64, 256, 1000]);
         check("5..5", &[5]);
         check("100,20,4K, 4KiB,4096,4096B,4 kb", &[20, 100, 4096]);
         check("1M,1 MiB,2,3 GiB", &[2, 1 << 20, 3 << 30]);
-        assert_eq!("2,16,1..3".parse::<Counts>().unwrap().0, [1, 2, 3, 16]);
-        assert_eq!(Counts::from(0, "0..9,16").unwrap().0, [0, 1, 4, 9, 16]);
+        assert_eq!(counts("2,16,1..3").unwrap().0, [1, 2, 3, 16]);
+        assert_eq!(counts_from(0, "0..9,16").unwrap().0, [0, 1, 4, 9, 16]);
         let all = format!("1..{}", usize::MAX);
-        assert_eq!(all.parse::<Counts>().unwrap().0.len(), 33);
+        assert_eq!(counts(&all).unwrap().0.len(), 33);
     }
 
     #[test]
@@ -267,9 +249,9 @@ mod tests {
             ("99999999999999999999", "is too large"),
             ("99999999999999M", "is too large"),
         ] {
-            let message = text.parse::<Sizes>().unwrap_err();
+            let message = sizes(text).unwrap_err();
             assert!(message.contains(culprit), "{text}: {message}");
         }
-        assert!("4KiB".parse::<Counts>().is_err());
+        assert!(counts("4KiB").is_err());
     }
 }

@@ -5,20 +5,18 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::process::{Command, ExitStatus, Stdio};
 use std::thread::{Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vectored_machine::platform::processes::wait_for;
 use vectored_strace::x86_64::NOT_TRACED;
 
-use crate::command_signals::{CommandSignals, Stage};
+use crate::command_signals::{CommandSignals, Stage, WAITING};
 use crate::failure::Failure;
 use crate::notes::Notes;
 
@@ -26,9 +24,6 @@ const STRACE: &str = "strace";
 
 /// Interval at which a wait for the log checks whether a signal has arrived.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Time after which the wait for processes that the command left running is announced.
-const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// Capacity of the pipe for the log, if allowed. With a larger pipe, strace waits less often.
 #[cfg(target_os = "linux")]
@@ -87,7 +82,6 @@ pub fn tracer_into(log: &PipeWriter, stacks_of: Option<&[String]>) -> Vec<String
     words
 }
 
-/// Whether strace of this machine shows stacks.
 #[cfg(target_os = "linux")]
 pub fn shows_stacks() -> bool {
     let asked = Command::new(STRACE).arg("-V").stdin(Stdio::null()).output();
@@ -167,10 +161,6 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// Checks with a trivial program that strace is installed and may trace.
-///
-/// # Errors
-///
-/// The message of strace, with the likely remedy.
 pub fn check() -> Result<(), Failure> {
     if !cfg!(target_os = "linux") {
         return Err(Failure::from(anyhow::anyhow!(
@@ -216,94 +206,67 @@ pub fn check() -> Result<(), Failure> {
     )))
 }
 
-/// A command that runs under strace.
+/// A command that runs under strace. What is read is the log, which ends with the last traced process.
 pub struct TracedCommand {
-    /// The output of strace, which ends with the last traced process.
-    pub log: Log,
+    log: PipeReader,
     waiter: JoinHandle<io::Result<ExitStatus>>,
-    /// While this is open, only this program reads the log: see [`drain_after_exit`].
-    _alone: PipeWriter,
+    signals: CommandSignals,
+    notes: Notes,
 }
 
-/// Starts a command under strace.
 pub fn start(
     words: &[OsString],
     signals: &CommandSignals,
     notes: Notes,
 ) -> anyhow::Result<TracedCommand> {
-    let (reader, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
-    let alone = drain_after_exit(&reader).context("cannot run sh")?;
+    let (log, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
     let tracer = tracer();
-    let into_pipe = into_pipe(&writer);
-    // Before strace, which nothing would wait for if the thread could not be started.
-    let (started, starts) = mpsc::channel();
-    let at_end = signals.clone();
-    let waiter = Builder::new()
-        .spawn(move || wait(&starts, writer, &at_end))
-        .context("cannot start the thread that waits for the command")?;
     let child = Command::new(&tracer[0])
         .args(&tracer[1..])
-        .args(into_pipe)
+        .args(into_pipe(&writer))
         .args(words)
         .spawn()
         .context("cannot run strace")?;
-    signals.enter(Stage::Command, child.id());
-    let log = Log {
-        reader,
-        signals: signals.clone(),
-        notes,
-        left_since: None,
-        is_announced: false,
-    };
-    started.send(child).expect("the thread waits for this");
+    let number = child.id();
+    signals.enter(Stage::Command, number);
+    let at_end = signals.clone();
+    let waiter = Builder::new().spawn(move || {
+        let outcome = wait_for(number);
+        at_end.enter(Stage::LeftBehind, 0);
+        // strace has opened the pipe by then. With this end closed, the log ends when strace does.
+        drop(writer);
+        outcome.map(|(status, _)| status)
+    });
     Ok(TracedCommand {
         log,
-        waiter,
-        _alone: alone,
+        waiter: waiter.context("cannot start the thread that waits for the command")?,
+        signals: signals.clone(),
+        notes,
     })
 }
 
-/// Starts a shell that reads the rest of the log if this program ends, for any reason, before strace
-/// does.
-///
-/// strace cannot detach from a program that it traces with a seccomp filter: the program's calls would
-/// fail. It has to go on, and without a reader it would report an error on the command's standard error
-/// for each line. Where there is no shell, that is so.
-fn drain_after_exit(log: &PipeReader) -> io::Result<PipeWriter> {
-    let (ends_with_us, ours) = io::pipe()?;
-    let started = Command::new("/bin/sh")
-        .args(["-c", "read -r _; exec cat <&1 >/dev/null"])
-        .stdin(ends_with_us)
-        .stdout(log.try_clone()?)
-        .stderr(Stdio::null())
-        // A process group of its own, so that Ctrl-C does not reach it.
-        .process_group(0)
-        .spawn();
-    match started {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(ours),
-    }
-}
-
-/// Waits for the command when it has started, then closes this end of the pipe, so that the log ends when strace does. strace
-/// has opened the pipe by then.
-fn wait(
-    starts: &Receiver<Child>,
-    writer: PipeWriter,
-    signals: &CommandSignals,
-) -> io::Result<ExitStatus> {
-    let child = starts.recv().map_err(io::Error::other)?;
-    let outcome = wait_for(child.id());
-    signals.enter(Stage::LeftBehind, 0);
-    drop(writer);
-    outcome.map(|(status, _)| status)
-}
-
 impl TracedCommand {
-    /// Waits for the end of the command, after the end of its log.
     pub fn ended(self) -> anyhow::Result<ExitStatus> {
         let outcome = self.waiter.join().expect("waiting cannot panic");
         outcome.context("cannot wait for the command")
+    }
+}
+
+impl Read for TracedCommand {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let patience = Timespec::try_from(POLL_INTERVAL).expect("a short time");
+        while !self.signals.is_stopped() {
+            if self.signals.is_to_announce() {
+                self.notes.note(WAITING);
+            }
+            let mut polled = [PollFd::new(&self.log, PollFlags::IN)];
+            match poll(&mut polled, Some(&patience)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return self.log.read(buffer),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(0)
     }
 }
 
@@ -313,57 +276,6 @@ pub fn exit_code(status: ExitStatus) -> u8 {
         (Some(code), _) => code as u8,
         (None, Some(signal)) => 128 + signal as u8,
         (None, None) => 1,
-    }
-}
-
-/// The log of strace, read while it is written.
-pub struct Log {
-    reader: PipeReader,
-    signals: CommandSignals,
-    notes: Notes,
-    /// The time when the end of the command was noticed.
-    left_since: Option<Instant>,
-    /// Whether the wait for remaining processes was announced.
-    is_announced: bool,
-}
-
-impl Log {
-    /// Whether a signal stopped the wait for the end of the log.
-    pub fn was_left(&self) -> bool {
-        self.signals.stopped_by().is_some()
-    }
-
-    /// Announces once that processes are still running.
-    fn announce_waiting(&mut self) {
-        if !self.signals.is_left_behind() {
-            return;
-        }
-        let waited = self.left_since.get_or_insert_with(Instant::now).elapsed();
-        if waited > ANNOUNCE_AFTER && !std::mem::replace(&mut self.is_announced, true) {
-            self.notes.note(
-                "the command has ended; waiting for processes that it left running (Ctrl-C stops \
-                 the waiting)",
-            );
-        }
-    }
-}
-
-impl Read for Log {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let patience = Timespec::try_from(POLL_INTERVAL).expect("a short time");
-        loop {
-            if self.was_left() {
-                return Ok(0);
-            }
-            self.announce_waiting();
-            let mut polled = [PollFd::new(&self.reader, PollFlags::IN)];
-            match poll(&mut polled, Some(&patience)) {
-                Ok(0) => {}
-                Ok(_) => return self.reader.read(buffer),
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 }
 

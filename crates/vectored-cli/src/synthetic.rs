@@ -5,7 +5,6 @@ use vectored_machine::FakeClock;
 use vectored_machine::model::{CpuInfo, Host, Timer};
 use vectored_measure::measure::{Noise, SyntheticMachine};
 
-/// The start time of every synthetic run.
 pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";
 
 /// A machine on which a call takes `call_ns`. Its samples advance `clock`.
@@ -23,7 +22,6 @@ pub fn machine(call_ns: f64, clock: &FakeClock, seed: u64) -> SyntheticMachine {
     SyntheticMachine::with_model(clock.clone(), Noise::LogNormal { sigma: 0.02 }, seed, model)
 }
 
-/// The host of a synthetic run.
 pub fn host() -> Host {
     Host {
         name: "synthetic".to_owned(),
@@ -40,7 +38,6 @@ pub fn host() -> Host {
     }
 }
 
-/// The timer of a simulated clock.
 pub fn timer() -> Timer {
     Timer {
         clock: "invented".to_owned(),

@@ -1,129 +1,87 @@
-//! Targets as typed, and resolving their paths.
+//! Targets as typed, with their paths.
 
 use std::fs;
 #[cfg(unix)]
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf, is_separator};
+use std::path::Path;
 use std::str::FromStr;
 
 use vectored_results::model::Target;
 
-use crate::failure::Failure;
-
-/// The refusal of a file.
 const IS_FILE: &str = "it is an existing file, and vectored overwrites no file; name its directory, for a temporary file in \
  it";
 
-/// A target as typed: a name or a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TargetName {
-    Named(Target),
-    /// An existing path, or text with a slash.
-    Path(PathBuf),
-    /// A program that reads from a TCP connection: `tcp://HOST:PORT`.
-    Remote(String),
-}
-
-impl FromStr for TargetName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut named = Target::NAMED.into_iter();
-        let path = Path::new(text);
-        if let Some((scheme, address)) = text.split_once("://") {
-            return if scheme == "tcp" && is_host_and_port(address) {
-                Ok(TargetName::Remote(text.to_owned()))
-            } else {
-                Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7007".to_owned())
-            };
-        }
-        match named.find(|target| target.name() == text) {
-            Some(target) => Ok(TargetName::Named(target)),
-            None if text.contains(is_separator) || path.exists() => {
-                Ok(TargetName::Path(path.to_owned()))
-            }
-            None => Err(format!(
-                "expected {}, the path of a directory or socket, or tcp://HOST:PORT",
-                Target::NAMED.map(Target::name).join(", ")
-            )),
-        }
-    }
-}
-
-/// A target, with its path if one was given.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ResolvedTarget {
+pub struct TargetPath {
     pub target: Target,
     /// The value of `Conditions::path`.
     pub path: Option<String>,
 }
 
-impl From<Target> for ResolvedTarget {
+impl From<Target> for TargetPath {
     fn from(target: Target) -> Self {
-        ResolvedTarget { target, path: None }
+        TargetPath { target, path: None }
     }
 }
 
-impl ResolvedTarget {
-    /// Resolves a name or path.
+impl FromStr for TargetPath {
+    type Err = String;
+
+    /// A name, the path of what exists, or a program that reads from a TCP connection: `tcp://HOST:PORT`.
     ///
     /// # Errors
     ///
-    /// If the path does not exist, or if writing to it would overwrite data.
-    pub fn resolve(name: &TargetName) -> Result<ResolvedTarget, Failure> {
-        let path = match name {
-            TargetName::Named(Target::Unix) if cfg!(windows) => {
-                return Err(Failure::usage(
-                    "cannot measure unix: Windows has no pairs of Unix sockets; use --target tcp",
-                ));
-            }
-            TargetName::Named(target) => return Ok(ResolvedTarget::from(*target)),
-            TargetName::Remote(address) if cfg!(windows) => {
-                return Err(Failure::usage(format!(
-                    "cannot measure {address}: Windows does not report how many bytes of a connection have arrived; \
-                     use --target tcp, or measure on Linux"
-                )));
-            }
-            TargetName::Remote(address) => {
-                return Ok(ResolvedTarget {
+    /// Also if writing to the path would overwrite data.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some((scheme, address)) = text.split_once("://") {
+            return match (scheme == "tcp" && is_host_and_port(address), cfg!(windows)) {
+                (false, _) => {
+                    Err("expected tcp://HOST:PORT, for example tcp://192.0.2.1:7007".to_owned())
+                }
+                (true, true) => Err(
+                    "Windows does not report how many bytes of a connection have arrived; use \
+                     --target tcp, or measure on Linux"
+                        .to_owned(),
+                ),
+                (true, false) => Ok(TargetPath {
                     target: Target::Remote,
-                    path: Some(address.clone()),
-                });
+                    path: Some(text.to_owned()),
+                }),
+            };
+        }
+        match Target::NAMED
+            .into_iter()
+            .find(|target| target.name() == text)
+        {
+            Some(Target::Unix) if cfg!(windows) => {
+                return Err("Windows has no pairs of Unix sockets; use --target tcp".to_owned());
             }
-            TargetName::Path(path) => path,
-        };
-        let refused = |why: &str| {
-            let path = path.display();
-            Err(Failure::usage(format!(
-                "cannot measure --target '{path}': {why}"
-            )))
-        };
-        let metadata = match fs::metadata(path) {
-            Ok(metadata) => metadata,
-            Err(error) => {
-                return refused(&format!(
-                    "{error}; expected the path of a directory or socket"
-                ));
-            }
-        };
-        let target = match Self::kind(&metadata) {
-            Ok(Target::Null) => return Ok(ResolvedTarget::from(Target::Null)),
-            Ok(target) => target,
-            Err(why) => return refused(why),
-        };
-        Ok(ResolvedTarget {
-            target,
-            path: Some(absolute(path)),
+            Some(target) => return Ok(TargetPath::from(target)),
+            None => {}
+        }
+        let path = Path::new(text);
+        let found = fs::metadata(path).map_err(|error| {
+            format!(
+                "{error}; expected {}, the path of a directory or socket, or tcp://HOST:PORT",
+                Target::NAMED.map(Target::name).join(", ")
+            )
+        })?;
+        Ok(match Self::kind(&found)? {
+            Target::Null => TargetPath::from(Target::Null),
+            target => TargetPath {
+                target,
+                path: Some(absolute(path)),
+            },
         })
     }
+}
 
-    /// The target that a path leads to, or why there is none. A device named by a path is none on Windows.
+impl TargetPath {
     #[cfg(windows)]
     fn kind(metadata: &fs::Metadata) -> Result<Target, &'static str> {
         if metadata.is_dir() { Ok(Target::File) } else { Err(IS_FILE) }
     }
 
-    /// The target that a path leads to, or why there is none.
     #[cfg(unix)]
     fn kind(metadata: &fs::Metadata) -> Result<Target, &'static str> {
         let kind = metadata.file_type();
@@ -169,46 +127,7 @@ fn absolute(path: &Path) -> String {
     absolute.unwrap_or_else(|| path.to_string_lossy().into_owned())
 }
 
-/// Whether a character device is `/dev/null`, under any name.
 #[cfg(unix)]
 fn is_null(metadata: &fs::Metadata) -> bool {
     fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == metadata.rdev())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_win_over_paths() {
-        let find = |text: &str| text.parse::<TargetName>();
-        assert_eq!(find("pipe"), Ok(TargetName::Named(Target::Pipe)));
-        assert_eq!(find("./pipe"), Ok(TargetName::Path("./pipe".into())));
-        assert_eq!(find(".."), Ok(TargetName::Path("..".into())));
-        assert!(find("fifo").is_err());
-    }
-
-    #[test]
-    fn an_address_has_a_host_and_a_port() {
-        for right in ["tcp://h:1", "tcp://192.0.2.1:7007", "tcp://[::1]:7007"] {
-            assert_eq!(right.parse(), Ok(TargetName::Remote(right.to_owned())));
-        }
-        for wrong in [
-            "tcp://",
-            "tcp://h",
-            "tcp://h:0",
-            "tcp://:1",
-            "tcp://::1:7",
-            "udp://h:1",
-            "tcp://a/b:1",
-        ] {
-            assert!(wrong.parse::<TargetName>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_null_device_is_null_under_any_name() {
-        let target = ResolvedTarget::resolve(&TargetName::Path("/dev/null".into())).unwrap();
-        assert_eq!(target, ResolvedTarget::from(Target::Null));
-    }
 }

@@ -25,11 +25,9 @@ use vectored_report::{Document, TerminalOptions, terminal, visible};
 /// The widest line that COLUMNS can ask for, as wide as a terminal can say that it is.
 const MAX_WIDTH: usize = u16::MAX as usize;
 
-/// Width, colours and characters of printed tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     options: TerminalOptions,
-    /// Whether only ASCII can be shown.
     is_ascii: bool,
 }
 
@@ -81,24 +79,20 @@ impl Screen {
     }
 }
 
-/// The width of a terminal; 0 if it is unknown.
 fn columns_of(stream: &impl AsFd) -> usize {
     terminal_size_of(stream).map_or(0, |(Width(columns), _)| usize::from(columns))
 }
 
-/// Whether standard error is a terminal that can redraw a line.
 pub fn can_redraw() -> bool {
     // Windows has to be asked to heed escape sequences.
     let heeds = || !cfg!(windows) || anstyle_query::windows::enable_ansi_colors() == Some(true);
     io::stderr().is_terminal() && anstyle_query::term_supports_color() && heeds()
 }
 
-/// Whether messages on standard error must be ASCII.
 pub fn messages_are_ascii() -> bool {
     Screen::on(&io::stderr()).is_ascii
 }
 
-/// Prints an error or a note on standard error, in characters that can be shown.
 pub fn print_message(text: &str) {
     // A message may have the name of a file.
     let mut text = visible(text);
@@ -173,7 +167,6 @@ fn to_ascii(text: &str) -> String {
     text.chars().map(similar).collect()
 }
 
-/// An environment variable that is not empty.
 fn variable(name: &str) -> Option<String> {
     let value = std::env::var_os(name)?.to_string_lossy().into_owned();
     (!value.is_empty()).then_some(value)
@@ -184,7 +177,6 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     printed("output", || write_whole(&io::stdout(), text))
 }
 
-/// Prints the help or the version on standard output.
 pub fn print_help(help: &clap::Error) -> anyhow::Result<()> {
     printed("output", || {
         help.print().and_then(|()| io::stdout().flush())

@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use vectored_results::model::{AXES, Axis, Conditions, Values};
 
-use crate::size_lists::{Counts, Sizes};
+use crate::size_lists::{Numbers, counts_from, sizes};
 
 /// The values that were given, by axis. An axis without any is absent.
 #[derive(Clone, Debug, Default)]
@@ -70,15 +70,15 @@ fn argument(axis: &'static Axis) -> Arg {
             format!("; may be repeated [default: {}]", words[0]),
         ),
         Values::Numbers { min, max, default } => (
-            argument
-                .value_name("LIST")
-                .value_parser(move |text: &str| numbers(text, axis, (min, max))),
+            argument.value_name("LIST").value_parser(move |text: &str| {
+                at_most(counts_from(min as usize, text)?, axis, max)
+            }),
             default.map_or_else(String::new, |default| format!(" [default: {default}]")),
         ),
         Values::Sizes { max, default } => (
             argument
                 .value_name("LIST")
-                .value_parser(move |text: &str| sizes(text, axis, max)),
+                .value_parser(move |text: &str| at_most(sizes(text)?, axis, max)),
             format!(" [default: {default}]"),
         ),
     };
@@ -90,25 +90,13 @@ fn argument(axis: &'static Axis) -> Arg {
     }
 }
 
-fn numbers(text: &str, axis: &Axis, (min, max): (u32, u32)) -> Result<Counts, String> {
-    let counts = Counts::from(min as usize, text)?;
-    at_most(&counts.0, axis, max)?;
-    Ok(counts)
-}
-
-fn sizes(text: &str, axis: &Axis, max: u32) -> Result<Sizes, String> {
-    let sizes: Sizes = text.parse()?;
-    at_most(&sizes.0, axis, max)?;
-    Ok(sizes)
-}
-
-fn at_most(numbers: &[usize], axis: &Axis, max: u32) -> Result<(), String> {
-    match numbers.last() {
+fn at_most(numbers: Numbers, axis: &Axis, max: u32) -> Result<Numbers, String> {
+    match numbers.0.last() {
         Some(&most) if most > max as usize => Err(format!(
             "{most} is too much: expected --{} to be at most {max}",
             axis.option()
         )),
-        _ => Ok(()),
+        _ => Ok(numbers),
     }
 }
 
@@ -137,15 +125,10 @@ fn values(axis: &Axis, matches: &ArgMatches) -> Vec<String> {
             let words = words.iter().filter(|word| typed.contains(word));
             words.map(|word| (*word).to_owned()).collect()
         }
-        Values::Numbers { .. } => {
-            let typed = matches.get_one::<Counts>(axis.name);
-            let numbers = typed.into_iter().flat_map(|Counts(numbers)| numbers);
+        Values::Numbers { .. } | Values::Sizes { .. } => {
+            let typed = matches.get_one::<Numbers>(axis.name);
+            let numbers = typed.into_iter().flat_map(|Numbers(numbers)| numbers);
             numbers.map(usize::to_string).collect()
-        }
-        Values::Sizes { .. } => {
-            let typed = matches.get_one::<Sizes>(axis.name);
-            let sizes = typed.into_iter().flat_map(|Sizes(sizes)| sizes);
-            sizes.map(usize::to_string).collect()
         }
     }
 }

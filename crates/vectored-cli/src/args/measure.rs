@@ -11,8 +11,8 @@ use vectored_results::model::{Conditions, Operation, Target};
 use super::axes::AxisOptions;
 use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{budget, pinning, rate};
-use crate::size_lists::{Counts, Mix, Sizes};
-use crate::target_path::TargetName;
+use crate::size_lists::{Mix, Numbers, counts, sizes};
+use crate::target_path::TargetPath;
 
 /// In an error, clap's own usage line would show the options that were typed as if they were required.
 const USAGE: &str = "vectored measure [OPTIONS]";
@@ -92,9 +92,10 @@ pub struct MeasureArgs {
     #[arg(
         long,
         value_name = "LIST",
+        value_parser = counts,
         conflicts_with_all = ["segments", "mix", "technique", "operation", "queue_depth", "iovec_setup"]
     )]
-    pub join: Option<Counts>,
+    pub join: Option<Numbers>,
 
     /// Lists that a program sends in a second, for example 50000/s
     ///
@@ -128,13 +129,13 @@ pub struct MeasureArgs {
         value_name = "TARGET|PATH|tcp://HOST:PORT",
         value_delimiter = ','
     )]
-    pub target: Vec<TargetName>,
+    pub target: Vec<TargetPath>,
 
     /// Segment counts, for example 2,16 or 2..128 [default: 2,16,1000]
     ///
     /// A range grows by factors of four and ends with its end: 2..100 is 2,8,32,100.
-    #[arg(long, value_name = "LIST")]
-    pub segments: Option<Counts>,
+    #[arg(long, value_name = "LIST", value_parser = counts)]
+    pub segments: Option<Numbers>,
 
     /// Segment sizes, for example 100,4KiB or 16..64KiB [default: 16..16KiB]
     ///
@@ -144,8 +145,8 @@ pub struct MeasureArgs {
     /// 4KiB are all 4096 bytes, and likewise M and G.
     ///
     /// Lists of up to 64 MiB are measured; without --segments and --sizes, lists of up to 4 MiB.
-    #[arg(long, value_name = "LIST")]
-    pub sizes: Option<Sizes>,
+    #[arg(long, value_name = "LIST", value_parser = sizes)]
+    pub sizes: Option<Numbers>,
 
     /// Technique to compare; may be repeated [default: all except adaptive]
     #[arg(long, value_name = "TECHNIQUE", value_delimiter = ',', long_help = technique_help())]

@@ -2,19 +2,15 @@
 
 use std::env;
 
-/// A launcher that started this process as one of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The number of processes.
     pub size: u32,
-    /// The number of this one, from 0.
     pub rank: u32,
     /// The environment variable with the number of processes.
     pub variable: &'static str,
 }
 
-/// The number of processes, and the number of this one, by launcher. The innermost launcher comes first: `mpirun` in a
-/// job of Slurm.
+/// The number of processes, and the number of this one. The innermost launcher comes first: `mpirun` in a job of Slurm.
 const VARIABLES: [(&str, &str); 3] = [
     // Open MPI.
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),

@@ -7,7 +7,6 @@ use vectored_results::model::Rank;
 
 use crate::failure::Failure;
 
-/// The nodes of all ranks, seen by one rank.
 pub struct Nodes {
     /// The node of each rank: its name in the first line and, since several nodes may have one name, its boot ID.
     pub of_ranks: Vec<String>,
@@ -15,12 +14,10 @@ pub struct Nodes {
 }
 
 impl Nodes {
-    /// The ranks on this node with lower numbers.
     fn place(&self) -> usize {
         self.on_this_node(&self.of_ranks[..self.rank])
     }
 
-    /// The ranks on this node.
     fn size(&self) -> usize {
         self.on_this_node(&self.of_ranks)
     }

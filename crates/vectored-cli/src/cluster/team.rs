@@ -58,7 +58,6 @@ impl Team {
         self.rank() == 0
     }
 
-    /// The name of this rank's node.
     pub fn host(&self) -> &str {
         let node = &self.nodes.of_ranks[self.nodes.rank];
         node.lines().next().unwrap_or_default()
@@ -77,7 +76,6 @@ impl Team {
         gathered(&*self.group, &own)
     }
 
-    /// The value that rank 0 has.
     pub fn shared<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         shared(&*self.group, value)
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, ExitStatus};
 use std::time::SystemTime;
@@ -16,15 +17,15 @@ use vectored_live::{Refusal, Target};
 use vectored_report::{Block, Sentence, Tone, csv_of, json};
 
 use crate::advise_pipeline::{
-    Costs, Follower, Observed, RunFacts, conclude, follow_command, follow_logs, look, merged,
+    Costs, Follower, Observed, conclude, follow_command, follow_logs, look, merged,
 };
 use crate::args::{AdviseArgs, Source};
 use crate::command_signals::{CommandSignals, Stage, end_in_words};
 use crate::commands::outputs::Outputs;
-use crate::commands::proof::{Input, Ran, proof};
 use crate::failure::Failure;
 use crate::live;
 use crate::notes::Notes;
+use crate::proof::{Input, Ran, proof};
 use crate::results_store::{ResultKind, ResultName, Store, paths, time_of};
 use crate::strace;
 
@@ -48,55 +49,44 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     // Standard output belongs to the command, unless `--output` is given.
     outputs.is_aside = !args.command.is_empty() && args.output.output.is_none();
     let costs = match &args.costs {
-        Some(name) => Costs::Saved(Box::new(name.load_advisory()?), name.in_words()),
-        // Saved results contain costs.
-        None if !args.merge.is_empty() => Costs::Measured(PathBuf::from(".")),
-        None => Costs::measured(args.dir.as_deref(), &notes)?,
+        Some(name) => Costs::Saved(Box::new(name.load_as()?), name.in_words()),
+        None => Costs::measured(args.dir.as_deref())?,
     };
-    let baseline = args.baseline.as_ref().map(ResultName::load_advisory);
+    let baseline = args.baseline.as_ref().map(ResultName::load_as);
     let baseline = baseline.transpose()?;
     let store = Store::open(args.saving.no_save)?;
-    let started_at = time_of(SystemTime::now())?;
+    let begun = Advisory {
+        started_at: time_of(SystemTime::now())?,
+        ..Advisory::default()
+    };
     let (advisory, ran, code) = if !args.merge.is_empty() {
-        let loaded = args.merge.iter().map(ResultName::load_advisory);
+        let loaded = args.merge.iter().map(ResultName::load_as);
         let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;
-        (merged(loaded, &costs, started_at), None, 0)
-    } else if is_watch {
-        let (observed, sources) = watch_processes(args, &notes)?;
-        let facts = RunFacts {
-            sources,
-            is_command: false,
-            started_at,
-            was_left: false,
-            failed: None,
-        };
-        (conclude(observed, &costs, facts, &notes), None, 0)
-    } else if args.command.is_empty() {
-        let observed = follow_logs(&args.trace, options(args, false))?;
-        let sources = args.trace.iter().map(|path| path.display().to_string());
-        let facts = RunFacts {
-            sources: sources.collect(),
-            is_command: false,
-            started_at,
-            was_left: false,
-            failed: None,
-        };
-        (conclude(observed, &costs, facts, &notes), None, 0)
-    } else {
-        let ran = run_command(args, &notes)?;
-        let facts = RunFacts {
+        (merged(loaded, &costs, begun.started_at), None, 0)
+    } else if !args.command.is_empty() {
+        let mut ended = run_command(args, &notes)?;
+        let about = Advisory {
             sources: vec![in_one_line(args)],
             is_command: true,
-            started_at,
-            was_left: ran.was_left,
-            failed: ran.failed,
+            failed: ended.failed,
+            ..begun
         };
-        let seen = Ran::here(&ran.observed);
+        let ran = mem::take(&mut ended.observed.ran);
         (
-            conclude(ran.observed, &costs, facts, &notes),
-            Some(seen),
-            ran.code,
+            conclude(ended.observed, &costs, about, &notes),
+            Some(ran),
+            ended.code,
         )
+    } else {
+        let (observed, sources) = if is_watch {
+            watch_processes(args, &notes)?
+        } else {
+            let sources = args.trace.iter().map(|path| path.display().to_string());
+            let observed = follow_logs(&args.trace, options(args, false))?;
+            (observed, sources.collect())
+        };
+        let about = Advisory { sources, ..begun };
+        (conclude(observed, &costs, about, &notes), None, 0)
     };
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
@@ -132,9 +122,6 @@ fn in_one_line(args: &AdviseArgs) -> String {
 
 struct CommandOutcome {
     observed: Observed,
-    /// Whether the wait for its processes was stopped.
-    was_left: bool,
-    /// How it ended, unless with exit status 0.
     failed: Option<String>,
     code: u8,
 }
@@ -169,14 +156,13 @@ fn run_under_strace(
     notes: &Notes,
 ) -> Result<CommandOutcome, Failure> {
     let mut traced = strace::start(&args.command, signals, *notes)?;
-    let observed = follow_command(&mut traced.log, options(args, false))?;
-    let was_left = traced.log.was_left();
+    let observed = follow_command(&mut traced, options(args, false))?;
     let status = traced.ended()?;
     if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
         // The terminal shows ^C without a line break.
         eprintln!();
     }
-    if observed.programs.is_empty() {
+    if observed.ran.programs.is_empty() {
         return Err(Failure {
             error: anyhow::anyhow!(
                 "cannot run '{}': the kernel refuses it, as it does a script whose interpreter is missing, an empty file \
@@ -186,7 +172,7 @@ fn run_under_strace(
             code: 126,
         });
     }
-    Ok(outcome(observed, was_left, status, signals, notes))
+    Ok(outcome(observed, status, signals, notes))
 }
 
 /// The outer error is of the command, the inner one says why programs cannot be attached: then the command did not run.
@@ -200,31 +186,27 @@ fn run_live(
     let ran = live::run(&args.command, signals, *notes, &mut |event| {
         follower.follow(event);
     })?;
-    Ok(ran.map(|(seen, status, was_left)| {
-        outcome(follower.watched(&seen), was_left, status, signals, notes)
-    }))
+    Ok(ran.map(|(seen, status)| outcome(follower.watched(&seen), status, signals, notes)))
 }
 
 fn outcome(
-    observed: Observed,
-    was_left: bool,
+    mut observed: Observed,
     status: ExitStatus,
     signals: &CommandSignals,
     notes: &Notes,
 ) -> CommandOutcome {
-    if was_left {
+    if signals.is_stopped() {
         notes.note("stopped waiting for processes that the command left running");
+        observed.complete = false;
     }
     signals.enter(Stage::After, 0);
     CommandOutcome {
         observed,
-        was_left,
         failed: (!status.success()).then(|| end_in_words(status)),
         code: strace::exit_code(status),
     }
 }
 
-/// Watches running processes. Returns what was observed, and of what.
 fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<String>), Failure> {
     let target = match &args.cgroup {
         Some(folder) => Target::Cgroup(folder),
@@ -245,7 +227,6 @@ fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<St
     Ok((follower.watched(&seen), sources))
 }
 
-/// The input files.
 fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
     let logs = args.trace.iter().map(|path| {
         if path == Path::new("-") { PathBuf::from("/dev/stdin") } else { path.clone() }

@@ -21,22 +21,17 @@ use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::results_store::{ResultKind, ResultName, paths};
 
-/// Exit code for a regression.
 const REGRESSION: u8 = 3;
 
-/// Exit code if a limit could not be decided.
 const UNDECIDED: u8 = 4;
 
-/// A comparison, whatever its kind.
 struct Shown {
     document: Document,
     json: String,
     csv: String,
-    /// How each limit was decided, in words.
     limits: Vec<(Ruling, String)>,
 }
 
-/// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     if args.against.is_empty() && !args.machines {
         return Err(Failure::usage(
@@ -66,7 +61,6 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     ruled(&shown.limits)
 }
 
-/// Shows runs side by side.
 fn show_machines(args: &CompareArgs, outputs: &Outputs) -> Result<ExitCode, Failure> {
     let runs = load(&args.result)?;
     if let Format::Json = args.output.format {
@@ -143,7 +137,6 @@ fn two_versus(args: &CompareArgs) -> Result<Shown, Failure> {
     })
 }
 
-/// The result before an edit and the one after it.
 fn one_a_side<R: PartialEq + SavedResult>(
     args: &CompareArgs,
     made_by: &str,
@@ -189,7 +182,6 @@ fn by_reference(runs: &[Results]) -> Vec<&Results> {
     runs.iter().collect()
 }
 
-/// The exit code by these limits.
 pub fn ruled(limits: &[(Ruling, String)]) -> Result<ExitCode, Failure> {
     for (wanted, code) in [(Ruling::Beyond, REGRESSION), (Ruling::Undecided, UNDECIDED)] {
         let found = limits.iter().filter(|(ruling, _)| *ruling == wanted);

@@ -58,7 +58,6 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The technique that was named, or follows from the buffer.
 fn technique(args: &CopyArgs) -> Result<Option<Technique>, Failure> {
     let technique = match args.technique {
         CopyWith::Auto if args.buffer_size.is_none() => None,
@@ -163,7 +162,6 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into()
 }
 
-/// Copies by `getc` and `putc`.
 fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Failure>> {
     // A copy of nothing has the checks of every other copy.
     let checked = Options::new().limit(0).copy(from.fd(), to.fd());

@@ -18,7 +18,6 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::results_store::{ResultKind, ResultName, Saved, read, results_directory, saved_files};
 
-/// How many characters of a command are shown.
 const SHOWN_CHARACTERS: usize = 40;
 
 pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
@@ -36,7 +35,6 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     show(&outputs, &document(&entries, &heading), &entries)
 }
 
-/// Shows the document, or the rows themselves.
 fn show<R: Serialize>(
     outputs: &Outputs,
     document: &Document,
@@ -91,7 +89,6 @@ fn heading(count: usize, directory: &Path) -> String {
     }
 }
 
-/// One saved result.
 #[derive(Serialize)]
 struct Entry {
     /// The name that other commands accept.
@@ -99,10 +96,8 @@ struct Entry {
     path: String,
     /// Fields of the content; null if it could not be read.
     found: Option<Value>,
-    /// The content in words.
     #[serde(skip)]
     words: String,
-    /// The reason why it could not be read.
     error: Option<String>,
 }
 
@@ -203,7 +198,6 @@ fn document(entries: &[Entry], heading: &str) -> Document {
     }
 }
 
-/// `'sort numbers'`, cut after 40 characters.
 fn quoted(source: &str) -> String {
     let shown: String = source.chars().take(SHOWN_CHARACTERS).collect();
     let end = if shown.len() < source.len() { "…" } else { "" };

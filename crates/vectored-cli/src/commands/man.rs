@@ -12,7 +12,6 @@ use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
 use crate::terminal::print;
 
-/// Shows a page, or writes all of them.
 pub fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let mut program = Cli::command().disable_help_subcommand(true);
     if let Some(directory) = &args.dir {
@@ -45,7 +44,6 @@ pub fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Passes the page to man(1), which pages it.
 fn show(page: &Man) -> Result<ExitCode, Failure> {
     let directory = tempfile::tempdir().context("cannot make a directory for the page")?;
     let path = page

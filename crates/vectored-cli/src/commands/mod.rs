@@ -11,8 +11,6 @@ pub mod host;
 pub mod man;
 pub mod measure;
 mod outputs;
-#[cfg(unix)]
-mod proof;
 pub mod report;
 #[cfg(unix)]
 pub mod reproduce;

@@ -9,7 +9,6 @@ use crate::failure::Failure;
 use crate::output_file::OutputFile;
 use crate::terminal::{Screen, print, print_aside};
 
-/// The outputs of a command, checked before it runs.
 pub struct Outputs {
     format: Format,
     /// `None` is a standard stream, by default.
@@ -17,7 +16,6 @@ pub struct Outputs {
     page: Option<OutputFile>,
     /// Whether the result goes to standard error, because standard output belongs to the command that is run.
     pub is_aside: bool,
-    /// Whether a terminal shows all of the document.
     pub details: bool,
 }
 
@@ -45,7 +43,6 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Writes the page, then the result in its format.
     pub fn show(
         &self,
         document: &Document,
@@ -56,7 +53,6 @@ impl Outputs {
         self.print(document, json, csv)
     }
 
-    /// Writes one page of these documents, if it is wanted.
     pub fn write_page(&self, documents: &[Document]) -> anyhow::Result<()> {
         match &self.page {
             Some(page) => page.write(&html(documents)),
@@ -64,7 +60,6 @@ impl Outputs {
         }
     }
 
-    /// Writes the result in its format.
     pub fn print(
         &self,
         document: &Document,

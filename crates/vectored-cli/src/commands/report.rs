@@ -12,7 +12,6 @@ use crate::output_file::OutputFile;
 use crate::results_store::{ResultKind, Saved, paths};
 use crate::terminal::{Screen, print};
 
-/// Runs the command. Every file is checked before anything is written.
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     type Render = Box<dyn Fn(&[&Saved]) -> Result<String, Failure>>;
     let mut outputs: Vec<(OutputFile, Render)> = Vec::new();

@@ -25,7 +25,6 @@ use crate::reproduce_plan::plans;
 use crate::results_store::{ResultKind, Store, time_of};
 use crate::terminal::print;
 
-/// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
     let Some(experiments) = &args.experiments else {
         print(&listed())?;

@@ -26,10 +26,8 @@ use crate::results_store::{ResultKind, ResultName, Store, time_of};
 use crate::strace;
 use crate::versus_runs::{Plan, Program, differs, measure};
 
-/// Exit code for outputs that differ.
 const DIFFERENT: u8 = 5;
 
-/// Runs the command. Wrong usage is reported before anything runs.
 pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     let notes = Notes {
         quiet: args.saving.quiet,
@@ -146,7 +144,6 @@ fn commit() -> Option<String> {
     output.status.success().then(|| said.trim().to_owned())
 }
 
-/// The result before anything has run.
 fn planned(args: &VersusArgs, plan: &Plan<'_>) -> Versus {
     let mut sides = plan.programs.iter().map(|program| Side {
         name: program.name.clone(),
@@ -211,7 +208,6 @@ fn differ(args: &VersusArgs, result: &Versus) -> bool {
     new.any(|one| one.differs(args.ignore_output, args.ignore_failure))
 }
 
-/// The exit code.
 fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
     if has_failed(result) {
         let sides = std::iter::once(&result.old).chain(result.new.iter().map(|one| &one.side));

@@ -19,7 +19,6 @@ use crate::failure::Failure;
 
 const WHAT_IS_COPIED: &str = "only files, pipes, sockets and devices can be copied";
 
-/// The input of a copy.
 pub struct Input {
     /// The name in `cannot read NAME`.
     pub name: String,
@@ -88,7 +87,6 @@ impl Input {
     }
 }
 
-/// The output of a copy.
 pub struct Output {
     /// The name in `cannot write to NAME`.
     pub name: String,
@@ -101,9 +99,7 @@ pub struct Output {
 
 enum Kind {
     Standard,
-    /// A file that was there.
     Present(File),
-    /// A file that this copy makes.
     Made(ProvisionalFile),
 }
 
@@ -229,7 +225,6 @@ impl Output {
         Ok(())
     }
 
-    /// The failure to cut them off.
     pub fn uncut(&self, error: &io::Error) -> Failure {
         let name = &self.name;
         anyhow!("cannot cut off the old bytes of {name}: {error}; remove it first").into()

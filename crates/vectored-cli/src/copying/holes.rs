@@ -10,11 +10,9 @@ use vectored::copy::{Copied, CopyError, Options, Side};
 
 use super::ends::Output;
 
-/// Why a copy with holes ended.
 pub enum HolesError {
     /// One of the two is no file, or the output would keep bytes where the holes are.
     Unsuited(&'static str),
-    /// A position or the length of a file.
     File(Side, io::Error),
     /// The copy of one part with data failed; the number of bytes before that part.
     Part(u64, CopyError),
@@ -62,7 +60,6 @@ pub fn copy_with_holes(
     copy.finish()
 }
 
-/// Whether holes can be kept.
 pub fn is_file(fd: BorrowedFd<'_>) -> bool {
     fstat(fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file())
 }
@@ -75,7 +72,6 @@ struct Copy<'c, 'p> {
     options: Options<'p>,
     from: BorrowedFd<'c>,
     to: BorrowedFd<'c>,
-    /// Where both begin.
     start: u64,
     output_start: u64,
     before: &'c Cell<u64>,

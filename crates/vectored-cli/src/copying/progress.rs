@@ -17,9 +17,7 @@ pub fn is_shown(quiet: bool) -> bool {
 /// A line with the bytes so far, the rate, and the time left or that the input is silent.
 pub struct CopyProgress {
     began: Instant,
-    /// The number of all bytes; `None` if it is unknown.
     bytes: Option<u64>,
-    /// The number of copied bytes, and when it was first heard.
     last: (u64, Instant),
     line: StatusLine,
 }

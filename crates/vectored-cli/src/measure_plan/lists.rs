@@ -5,12 +5,11 @@ use vectored_results::model::{Operation, SweptMix, Workload};
 
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
-use crate::size_lists::{Counts, Mix, segment_count, total_bytes};
+use crate::size_lists::{Mix, Numbers, segment_count, total_bytes};
 
 /// Limit on the bytes of a call of the default grid. Larger lists are left out.
 const GRID_CALL_BYTES: usize = 4 << 20;
 
-/// Limit on the bytes of any call.
 const MAX_CALL_BYTES: usize = 64 << 20;
 
 /// Maximum segments of a list: `iovec`s and buffers need memory.
@@ -26,7 +25,6 @@ const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
 
 #[derive(PartialEq)]
 pub struct List {
-    /// Runs of `(count, bytes)`.
     pub runs: Vec<(usize, usize)>,
     /// The mix that it is a list of, and the size of the swept run.
     swept: Option<(SweptMix, usize)>,
@@ -42,7 +40,6 @@ impl List {
             .then(|| format!("more than {} in one call", words::bytes(most as u64)))
     }
 
-    /// The workload of the cells of this list.
     pub fn workload(&self) -> Workload {
         if let Some((mix, bytes)) = &self.swept {
             return Workload::swept(mix, *bytes);
@@ -53,11 +50,6 @@ impl List {
     }
 }
 
-/// The lists that are asked for.
-///
-/// # Errors
-///
-/// If one has too many segments.
 pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
     check_copy(args)?;
     let lists = all_lists(args);
@@ -73,7 +65,6 @@ pub fn lists(args: &MeasureArgs) -> Result<Vec<List>, Failure> {
     Ok(lists)
 }
 
-/// Refuses lists with `--operation copy`.
 fn check_copy(args: &MeasureArgs) -> Result<(), Failure> {
     let lists = [
         (args.segments.is_some(), "--segments"),
@@ -90,7 +81,6 @@ fn check_copy(args: &MeasureArgs) -> Result<(), Failure> {
     }
 }
 
-/// Whether neither counts nor sizes are given.
 pub fn is_default_grid(args: &MeasureArgs) -> bool {
     args.mix.is_empty() && args.join.is_none() && args.segments.is_none() && args.sizes.is_none()
 }
@@ -101,8 +91,8 @@ fn all_lists(args: &MeasureArgs) -> Vec<List> {
     }
     let (counts, usual_sizes, options) = match (&args.join, &args.segments) {
         _ if args.operation() == Operation::Copy => (&[1][..], &COPY_SIZES[..], "--sizes"),
-        (Some(Counts(counts)), _) => (&counts[..], &JOIN_SIZES[..], "--join"),
-        (None, Some(Counts(counts))) => (&counts[..], &DEFAULT_SIZES[..], "--segments"),
+        (Some(Numbers(counts)), _) => (&counts[..], &JOIN_SIZES[..], "--join"),
+        (None, Some(Numbers(counts))) => (&counts[..], &DEFAULT_SIZES[..], "--segments"),
         (None, None) => (&DEFAULT_COUNTS[..], &DEFAULT_SIZES[..], "--segments"),
     };
     let sizes = args.sizes.as_ref().map_or(usual_sizes, |s| &s.0);

@@ -15,7 +15,6 @@ const QUICK_COPY: u64 = 32;
 /// Default of `--min` if every write waits for the device.
 const SYNCED_MIN_BYTES: u64 = 4096;
 
-/// The plan from its options.
 pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
     let to = of.to.clone().unwrap_or(CopyTarget::Null);
     let sync = of.sync.unwrap_or(SyncMode::None);

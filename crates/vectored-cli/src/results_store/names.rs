@@ -18,7 +18,6 @@ use crate::results_store::store::results_directory;
 /// Limit on the size of a result. Results have a few MB.
 const MAX_BYTES: u64 = 1 << 29;
 
-/// A result as typed: a file, or the name of a saved result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultName {
     File(PathBuf),
@@ -123,7 +122,6 @@ impl ResultName {
         })
     }
 
-    /// The name as typed.
     pub fn in_words(&self) -> String {
         let (kind, age) = match self {
             ResultName::File(path) => return path.display().to_string(),
@@ -136,7 +134,6 @@ impl ResultName {
         }
     }
 
-    /// Reads the result.
     pub fn load(&self, taken: Option<ResultKind>) -> Result<Saved, Failure> {
         self.load_by(taken, Saved::parse)
     }
@@ -145,11 +142,6 @@ impl ResultName {
     pub fn load_as<T: SavedResult>(&self) -> Result<T, Failure> {
         let mut kinds = ResultKind::ALL.into_iter();
         self.load_by(kinds.find(|kind| kind.schema() == T::SCHEMA), parse)
-    }
-
-    #[cfg(unix)]
-    pub fn load_advisory(&self) -> Result<vectored_advise::model::Advisory, Failure> {
-        self.load_as()
     }
 
     fn load_by<R>(
@@ -235,33 +227,5 @@ mod tests {
         assert!(parse("latest~").is_err());
         assert!(parse("latest~-1").is_err());
         assert!(parse("").is_err());
-    }
-
-    #[test]
-    fn the_newest_comes_first() {
-        let directory = tempfile::tempdir().unwrap();
-        for name in [
-            "measure-20260101T000000Z-ffff.json",
-            "measure-20261231T235959Z-0000.json",
-            "reproduce-20270101T000000Z-0000.json",
-            "measure-20260601T000000Z-8888.json",
-            ".vectored-x.tmp",
-        ] {
-            fs::write(directory.path().join(name), "").unwrap();
-        }
-        let files = saved_files(directory.path()).unwrap();
-        let names: Vec<_> = files
-            .iter()
-            .map(|file| file.path.file_name().unwrap().to_str().unwrap())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "reproduce-20270101T000000Z-0000.json",
-                "measure-20261231T235959Z-0000.json",
-                "measure-20260601T000000Z-8888.json",
-                "measure-20260101T000000Z-ffff.json"
-            ]
-        );
     }
 }

@@ -7,7 +7,6 @@ use vectored_results::model::{Experiments, Results};
 use vectored_results::report::{experiments, measured};
 use vectored_versus::model::Versus;
 
-/// A kind of result: the command that saves it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResultKind {
     Measure,
@@ -47,18 +46,13 @@ impl ResultKind {
 /// A saved result; the schema tells which kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Saved {
-    /// A run of `vectored measure`.
     Results(Box<Results>),
-    /// A run of `vectored reproduce`.
     Experiments(Box<Experiments>),
-    /// The advice of `vectored advise`.
     Advisory(Box<Advisory>),
-    /// The comparison of `vectored versus`.
     Versus(Box<Versus>),
 }
 
 impl Saved {
-    /// Reads a file saved by any command.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let schema = schema_of(text)?;
         let mut kinds = ResultKind::ALL.into_iter();
@@ -74,7 +68,6 @@ impl Saved {
         })
     }
 
-    /// The command that saved it.
     pub fn kind(&self) -> ResultKind {
         match self {
             Saved::Results(_) => ResultKind::Measure,

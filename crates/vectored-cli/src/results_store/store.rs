@@ -13,7 +13,6 @@ use crate::atomic_file::{check_creation, create, replace};
 use crate::failure::Failure;
 use crate::results_store::saved::ResultKind;
 
-/// Where results are saved.
 #[derive(Clone, Debug)]
 pub enum Store {
     /// In a directory that exists and is writable.
@@ -101,28 +100,18 @@ fn absolute_path_from(variable: &str) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
-/// The environment variable that names the directory of states.
 #[cfg(unix)]
 pub const STATE_HOME: &str = "XDG_STATE_HOME";
 
-/// The environment variable that names the directory of what belongs to this machine and user.
 #[cfg(windows)]
 pub const STATE_HOME: &str = "LOCALAPPDATA";
 
-/// The environment variable that names the home, and the directory of states in it.
 #[cfg(unix)]
 const HOME: (&str, &str) = ("HOME", ".local/state");
 
-/// The environment variable that names the home, and the directory of states in it.
 #[cfg(windows)]
 const HOME: (&str, &str) = ("USERPROFILE", r"AppData\Local");
 
-/// The directory of saved results, which may not exist yet: in `$XDG_STATE_HOME`, or `~/.local/state`; `%LOCALAPPDATA%`, or
-/// `%USERPROFILE%\AppData\Local`.
-///
-/// # Errors
-///
-/// The reason why there is none, with the remedy.
 pub fn results_directory() -> Result<PathBuf, String> {
     let default = || Some(absolute_path_from(HOME.0)?.join(HOME.1));
     let home = absolute_path_from(STATE_HOME).or_else(default);
@@ -135,10 +124,6 @@ pub fn results_directory() -> Result<PathBuf, String> {
 }
 
 /// The time of a result, in UTC: `2026-11-27T12:00:00Z`.
-///
-/// # Errors
-///
-/// If the year does not have four digits, or is before 1970.
 pub fn time_of(time: SystemTime) -> anyhow::Result<String> {
     let mut text = String::new();
     let is_known = time >= SystemTime::UNIX_EPOCH

@@ -9,14 +9,12 @@ use super::columns_of;
 /// The line is not drawn more often: a terminal takes time for it, and nobody reads faster.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// The width of a terminal that does not say it.
 const USUAL_COLUMNS: usize = 80;
 
 /// The line. Dropping it clears it.
 pub struct StatusLine {
     is_shown: bool,
     drawn_at: Cell<Option<Instant>>,
-    /// The text that the terminal shows.
     text: RefCell<String>,
 }
 

@@ -33,7 +33,6 @@ fn sides(of: &Versus) -> impl Iterator<Item = &Side> {
     iter::once(&of.old).chain(of.new.iter().map(|one| &one.side))
 }
 
-/// The sums of the files that a command ran.
 fn sums(side: &Side) -> Vec<Option<&String>> {
     let mut sums: Vec<_> = side.files.iter().map(|file| file.sha256.as_ref()).collect();
     sort(&mut sums);
@@ -53,7 +52,6 @@ pub fn other_files(earlier: &Versus, now: &Versus) -> bool {
     pairs.any(|(one, other)| other.files.is_empty() || sums(one) != sums(other))
 }
 
-/// The rounds of the earlier result: the runs of old, of each new command, and of old again.
 pub fn rounds_of(earlier: &Versus) -> Vec<Vec<Run>> {
     let slots = sides(earlier).map(|side| &side.runs);
     let slots: Vec<&Vec<Run>> = slots.chain([&earlier.old_again_runs]).collect();

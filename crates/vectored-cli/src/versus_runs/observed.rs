@@ -24,7 +24,6 @@ use crate::strace::{self, log_pipe, tracer_into};
 /// The most varying lines that are named. Further ones are only counted.
 const NAMED_LINES: usize = 5;
 
-/// A command that is compared.
 pub struct Program {
     /// `old`, `new` or `new 2`.
     pub name: String,
@@ -70,7 +69,6 @@ pub fn command(words: &[String], input: Option<&PathBuf>) -> io::Result<Command>
     Ok(command)
 }
 
-/// Where a timed run writes to.
 pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
     Ok(match stdout {
         Stdout::Null => Stdio::null(),
@@ -87,7 +85,6 @@ pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
     })
 }
 
-/// What a run did.
 pub struct Observed {
     pub status: ExitStatus,
     /// Standard output, standard error and the files of `--same`, with their names.
@@ -96,7 +93,6 @@ pub struct Observed {
     pub counter: Option<Counter>,
 }
 
-/// An output after a run.
 enum State {
     Missing,
     /// The run has not changed it.
@@ -105,13 +101,11 @@ enum State {
 }
 
 impl Observed {
-    /// The last line of standard error.
     pub fn last_error(&self) -> String {
         let output = self.written("standard error");
         output.map_or_else(String::new, Captured::last_line)
     }
 
-    /// An output, if the run has written it.
     pub fn written(&self, name: &str) -> Option<&Captured> {
         match self.outputs.iter().find(|(known, _)| known == name) {
             Some((_, State::Written(output))) => Some(output),
@@ -120,10 +114,8 @@ impl Observed {
     }
 }
 
-/// How runs are observed.
 pub struct Counting<'a> {
     pub args: &'a VersusArgs,
-    /// Whether strace works here.
     pub is_traced: bool,
     pub limit: Option<Duration>,
     pub is_stopped: &'a dyn Fn() -> bool,
@@ -142,7 +134,6 @@ impl Counting<'_> {
         Ok(ended.status)
     }
 
-    /// Runs a command under strace, and keeps its outputs.
     pub fn observe(&self, program: &Program) -> Result<Observed, RunError> {
         let log = self.is_traced.then(log_pipe).transpose().map_err(failed)?;
         let traced = log.as_ref().map(|(_, writer)| tracer_into(writer, None));
@@ -216,7 +207,6 @@ impl Counting<'_> {
     }
 }
 
-/// The file of a path after a run, by what it was before.
 fn state(path: &Path, before: Option<Identity>) -> Result<State, RunError> {
     let what = format!("'{}' cannot be compared", path.display());
     // To open a FIFO would wait for a writer.
@@ -247,7 +237,6 @@ fn count(log: PipeReader, named: &[PathBuf]) -> io::Result<Counter> {
     Ok(counter)
 }
 
-/// The name of a file of `--same` among the outputs.
 pub fn name_of(path: &Path) -> String {
     format!("file '{}'", path.display())
 }

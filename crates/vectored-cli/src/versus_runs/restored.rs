@@ -9,7 +9,6 @@ use vectored_versus::sum;
 
 use super::observed::{Identity, identity};
 
-/// A file that the runs may change.
 pub struct Restored {
     path: PathBuf,
     /// The regular file that was there before the first run.
@@ -110,7 +109,6 @@ mod tests {
 
     use super::*;
 
-    /// What a run does to a file.
     type Change = fn(&Path) -> io::Result<()>;
 
     const CHANGES: [(&str, Change); 6] = [

@@ -40,7 +40,6 @@ const TRACED_FACTOR: u32 = 1000;
 /// The error of a process that has as many open files as it may.
 const EMFILE: i32 = Errno::MFILE.raw_os_error();
 
-/// Counted runs of each command.
 const COUNTED_RUNS: u64 = 2;
 
 /// What the kernel's count of resident memory may be wrong by: each processor keeps some pages for itself.
@@ -52,12 +51,9 @@ const PADDING: &str = "VECTORED_PADDING";
 
 const PAGE_BYTES: usize = 4096;
 
-/// What to run, and how.
 pub struct Plan<'a> {
     pub args: &'a VersusArgs,
-    /// The old command first.
     pub programs: Vec<Program>,
-    /// Whether strace works here.
     pub is_traced: bool,
     /// A result whose rounds are the first ones.
     pub earlier: Option<Versus>,
@@ -100,7 +96,6 @@ pub fn measure(
 /// Why a session ends early: a failure, or none if it was stopped by a signal.
 type Halt = Option<Failure>;
 
-/// The failure of a run of this program in this place.
 fn halt(program: &Program, place: &str, error: RunError) -> Halt {
     let remedy = match &error {
         RunError::Stopped => return None,
@@ -125,12 +120,10 @@ struct Session<'a> {
     bar: &'a Bar,
     began: Instant,
     result: &'a mut Versus,
-    /// How the runs of each command ended so far.
     ends: Vec<Vec<RunEnd>>,
     /// Standard error of the run that is not counted.
     errors: File,
     random: fastrand::Rng,
-    /// The files of `--same`.
     restored: Vec<Restored>,
 }
 
@@ -192,7 +185,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The stacks of these calls in one run of a command.
     fn stacks(
         &mut self,
         index: usize,
@@ -227,7 +219,6 @@ impl Session<'_> {
         iter::once(&mut self.result.old).chain(new)
     }
 
-    /// The longest time that an untraced run may take.
     fn limit(&self) -> Option<Duration> {
         self.args.rounds.is_none().then_some(self.args.budget)
     }
@@ -236,7 +227,6 @@ impl Session<'_> {
         self.interrupt.flag().load(Ordering::Relaxed)
     }
 
-    /// Keeps a copy of each file of `--same`.
     fn keep(&mut self) -> Result<(), Halt> {
         for path in &self.args.same {
             let kept = Restored::new(path).with_context(|| {
@@ -248,7 +238,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Puts the files of `--same` back.
     fn restore(&mut self, is_last: bool) -> Result<(), Halt> {
         for file in &mut self.restored {
             let restored = file.restore(is_last);
@@ -258,7 +247,6 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Runs what is to run before the command with this index.
     fn prepare(&mut self, index: usize) -> Result<(), Halt> {
         self.restore(false)?;
         let prepare = &self.args.prepare;
@@ -321,7 +309,6 @@ impl Session<'_> {
         });
     }
 
-    /// Returns the time of the longest run.
     fn warm_up(&mut self) -> Result<Duration, Halt> {
         let mut longest = Duration::ZERO;
         for number in 1..=self.args.warmup {
@@ -400,7 +387,6 @@ impl Session<'_> {
         }
     }
 
-    /// A counted run.
     fn observe(&mut self, index: usize, longest: Duration) -> Result<Observed, Halt> {
         self.prepare(index)?;
         let program = &self.plan.programs[index];
@@ -411,7 +397,6 @@ impl Session<'_> {
         observed.map_err(|error| halt(program, "under strace", error))
     }
 
-    /// Compares outputs and calls.
     fn compare(&mut self, observed: &[Vec<Observed>], longest: Duration) -> Result<(), Halt> {
         let old = &observed[0];
         let mut varies = unstable(&old[0], [&old[1]]);
@@ -553,7 +538,6 @@ fn memory_floor() -> u64 {
     inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)
 }
 
-/// The last line in the file, which is emptied.
 fn last_error(errors: &mut File) -> io::Result<String> {
     let mut text = Vec::new();
     errors.rewind()?;

@@ -20,7 +20,7 @@ the_markdown_of_techniques_that_must_be_named --technique writev,stdio,mmap --se
 the_table_of_asynchronous_techniques --details --segments 16 --sizes 64,16KiB --technique io-uring,linux-aio --target file,pipe,null --queue-depth 1,8,64
 the_markdown_of_asynchronous_reads --operation read --technique io-uring,readv --target file --queue-depth 8 --segments 16 --sizes 64,16KiB --format markdown
 the_table_of_every_target --target file,file-overwrite,tcp,null --segments 2,16 --sizes 16,4KiB
-the_table_of_null_has_times --details --target null --segments 2,16 --sizes 16,4KiB
+the_table_of_null_has_times --details --target /dev/null --segments 2,16 --sizes 16,4KiB
 the_markdown_of_synced_files --target /dev,file-overwrite --sync fsync --segments 2 --format markdown";
 
 #[test]

@@ -41,7 +41,6 @@ fn list(value: &Value) -> &Vec<Value> {
     value.as_array().unwrap()
 }
 
-/// The numbers of this name in the samples of a row.
 fn sampled(row: &Value, name: &str) -> Vec<f64> {
     let samples = list(&row["samples"]).iter();
     samples.filter_map(|sample| sample[name].as_f64()).collect()

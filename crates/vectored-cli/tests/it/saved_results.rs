@@ -4,7 +4,6 @@ use std::fs;
 
 use crate::support::{Bench, MACHINE, json, make_fifo, stderr_of, stdout_of};
 
-/// A run on the invented machine with this seed.
 fn measured(bench: &Bench, seed: u32) {
     let words =
         format!("measure --synthetic {MACHINE} --seed {seed} --target pipe --segments 2,16 -q");

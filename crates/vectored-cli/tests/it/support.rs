@@ -9,7 +9,6 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// The simulated machine of golden files.
 pub const MACHINE: &str = "200";
 
 pub const VECTORED: &str = env!("CARGO_BIN_EXE_vectored");
@@ -36,7 +35,6 @@ impl Bench {
         self.root.path().join("state")
     }
 
-    /// `vectored`, in the directories of this test.
     pub fn vectored(&self) -> assert_cmd::Command {
         assert_cmd::Command::from_std(self.std_vectored())
     }
@@ -78,26 +76,22 @@ impl Bench {
         command
     }
 
-    /// `vectored measure` on the invented machine, with these words.
     pub fn synthetic_with(&self, words: &str) -> assert_cmd::Command {
         let mut command = self.synthetic();
         command.args(words.split(' '));
         command
     }
 
-    /// `vectored measure` on the invented machine.
     pub fn synthetic(&self) -> assert_cmd::Command {
         let mut command = self.vectored();
         command.args(["measure", "--synthetic", MACHINE, "--seed", "7"]);
         command
     }
 
-    /// The names of everything that was saved.
     pub fn saved(&self) -> Vec<PathBuf> {
         entries(&self.state_home().join("vectored"))
     }
 
-    /// The only saved result.
     pub fn only_result(&self) -> Value {
         let saved = self.saved();
         assert_eq!(saved.len(), 1, "{saved:?}");
@@ -134,12 +128,10 @@ pub fn case(line: &str) -> (&str, i32, &str) {
     (words, code.parse().unwrap(), told)
 }
 
-/// Standard output of a command that succeeds.
 pub fn stdout_of(command: &mut assert_cmd::Command) -> String {
     said_by(command, 0).0
 }
 
-/// Standard error of a command that ends with this code.
 pub fn stderr_of(command: &mut assert_cmd::Command, code: i32) -> String {
     said_by(command, code).1
 }
@@ -180,7 +172,6 @@ macro_rules! needs_strace {
 }
 pub(crate) use needs_strace;
 
-/// Why no command can be traced here, if so.
 pub fn strace_is_missing() -> Option<String> {
     let mut strace = Command::new("strace");
     strace.args(["-o", "/dev/stdout", "-e", "trace=exit_group", "true"]);

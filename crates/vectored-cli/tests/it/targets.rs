@@ -14,7 +14,6 @@ use crate::support::{
     Bench, VECTORED, entries, needs_strace, one_line, refused, stderr_of, stdout_of,
 };
 
-/// A short real run; the cells of its result.
 fn measured(bench: &Bench, args: &[&str]) -> Vec<Value> {
     // On a busy machine that may be for one cell only.
     let is_long = args.iter().any(|arg| arg.contains(','));

@@ -12,7 +12,6 @@ use crate::support::{
     Bench, case, entries, make_fifo, needs_strace, one_line, said_by, stderr_of, stdout_of,
 };
 
-/// Compares two commands in `rounds` rounds.
 fn versus(bench: &Bench, rounds: &str, words: &[&str]) -> assert_cmd::Command {
     let mut command = bench.vectored();
     command
@@ -21,12 +20,10 @@ fn versus(bench: &Bench, rounds: &str, words: &[&str]) -> assert_cmd::Command {
     command
 }
 
-/// Compares two commands of a shell in one round.
 fn in_shell(bench: &Bench, words: &[&str]) -> assert_cmd::Command {
     versus(bench, "1", &[&["--shell", "sh"], words].concat())
 }
 
-/// A file of 100 bytes.
 fn bench() -> Bench {
     let bench = Bench::new();
     fs::write(bench.work().join("in"), [b'x'; 100]).unwrap();

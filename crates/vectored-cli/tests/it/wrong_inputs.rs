@@ -7,7 +7,6 @@ use std::path::Path;
 use crate::advise::costs;
 use crate::support::{Bench, entries, make_fifo, skip, stderr_of};
 
-/// Files of the directory in which the commands run.
 const FILES: [(&str, &[u8]); 9] = [
     ("binary", &[0x80, 0xfe, 0, 1, 0xff]),
     ("broken", b"{\"schema\":"),
@@ -41,6 +40,10 @@ measure --join 1 => 2: would join nothing
 measure --join 2000000 => 2: 2,000,000 segments | --join
 measure --pin first => 2: 'none'
 measure --budget=-5s => 2: --budget | for example 500ms, 18s or 2m
+measure --budget 18 => 2: with its unit
+measure --budget 99999999999999999999h => 2: too long
+measure --budget 0s => 2: must be greater than zero, for example 18s
+measure --budget 25h => 2: at most 24h
 measure --pin 100000 => 2: CPU 100000 | --pin
 measure --from file => 2: --from applies only to copies | --operation copy
 measure --buffer-bytes 4KiB --operation read => 2: --buffer-bytes | --operation copy
@@ -89,6 +92,11 @@ measure --target /proc => 2: directory with --target
 measure --target file --dir /proc => 2: directory with --dir
 measure --target tcp://127.0.0.1:1 --operation read => 2: cannot read from remote | that vectored fills itself
 measure --target tcp://127.0.0.1 => 2: expected tcp://HOST:PORT
+measure --target tcp://h:0 => 2: expected tcp://HOST:PORT
+measure --target tcp://:1 => 2: expected tcp://HOST:PORT
+measure --target tcp://::1:7 => 2: expected tcp://HOST:PORT
+measure --target tcp://a/b:1 => 2: expected tcp://HOST:PORT
+measure --target udp://h:1 => 2: expected tcp://HOST:PORT
 measure --target tcp://127.0.0.1:1 => 1: no program listens there | `socat -b 1048576 -u TCP-LISTEN:1,fork OPEN:/dev/null`
 measure --target tcp://a..b:1 => 1: check the name of the host
 measure --target file-overwrite --operation read => 2: cannot read from | file, pipe, unix, tcp
@@ -129,11 +137,8 @@ host --output nowhere/x => 2: 'nowhere/x' | --output
 host --output /dev/full => 1: '/dev/full' | No space left
 copy --buffer-size 2G => 2: 2048 MiB | at most 1 GiB
 copy --buffer-size 4k,8k => 2: unknown unit 'k,8k'
-report --format json => 2: --format is an option of vectored advise, vectored compare, vectored history, vectored host, vectored measure, vectored reproduce
-reproduce --min 64 => 2: --min is an option of vectored reproduce apue-3.5
 measure --size 64 => 2: a similar argument exists: '--sizes'
 measure --tehcnique writev => 2: a similar argument exists: '--technique'
-advise --target pipe t.log => 2: --target is an option of vectored measure
 reproduce apue-3.5 --max 16EiB => 2: --max | KiB
 reproduce apue-3.5 --max 2GiB => 2: too large | at most 1GiB
 reproduce apue-3.5 --min 70 --max 100 => 2: no buffer | --min 70 | --max 100 | powers of two
@@ -147,7 +152,6 @@ reproduce apue-3.5 --size 64 => 2: --size | vectored reproduce apue-3.5 [OPTIONS
 reproduce apue-3.5 --program ./gone·{buffer} => 127: './gone' not found: check its path
 reproduce apue-3.5 --program ./precious => 126: it is not executable
 reproduce apue-3.5 --program cat·<·{input}·|·cat => 2: has a | for one | '< {input}' | sh -c
-reproduce kalinin --program cat => 2: --program is an option of vectored reproduce apue-3.5
 reproduce kalinin --dir nowhere => 2: 'nowhere' | does not exist | --dir
 reproduce mincer --size 64 => 2: --count
 reproduce mincer --count 64 => 2: --size
@@ -162,6 +166,13 @@ versus --rounds 0 true true => 2: --rounds
 versus --rounds 1 --budget 1s true true => 2: --rounds | --budget
 versus --fail-if-more-calls fsnyc=0 true true => 2: fsnyc: strace knows no such call | 'total'
 versus --fail-if-more-calls write=5 true true => 2: for example 5% or 0.05
+versus --fail-if-more-calls =1% true true => 2: '' is no name of a call
+versus --fail-if-more-calls file=0 true true => 2: 'file' is no name of a call
+versus --fail-if-more-calls write>1=0 true true => 2: 'write>1' is no name
+versus --fail-if-slower 1 true true => 2: percent sign
+versus --fail-if-slower 1000% true true => 2: percent sign
+versus --fail-if-slower=-1% true true => 2: percent sign
+versus --fail-if-slower inf true true => 2: percent sign
 versus --same a --output a true true => 2: is also an input
 advise => 2: trace.log | -- COMMAND
 advise -- => 2: trace.log | -- COMMAND

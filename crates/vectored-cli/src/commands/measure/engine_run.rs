@@ -14,7 +14,6 @@ pub struct Run<'a> {
     pub experiment: &'a Experiment,
     pub clock: &'a dyn Clock,
     pub interrupt: &'a Interrupt,
-    /// Takes the outcome so far.
     pub save: Option<&'a mut dyn FnMut(Outcome)>,
 }
 

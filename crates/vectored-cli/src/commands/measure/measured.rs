@@ -25,7 +25,6 @@ use crate::progress::Bar;
 use crate::results_store::time_of;
 use crate::synthetic;
 
-/// The outcome of a run, real or synthetic.
 pub struct Measured {
     pub outcome: Outcome,
     /// The error that ended the run early; cells measured before it are kept.
@@ -34,13 +33,11 @@ pub struct Measured {
     pub timer: Timer,
     pub started_at: String,
     pub elapsed_s: f64,
-    /// The cost models that `adaptive` worked with.
     pub models: Vec<FittedModel>,
     /// The ranks; empty if this process is not one of several.
     pub ranks: Vec<Rank>,
 }
 
-/// Takes what was measured so far, if it is saved during the run.
 pub type Save<'a> = &'a mut dyn FnMut(Measured);
 
 /// Measures, with all ranks if there are several. Then `None` is returned on all ranks but the first.
@@ -58,7 +55,6 @@ pub fn measured(
     }
 }
 
-/// The state of a run on this machine before its first cell.
 struct Prepared {
     environment: Environment,
     pins: (Option<usize>, Option<usize>),

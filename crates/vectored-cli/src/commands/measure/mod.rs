@@ -21,7 +21,6 @@ use crate::measure_plan::{MeasurePlan, is_default_grid};
 use crate::notes::Notes;
 use crate::results_store::{ResultKind, Store};
 
-/// Runs the command. Wrong usage is reported before the measurement begins.
 pub fn run(args: &MeasureArgs) -> Result<ExitCode, Failure> {
     let team = Team::join()?;
     measure(args, team.as_ref())

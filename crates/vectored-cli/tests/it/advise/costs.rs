@@ -38,30 +38,6 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
 }
 
 #[test]
-fn costs_are_measured_in_tmp_if_the_working_directory_is_unusable() {
-    needs_strace!();
-    let bench = bench();
-    let out = bench.work().join("out");
-    let script = "dd if=/dev/zero bs=2 count=4 of=\"$0\" 2>/dev/null";
-    let mut command = bench.std_vectored();
-    command
-        .args(["advise", "--", "sh", "-c", script])
-        .arg(&out)
-        .current_dir("/proc")
-        .env("TMPDIR", bench.work());
-    let output = command.output().unwrap();
-    let stderr = text(&output.stderr);
-    assert!(output.status.success(), "{stderr}");
-    assert!(
-        stderr.contains("because no file can be created in the working directory"),
-        "{stderr}"
-    );
-    let saved = bench.only_result();
-    assert_eq!(saved["findings"][0]["calls"], 4, "{saved}");
-    assert!(saved["saving_s"].as_f64().unwrap() > 0.0);
-}
-
-#[test]
 fn a_command_that_removes_the_directory_for_costs_loses_no_findings() {
     needs_strace!();
     let bench = bench();

@@ -54,19 +54,16 @@ pub fn costs() -> String {
     .to_string()
 }
 
-/// A place with these prices in `costs.json`.
 fn bench() -> Bench {
     let bench = Bench::new();
     fs::write(bench.work().join("costs.json"), costs()).unwrap();
     bench
 }
 
-/// `vectored advise` with prices that are not measured.
 fn advise(bench: &Bench) -> assert_cmd::Command {
     assert_cmd::Command::from_std(std_advise(bench))
 }
 
-/// `vectored advise --source strace` with prices that are not measured.
 fn under_strace(bench: &Bench) -> assert_cmd::Command {
     let mut command = advise(bench);
     command.args(["--source", "strace"]);
@@ -102,12 +99,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-fn lines_of(bench: &Bench, name: &str) -> usize {
-    let text = fs::read_to_string(bench.work().join(name)).unwrap();
-    text.lines().count()
-}
-
-/// Waits until something is there.
 pub fn until<T>(look: impl Fn() -> Option<T>) -> T {
     for _ in 0..60_000 {
         if let Some(found) = look() {

@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::{bench, lines_of, std_advise, until};
+use super::{bench, std_advise};
 use crate::support::{Bench, needs_strace, stdout_of};
 
 /// A command that says when it is ready, and then waits.
@@ -62,48 +62,6 @@ fn waiting_for_remaining_processes_is_announced() {
     stderr.read_to_string(&mut rest).unwrap();
     assert!(!rest.contains("note:"), "{rest}");
     assert_eq!(bench.only_result()["complete"], true);
-}
-
-/// Processes whose command line has this in it.
-fn processes_with(word: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for process in fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap()) {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        if String::from_utf8_lossy(&line).contains(word) {
-            found.push(process.file_name().to_string_lossy().into_owned());
-        }
-    }
-    found
-}
-
-#[test]
-fn a_command_that_outlives_vectored_gets_no_errors_from_strace() {
-    needs_strace!();
-    let bench = bench();
-    let go = bench.work().join("go");
-    // Named so that its processes are known.
-    let mark = format!("outlives-{}", std::process::id());
-    let script = format!(
-        ": {mark}; echo ready; until [ -e go ]; do sleep 0.01; done; \
-         n=0; while [ $n -lt 20000 ]; do echo x; n=$((n + 1)); done > lines; echo done >&2"
-    );
-    let (mut child, mut stdout) = waiting(&bench, &script);
-    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
-    child.wait().unwrap();
-    fs::write(go, "").unwrap();
-    // Until all processes that hold it have ended.
-    let mut stderr = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut stderr)
-        .unwrap();
-    assert_eq!(stderr, "done\n");
-    let mut rest = String::new();
-    stdout.read_to_string(&mut rest).unwrap();
-    assert_eq!(lines_of(&bench, "lines"), 20_000);
-    until(|| processes_with(&mark).is_empty().then_some(()));
 }
 
 /// The mask of ignored signals among HUP, INT, QUIT and TERM, from the line `SigIgn` of `/proc/PID/status`.

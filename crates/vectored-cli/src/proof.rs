@@ -4,10 +4,9 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use vectored_advise::advisor::{RunFiles, operation_of, unescaped};
+use vectored_advise::advisor::{RunFiles, operation_of};
 use vectored_advise::languages::runtime_of_interpreter;
 use vectored_advise::model::Advisory;
 use vectored_machine::model::{DescriptorKind, Operation};
@@ -15,27 +14,14 @@ use vectored_report::sort;
 use vectored_report::words::count;
 use vectored_versus::is_script_name;
 
-use crate::advise_pipeline::Observed;
-
 /// Files that are named to be compared.
 const SAME_MAX: usize = 64;
 
-/// Digits in a name from which on they are a time.
-const TIME_DIGITS: usize = 10;
+/// Digits in a name from which on they are the number of a process, or a time.
+const CHOSEN_DIGITS: usize = 4;
 
-/// Folders of what is installed, and of packages.
-const INSTALLED: [&str; 13] = [
-    "/bin", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/opt", "/proc", "/run", "/sbin",
-    "/snap", "/usr",
-];
-const PACKAGES: [&str; 4] = [
-    "__pycache__",
-    "dist-packages",
-    "node_modules",
-    "site-packages",
-];
+const PACKAGES: &str = "__pycache__ dist-packages node_modules site-packages";
 
-/// What the standard input of the command is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Nothing that can be read again, and nothing that is missed: a terminal, `/dev/null`.
@@ -46,7 +32,6 @@ pub enum Input {
 }
 
 impl Input {
-    /// The standard input of this process, which the command inherits.
     pub fn of_this_process() -> Input {
         let Ok(path) = fs::read_link("/proc/self/fd/0") else {
             return Input::None;
@@ -60,32 +45,26 @@ impl Input {
 }
 
 /// What the log shows of a run, and where it ran.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ran {
     files: RunFiles,
-    programs: Vec<PathBuf>,
-    /// The numbers of threads: from the least to the first above all.
-    numbers: Range<u32>,
-    /// The working directory.
+    pub programs: Vec<PathBuf>,
+    /// Whether it accepted more connections than it made: clients from outside came.
+    accepts: bool,
     here: PathBuf,
     /// Where standard output and standard error lead.
     standard: Vec<PathBuf>,
-    /// Whether it accepted more connections than it made.
-    accepts: bool,
 }
 
 impl Ran {
-    /// A run in the working directory, with the standard streams of this process.
-    pub fn here(observed: &Observed) -> Ran {
+    pub fn here(files: RunFiles, programs: Vec<PathBuf>, accepts: bool) -> Ran {
         let standard = ["/proc/self/fd/1", "/proc/self/fd/2"].map(fs::read_link);
-        let programs = observed.programs.iter();
         Ran {
-            files: observed.files(),
-            programs: programs.map(|path| unescaped(path)).collect(),
-            numbers: observed.numbers.clone(),
+            files,
+            programs,
+            accepts,
             here: env::current_dir().unwrap_or_default(),
             standard: standard.into_iter().flatten().collect(),
-            accepts: observed.accepts,
         }
     }
 
@@ -96,41 +75,46 @@ impl Ran {
         Some(format!("{before}{near}"))
     }
 
-    /// Whether a file is the user's: not hidden, and not of the system, an installed interpreter or a package.
-    fn is_of_user(&self, path: &Path) -> bool {
-        let mut folders = path.strip_prefix(&self.here).unwrap_or(path).iter();
+    fn is_named(&self, path: &Path, words: &[&str]) -> bool {
+        words.iter().any(|word| {
+            let named = self.here.join(word);
+            path.starts_with(named.canonicalize().unwrap_or(named))
+        })
+    }
+
+    /// Whether a file is the user's: the command names it, or it lies below the working directory, not hidden and in no package.
+    fn is_of_user(&self, path: &Path, words: &[&str]) -> bool {
+        let Ok(near) = path.strip_prefix(&self.here) else {
+            return self.is_named(path, words);
+        };
+        let mut folders = near.iter();
         folders.next_back();
         let is_package = |part: &OsStr| {
-            part.to_str()
-                .is_some_and(|part| part.starts_with('.') || PACKAGES.contains(&part))
+            let part = part.to_string_lossy();
+            part.starts_with('.') || PACKAGES.split(' ').any(|package| package == part)
         };
-        let prefixes = self.programs.iter().filter_map(|path| {
-            runtime_of_interpreter(path.as_os_str().as_encoded_bytes())?;
-            let program = path.canonicalize().ok()?;
-            let folder = program.parent().filter(|folder| folder.ends_with("bin"))?;
-            Some(folder.parent()?.to_owned())
-        });
-        let mut installed = INSTALLED.into_iter().map(PathBuf::from).chain(prefixes);
         !folders.any(is_package)
-            && !installed.any(|folder| path.starts_with(&folder) && !self.here.starts_with(&folder))
     }
 
     /// The programs and scripts of the user that the command ran, but for those that it makes: an edit changes one of them.
-    fn own_programs(&self) -> Vec<PathBuf> {
+    fn own_programs(&self, words: &[&str]) -> Vec<PathBuf> {
         let executed = self
             .programs
             .iter()
-            .filter_map(|path| path.canonicalize().ok());
+            .filter(|path| runtime_of_interpreter(path.as_os_str().as_encoded_bytes()).is_none());
+        let executed = executed.filter_map(|path| path.canonicalize().ok());
         let read = self.files.read.iter().map(|(_, path)| path.clone());
-        let written = |path: &PathBuf| {
-            self.files
-                .written
-                .iter()
-                .any(|file| file.names.contains(path))
-        };
+        let written: Vec<&PathBuf> = self
+            .files
+            .written
+            .iter()
+            .flat_map(|file| &file.names)
+            .collect();
         let mut own: Vec<PathBuf> = executed
             .chain(read.filter(|path| is_script(path)))
-            .filter(|path| path.is_file() && self.is_of_user(path) && !written(path))
+            .filter(|path| {
+                path.is_file() && self.is_of_user(path, words) && !written.contains(&path)
+            })
             .collect();
         sort::sort(&mut own);
         own.dedup();
@@ -151,7 +135,8 @@ impl Ran {
             if !name.is_file() || is_cache || self.standard.contains(name) || same.contains(name) {
                 continue;
             }
-            let is_wanted = (file.is_counted || self.is_of_user(name)) && !self.varies(name, words);
+            let is_wanted =
+                (file.is_counted || self.is_of_user(name, words)) && !self.varies(name, words);
             if is_wanted && same.len() < SAME_MAX {
                 same.push(name.clone());
             } else {
@@ -161,21 +146,14 @@ impl Ran {
         (same, others)
     }
 
-    /// Whether each run chooses the name: it has the number of a process or a time, or lies among the temporary files, and the
-    /// command does not name it.
+    /// Whether each run may choose the name: the command does not name it, and it has a number or lies among the temporary
+    /// files.
     fn varies(&self, path: &Path, words: &[&str]) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        let is_chosen = |digits: &str| {
-            let number = digits
-                .parse()
-                .is_ok_and(|number| self.numbers.contains(&number));
-            digits.len() >= TIME_DIGITS || number && digits.len() > 2
-        };
+        let mut numbers = name.split(|c: char| !c.is_ascii_digit());
         let is_temporary = path.starts_with(env::temp_dir()) && !path.starts_with(&self.here);
-        let is_named = words
-            .iter()
-            .any(|word| path.starts_with(self.here.join(word)));
-        !is_named && (is_temporary || name.split(|c: char| !c.is_ascii_digit()).any(is_chosen))
+        let is_chosen = is_temporary || numbers.any(|digits| digits.len() >= CHOSEN_DIGITS);
+        is_chosen && !self.is_named(path, words)
     }
 }
 
@@ -200,7 +178,7 @@ pub fn proof(
         options += " --ignore-failure";
     }
     let typed = as_one_word(&words);
-    let own = ran.own_programs();
+    let own = ran.own_programs(&words);
     let is_own = |word: &&str| {
         Path::new(word)
             .canonicalize()
@@ -272,7 +250,6 @@ fn name_of_copy(name: &str) -> String {
     format!("{stem}{old}{end}")
 }
 
-/// Words as one word, which `versus` splits.
 fn as_one_word(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("'{}'", words.join(" ").replace('\'', r"'\''"))
@@ -294,21 +271,6 @@ mod tests {
     use vectored_versus::split;
 
     use super::*;
-
-    fn ran(here: PathBuf, read: Vec<(String, PathBuf)>, written: Vec<WrittenFile>) -> Ran {
-        Ran {
-            files: RunFiles {
-                read,
-                written,
-                made: [].into(),
-            },
-            programs: Vec::new(),
-            numbers: 4000..4100,
-            standard: Vec::new(),
-            accepts: false,
-            here,
-        }
-    }
 
     /// The command, its programs, what interpreters read, what is written; then the word that is copied, the files that are
     /// compared, and what is not.
@@ -360,9 +322,15 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
                 is_counted: false,
             });
             let ran = Ran {
+                files: RunFiles {
+                    read: read.collect(),
+                    written: written.collect(),
+                    ..RunFiles::default()
+                },
                 programs: programs.split_whitespace().map(at).collect(),
                 standard: vec![at("standard")],
-                ..ran(here.clone(), read.collect(), written.collect())
+                here: here.clone(),
+                ..Ran::default()
             };
             let typed = typed.replace("DIR", &dir);
             let command: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
@@ -416,11 +384,13 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
         };
         let ran = Ran {
             accepts: true,
-            ..ran(
-                here.clone(),
-                vec![(String::new(), here.join("-real.py"))],
-                vec![written],
-            )
+            files: RunFiles {
+                read: vec![(String::new(), here.join("-real.py"))],
+                written: vec![written],
+                ..RunFiles::default()
+            },
+            here: here.clone(),
+            ..Ran::default()
         };
         let link = format!("{name}/link");
         let command = ["python3", &link, "a b", "it's", "*"].map(OsString::from);
