@@ -245,25 +245,4 @@ mod tests {
         check(&[0, 0], usual, "end");
         check(&[], usual, "end");
     }
-
-    const LIMITS: Limits = Limits {
-        segments: 4,
-        bytes: 100,
-    };
-
-    #[test]
-    fn a_stretch_is_a_part_of_the_list_itself() {
-        for (sizes, stretch) in [
-            (&[10, 20, 30, 40, 50][..], 0..4),
-            (&[0, 0, 10, 20, 0], 2..4),
-            (&[60, 41, 10], 0..1),
-        ] {
-            let data = payload(sizes);
-            let segments = list(&data);
-            let mut scratch = Vec::new();
-            let batch = SegmentCursor::new().batch(&segments, LIMITS, &mut scratch);
-            assert!(std::ptr::eq(batch, &segments[stretch]));
-            assert_eq!(scratch.capacity(), 0);
-        }
-    }
 }

@@ -193,19 +193,4 @@ mod tests {
             prop_assert_eq!(ListScan::over(&segments, small_bytes), expected);
         }
     }
-
-    #[test]
-    fn a_list_is_contiguous_if_each_segment_adjoins_the_last_and_none_is_empty() {
-        let data = [0; 60];
-        let bytes_of = |places: &[(usize, usize)]| {
-            let segment = |&(from, to): &(usize, usize)| IoSlice::new(&data[from..to]);
-            let segments: Vec<_> = places.iter().map(segment).collect();
-            contiguous_bytes(&segments)
-        };
-        assert_eq!(bytes_of(&[(0, 5), (5, 9), (9, 50)]), Some(50));
-        assert_eq!(bytes_of(&[(0, 5), (5, 9), (10, 50)]), None);
-        assert_eq!(bytes_of(&[(0, 5), (5, 5), (5, 9)]), None);
-        assert_eq!(bytes_of(&[(5, 5), (5, 9)]), None);
-        assert_eq!(bytes_of(&[(0, 5)]), None);
-    }
 }

@@ -262,34 +262,12 @@ mod tests {
         }
     }
 
-    /// The noise of a shared machine: a wide peak, a slow drift between the techniques, and bursts that last for five pairs.
-    struct Noise {
-        random: Random,
-        deviation: f64,
-        drift: f64,
-        burst: u32,
-    }
-
-    impl Noise {
-        fn factor(&mut self) -> f64 {
-            let mut noise = || self.random.between(-1.0, 1.0) * self.deviation;
-            let peak = 1.2 * (noise() + noise());
-            self.drift = 0.95 * self.drift + 0.2 * noise();
-            self.burst = self.burst.saturating_sub(1);
-            if self.random.between(0.0, 1.0) < 0.025 {
-                self.burst = 5;
-            }
-            let outlier = if self.burst > 0 { self.random.between(-0.7, 0.7) } else { 0.0 };
-            (peak + self.drift + outlier).exp()
-        }
-    }
-
     /// The rounds that calibration chooses on a machine of these costs, for each count.
     fn rounds(
         machine: &CostModel,
         prior: &CostModel,
         max_list_bytes: usize,
-        noise: &mut Noise,
+        noise: &mut impl FnMut() -> f64,
     ) -> [Vec<Observation>; 7] {
         let mut observations = CopyThresholds::MEASURED.map(|_| Vec::new());
         for round in 0..24 {
@@ -305,7 +283,7 @@ mod tests {
                         bytes,
                         write_ns: f64::NAN,
                         writev_ns: machine.writev_ns(segment_count, bytes),
-                        copy_then_write_ns: copied_ns * noise.factor(),
+                        copy_then_write_ns: copied_ns * noise(),
                     });
                 }
             }
@@ -338,12 +316,12 @@ mod tests {
                     staging_bytes: MAX_LIST_BYTES,
                     ..prior
                 };
-                let (random, drift, burst) = (Random(number as u64), 0.0, 0);
-                let mut noise = Noise {
-                    random,
-                    deviation,
-                    drift,
-                    burst,
+                let mut deviations = Random(number as u64);
+                let mut noise = || {
+                    // A wide peak, and one time in 8 another program.
+                    let peak = deviations.between(-1.0, 1.0) + deviations.between(-1.0, 1.0);
+                    let outlier = (deviations.between(-4.0, 4.0).abs() - 3.5).max(0.0);
+                    (1.2 * deviation * peak + outlier * deviations.between(-1.4, 1.4)).exp()
                 };
                 let observations = rounds(&machine, &prior, max_list_bytes, &mut noise);
                 let fitted = CostModel::fit(prior, &observations.concat());

@@ -418,14 +418,6 @@ impl Write for SegmentQueue {
     }
 }
 
-/// `write!` works with `fmt::Write` and with `io::Write`, as with `BytesMut`.
-impl fmt::Write for SegmentQueue {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.put_slice(text.as_bytes());
-        Ok(())
-    }
-}
-
 /// The error of [`SegmentQueue::try_push`]: the queue is full. It holds the segment that was not put in.
 #[derive(Debug)]
 pub struct QueueFull(Segment);

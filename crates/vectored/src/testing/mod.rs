@@ -231,46 +231,6 @@ pub(crate) fn any_wide_limits() -> impl Strategy<Value = Limits> {
     (16..50_usize, bytes).prop_map(|(segments, bytes)| Limits { segments, bytes })
 }
 
-/// Checks a transfer of at most three segments a call to a socket that keeps messages apart.
-pub(crate) fn for_a_descriptor_of_messages(
-    mut transfer: impl FnMut(
-        &[IoSlice<'_>],
-        &mut SegmentCursor,
-        &mut ScriptedSink,
-    ) -> Result<u64, TransferError>,
-) {
-    let limits = Limits::default();
-    let mut check = |sizes: &[usize], from, script: &[Answer], expected: Result<u64, u64>| {
-        let data = payload(sizes);
-        let mut sink = ScriptedSink::new(script.to_vec(), limits);
-        let mut cursor = from;
-        let result = transfer(&list(&data), &mut cursor, &mut sink);
-        let is_refused = result.is_err();
-        let bytes = result.map_err(|error| {
-            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
-            error.transferred()
-        });
-        assert_eq!(bytes, expected, "{sizes:?} from {from:?}");
-        let is_over = from != SegmentCursor::new() && from.is_at_end(&list(&data));
-        let calls = usize::from(!is_over && (!is_refused || !script.is_empty()));
-        assert_eq!(sink.calls, calls, "{sizes:?} from {from:?}");
-    };
-    let start = SegmentCursor::new();
-    check(&[20, 0, 30, 40, 0], start, &[], Ok(90));
-    check(&[20, 30, 40, 50], start, &[], Err(0));
-    check(&[10, 10, 30, 0, 40, 50], start, &[], Err(0));
-    // An empty message, which would be dropped.
-    check(&[], start, &[], Err(0));
-    check(&[0, 0], start, &[], Err(0));
-    // A part of the message was sent, now or before.
-    check(&[20, 30], start, &[Answer::Take(21)], Err(21));
-    check(&[20, 30], SegmentCursor::at(1, 0), &[], Err(0));
-    // A message that was sent.
-    for end in [SegmentCursor::at(2, 0), SegmentCursor::at(1, 30)] {
-        check(&[20, 30], end, &[], Ok(0));
-    }
-}
-
 /// Reports that a test could not run here: on standard error, and in the file that `VECTORED_SKIPS` names.
 #[cfg(all(
     feature = "uring",

@@ -126,8 +126,7 @@ pub(crate) fn send_all_referenced(
 mod tests {
     use super::*;
     use crate::testing::{
-        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model,
-        for_a_descriptor_of_messages, list, payload,
+        Answer, ScriptedSink, any_limits, any_script, any_sizes, check_against_model, list, payload,
     };
     use proptest::prelude::*;
 
@@ -196,9 +195,28 @@ mod tests {
             segments: 3,
             bytes: 100,
         };
-        for_a_descriptor_of_messages(|segments, cursor, sink| {
+        let (start, part) = (SegmentCursor::new(), [Answer::Take(21)]);
+        for (sizes, from, script, sent, calls) in [
+            (&[20, 0, 30, 40, 0][..], start, &[][..], Ok(90), 1),
+            (&[10, 10, 30, 0, 40], start, &[], Err(0), 0),
+            // An empty message, which would be dropped.
+            (&[0, 0], start, &[], Err(0), 0),
+            // A part of the message was sent, now or before.
+            (&[20, 30], start, &part, Err(21), 1),
+            (&[20, 30], SegmentCursor::at(1, 0), &[], Err(0), 0),
+            (&[20, 30], SegmentCursor::at(1, 30), &[], Ok(0), 0),
+        ] {
+            let (data, mut cursor) = (payload(sizes), from);
+            let mut sink = ScriptedSink::new(script.to_vec(), limits);
             let refuse = || Err(io::ErrorKind::InvalidInput.into());
-            send_all_referenced(segments, cursor, limits, refuse, |slices| sink.call(slices))
-        });
+            let result =
+                send_all_referenced(&list(&data), &mut cursor, limits, refuse, |s| sink.call(s));
+            let result = result.map_err(|error| error.transferred());
+            assert_eq!(
+                (result, sink.calls),
+                (sent, calls),
+                "{sizes:?} from {from:?}"
+            );
+        }
     }
 }

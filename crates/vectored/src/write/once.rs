@@ -221,36 +221,4 @@ mod tests {
             check(&sizes, &script, limits);
         }
     }
-
-    #[test]
-    fn the_error_names_the_limit() {
-        let refusal = |sizes: &[usize], is_fifo| {
-            let limits = Limits {
-                segments: 4,
-                bytes: 5000,
-            };
-            let data = payload(sizes);
-            let mut sink = ScriptedSink::new(Vec::new(), limits);
-            let result = send_once(&list(&data), limits, || Ok(is_fifo), |s| sink.call(s));
-            assert_eq!(sink.calls, 0);
-            result.unwrap_err().to_string()
-        };
-        assert!(
-            refusal(&[1; 5], false).ends_with(
-                "5 segments exceed the 4 of one system call (IOV_MAX): join some of them"
-            )
-        );
-        assert!(
-            refusal(&[5001], false)
-                .ends_with("5001 bytes exceed the 5000 of one system call (MAX_CALL_BYTES)")
-        );
-        // Windows names no number for pipes.
-        if cfg!(unix) {
-            let pipe = refusal(&[5000], true);
-            assert!(
-                pipe.ends_with("that a pipe takes in one piece (PIPE_BUF)"),
-                "{pipe}"
-            );
-        }
-    }
 }
