@@ -93,7 +93,7 @@ pub struct Skipped {
 impl From<vectored_strace::Skipped> for Skipped {
     fn from(lines: vectored_strace::Skipped) -> Skipped {
         Skipped {
-            reason: lines.reason,
+            reason: lines.reason.to_owned(),
             lines: lines.lines,
             first_line: lines.first_line,
             first_file: lines.first_file.map(|file| file.display().to_string()),

@@ -1,15 +1,13 @@
 //! Counts of a log: what it holds, and lines that could not be used.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Lines of a log that could not be used for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Skipped {
     /// The reason and, where there is one, the remedy: `lists of segments were cut: trace again with -s1 -v`.
-    pub reason: String,
-    /// Number of lines.
+    pub reason: &'static str,
     pub lines: u64,
     /// Number of the first such line in its file, from 1; the smallest one if several files have such lines.
     pub first_line: u64,
@@ -27,53 +25,57 @@ pub struct Counts {
     pub calls: u64,
     /// Whether the log ends in the middle of a line, which was not used.
     pub truncated: bool,
-    skipped: [SkippedLines; REASONS.len()],
+    skipped: BTreeMap<SkipReason, Skipped>,
 }
 
 impl Counts {
-    /// Lines that could not be used, by reason. Reasons that did not occur are left out.
+    /// Lines that could not be used, by reason.
     pub fn skipped(&self) -> Vec<Skipped> {
-        let with_reasons = self.skipped.iter().zip(REASONS);
-        with_reasons
-            .filter(|(lines, _)| lines.count > 0)
-            .map(|(lines, reason)| Skipped {
-                reason: reason.to_owned(),
-                lines: lines.count,
-                first_line: lines.first,
-                first_file: lines.file.as_deref().map(Path::to_owned),
-            })
-            .collect()
+        self.skipped.values().cloned().collect()
     }
 
     /// Adds the counts of another log.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.lines += other.lines;
         self.calls += other.calls;
         self.truncated |= other.truncated;
-        for (ours, theirs) in self.skipped.iter_mut().zip(&other.skipped) {
-            ours.add(theirs);
+        for (reason, theirs) in other.skipped {
+            self.add_skipped(reason, theirs);
+        }
+    }
+
+    fn add_skipped(&mut self, reason: SkipReason, new: Skipped) {
+        let known = self.skipped.entry(reason).or_insert(Skipped {
+            lines: 0,
+            ..new.clone()
+        });
+        known.lines += new.lines;
+        if new.first_line < known.first_line {
+            (known.first_line, known.first_file) = (new.first_line, new.first_file);
         }
     }
 
     /// Counts a line that could not be used.
     pub(crate) fn skip(&mut self, reason: SkipReason, line: u64) {
-        self.skipped[reason as usize].add(&SkippedLines {
-            count: 1,
-            first: line,
-            file: None,
-        });
+        let skipped = Skipped {
+            reason: REASONS[reason as usize],
+            lines: 1,
+            first_line: line,
+            first_file: None,
+        };
+        self.add_skipped(reason, skipped);
     }
 
-    /// Sets the file of all lines that could not be used and whose file is not known yet.
+    /// Sets the file of all lines that could not be used.
     pub(crate) fn set_file(&mut self, file: &Path) {
-        for lines in self.skipped.iter_mut().filter(|lines| lines.count > 0) {
-            lines.file.get_or_insert_with(|| file.into());
+        for lines in self.skipped.values_mut() {
+            lines.first_file = Some(file.into());
         }
     }
 }
 
 /// Why a line could not be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SkipReason {
     NotALine,
     TooLong,
@@ -101,24 +103,6 @@ const REASONS: [&str; SkipReason::Truncated as usize + 1] = [
     "the last line is cut",
 ];
 
-/// Lines that were skipped for the same reason.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct SkippedLines {
-    count: u64,
-    first: u64,
-    file: Option<Arc<Path>>,
-}
-
-impl SkippedLines {
-    fn add(&mut self, other: &Self) {
-        if self.count == 0 || other.count > 0 && other.first < self.first {
-            self.first = other.first;
-            self.file.clone_from(&other.file);
-        }
-        self.count += other.count;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,11 +117,11 @@ mod tests {
         };
         let mut all = Counts::default();
         for line in [7, 3, 5] {
-            all.add(&counts(line));
-            all.add(&Counts::default());
+            all.add(counts(line));
+            all.add(Counts::default());
         }
         let expected = Skipped {
-            reason: REASONS[0].to_owned(),
+            reason: REASONS[0],
             lines: 3,
             first_line: 3,
             first_file: Some("log.3".into()),

@@ -50,7 +50,6 @@ fn listed_calls(advisory: &Advisory) -> Option<(f64, String)> {
     (most_s >= LITTLE_S).then_some((most_s, text))
 }
 
-/// What the listed stalls lost at most, and its sentence.
 fn possible_stalls(advisory: &Advisory) -> Option<(f64, String)> {
     let listed = advisory.uncounted.iter();
     let listed = listed.filter(|one| !SLOW_PEERS.contains(&one.reason.as_str()));
@@ -66,7 +65,6 @@ fn possible_stalls(advisory: &Advisory) -> Option<(f64, String)> {
     (answers > 0).then_some((most_s, text))
 }
 
-/// What the waits for delayed acknowledgements cost.
 fn stalls(advisory: &Advisory) -> String {
     let has = |kind| advisory.findings.iter().any(|one| one.key.kind == kind);
     let (what, why) = match (has(FindingKind::Stall), has(FindingKind::PeerStall)) {
@@ -205,7 +203,6 @@ fn listed_transfers(advisory: &Advisory) -> u64 {
     calls.fold(0, u64::saturating_add)
 }
 
-/// Whether some calls are listed only because their cost is unknown.
 fn has_unpriced(advisory: &Advisory) -> bool {
     let mut uncounted = advisory.uncounted.iter();
     uncounted.any(|one| one.reason == UNPRICED)

@@ -27,7 +27,6 @@ pub struct AdviceComparison {
     pub commands_differ: bool,
     /// The findings of both, those that differ most in calls first.
     pub findings: Vec<ComparedFinding>,
-    /// The limit on the growth of the number of transfers, as a share.
     pub limit: Option<f64>,
     pub ruling: Option<Ruling>,
 }
@@ -74,7 +73,6 @@ pub struct FindingCounts {
     pub merged_calls: u64,
     /// Of a listed finding, the time at most.
     pub saving_s: f64,
-    /// The pattern with the most calls.
     pub pattern: String,
 }
 
@@ -177,7 +175,6 @@ fn compared((place, sides): (Place, Vec<Vec<FindingCounts>>)) -> ComparedFinding
 }
 
 impl AdviceComparison {
-    /// Sets the limit on the growth of the number of transfers, as a share.
     pub fn rule(&mut self, limit: f64) {
         let most = self.old.transfers as f64 * (1.0 + limit);
         let is_beyond = self.new.transfers as f64 > most;
@@ -185,7 +182,6 @@ impl AdviceComparison {
         self.ruling = Some(if is_beyond { Ruling::Beyond } else { Ruling::Within });
     }
 
-    /// How the limit was decided, in words.
     pub fn limits_in_words(&self) -> Vec<(Ruling, String)> {
         let found = self.limit.zip(self.ruling).into_iter();
         let found = found.map(|(limit, ruling)| {
@@ -246,7 +242,6 @@ fn compared_in_words(comparison: &AdviceComparison) -> String {
     format!("new {stalls}{calls}: {findings}")
 }
 
-/// The answer, the sums of both sides, and the findings that differ.
 pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
     let AdviceComparison { old, new, .. } = comparison;
     let both = std::iter::zip(sums(old), sums(new));

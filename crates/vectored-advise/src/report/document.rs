@@ -106,7 +106,6 @@ fn most_used(advisory: &Advisory) -> Vec<Block> {
     headed("Files and descriptors with the most calls", shown, more)
 }
 
-/// Entries below a title, and how many more there are; no title without entries.
 fn headed(title: &str, entries: Vec<Block>, more: Option<String>) -> Vec<Block> {
     let heading = (!entries.is_empty()).then(|| toned(Tone::Strong, title));
     let more = more.map(|text| toned(Tone::Plain, text));

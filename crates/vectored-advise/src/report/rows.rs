@@ -102,7 +102,6 @@ fn stalled(tally: &Tally) -> String {
     )
 }
 
-/// What lies between the calls of a finding.
 fn between(grade: Grade, kind: FindingKind) -> &'static str {
     match grade {
         // The calls before each of them do not matter.
@@ -256,7 +255,6 @@ fn location(key: &FindingKey, tally: &Tally) -> String {
     )
 }
 
-/// Call sites, the most calls first.
 fn sites(key: &FindingKey, tally: &Tally) -> Option<String> {
     let one = |site: &str| shortened(site, SHOWN_SITE);
     let all = &tally.sites;

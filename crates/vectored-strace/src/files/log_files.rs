@@ -39,7 +39,7 @@ pub fn read_logs(
 ) -> Result<Counts, LogError> {
     let mut all = Counts::default();
     for log in logs(paths) {
-        all.add(&read_log(&log, &mut on_event)?);
+        all.add(read_log(&log, &mut on_event)?);
     }
     Ok(all)
 }
@@ -106,7 +106,7 @@ fn read_log(parts: &[Part<'_>], on_event: &mut OnEvent) -> Result<Counts, LogErr
         let mut of_part = reader.counts();
         of_part.truncated |= reader.input().inner().is_cut();
         of_part.set_file(path);
-        counts.add(&of_part);
+        counts.add(of_part);
     }
     Ok(counts)
 }

@@ -66,37 +66,3 @@ impl Clock {
         self.base_ns
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn midnight_adds_a_day_but_an_hour_back_does_not() {
-        let hour = |hour: u64| Timestamp::OfDay(hour * DAY_NS / 24);
-        let mut clock = Clock::default();
-        let read: Vec<u64> = [22, 23, 0, 3, 2, 23, 1]
-            .map(|at| clock.read(hour(at)) / (DAY_NS / 24))
-            .to_vec();
-        assert_eq!(read, [22, 23, 24, 27, 26, 47, 49]);
-    }
-
-    #[test]
-    fn relative_times_add_up() {
-        let mut clock = Clock::default();
-        let read = [0, 5, 7].map(|ns| clock.read(Timestamp::SinceLast(ns)));
-        assert_eq!(read, [0, 5, 12]);
-    }
-
-    #[test]
-    fn short_times_are_relative_if_the_first_is_zero_or_one_goes_back() {
-        let read = |stamps: &[u64]| -> Vec<u64> {
-            let mut clock = Clock::default();
-            let read = stamps.iter().map(|&ns| clock.read(Timestamp::Short(ns)));
-            read.collect()
-        };
-        assert_eq!(read(&[0, 5, 7]), [0, 5, 12]);
-        assert_eq!(read(&[3, 5, 7]), [3, 5, 7]);
-        assert_eq!(read(&[3, 5, 4, 9]), [3, 5, 9, 18]);
-    }
-}

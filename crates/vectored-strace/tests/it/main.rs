@@ -93,13 +93,13 @@ fn lines_that_could_not_be_used_name_their_file() {
         write("part.1", "1.000000 sync() = 0\n"),
         write("part.2", "1.000000 sync() = 0\njunk\n"),
     ];
-    let first_files = |paths: &[PathBuf]| -> Vec<(String, Option<PathBuf>)> {
+    let first_files = |paths: &[PathBuf]| -> Vec<(&str, Option<PathBuf>)> {
         let counts = read_logs(paths, |_| {}).unwrap();
         let skipped = counts.skipped().into_iter();
         skipped.map(|one| (one.reason, one.first_file)).collect()
     };
-    let not_a_line = || "not a line of strace".to_owned();
-    let overflow = || "a number does not fit 64 bits".to_owned();
+    let not_a_line = || "not a line of strace";
+    let overflow = || "a number does not fit 64 bits";
     assert_eq!(
         first_files(&[log.clone(), no_log.clone()]),
         [(not_a_line(), Some(no_log)), (overflow(), Some(log))]

@@ -23,7 +23,6 @@ pub(crate) enum FdKind {
 }
 
 impl FdKind {
-    /// The name of this kind in findings; `None` if such a descriptor is never in one.
     pub(crate) fn target(self) -> Option<DescriptorKind> {
         match self {
             FdKind::File => Some(DescriptorKind::File),
@@ -57,29 +56,22 @@ impl FdKind {
     }
 }
 
-/// The kind by the text that `strace -y` or `-yy` shows.
 pub(crate) fn kind_of_text(text: &[u8]) -> FdKind {
-    let starts = |with: &[u8]| text.starts_with(with);
     if text.first() == Some(&b'/') {
-        let is_device = contains(text, b"<char ") || contains(text, b"<block ");
+        let contains = |part: &[u8]| text.windows(part.len()).any(|window| window == part);
+        let is_device = contains(b"<char ") || contains(b"<block ");
         return if is_device && !is_nothing(text) { FdKind::Other } else { kind_of_path(text) };
     }
-    if starts(b"pipe:[") {
-        FdKind::Pipe
-    } else if starts(b"TCP:[") || starts(b"TCPv6:[") {
-        FdKind::Tcp
-    } else if starts(b"UNIX-STREAM:[") {
-        FdKind::Unix
-    } else if starts(b"socket:[") || starts(b"UNIX:[") {
-        FdKind::Socket
-    } else if starts(b"UDP:[") || starts(b"UDPv6:[") || starts(b"UNIX-DGRAM:[") {
-        FdKind::Datagram
-    } else if text.is_empty() {
-        FdKind::Unknown
-    } else {
+    let kind = match text.split(|&byte| byte == b'[').next() {
+        Some(b"pipe:") => FdKind::Pipe,
+        Some(b"TCP:" | b"TCPv6:") => FdKind::Tcp,
+        Some(b"UNIX-STREAM:") => FdKind::Unix,
+        Some(b"socket:" | b"UNIX:") => FdKind::Socket,
+        Some(b"UDP:" | b"UDPv6:" | b"UNIX-DGRAM:") => FdKind::Datagram,
         // NETLINK, UNIX-SEQPACKET, anon_inode:[eventpoll] …
-        FdKind::Other
-    }
+        _ => FdKind::Other,
+    };
+    if text.is_empty() { FdKind::Unknown } else { kind }
 }
 
 pub(crate) fn kind_of_path(path: &[u8]) -> FdKind {
@@ -111,8 +103,4 @@ fn is_nothing(path: &[u8]) -> bool {
         device,
         Some(b"/dev/null" | b"/dev/zero" | b"/dev/urandom" | b"/dev/random")
     )
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }

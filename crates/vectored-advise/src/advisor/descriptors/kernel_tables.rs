@@ -20,7 +20,6 @@ pub(crate) struct Process {
     pub(crate) has_database: bool,
     pub(crate) counted: FxHashSet<u32>,
     pub(crate) killed: bool,
-    /// Its working folder; empty if unknown.
     pub(crate) folder: Vec<u8>,
     pub(crate) was_forked: bool,
     /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
@@ -73,7 +72,6 @@ pub(crate) struct DroppedFile {
     pub(crate) is_closed: bool,
 }
 
-/// Threads, processes, descriptor tables and open file descriptions of a log.
 #[derive(Debug, Default)]
 pub(crate) struct KernelTables {
     pub(crate) threads: Arena<1, Thread>,
@@ -91,7 +89,6 @@ pub(crate) struct KernelTables {
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
 
-/// How many open file descriptions, processes and threads are known at once, at most.
 const OPEN_FILES_MAX: usize = 1 << 15;
 const PROCESSES_MAX: usize = 1 << 15;
 const THREADS_MAX: usize = 1 << 17;
@@ -197,10 +194,10 @@ impl KernelTables {
     pub(crate) fn open(
         &mut self,
         process: ProcessId,
-        number: i32,
         open_file: OpenFile,
         close_on_exec: bool,
     ) -> DescriptorId {
+        let number = open_file.number;
         self.close(process, number);
         let open_file = self.open_files.insert(OpenFile {
             descriptors: 1,
@@ -318,12 +315,9 @@ impl KernelTables {
         }
     }
 
-    /// Keys of a process's open file descriptions, one for each descriptor.
     pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<DescriptorId> {
-        let table = self.table_of(process);
-        let open_files = table.open().map(|open| open.1).collect();
-        self.work += table.len();
-        open_files
+        let open_files = self.open_files_at_execute(process).into_iter();
+        open_files.map(|open| open.0).collect()
     }
 
     /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.

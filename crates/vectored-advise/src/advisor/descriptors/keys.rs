@@ -10,7 +10,6 @@ pub(crate) struct Arena<const KIND: u8, T> {
     known: Slab<(u32, T)>,
     generation: u32,
     nothing: T,
-    /// The value that takes writes to a key that is gone.
     lost: T,
 }
 
@@ -22,7 +21,6 @@ pub(crate) type DescriptorId = Id<0>;
 pub(crate) type ThreadId = Id<1>;
 /// A table of descriptors, which processes may share.
 pub(crate) type TableId = Id<2>;
-/// The open file descriptions of one file, pipe or socket.
 pub(crate) type GroupId = Id<3>;
 pub(crate) type ProcessId = Id<4>;
 

@@ -48,7 +48,6 @@ impl KernelTables {
         self.new_process(process)
     }
 
-    /// Moves a thread that was taken for a process of its own to its process.
     fn adopt_thread(&mut self, parent: ProcessId, thread: ThreadId) {
         let found = self.threads[thread].process;
         if found == parent {

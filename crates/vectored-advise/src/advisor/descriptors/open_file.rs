@@ -2,18 +2,16 @@
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::keys::{GroupId, ThreadId};
-use crate::advisor::findings::held::HeldFindings;
+use crate::advisor::findings::counts::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run_builder::DirectionRuns;
 use crate::advisor::stalls::exchange::Exchange;
 use rustc_hash::FxHashSet;
-use vectored_strace::event::OpenFlags;
+use vectored_strace::event::{Descriptor, OpenFlags};
 
-/// State of an open file description, and its transfers that are not counted yet.
 #[derive(Debug, Default)]
 pub(crate) struct OpenFile {
     pub(crate) kind: FdKind,
-    /// Flags of `open`: `O_APPEND`, `O_SYNC` and the like.
     pub(crate) flags: OpenFlags,
     /// The flags that it was opened with; `fcntl` may have changed them since.
     pub(crate) opened_flags: OpenFlags,
@@ -30,11 +28,9 @@ pub(crate) struct OpenFile {
     pub(crate) sought: u64,
     pub(crate) sought_by: ThreadId,
     pub(crate) sought_size: bool,
-    /// The thread that first read from the offset or the stream.
     pub(crate) reader: ThreadId,
     /// The barrier to larger reads, if another thread or process also reads from the offset or the stream.
     pub(crate) shared_reads: Option<Barrier>,
-    /// The thread that first used the offset.
     pub(crate) offset_user: ThreadId,
     /// Whether another thread uses the offset: calls that give an offset would not move it.
     pub(crate) has_shared_offset: bool,
@@ -51,14 +47,12 @@ pub(crate) struct OpenFile {
     pub(crate) was_sought: bool,
     /// Whether a seek set the offset since the last transfer, whatever it was before.
     pub(crate) is_placed: bool,
-    /// Where the last read began, if known.
     pub(crate) read_from: Option<u64>,
     /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
     /// waits for.
     pub(crate) was_locked: bool,
     /// Whether a library, not the program, transfers at its offsets.
     pub(crate) is_of_library: bool,
-    /// Whether the kernel gathers what is written (`TCP_CORK`).
     pub(crate) is_corked: bool,
     /// Writes to a TCP socket since the last answer.
     pub(crate) exchange: Exchange,
@@ -71,7 +65,6 @@ pub(crate) struct OpenFile {
     pub(crate) path: Vec<u8>,
     /// Its name before it was renamed; empty if it was not.
     pub(crate) first_name: Vec<u8>,
-    /// The group of open file descriptions of the same file.
     pub(crate) group: GroupId,
     pub(crate) counted: FxHashSet<u32>,
     /// Runs of writes, then of reads.
@@ -89,18 +82,24 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    pub(crate) fn new(kind: FdKind, flags: OpenFlags, number: i32) -> OpenFile {
+    pub(crate) fn new(
+        kind: FdKind,
+        flags: OpenFlags,
+        descriptor: Descriptor<'_>,
+        since: u64,
+    ) -> OpenFile {
         OpenFile {
             kind,
             flags,
             opened_flags: flags,
-            first_number: number,
-            number,
+            since,
+            first_number: descriptor.number,
+            number: descriptor.number,
+            text: descriptor.leads_to.unwrap_or_default().to_vec(),
             ..OpenFile::default()
         }
     }
 
-    /// Text that the log shows, or its path.
     pub(crate) fn name(&self) -> &[u8] {
         if self.text.is_empty() { &self.path } else { &self.text }
     }

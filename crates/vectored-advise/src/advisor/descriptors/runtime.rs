@@ -1,5 +1,9 @@
 //! The runtime of a program, from its executable: what that itself needs, not its libraries.
 
+use object::LittleEndian;
+use object::elf;
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
 use crate::languages::{Runtime, last_part, runtime_by_signs, runtime_of_program};
 
 /// Whether a file is a library, or its binding, that transfers at offsets on its own: of a database or of arrays.
@@ -33,9 +37,11 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
             _ => runtime_of_program(interpreter),
         };
     }
-    let segments = segments(file)?;
+    if !file.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
     // A static program needs no library.
-    let needed = needed_libraries(file, &segments).unwrap_or_default();
+    let needed = needed_libraries(file).unwrap_or_default();
     let needs = |name: &str| {
         needed
             .iter()
@@ -47,62 +53,30 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     })
 }
 
-struct Segment {
-    kind: usize,
-    offset: usize,
-    address: usize,
-    bytes: usize,
-}
-
-fn segments(file: &[u8]) -> Option<Vec<Segment>> {
-    if !file.starts_with(b"\x7fELF\x02\x01") {
-        return None;
-    }
-    let (start, size, count) = (
-        number(file, 32, 8)?,
-        number(file, 54, 2)?,
-        number(file, 56, 2)?,
-    );
-    let segment = |index: usize| {
-        let header = file.get(start.checked_add(index * size)?..)?;
-        Some(Segment {
-            kind: number(header, 0, 4)?,
-            offset: number(header, 8, 8)?,
-            address: number(header, 16, 8)?,
-            bytes: number(header, 32, 8)?,
-        })
+/// The libraries that an ELF file names itself. A file that was cut has no table of sections: its segments lead to the names.
+fn needed_libraries(file: &[u8]) -> Option<Vec<&[u8]>> {
+    let header = elf::FileHeader64::<LittleEndian>::parse(file).ok()?;
+    let segments = header.program_headers(LittleEndian, file).ok()?;
+    let mut dynamic = segments.iter();
+    let entries = dynamic.find_map(|segment| segment.dynamic(LittleEndian, file).ok()?)?;
+    let of = |tag: i64| {
+        let of_tag = entries
+            .iter()
+            .filter(move |entry| entry.d_tag.get(LittleEndian) == tag);
+        of_tag.map(|entry| entry.d_val.get(LittleEndian))
     };
-    Some((0..count).map_while(segment).collect())
-}
-
-/// The libraries that an ELF file names itself (`DT_NEEDED`).
-fn needed_libraries<'a>(file: &'a [u8], segments: &[Segment]) -> Option<Vec<&'a [u8]>> {
-    let dynamic = segments.iter().find(|segment| segment.kind == 2)?;
-    let entries = (0..dynamic.bytes / 16).map_while(|index| {
-        let entry = file.get(dynamic.offset.checked_add(index * 16)?..)?;
-        Some((number(entry, 0, 8)?, number(entry, 8, 8)?))
-    });
-    let entries: Vec<(usize, usize)> = entries.take_while(|entry| entry.0 != 0).collect();
-    let names = entries.iter().find(|entry| entry.0 == 5)?.1;
-    let loaded = segments.iter().find(|segment| {
-        segment.kind == 1 && names >= segment.address && names - segment.address < segment.bytes
+    let mut loaded = segments.iter();
+    let names = of(elf::DT_STRTAB).next()?;
+    let names = loaded.find_map(|segment| {
+        segment.data_range(LittleEndian, file, names, 1).ok()??;
+        let start = names - segment.p_vaddr.get(LittleEndian);
+        segment.data(LittleEndian, file).ok()?.get(start as usize..)
     })?;
-    let names = file.get((names - loaded.address).checked_add(loaded.offset)?..)?;
-    let needed = entries.iter().filter(|entry| entry.0 == 1);
+    let needed = of(elf::DT_NEEDED);
     Some(
         needed
-            .filter_map(|&(_, at)| names.get(at..)?.split(|&byte| byte == 0).next())
+            .filter_map(|at| names.get(at as usize..)?.split(|&byte| byte == 0).next())
             .collect(),
-    )
-}
-
-fn number(file: &[u8], at: usize, bytes: usize) -> Option<usize> {
-    let field = file.get(at..at + bytes)?;
-    Some(
-        field
-            .iter()
-            .rev()
-            .fold(0, |number, &byte| number << 8 | usize::from(byte)),
     )
 }
 
@@ -113,55 +87,43 @@ mod tests {
 
     #[test]
     fn a_program_is_named_after_its_runtime_or_opens_its_library() {
-        let of = |path: &str| runtime_of_program(path.as_bytes());
-        assert_eq!(of("/usr/bin/python3.11"), Some(Runtime::Python));
-        assert_eq!(of("php-fpm8.2"), Some(Runtime::Php));
-        assert_eq!(of("/usr/bin/dash"), Some(Runtime::Shell));
-        assert_eq!(of("./tool.rb"), Some(Runtime::Ruby));
-        assert_eq!(of("/usr/bin/gawk-5.2.1"), Some(Runtime::Awk));
-        assert_eq!(of("tclsh8.6"), Some(Runtime::Tcl));
-        assert_eq!(of("pythonic"), None);
-        assert_eq!(of(""), None);
-        assert_eq!(of("42"), None);
-        assert_eq!(
-            of("/usr/lib/erlang/erts-13/bin/beam.smp"),
-            Some(Runtime::Erlang)
-        );
-        assert_eq!(of("guile-3.0"), Some(Runtime::Lisp));
-        let of_name = of;
+        let table = "Python: /usr/bin/python3.11|Php: php-fpm8.2|Shell: /usr/bin/dash|Shell: /bin/mksh|Ruby: ./tool.rb|\
+            Awk: /usr/bin/gawk-5.2.1|Tcl: tclsh8.6|Lisp: guile-3.0|Erlang: /usr/lib/erlang/erts-13/bin/beam.smp|\
+            -: pythonic|-: |-: 42";
+        for (expected, path) in table.split('|').map(|row| row.split_once(": ").unwrap()) {
+            let found = runtime_of_program(path.as_bytes());
+            let found = found.map_or("-".to_owned(), |found| format!("{found:?}"));
+            assert_eq!(found, expected, "{path}");
+        }
         let of = |file: &[u8]| runtime_of_executable(file);
         assert_eq!(of(b"#!/usr/bin/env -S python3 -u\n"), Some(Runtime::Python));
         assert_eq!(of(b"#! /bin/sh\n"), Some(Runtime::Shell));
         assert_eq!(of(b"#!"), None);
-        assert_eq!(of_name("/bin/mksh"), Some(Runtime::Shell));
         for name in ["/usr/bin/octave-cli", "dotnet-8.0", "/usr/bin/gforth"] {
             assert!(interprets_others(name.as_bytes()), "{name}");
         }
         assert!(!interprets_others(b"/usr/bin/cat"));
         let with = |text: &[u8]| of(&[b"\x7fELF\x02\x01", &[0; 58][..], text].concat());
-        for text in [
-            "/rustc/5980/library",
-            "/usr/src/rustc-1.63.0/library",
-            "library/std/src/io",
+        // The last ones are static programs.
+        for (text, expected) in [
+            (&b"/rustc/5980/library"[..], Runtime::Rust),
+            (b"/usr/src/rustc-1.63.0/library", Runtime::Rust),
+            (b"library/std/src/io", Runtime::Rust),
+            (
+                b"FPC 3.2.2 [2021/05/16] for x86_64 - Linux",
+                Runtime::Pascal,
+            ),
+            (b"\0OCAMLRUNPARAM\0", Runtime::Ocaml),
+            (b"core.exception.RangeError", Runtime::D),
+            (b"\x04\0\0\0\x53\0\0\0\x04\0\0\0Go\0\0", Runtime::Go),
         ] {
-            assert_eq!(with(text.as_bytes()), Some(Runtime::Rust), "{text}");
+            assert_eq!(with(text), Some(expected), "{text:?}");
         }
-        // Static programs.
-        assert_eq!(
-            with(b"FPC 3.2.2 [2021/05/16] for x86_64 - Linux"),
-            Some(Runtime::Pascal)
-        );
-        assert_eq!(with(b"\0OCAMLRUNPARAM\0"), Some(Runtime::Ocaml));
-        assert_eq!(with(b"core.exception.RangeError"), Some(Runtime::D));
-        assert_eq!(
-            with(b"\x04\0\0\0\x53\0\0\0\x04\0\0\0Go\0\0"),
-            Some(Runtime::Go)
-        );
         assert_eq!(with(b"\0printf\0"), None);
         // This test itself.
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(of(&own), Some(Runtime::Rust));
-        let libraries = needed_libraries(&own, &segments(&own).unwrap()).unwrap();
+        let libraries = needed_libraries(&own).unwrap();
         assert!(
             libraries.iter().any(|name| name.starts_with(b"libc.")),
             "{libraries:?}"

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::advisor::descriptors::keys::{Arena, DescriptorId, GroupId, ProcessId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::{NameSet, hash};
-use crate::advisor::findings::held::HeldFindings;
+use crate::advisor::findings::counts::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
 use crate::languages::last_part;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -161,7 +161,6 @@ impl FileGroups {
         }
     }
 
-    /// Notes that a file has two names, by the last parts of its paths.
     pub(crate) fn link(&mut self, from: &[u8], to: &[u8]) {
         if self.links.len() >= LINKS_MAX {
             self.links.clear();
@@ -196,8 +195,6 @@ impl FileGroups {
         self.links.get(&own).copied().unwrap_or(own)
     }
 
-    /// Removes an open file description from its group. If it was the last one, returns the held
-    /// findings.
     pub(crate) fn leave(&mut self, key: GroupId) -> Option<HeldFindings> {
         let group = self.groups.get_mut(key)?;
         group.members -= 1;
@@ -246,7 +243,9 @@ impl FileGroups {
             new.writers = writers;
         }
         new.reader = new.reader.or(reader);
-        new.held.append(held);
+        for (place, counts) in held {
+            new.held.entry(place).or_default().join(counts);
+        }
     }
 
     /// Notes that a stream is read through an open file description. Returns the description that it was first read
@@ -268,7 +267,6 @@ impl FileGroups {
             .collect()
     }
 
-    /// Lists all writes from now on, and returns the held findings.
     pub(crate) fn list(&mut self, key: GroupId, reason: Barrier) -> Option<HeldFindings> {
         let group = self.groups.get_mut(key)?;
         group.listed.get_or_insert(reason);

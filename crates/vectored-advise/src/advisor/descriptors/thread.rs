@@ -13,7 +13,6 @@ const BARRIERS_MAX: usize = 32;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnBarrier {
     pub(crate) reason: Barrier,
-    /// The open file description of the call, or `DescriptorId::NONE`.
     by: DescriptorId,
     /// Whether it also concerns reads.
     waits: bool,
@@ -21,7 +20,6 @@ pub(crate) struct OwnBarrier {
     pub(crate) last: u64,
 }
 
-/// A thread, and its last events that matter to runs.
 #[derive(Debug, Default)]
 pub(crate) struct Thread {
     pub(crate) process: ProcessId,
@@ -31,7 +29,6 @@ pub(crate) struct Thread {
     barriers: VecDeque<OwnBarrier>,
     /// The last ones that are not among them any more: one that does not wait, and one that does.
     dropped: [Option<OwnBarrier>; 2],
-    /// When its last call began, in ns, as the log has it.
     pub(crate) began_ns: u64,
     /// Hashes of the files that it asked for last.
     asked: [u64; 4],
@@ -40,7 +37,6 @@ pub(crate) struct Thread {
     pub(crate) polled_ns: u64,
     pub(crate) answered_ns: u64,
     pub(crate) slept: u64,
-    /// The last writes to files, by open file description.
     pub(crate) filed_out: Latest<DescriptorId>,
 }
 

@@ -17,10 +17,8 @@ use crate::model::{
 
 pub const UNPRICED: &str = "what such a call costs is not known";
 
-/// The reason why a finding is not counted if its saving is probably below 0.
 pub const DEARER: &str = "the copies that merging needs may cost more than the calls";
 
-/// The reason why a finding is not counted if its remedy starts programs and its saving is probably below 0.
 pub const STARTS: &str = "the programs that the remedy starts take longer than the calls";
 
 /// The reason why a few reads of a file of the system are not counted: the user did not write the code that reads.
@@ -29,7 +27,6 @@ pub const SYSTEM: &str = "a library or the interpreter reads a file of the syste
 pub const FILTER: &str = "the program reads a pipe or socket between the writes, perhaps through a buffer of its language: a \
     reader may wait for these bytes while the program waits for more";
 
-/// The reason why reads of unknown length are not counted if no buffer may read ahead.
 pub const VARYING: &str = "the lengths of the reads vary, or their number: the program may learn the length of a read from the read before it";
 
 /// No user notices a saving below this time, however long the program runs.

@@ -25,9 +25,7 @@ pub(crate) struct Buffers {
 /// The transfers that one buffer in the program would change.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
-    /// Why some of the transfers must not go through a buffer.
     reason: Option<Barrier>,
-    /// The barriers between them, with their number.
     ends: Vec<(Barrier, u64)>,
     pub(crate) killed: bool,
     pub(crate) forked: bool,

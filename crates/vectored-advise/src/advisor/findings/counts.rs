@@ -3,6 +3,11 @@
 use crate::advisor::findings::tally::join;
 use crate::advisor::runs::run::add_counts;
 use crate::model::{FileCalls, Tally};
+use rustc_hash::FxHashMap;
+
+/// Findings that are counted only if no other thread or process uses the same file or stream, by the place of the pattern in
+/// `PatternCounts`.
+pub(crate) type HeldFindings = FxHashMap<u32, Counts>;
 
 /// The tally of a pattern, with call sites by number and files by path.
 #[derive(Clone, Debug, Default)]

@@ -91,7 +91,6 @@ fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
     }
 }
 
-/// The prices of the first advisory, and from the others the prices that it lacks.
 fn prices_of(advisories: &[Advisory]) -> Vec<Price> {
     let mut prices: Vec<Price> = Vec::new();
     for price in advisories.iter().flat_map(|advisory| &advisory.prices) {

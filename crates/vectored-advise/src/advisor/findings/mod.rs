@@ -5,7 +5,6 @@ pub(crate) mod buffers;
 pub(crate) mod call_counts;
 pub(crate) mod classify;
 pub(crate) mod counts;
-pub(crate) mod held;
 pub mod merge;
 pub(crate) mod name_table;
 pub mod named_files;

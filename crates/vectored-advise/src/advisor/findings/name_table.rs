@@ -9,7 +9,6 @@ pub(crate) struct NameTable {
     names: Vec<String>,
 }
 
-/// Names that have a number of their own.
 const NAMES_MAX: usize = 4096;
 
 impl NameTable {

@@ -7,7 +7,6 @@ use vectored_machine::model::Operation;
 
 use crate::advisor::findings::uses::UsesByName;
 
-/// Names of each kind that are kept.
 const NAMES_MAX: usize = 4096;
 
 const NAMES_OF_A_FILE_MAX: usize = 16;
@@ -68,11 +67,9 @@ pub struct RunFiles {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrittenFile {
-    /// Its path, as findings have it.
     pub path: String,
     /// `path`, and the names that the file got later.
     pub names: Vec<PathBuf>,
-    /// Whether some of its writes are in findings.
     pub is_counted: bool,
 }
 

@@ -5,8 +5,7 @@ use vectored_report::sort;
 
 use crate::advisor::findings::buffers::Buffers;
 use crate::advisor::findings::classify::rests_on_order;
-use crate::advisor::findings::counts::Counts;
-use crate::advisor::findings::held::HeldFindings;
+use crate::advisor::findings::counts::{Counts, HeldFindings};
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::row::Row;
 use crate::advisor::findings::stream_writes::StreamWrites;
@@ -27,12 +26,10 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) target: DescriptorKind,
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
-    /// Number of the buffer that would change the calls.
     pub(crate) buffer: u32,
     pub(crate) used: u32,
 }
 
-/// A pattern of a log, with names by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     kind: FindingKind,
@@ -129,12 +126,11 @@ impl PatternCounts {
 
     fn counts<'a>(&'a mut self, place: u32, held: Option<&'a mut HeldFindings>) -> &'a mut Counts {
         match held {
-            Some(held) => held.0.entry(place).or_default(),
+            Some(held) => held.entry(place).or_default(),
             None => &mut self.entries[place as usize].1.counts,
         }
     }
 
-    /// Counts a process and an open file description, if they are new to a pattern.
     fn count_new(
         &mut self,
         places: &[u32],
@@ -151,7 +147,7 @@ impl PatternCounts {
 
     /// Counts held findings: no other thread or process used the file.
     pub(crate) fn settle(&mut self, held: HeldFindings) {
-        for (place, counts) in held.0 {
+        for (place, counts) in held {
             self.entries[place as usize].1.counts.join(counts);
         }
     }
@@ -164,7 +160,7 @@ impl PatternCounts {
         reason: Barrier,
         mut is_new: impl FnMut(u32) -> (bool, bool),
     ) {
-        for (place, mut counts) in held.0 {
+        for (place, mut counts) in held {
             let key = Key {
                 grade: Grade::Crossing,
                 reason: Some(reason),
@@ -369,8 +365,7 @@ impl PatternCounts {
             join(known, &tally);
             (known.processes, known.openings) = (processes, openings);
         }
-        let program = |number| self.programs.name(number).unwrap_or_default();
-        uses.close(program, max_delay_ns, &mut into.uses);
+        uses.close(max_delay_ns, &mut into.uses);
     }
 }
 

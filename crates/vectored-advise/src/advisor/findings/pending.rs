@@ -14,7 +14,6 @@ use crate::advisor::runs::run_builder::Link;
 /// The most patterns of an open file description that are counted separately. Later patterns are counted together.
 const PATTERNS_MAX: usize = 64;
 
-/// Rows and call counts of one direction.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     rows: Vec<Row>,
@@ -54,7 +53,6 @@ impl Pending {
         }
     }
 
-    /// Notes the barriers between two transfers.
     pub(crate) fn note_ends(&mut self, between: &[Barrier]) {
         for &reason in between {
             for ends in [&mut self.ends, &mut self.new_ends] {
@@ -68,7 +66,6 @@ impl Pending {
         self.calls.note(transfer, buffer_bytes);
     }
 
-    /// Takes the barriers since the last call.
     pub(crate) fn take_ends(&mut self) -> Vec<(Barrier, u64)> {
         std::mem::take(&mut self.new_ends)
     }

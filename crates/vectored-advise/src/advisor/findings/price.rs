@@ -63,11 +63,8 @@ fn price_of(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving>
     Some(less_starts(saved, starts(key, tally)))
 }
 
-/// The time that the start of a program takes (`fork` and `execve`), the least and the most, in s. It is a constant,
-/// since the times in a log include the time that strace adds.
 const START_S: [f64; 3] = [0.003, 0.002, 0.004];
 
-/// A saving less the starts of the programs that the remedy needs.
 fn less_starts(saving: Saving, starts: u64) -> Saving {
     let [s, least_s, most_s] = START_S.map(|one| one * starts as f64);
     Saving {
@@ -110,7 +107,6 @@ fn medium_calls(tally: &Tally) -> f64 {
     saved.saturating_sub(small) as f64
 }
 
-/// The cost of a call that moves 256 bytes or more, as a share of `call_ns`.
 fn medium_share(price: &Price) -> f64 {
     price.medium_call_ns / price.call_ns
 }
@@ -163,7 +159,6 @@ fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
     }
 }
 
-/// The first class of large segments: 256 bytes or more.
 const LARGE_CLASS: u8 = 9;
 
 fn reference_ns(class: u8, segments: u64, price: &Price) -> f64 {
@@ -175,7 +170,6 @@ fn copy_ns(segments: u64, bytes: u64, price: &Price) -> f64 {
     segments as f64 * price.copy_segment_ns + bytes as f64 * price.copy_byte_ns
 }
 
-/// The cost of the lists that the program uses already.
 fn lists_ns(tally: &Tally, price: &Price) -> f64 {
     let referenced = |&(class, segments, _): &(u8, u64, u64)| reference_ns(class, segments, price);
     let segments_ns: f64 = tally.list_sizes.iter().map(referenced).sum();
@@ -215,7 +209,6 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
     mixed_ns.min(all_copied_ns)
 }
 
-/// What larger calls save besides the calls that are no longer made.
 fn batch_ns(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     if target != DescriptorKind::File || tally.gathered_calls == 0 || tally.calls == 0 {
         return 0.0;

@@ -46,7 +46,6 @@ impl Row {
         }
     }
 
-    /// Whether both are of one kind, and counted or listed for one reason.
     pub(crate) fn is_like(&self, other: &Row) -> bool {
         (self.kind, self.grade, self.reason, self.is_read)
             == (other.kind, other.grade, other.reason, other.is_read)
@@ -167,7 +166,6 @@ pub(crate) enum Alignment {
     Anywhere,
 }
 
-/// Least and greatest bytes of all steps that move some.
 fn overall(tally: &Tally) -> (u64, u64) {
     let moving = tally.step_bytes.iter().filter(|range| range.1 > 0);
     moving.fold((u64::MAX, 0), |(least, most), range| {

@@ -18,7 +18,6 @@ pub type Found = BTreeMap<FoundKey, Tally>;
 pub struct Tallies {
     pub found: Found,
     pub(crate) uses: UsesByName,
-    /// Files that calls without a descriptor made, changed or renamed.
     pub(crate) files: NamedFiles,
     pub calls: u64,
     pub transfers: u64,
@@ -144,35 +143,32 @@ mod tests {
 
     #[test]
     fn a_finding_without_a_site_joins_the_largest_that_has_one() {
-        let of = |calls: &[(&str, &str, u64)], reason: Option<&str>| -> Found {
-            let one = |&(program, site, calls): &(&str, &str, u64)| {
+        let of = |calls: &str, reason: Option<&str>| -> Found {
+            let one = |calls: &str| {
+                let [program, site, calls] = calls.split(',').collect::<Vec<_>>()[..] else {
+                    panic!("{calls}");
+                };
                 let key = FindingKey {
                     program: program.to_owned(),
                     site: (!site.is_empty()).then(|| site.to_owned()),
                     ..FindingKey::default()
                 };
-                let tally = Tally {
-                    runs: 1,
-                    calls,
-                    ..Tally::default()
-                };
+                let mut tally = Tally::default();
+                (tally.runs, tally.calls) = (1, calls.parse().unwrap());
                 ((key, reason.map(str::to_owned)), tally)
             };
-            calls.iter().map(one).collect()
+            calls.split(' ').map(one).collect()
         };
         for reason in [None, Some("reason")] {
-            let mut found = of(
-                &[("a", "", 5), ("a", "f", 7), ("a", "g", 90), ("b", "", 3)],
-                reason,
-            );
+            let mut found = of("a,,5 a,f,7 a,g,90 b,,3", reason);
             fold_sites(&mut found);
-            let left = of(&[("a", "f", 7), ("a", "g", 95), ("b", "", 3)], reason);
-            let calls = |of: &Found| -> Vec<_> {
-                of.iter()
-                    .map(|(key, tally)| (key.clone(), tally.calls))
+            let left = of("a,f,7 a,g,95 b,,3", reason);
+            let calls = |of: Found| -> Vec<_> {
+                of.into_iter()
+                    .map(|(key, tally)| (key, tally.calls))
                     .collect()
             };
-            assert_eq!(calls(&found), calls(&left));
+            assert_eq!(calls(found), calls(left));
         }
     }
 }

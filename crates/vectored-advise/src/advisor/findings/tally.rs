@@ -6,10 +6,8 @@ use crate::advisor::runs::run::add_counts;
 use crate::advisor::runs::run_builder::IN_TURN_MAX;
 use crate::model::{FileCalls, StallTally, Tally};
 
-/// Files and call sites that a finding lists.
 const NAMED_MAX: usize = 16;
 
-/// Adds a tally to another with the same key.
 pub(crate) fn join(known: &mut Tally, new: &Tally) {
     if known.runs == 0 || new.runs == 0 {
         // A tally without runs may count the processes and open file descriptions of several files.
@@ -122,7 +120,6 @@ pub(crate) fn bound(tally: &mut Tally) {
     tally.sites.truncate(NAMED_MAX);
 }
 
-/// Adds a file that is written in turn with the file of the tally.
 pub(crate) fn add_in_turn(known: &mut Vec<String>, path: &str) {
     if let Err(place) = known.binary_search_by(|one| one.as_str().cmp(path))
         && place < IN_TURN_MAX
@@ -139,7 +136,6 @@ pub(crate) fn add_ends(known: &mut Vec<(String, u64)>, call: &str, runs: u64) {
     }
 }
 
-/// Widens each range to include the new one.
 pub(crate) fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item = (u64, u64)>) {
     for (place, (least, most)) in new.enumerate() {
         match known.get_mut(place) {

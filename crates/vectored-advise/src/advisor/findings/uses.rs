@@ -9,7 +9,6 @@ use vectored_report::sort;
 use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_text};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::findings::call_counts::CallCounts;
-use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::findings::price::operation_of;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, FindingKey, FindingKind, Tally};
@@ -19,21 +18,12 @@ const ENTRIES_MAX: usize = 1 << 15;
 
 #[derive(Debug, Default)]
 pub(crate) struct DescriptorUses {
-    places: FxHashMap<Key, u32>,
-    entries: Vec<(Key, Entry)>,
-    paths: NameTable,
+    places: FxHashMap<UseName, u32>,
+    entries: Vec<(UseName, Entry)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    program: u32,
-    kind: &'static str,
-    is_read: bool,
-    /// Number of the file's path; 0 for none, and for those that the table of names has no room for.
-    path: u32,
-    /// Number of a standard stream without a path, else -1.
-    standard: i32,
-}
+/// Program, kind, whether it reads, the file's path, and the number of a standard stream without a path, else -1.
+type UseName = (String, String, bool, Option<String>, i32);
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -45,19 +35,19 @@ struct Entry {
     listed: BTreeMap<Barrier, u64>,
 }
 
-/// The uses of all logs, by program, kind, direction, path and standard stream.
-pub(crate) type UsesByName = BTreeMap<(String, String, bool, Option<String>, i32), DescriptorUse>;
+/// The uses of all logs.
+pub(crate) type UsesByName = BTreeMap<UseName, DescriptorUse>;
 
 pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {
     let standard = standard_of(new.descriptor, new.path.as_ref());
     let is_read = new.operation == Operation::Read;
-    let name = (
-        new.program.clone(),
-        new.kind.clone(),
-        is_read,
-        new.path.clone(),
-        standard,
-    );
+    let DescriptorUse {
+        program,
+        kind,
+        path,
+        ..
+    } = new.clone();
+    let name = (program, kind, is_read, path, standard);
     let Some(one) = known.get_mut(&name) else {
         known.insert(name, new);
         return;
@@ -151,7 +141,6 @@ pub(crate) fn relist(
     }
 }
 
-/// `file`, `pipe`, `TCP socket` …
 pub(crate) fn target_in_words(target: DescriptorKind) -> &'static str {
     match target {
         DescriptorKind::File => "file",
@@ -163,7 +152,6 @@ pub(crate) fn target_in_words(target: DescriptorKind) -> &'static str {
     }
 }
 
-/// The number of a standard stream without a path, else -1.
 fn standard_of(descriptor: i32, path: Option<&String>) -> i32 {
     match descriptor {
         0..=2 if path.is_none() => descriptor,
@@ -186,7 +174,7 @@ impl DescriptorUses {
         &mut self,
         open_file: &mut OpenFile,
         is_read: bool,
-        program: u32,
+        program: String,
         calls: &CallCounts,
     ) -> u32 {
         let was_counted = std::mem::replace(&mut open_file.was_counted[usize::from(is_read)], true);
@@ -194,36 +182,23 @@ impl DescriptorUses {
         let number = *open_file.use_number.get_or_insert(open_file.number);
         let (kind, shown) = (open_file.kind, open_file.use_name());
         // Without strace's `<char 1:3>`.
-        let name = match shown.first() {
+        let path = match shown.first() {
             Some(b'/') => shown.split(|&byte| byte == b'<').next(),
-            _ => None,
+            _ => (kind == FdKind::File).then_some(shown),
         };
-        let is_named = kind == FdKind::File || shown.first() == Some(&b'/');
+        let standard = if path.is_some() { -1 } else { standard_of(number, None) };
         let is_folder = open_file.flags.directory || open_file.flags.path_only;
-        let key = Key {
-            program,
-            kind: kind_in_words(kind, is_folder, shown),
-            is_read,
-            path: if is_named { self.paths.number(name.unwrap_or(shown)) } else { 0 },
-            standard: match number {
-                0..=2 if !is_named => number,
-                _ => -1,
-            },
-        };
-        let key = if self.entries.len() < ENTRIES_MAX || self.places.contains_key(&key) {
-            key
-        } else {
-            Key {
-                program: 0,
-                path: 0,
-                standard: -1,
-                ..key
-            }
-        };
+        let kind_name = kind_in_words(kind, is_folder, shown).to_owned();
+        let path = path.filter(|path| !path.is_empty());
+        let path = path.map(|path| String::from_utf8_lossy(path).into_owned());
+        let mut name = (program, kind_name, is_read, path, standard);
+        if self.entries.len() >= ENTRIES_MAX && !self.places.contains_key(&name) {
+            (name.0, name.3, name.4) = (String::new(), None, -1);
+        }
         let next = self.entries.len() as u32;
-        let place = *self.places.entry(key.clone()).or_insert(next);
+        let place = *self.places.entry(name.clone()).or_insert(next);
         if place == next {
-            self.entries.push((key, Entry::default()));
+            self.entries.push((name, Entry::default()));
         }
         let entry = &mut self.entries[place as usize].1;
         if entry.calls.calls == 0 || open_file.number < entry.descriptor {
@@ -235,7 +210,6 @@ impl DescriptorUses {
         place
     }
 
-    /// Notes that calls of a use are in a finding, and why it is not counted.
     pub(crate) fn note_found(&mut self, place: u32, calls: u64, reason: Option<Barrier>) {
         let entry = &mut self.entries[place as usize].1;
         match reason {
@@ -244,21 +218,15 @@ impl DescriptorUses {
         }
     }
 
-    pub(crate) fn close(
-        self,
-        program: impl Fn(u32) -> String,
-        max_delay_ns: u64,
-        into: &mut UsesByName,
-    ) {
-        let DescriptorUses { entries, paths, .. } = self;
-        let of = |(key, entry): (Key, Entry)| {
+    pub(crate) fn close(self, max_delay_ns: u64, into: &mut UsesByName) {
+        let of = |((program, kind, is_read, path, _), entry): (UseName, Entry)| {
             let listed = entry.listed.values().sum();
-            let reason = entry.reason(key.kind, listed, max_delay_ns);
+            let reason = entry.reason(&kind, listed, max_delay_ns);
             DescriptorUse {
-                program: program(key.program),
-                kind: key.kind.to_owned(),
-                operation: if key.is_read { Operation::Read } else { Operation::Write },
-                path: paths.name(key.path),
+                program,
+                kind,
+                operation: if is_read { Operation::Read } else { Operation::Write },
+                path,
                 descriptor: entry.descriptor,
                 openings: entry.openings,
                 calls: entry.calls.calls,
@@ -273,14 +241,13 @@ impl DescriptorUses {
                 reason,
             }
         };
-        for entry in entries {
+        for entry in self.entries {
             join_use(into, of(entry));
         }
     }
 }
 
 impl Entry {
-    /// The reason that most of the uncounted calls have.
     fn reason(&self, kind: &str, listed: u64, max_delay_ns: u64) -> Option<String> {
         let calls = &self.calls;
         let neither = calls.calls.saturating_sub(self.counted + listed);
@@ -337,7 +304,6 @@ const OTHERS: [(&str, &str); 11] = [
     ("pipe:", "packet pipe"),
 ];
 
-/// `file`, `pipe`, `terminal`, `datagram socket` …
 fn kind_in_words(kind: FdKind, is_folder: bool, name: &[u8]) -> &'static str {
     let starts = |with: &str| name.starts_with(with.as_bytes());
     match kind {
@@ -352,7 +318,6 @@ fn kind_in_words(kind: FdKind, is_folder: bool, name: &[u8]) -> &'static str {
     }
 }
 
-/// Why calls on a kind of descriptor are never counted.
 fn why_never(kind: &str) -> &'static str {
     match kind {
         "terminal" => "terminals are never counted: text has to appear at once",
@@ -369,20 +334,23 @@ fn why_never(kind: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vectored_strace::event::OpenFlags;
+    use vectored_strace::event::{Descriptor, OpenFlags};
 
     #[test]
     fn programs_with_many_files_each_have_a_bounded_table() {
         let mut uses = DescriptorUses::default();
         for program in 1..=40 {
             for file in 0..1000 {
-                let mut open_file = OpenFile::new(FdKind::File, OpenFlags::default(), 3);
-                open_file.text = format!("/{file}").into_bytes();
+                let (number, path) = (3, format!("/{file}"));
+                let leads_to = Some(path.as_bytes());
+                let descriptor = Descriptor { number, leads_to };
+                let flags = OpenFlags::default();
+                let mut open_file = OpenFile::new(FdKind::File, flags, descriptor, 1);
                 let calls = CallCounts {
                     calls: 1,
                     ..CallCounts::default()
                 };
-                uses.add(&mut open_file, false, program, &calls);
+                uses.add(&mut open_file, false, program.to_string(), &calls);
             }
         }
         assert_eq!(uses.entries.len(), ENTRIES_MAX + 1);

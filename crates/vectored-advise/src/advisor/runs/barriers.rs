@@ -182,7 +182,6 @@ impl Barrier {
         self.class() == Class::Strong
     }
 
-    /// The barrier as the reason why calls are listed, whichever of its calls set it.
     pub(crate) fn of_any_call(mut self) -> Barrier {
         if let Some(call) = self.call() {
             *call = Call::UNKNOWN;
@@ -231,10 +230,8 @@ pub(crate) const SLOW_PEERS: [&str; 2] = [
 pub(crate) const CLOSE: &str = "close";
 /// What [`Barrier::Gap`] is called until a finding has its length.
 pub(crate) const PAUSE: &str = "a pause of unknown length";
-/// The reason of [`Barrier::Reopened`].
 pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
 
-/// `10 ms`, `1.5 ms`.
 pub(crate) fn delay_in_words(ns: u64) -> String {
     format!("{} ms", ns as f64 / 1e6)
 }

@@ -5,7 +5,6 @@
 
 use crate::advisor::runs::barriers::{Barrier, Call};
 
-/// The effect of a call on the runs around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// It cannot observe the data.
@@ -26,9 +25,7 @@ pub(crate) type Evidence = u16;
 const NONE: Evidence = 0;
 /// `%memory`, except `mmap`, which is also in `%desc`.
 const MEMORY: Evidence = 1;
-/// `%process`.
 pub(crate) const PROCESSES: Evidence = 2;
-/// `%signal`.
 const SIGNALS: Evidence = 4;
 /// `%clock`, `%creds`, `%pure`: calls that never wait.
 pub(crate) const ASKS: Evidence = 8;
@@ -61,7 +58,6 @@ pub(crate) fn is_enough(evidence: Evidence) -> bool {
     (evidence & ALL).count_ones() >= 3 || has_others && is_whole
 }
 
-/// The effect of a call, and the evidence that it is.
 pub(crate) fn classify(name: &[u8]) -> (Effect, Evidence) {
     use Effect::{ExposesWrites, Harmless, ObservesSize, Waits};
     let call = || Call::of(name);

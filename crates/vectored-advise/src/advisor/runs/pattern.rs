@@ -42,7 +42,6 @@ pub(crate) fn call_name(number: u8) -> &'static str {
     CALLS[usize::from(number)]
 }
 
-/// The size class of a transfer: the number of binary digits of its bytes.
 pub(crate) fn size_class(bytes: u64) -> u8 {
     (u64::BITS - bytes.leading_zeros()) as u8
 }
@@ -50,7 +49,6 @@ pub(crate) fn size_class(bytes: u64) -> u8 {
 /// Steps that are kept to find a period.
 const WINDOW: usize = 32;
 
-/// The longest period that can be found.
 pub(crate) const PERIOD_MAX: usize = WINDOW / 2;
 
 /// Aperiodic runs up to this length are reported call by call.
@@ -64,7 +62,6 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// The pattern without steps, which stands for any.
     pub(crate) const ANY: Pattern = Pattern {
         steps: [PatternStep {
             call: 0,
@@ -102,7 +99,6 @@ impl Pattern {
         self.steps().iter().any(|step| step.size_class == ANY_SIZE)
     }
 
-    /// Whether each of its calls is in another pattern.
     pub(crate) fn calls_are_of(&self, other: &Pattern) -> bool {
         let is_of = |step: &PatternStep| other.steps().iter().any(|of| of.call == step.call);
         self.steps().iter().all(is_of)
@@ -170,8 +166,10 @@ enum Periodicity {
     #[default]
     Open,
     /// A period of `period` steps; `missed` if the last step differed.
-    Periodic { period: usize, missed: bool },
-    /// No period.
+    Periodic {
+        period: usize,
+        missed: bool,
+    },
     Free,
 }
 
@@ -234,7 +232,6 @@ impl PatternFinder {
         }
     }
 
-    /// Least and greatest bytes of a call, of any size.
     pub(crate) fn range(&self, call: u8) -> (u64, u64) {
         let known = self.calls.iter().find(|known| known.0 == call);
         known.map_or(NO_BYTES, |known| known.1)

@@ -46,7 +46,6 @@ pub(crate) fn add_counts<K: Copy + Ord>(known: &mut Vec<(K, u64, u64)>, new: &[(
     }
 }
 
-/// Adds the segments of a call.
 #[inline]
 fn add_segments(tally: &mut Tally, call: &RunCall) {
     let own = [(call.step.size_class, 1, call.bytes)];
@@ -60,7 +59,6 @@ fn add_segments(tally: &mut Tally, call: &RunCall) {
     }
 }
 
-/// What decides how transfers are merged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     pub(crate) is_read: bool,
@@ -69,7 +67,6 @@ pub(crate) struct Mode {
     pub(crate) kind: FdKind,
     /// A merged call is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
-    /// A merged call has no more bytes than this.
     pub(crate) most_bytes: u64,
     /// Longest time that the first byte of a merged call may wait, in ns. A read of a stream ends then: later bytes cannot be
     /// read at once. A buffer of written bytes is not cut by time: [`Run::late_ns`] notes the longest wait.
@@ -94,7 +91,6 @@ pub(crate) struct Run {
     #[cfg(test)]
     pub(crate) members: Vec<u64>,
     pub(crate) descriptor: i32,
-    /// Call sites: number of the site, calls, bytes.
     pub(crate) sites: Vec<(u32, u64, u64)>,
     /// Call site of the last call, and how many calls in a row came from it.
     streak: (u32, u64),
@@ -107,7 +103,6 @@ pub(crate) struct Run {
 struct MergedCall {
     calls: u64,
     segments: u64,
-    /// Whether its last segment is copied.
     ends_copied: bool,
     bytes: u64,
     /// End of its first call, in ns.

@@ -14,7 +14,6 @@ use crate::advisor::runs::run::{Mode, Run, RunCall};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Joined,
-    /// Unsound to merge, or perhaps unsound.
     Barrier(Barrier),
     Sought,
     /// No link: the first transfer, or one after a short one, or at another offset.
@@ -44,13 +43,11 @@ pub(crate) struct DirectionRuns {
     pub(crate) number: i32,
     pub(crate) has_more: bool,
     pub(crate) is_large: bool,
-    /// Offset after the last transfer, if it gave one.
     pub(crate) next_offset: u64,
     /// The first barrier since the last transfer, on the same open file description.
     pub(crate) barrier: Option<Barrier>,
     /// All barriers since the last transfer: each kind with its first event.
     pub(crate) barriers: Vec<(u64, Barrier)>,
-    /// Ended runs, and the counts of all calls.
     pub(crate) pending: Pending,
     /// Calls of the current run. A single call is in `first`.
     calls: u64,
@@ -112,7 +109,6 @@ impl DirectionRuns {
         link == Link::Joined && run.is_some_and(|run| !run.is_left_for(site))
     }
 
-    /// Notes that another file was written before the last call of the run.
     pub(crate) fn note_order(&mut self, path: &[u8]) {
         if let (2.., Some(run)) = (self.calls, &mut self.run)
             && run.order_between.len() < IN_TURN_MAX
@@ -139,7 +135,6 @@ impl DirectionRuns {
         self.note_barrier(event, reason);
     }
 
-    /// Notes a call before which a buffer must be empty.
     pub(crate) fn note_barrier(&mut self, event: u64, reason: Barrier) {
         if self.barriers.iter().all(|known| known.1 != reason) {
             self.barriers.push((event, reason));

@@ -35,7 +35,6 @@ const DELAYS: [[u64; 4]; 2] = [
     [100_000_000, 190_000_000, 230_000_000, 600_000_000],
 ];
 
-/// The least delay of Linux.
 const LINUX_NS: u64 = 38_000_000;
 
 /// By whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for nothing
@@ -51,7 +50,6 @@ impl Times {
         *all_alone_ns = all_alone_ns.saturating_add(alone_ns.min(ns));
     }
 
-    /// Number of waits of at least `least_ns`.
     fn from(&self, least_ns: u64) -> u64 {
         self.0
             .range(least_ns / 1_000_000..)
@@ -117,7 +115,6 @@ pub(crate) struct Owner<'a> {
     pub(crate) runtime: Option<Runtime>,
     pub(crate) process: u32,
     pub(crate) descriptor: i32,
-    /// The text that the log shows of the socket.
     pub(crate) path: &'a [u8],
     pub(crate) serves: bool,
 }
@@ -155,7 +152,6 @@ pub(crate) struct StallCounts {
 /// peer takes itself.
 #[derive(Debug, Default)]
 struct Peers {
-    /// The shortest first exchange of a connection, in ns.
     first_ns: Option<u64>,
     single: Times,
 }

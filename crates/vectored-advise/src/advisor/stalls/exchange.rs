@@ -19,9 +19,7 @@ pub(crate) const QUICK_NS: u64 = 20_000_000;
 pub(crate) struct Exchange {
     /// `TCP_NODELAY`; `None` if it may have been set before the log began.
     pub(crate) no_delay: Option<bool>,
-    /// Whether this end accepted the connection.
     pub(crate) serves: bool,
-    /// The time of `connect`, in ns.
     pub(crate) round_trip_ns: Option<u64>,
     /// At the last transfer: its event, and the time that the thread had spent in polls until then, in ns.
     pub(crate) touched: u64,
@@ -40,7 +38,6 @@ pub(crate) struct Exchange {
     message: Message,
 }
 
-/// What was read since the last write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Message {
     /// Whether the socket had an earlier message.
@@ -49,7 +46,6 @@ pub(crate) struct Message {
     pub(crate) bytes: u64,
     pub(crate) first: Part,
     pub(crate) rest: Part,
-    /// The longest wait between two parts.
     pub(crate) longest: Wait,
     /// Number of waits of 20 ms or more between two parts. A delayed acknowledgement makes one such wait.
     pub(crate) long_waits: u64,

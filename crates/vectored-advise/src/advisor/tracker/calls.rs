@@ -11,7 +11,6 @@ use crate::languages::{last_part, runtime_of_path, runtime_of_program};
 use vectored_strace::event::{Action, Descriptor, Event, LinkKind, OpenFlags, Place, Seek};
 
 impl Tracker {
-    /// Tracks calls that open, close or duplicate descriptors, or set an offset.
     pub(super) fn change(&mut self, event: &Event<'_>, caller: Caller) {
         let process = caller.process;
         match event.action {
@@ -83,7 +82,6 @@ impl Tracker {
         }
     }
 
-    /// Tracks calls that change or look at files, names and sockets.
     fn change_files(&mut self, event: &Event<'_>, caller: Caller) {
         match event.action {
             Action::Map {
@@ -230,7 +228,6 @@ impl Tracker {
         self.hand_reads_on(caller);
     }
 
-    /// Notes transfers through descriptors that the log does not name.
     pub(super) fn submit(&mut self, unseen: bool, caller: Caller) {
         let event = if unseen { u64::MAX } else { self.event };
         let last = self.submitted.entry(caller.process).or_default();
@@ -355,7 +352,6 @@ impl Tracker {
         self.kernel.open_files[key].position = None;
     }
 
-    /// Puts a barrier between earlier and later transfers through an open file description.
     fn add_barrier(&mut self, key: DescriptorId, reason: Barrier, reads_too: bool, caller: Caller) {
         let open_file = &mut self.kernel.open_files[key];
         for runs in &mut open_file.runs[..1 + usize::from(reads_too)] {

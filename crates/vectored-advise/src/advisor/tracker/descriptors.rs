@@ -53,13 +53,11 @@ impl Tracker {
         let seen = seen.and_then(|look| look(name));
         let is_fifo =
             is_file && (seen.is_some_and(|seen| seen.is_fifo) || self.fifos.has(last_part(name)));
-        let mut open_file = OpenFile::new(kind, flags, descriptor.number);
+        let mut open_file = OpenFile::new(kind, flags, descriptor, self.event);
         open_file.is_of_library = self.is_of_library(name, caller);
-        open_file.since = self.event;
         open_file.position = (!flags.append && !flags.unread).then_some(0);
-        match descriptor.leads_to {
-            Some(text) => open_file.text.extend_from_slice(text),
-            None => open_file.path.extend_from_slice(path),
+        if descriptor.leads_to.is_none() {
+            open_file.path = path.to_vec();
         }
         // A new file may not be a FIFO.
         let is_new = flags.creates || flags.truncates;
@@ -92,9 +90,7 @@ impl Tracker {
             self.reopen(&mut open_file, caller);
         }
         let close_on_exec = flags.close_on_exec;
-        let key = self
-            .kernel
-            .open(caller.process, descriptor.number, open_file, close_on_exec);
+        let key = self.kernel.open(caller.process, open_file, close_on_exec);
         if !is_fifo {
             let folder = name.iter().rposition(|&byte| byte == b'/');
             let folder = folder.filter(|_| seen.is_some()).zip(look);
@@ -105,7 +101,6 @@ impl Tracker {
         self.note_opened(key, name, flags, caller);
     }
 
-    /// Notes that an open truncated or created a file, for all descriptors of the file.
     fn note_opened(&mut self, key: DescriptorId, name: &[u8], flags: OpenFlags, caller: Caller) {
         // By another name it is in a group already.
         let group = self.kernel.open_files[key].group;
@@ -122,18 +117,12 @@ impl Tracker {
         }
     }
 
-    /// An open of a path that the log does not show: of any file.
     fn open_unnamed(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
         self.lose();
         let kind = if flags.directory || flags.path_only { FdKind::Other } else { FdKind::Unknown };
-        let mut open_file = OpenFile::new(kind, flags, descriptor.number);
-        open_file.since = self.event;
-        self.kernel.open(
-            caller.process,
-            descriptor.number,
-            open_file,
-            flags.close_on_exec,
-        );
+        let open_file = OpenFile::new(kind, flags, descriptor, self.event);
+        self.kernel
+            .open(caller.process, open_file, flags.close_on_exec);
     }
 
     /// Notes that an open made a file, or emptied it: another process may wait for that.
@@ -153,17 +142,14 @@ impl Tracker {
         close_on_exec: bool,
         caller: Caller,
     ) -> DescriptorId {
-        let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
-        open_file.since = self.event;
+        let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor, self.event);
         if let Some(text) = descriptor.leads_to {
-            open_file.text.extend_from_slice(text);
             open_file.kind = refined(kind, kind_of_text(text));
         }
         if open_file.kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
         }
-        self.kernel
-            .open(caller.process, descriptor.number, open_file, close_on_exec)
+        self.kernel.open(caller.process, open_file, close_on_exec)
     }
 
     /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
@@ -226,8 +212,7 @@ impl Tracker {
     /// Adds a descriptor that was open before the log began, or whose `open` did not show.
     pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> DescriptorId {
         let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
-        let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor.number);
-        open_file.since = self.event;
+        let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor, self.event);
         open_file.is_inherited = true;
         if descriptor.number > 2 {
             self.evidence |= call_effects::MISSING;
@@ -238,10 +223,6 @@ impl Tracker {
             FdKind::File => !is_own.unwrap_or(false),
             kind => matches!(kind, FdKind::Pipe | FdKind::Unknown),
         };
-        if let Some(text) = descriptor.leads_to {
-            open_file.text.extend_from_slice(text);
-        }
-        let number = descriptor.number;
         if kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
             if let Some(key) = self.shared_with(&open_file, caller) {
@@ -252,7 +233,7 @@ impl Tracker {
             }
         }
         let group = open_file.group;
-        let key = self.kernel.open(caller.process, number, open_file, false);
+        let key = self.kernel.open(caller.process, open_file, false);
         self.groups.groups[group].inherited = Some(key);
         self.settle_dropped();
         key

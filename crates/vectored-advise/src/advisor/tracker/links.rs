@@ -153,7 +153,6 @@ impl Tracker {
             .barrier_since(open_file.group, runs.last, key, by, is_read)
     }
 
-    /// The barrier to one larger read of a pipe or socket in place of two.
     fn barrier_of_stream_read(&self, open_file: &OpenFile) -> Option<Barrier> {
         // A pipe with a name is a FIFO, which other processes may have opened.
         let is_fifo = open_file.kind == FdKind::Pipe && open_file.has_name();

@@ -51,16 +51,13 @@ pub(super) struct Tracker {
     looked_at: u64,
     /// Hashes of the last parts of names that were made, with the thread.
     made: FxHashMap<u64, ThreadId>,
-    /// The last syncs of all files, by thread.
     synced: Latest<ThreadId>,
-    /// Standard descriptors that no other process appends to.
     pub(super) own_standard: [bool; 3],
     /// The working folder in which the log begins; empty if unknown.
     pub(super) folder: Vec<u8>,
     /// Files that were closed after a single write, the oldest first: they may be opened again.
     closed: VecDeque<DescriptorId>,
     pub(super) runtimes: FxHashMap<Vec<u8>, Runtime>,
-    /// Last parts of the paths of FIFOs.
     pub(super) fifos: NameSet,
     pattern_counts: PatternCounts,
     buffers: Buffers,
@@ -68,7 +65,6 @@ pub(super) struct Tracker {
     stream_writes: StreamWrites,
     files: NamedFiles,
     stalls: StallCounts,
-    /// Ends of TCP connections, as the log shows them.
     tcp_ends: NameSet,
     call: RunCall,
     /// Memory for the barriers between two transfers, and for the barriers that the own thread set.
@@ -324,7 +320,6 @@ impl Tracker {
 /// wait.
 const OVERHEAD_MAX_NS: u64 = 300_000;
 
-/// Calls that are needed to estimate what strace adds.
 const TIMED_MIN: u64 = 32;
 
 const WRITES: usize = 0;

@@ -103,7 +103,6 @@ impl Tracker {
         }
     }
 
-    /// Notes a look at the size, or a possible change, of a file by its path.
     pub(super) fn note_path(
         &mut self,
         path: &[u8],
@@ -138,7 +137,6 @@ impl Tracker {
         self.pattern_counts.settle(held.unwrap_or_default());
     }
 
-    /// Gives an open file a new name, as `-y` shows it from now on.
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) {
         if !from.starts_with(b"/") || !self.groups.rename(from, to) {
             return;
@@ -157,7 +155,6 @@ impl Tracker {
         }
     }
 
-    /// Notes that writes to a file or folder are events for a watcher.
     pub(super) fn watch(&mut self, path: &[u8], caller: Caller) {
         let (path, key) = self.full_path(path, None, caller);
         if let Some(key) = key {
@@ -274,7 +271,6 @@ impl Tracker {
         Some((process, str::from_utf8(number).ok()?.parse().ok()?, rest))
     }
 
-    /// See [`Analysis::path_of`](crate::advisor::analysis::Analysis::path_of).
     pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
         let thread = self.kernel.thread(thread);
         let process = self.kernel.threads[thread].process;

@@ -15,7 +15,6 @@ use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::model::{FindingKind, Grade, Tally};
 
 impl Tracker {
-    /// Notes the barriers before the next transfer, or before the end of an open file description.
     pub(super) fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
         let last = self.kernel.open_files[key].runs[direction].last;
         if last == 0 || last == self.event {
@@ -150,7 +149,8 @@ impl Tracker {
             self.stream_writes.add(open_file.name(), calls.calls);
         }
         let number = self.buffers.number(user.program, is_read, open_file);
-        let used = self.uses.add(open_file, is_read, user.program, &calls);
+        let program = self.pattern_counts.program_name(user.program);
+        let used = self.uses.add(open_file, is_read, program, &calls);
         let Some(target) = open_file.kind.target() else {
             return;
         };
@@ -226,7 +226,6 @@ impl Tracker {
         self.flush(key, READS);
     }
 
-    /// Counts the held reads of an open file description, or lists them.
     pub(super) fn settle_reads(&mut self, key: DescriptorId) {
         self.flush_both(key);
         let open_file = &mut self.kernel.open_files[key];
@@ -262,7 +261,6 @@ impl Tracker {
         self.closed.push_back(key);
     }
 
-    /// Counts all calls through an open file description, and removes it.
     pub(super) fn forget(&mut self, key: DescriptorId) {
         self.end_all_runs(key);
         self.settle_reads(key);

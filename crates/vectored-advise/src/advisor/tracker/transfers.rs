@@ -6,7 +6,7 @@ use crate::advisor::descriptors::keys::{DescriptorId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::Writer;
-use crate::advisor::findings::held::HeldFindings;
+use crate::advisor::findings::counts::HeldFindings;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
 use crate::advisor::runs::run::{RunCall, add_counts};
@@ -199,7 +199,6 @@ impl Tracker {
         }
     }
 
-    /// Notes what the next transfer of this direction is compared with.
     #[inline(always)]
     fn end_call(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
         let open_file = &mut self.kernel.open_files[key];
@@ -284,7 +283,6 @@ impl Tracker {
         }
     }
 
-    /// Notes that another file was written between two writes of a run.
     pub(super) fn note_order(&mut self, key: DescriptorId, other: DescriptorId) {
         let name = self.kernel.open_files[other].name().to_vec();
         self.kernel.open_files[key].runs[WRITES].note_order(&name);
@@ -314,7 +312,6 @@ impl Tracker {
         }
     }
 
-    /// Lists the reads of an open file description that several threads or processes read from.
     pub(super) fn share_reads(&mut self, key: DescriptorId, reason: Barrier) {
         let open_file = &mut self.kernel.open_files[key];
         if open_file.shared_reads.is_some() {

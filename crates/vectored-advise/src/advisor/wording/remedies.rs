@@ -222,7 +222,12 @@ mod tests {
         let mut list = String::new();
         for runtime in runtimes() {
             let rows = remedies_of(runtime).filter(|one| one.mark != Mark::Lacks);
-            for Remedy { way, text, .. } in rows {
+            for Remedy {
+                way, text, kind, ..
+            } in rows
+            {
+                let is_buffer = *kind == RemedyKind::WriteBuffer;
+                assert_eq!(is_buffer, text.contains(FLUSH), "{text}");
                 let name = WAYS.iter().find(|(of, _)| of == way).unwrap().1;
                 // A call that takes the place of another keeps its flags: the signal of a closed socket may end the program.
                 assert!(!text.contains("MSG_"), "{text}");

@@ -170,17 +170,16 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     };
     let is_buffer = remedy_kinds(key, tally).first() == Some(&RemedyKind::WriteBuffer);
     let may_cut = is_buffer && key.target == DescriptorKind::File && !tally.others_write;
-    let cut = if may_cut { CUT } else { "" };
-    let killed = if tally.killed { KILLED } else { "" };
     let may_hide = is_buffer && language_of(runtime_of(key, tally)).hides_errors;
-    let late_errors = if may_hide && option_of(key, tally).is_none() { LATE_ERRORS } else { "" };
-    let order = match key.grade {
-        Grade::ReadsAhead => BEFORE_POLL.to_owned(),
-        _ => cut.to_owned() + late_errors + &late_in_words(tally) + &order_in_words(tally) + killed,
-    };
-    let order = order + if is_buffer && reads_streams(tally) { HIDDEN_READ } else { "" };
-    let is_worker = tally.forked && what.contains(EVERY_END);
-    let order = order + if is_worker { FORKED } else { "" };
+    let is_late = may_hide && option_of(key, tally).is_none();
+    let if_so = |is_so, text: &'static str| if is_so { text } else { "" };
+    let mut order = if_so(may_cut, CUT).to_owned() + if_so(is_late, LATE_ERRORS);
+    order += &(late_in_words(tally) + &order_in_words(tally) + if_so(tally.killed, KILLED));
+    if key.grade == Grade::ReadsAhead {
+        BEFORE_POLL.clone_into(&mut order);
+    }
+    order += if_so(is_buffer && reads_streams(tally), HIDDEN_READ);
+    order += if_so(tally.forked && what.contains(EVERY_END), FORKED);
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 { "call" } else { "calls" };
