@@ -8,7 +8,7 @@ use std::sync::Arc;
 use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_measure::in_flight::Place;
-use vectored_measure::measure::{Contender, Lists, Meter, Timed, movers};
+use vectored_measure::measure::{Contender, Lists, Timed, movers};
 use vectored_results::model::TechniqueName;
 
 use crate::ring::RingPeer;
@@ -42,7 +42,7 @@ impl Counted {
             };
             mover.prepare(lists.first(), 0);
             let clock = FakeClock::default();
-            mover.sample(null.as_fd(), &lists, batch, Meter { clock: &clock })?;
+            mover.sample(null.as_fd(), &lists, batch, &clock)?;
             return Ok(());
         }
         let mut peer = RingPeer::open(self.depth, LISTS, &Arc::new(null.into()))?;

@@ -3,7 +3,8 @@
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
 
-use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_machine::Clock;
+use vectored_measure::measure::{Lists, Mover, Timed, Timing};
 use vectored_results::model::IovecSetup;
 
 use crate::sys::c_callers::{CCallers, How};
@@ -40,14 +41,14 @@ impl Mover for CProgram {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         let mut caller = self.callers.open(self.how, fd, lists.segments().len())?;
         match batch.iovec_setup {
             IovecSetup::Timed => {
                 let mut turns = lists.in_turn();
                 let mut iovecs = Vec::new();
-                meter.time(fd, batch, || {
+                batch.time(clock, fd, || {
                     iovecs.clear();
                     iovecs.extend(turns.next().iter().map(|segment| IoSlice::new(segment)));
                     caller.send(fd, &iovecs)
@@ -56,7 +57,7 @@ impl Mover for CProgram {
             IovecSetup::Once => {
                 let iovecs = array(lists.segments());
                 let mut turns = lists.turns_of(&iovecs);
-                meter.time(fd, batch, || caller.send(fd, turns.next()))
+                batch.time(clock, fd, || caller.send(fd, turns.next()))
             }
         }
     }

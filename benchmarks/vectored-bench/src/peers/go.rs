@@ -14,7 +14,8 @@ use std::rc::Rc;
 
 use rustix::fs::{FileType, OFlags};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_machine::Clock;
+use vectored_measure::measure::{Lists, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 
@@ -200,7 +201,7 @@ impl Mover for GoNetBuffers {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        _meter: Meter<'_>,
+        _clock: &dyn Clock,
     ) -> io::Result<Timing> {
         let has_one_list = lists.segments().len() == lists.first().len();
         if batch.fsync || !has_one_list {

@@ -3,7 +3,8 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_machine::Clock;
+use vectored_measure::measure::{Lists, Mover, Timed, Timing};
 
 /// Writes lists to a descriptor that it was opened for.
 pub trait Peer {
@@ -38,11 +39,11 @@ impl<P: Peer> Mover for Opened<P> {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         self.0.open(fd)?;
         let mut turns = lists.in_turn();
-        let outcome = meter.time(fd, batch, || self.0.send(fd, turns.next()));
+        let outcome = batch.time(clock, fd, || self.0.send(fd, turns.next()));
         self.0.close();
         outcome
     }

@@ -13,7 +13,7 @@ use tokio::net::unix::pipe::Sender;
 use tokio::net::{TcpStream, UnixStream};
 use tokio::runtime::Runtime;
 use vectored_machine::Clock;
-use vectored_measure::measure::{Lists, Meter, Mover, Timed, Timing};
+use vectored_measure::measure::{Lists, Mover, Timed, Timing};
 
 use super::peer::ONE_CALL;
 use super::std_vectored::recycled;
@@ -47,12 +47,7 @@ impl Mover for TokioUtil {
                 0
             }
         }
-        self.sample(
-            fd,
-            &Lists::one(segments.to_vec()),
-            ONE_CALL,
-            Meter { clock: &NoClock },
-        )?;
+        self.sample(fd, &Lists::one(segments.to_vec()), ONE_CALL, &NoClock)?;
         Ok(())
     }
 
@@ -61,7 +56,7 @@ impl Mover for TokioUtil {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         if batch.fsync {
             return Err(io::ErrorKind::Unsupported.into());
@@ -70,7 +65,7 @@ impl Mover for TokioUtil {
         let sample = Sample {
             lists,
             batch,
-            clock: meter.clock,
+            clock,
             is_read_from: !flags.contains(OFlags::NONBLOCK),
         };
         let fd_here = fd.try_clone_to_owned()?;

@@ -23,7 +23,7 @@ use crate::measure::sampler::{
 };
 use crate::measure::sources::{FeedThreadSource, FileSource, PatternFile, Source, StreamSource};
 use crate::measure::targets::{
-    End, FILE_SPAN_BYTES, Sink, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
+    End, FILE_SPAN_BYTES, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
 };
 use crate::measure::techniques::{
     CopyMover, Mover, ReadMover, copy_movers, is_in_flight, movers, read_movers,
@@ -115,7 +115,16 @@ impl DescriptorSampler<'_> {
                 self.open_source(&read, drain)?
             }
         };
-        let (sink, to) = self.open_sink(spec, techniques, drain)?;
+        let (sink, to) = if spec.conditions.operation == Operation::Read {
+            (None, End::default())
+        } else {
+            let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
+            // sendfile, splice and copy_file_range refuse a file with O_APPEND.
+            let appends = spec.conditions.operation == Operation::Write && !has_in_flight;
+            let files = (&*self.directory, self.reader_cpu);
+            let (sink, end) = self.opener.open(spec, files, drain, appends)?;
+            (Some(sink), end)
+        };
         let drained = match (from.drain, to.drain) {
             (Some(Drain::WriterThread), Some(Drain::ReaderThread)) => Some(Drain::BothThreads),
             (Some(Drain::WriterThread), _) => Some(Drain::WriterThread),
@@ -245,24 +254,6 @@ impl DescriptorSampler<'_> {
             self.pool_memory = memory;
         }
         extras
-    }
-
-    fn open_sink(
-        &mut self,
-        spec: &CellSpec,
-        techniques: &[TechniqueName],
-        drain: DrainChoice,
-    ) -> Result<(Option<Box<dyn Sink>>, End), MeasureError> {
-        let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
-        let appends = match spec.conditions.operation {
-            Operation::Read => return Ok((None, End::default())),
-            // sendfile, splice and copy_file_range refuse a file with O_APPEND.
-            Operation::Copy => false,
-            Operation::Write => !has_in_flight,
-        };
-        let files = (&*self.directory, self.reader_cpu);
-        let (sink, end) = self.opener.open(spec, files, drain, appends)?;
-        Ok((Some(sink), end))
     }
 
     fn open_source(

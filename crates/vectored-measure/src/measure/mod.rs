@@ -26,7 +26,7 @@ pub use ranks::{Group, RankedSampler, agree, follow, gathered, give, receive};
 pub(crate) use sampler::Pattern;
 pub use sampler::{
     CellExtras, CellSetup, ColdPool, Contender, DrainChoice, Lists, MAX_COLD_CALL_BYTES,
-    MeasureError, Meter, RankFailure, Sampler, Timed, Timing, Turns, measure_timer,
+    MeasureError, RankFailure, Sampler, Timed, Timing, Turns, measure_timer,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use sources::PatternFile;

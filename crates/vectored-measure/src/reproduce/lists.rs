@@ -14,7 +14,7 @@ use vectored_results::model::{
     Times,
 };
 
-use crate::measure::{Contender, Lists, MeasureError, Meter, Timed, calibrate, movers, techniques};
+use crate::measure::{Contender, Lists, MeasureError, Timed, calibrate, movers, techniques};
 use crate::reproduce::content::check_repeated;
 use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step, times};
 
@@ -167,9 +167,8 @@ impl ListPlan {
         let began_ns = bench.clock.now_ns();
         while left > 0 {
             let calls = left.min(RECORDS_PER_CHECK);
-            let meter = Meter { clock: bench.clock };
             mover
-                .sample(file.as_fd(), &lists, Timed::calls(calls), meter)
+                .sample(file.as_fd(), &lists, Timed::calls(calls), bench.clock)
                 .map_err(|error| MeasureError::of_call(contender, "a file", error))?;
             left -= calls;
             if bench.is_stopped() {

@@ -13,7 +13,7 @@ use vectored_results::model::{
     TechniqueName, Times,
 };
 
-use crate::measure::{Contender, Lists, MeasureError, Meter, Mismatch, Timed, movers, read_movers};
+use crate::measure::{Contender, Lists, MeasureError, Mismatch, Timed, movers, read_movers};
 use crate::reproduce::content::{check_repeated, wrong};
 use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step};
 
@@ -165,8 +165,7 @@ fn run_passes(
         let failed_by = |name: &str| MeasureError::io(format!("{name} failed on a file"));
         let lists = Lists::one(buffers.iter().map(Vec::as_slice).collect());
         writer.prepare(lists.first(), 0);
-        let meter = || Meter { clock: bench.clock };
-        let written = writer.sample(file.as_fd(), &lists, timed, meter());
+        let written = writer.sample(file.as_fd(), &lists, timed, bench.clock);
         let written = written.map_err(failed_by(write))?;
         fsync(&file).map_err(|error| failed(error.into()))?;
         rewind().map_err(failed)?;
@@ -174,7 +173,7 @@ fn run_passes(
         back.resize(count, vec![0xa5; size_bytes]);
         let list: Vec<&mut [u8]> = back.iter_mut().map(Vec::as_mut_slice).collect();
         reader.prepare(&list, 0);
-        let taken = reader.sample(file.as_fd(), &mut [list], timed, meter());
+        let taken = reader.sample(file.as_fd(), &mut [list], timed, bench.clock);
         let (taken, _) = taken.map_err(failed_by(read))?;
         for (times, timing) in std::iter::zip(&mut times, [written, taken]) {
             times.push(timing.elapsed_ns as f64 / 1e9);

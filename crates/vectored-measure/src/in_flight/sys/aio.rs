@@ -436,3 +436,35 @@ fn unavailable(depth: u32, error: io::Error) -> io::Error {
     let what = "cannot make a queue of Linux native AIO for a depth of";
     io::Error::new(error.kind(), format!("{what} {depth}: {error}: {remedy}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_list_begins_within_a_segment() {
+        let bytes = [0_u8; 7];
+        let entry = |(from, to): (usize, usize)| iovec {
+            iov_base: bytes[from..].as_ptr().cast_mut().cast(),
+            iov_len: to - from,
+        };
+        let mut slot = Slot {
+            list: vec![entry((0, 3)), entry((3, 7))],
+            ..Slot::default()
+        };
+        let places = |entries: &[iovec]| -> Vec<(usize, usize)> {
+            let places = entries.iter().map(|one| (one.iov_base.addr(), one.iov_len));
+            places.collect()
+        };
+        for (moved, expected) in [
+            (0, vec![(0, 3), (3, 7)]),
+            (1, vec![(1, 3), (3, 7)]),
+            (5, vec![(5, 7)]),
+            (7, vec![]),
+        ] {
+            slot.moved = moved;
+            let expected: Vec<iovec> = expected.into_iter().map(entry).collect();
+            assert_eq!(places(slot.rest()), places(&expected), "{moved}");
+        }
+    }
+}

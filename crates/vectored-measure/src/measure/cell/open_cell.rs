@@ -9,7 +9,7 @@ use vectored_results::model::{CellSpec, SyncMode};
 use crate::measure::cell::first_call::FirstCall;
 use crate::measure::cell::step::{Step, Turn};
 use crate::measure::sampler::{
-    CellExtras, Contender, MAX_CALLS, MeasureError, Meter, PoolMemory, Timed, Timing,
+    CellExtras, Contender, MAX_CALLS, MeasureError, PoolMemory, Timed, Timing,
 };
 use crate::measure::sources::Source;
 use crate::measure::targets::{Batch, Mismatch, Sink};
@@ -105,7 +105,7 @@ impl OpenCell {
             source.begin(filled).map_err(Failed::Filling)?;
         }
         for fitting in 0..most {
-            match self.step_once(&turn, Meter { clock }) {
+            match self.step_once(&turn, clock) {
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(fitting),
                 Err(error) => return Err(Failed::Moving(error)),
@@ -215,7 +215,7 @@ impl OpenCell {
     ) -> Result<Timing, MeasureError> {
         let mut tries = 1..MAX_TRIES;
         loop {
-            match self.attempt(batch, proof, Meter { clock }) {
+            match self.attempt(batch, proof, clock) {
                 Err(Failed::Arriving(Mismatch::NotCold)) if tries.next().is_some() => {}
                 outcome => return outcome.map_err(|failed| self.explain(failed, batch.0)),
             }
@@ -226,7 +226,7 @@ impl OpenCell {
         &mut self,
         (contender, timed, round): (Contender, Timed, u32),
         proof: bool,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> Result<Timing, Failed> {
         let batch = Batch::new(timed.all_calls(), self.call_bytes);
         let turn = self.turn(contender, timed, round, batch);
@@ -237,7 +237,7 @@ impl OpenCell {
         if let Some(source) = &mut self.source {
             source.begin(batch).map_err(Failed::Filling)?;
         }
-        let timing = self.step_once(&turn, meter).map_err(Failed::Moving)?;
+        let timing = self.step_once(&turn, clock).map_err(Failed::Moving)?;
         let mut outcome = match &mut self.source {
             Some(source) => source.finish(batch),
             None => Ok(()),
@@ -255,12 +255,12 @@ impl OpenCell {
         Ok(timing)
     }
 
-    fn step_once(&mut self, turn: &Turn, meter: Meter<'_>) -> io::Result<Timing> {
+    fn step_once(&mut self, turn: &Turn, clock: &dyn Clock) -> io::Result<Timing> {
         let from = self.source.as_ref().map(|source| source.fd());
         let to = self.sink.as_ref().map(|sink| sink.fd());
         let ends = from.or(to).zip(to.or(from));
         let ends = ends.expect("a cell has an end");
-        let moved = self.step.sample(turn, ends, meter);
+        let moved = self.step.sample(turn, ends, clock);
         moved.map_err(|error| match &self.sink {
             Some(sink) => sink.explain(error),
             None => error,

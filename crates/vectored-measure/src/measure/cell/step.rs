@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::io;
 
+use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::measure::sampler::{
-    Contender, Form, Lists, Meter, Pattern, Payload, PoolMemory, PoolPayload, Timed, Timing,
+    Contender, Form, Lists, Pattern, Payload, PoolMemory, PoolPayload, Timed, Timing,
 };
 use crate::measure::targets::Mismatch;
 use crate::measure::techniques::{CopyMover, Mover, ReadMover};
@@ -42,7 +43,7 @@ pub(crate) trait Step {
     /// Prepares the bytes and the techniques' working memory. Not timed.
     fn prepare(&mut self, turn: &Turn) -> io::Result<()>;
 
-    fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing>;
+    fn sample(&mut self, turn: &Turn, ends: Ends<'_>, clock: &dyn Clock) -> io::Result<Timing>;
 
     /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes. Asked after the
     /// calls are made, since it brings the bytes into the cache.
@@ -95,9 +96,9 @@ impl Step for Writing {
         Ok(())
     }
 
-    fn sample(&mut self, turn: &Turn, (_, to): Ends<'_>, meter: Meter<'_>) -> io::Result<Timing> {
+    fn sample(&mut self, turn: &Turn, (_, to): Ends<'_>, clock: &dyn Clock) -> io::Result<Timing> {
         let lists = self.supply.lists(turn.form());
-        self.movers[turn.place].sample(to, &lists, turn.timed, meter)
+        self.movers[turn.place].sample(to, &lists, turn.timed, clock)
     }
 
     fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
@@ -168,10 +169,15 @@ impl Step for Reading {
         Ok(())
     }
 
-    fn sample(&mut self, turn: &Turn, (from, _): Ends<'_>, meter: Meter<'_>) -> io::Result<Timing> {
+    fn sample(
+        &mut self,
+        turn: &Turn,
+        (from, _): Ends<'_>,
+        clock: &dyn Clock,
+    ) -> io::Result<Timing> {
         let mut lists = Reading::lists(&mut self.buffers, turn);
         let mover = &mut self.movers[turn.place];
-        let (timing, held) = mover.sample(from, &mut lists, turn.timed, meter)?;
+        let (timing, held) = mover.sample(from, &mut lists, turn.timed, clock)?;
         self.held = held;
         Ok(timing)
     }
@@ -209,8 +215,8 @@ impl Step for Copying {
         self.movers[turn.place].prepare(turn.start_bytes)
     }
 
-    fn sample(&mut self, turn: &Turn, ends: Ends<'_>, meter: Meter<'_>) -> io::Result<Timing> {
-        self.movers[turn.place].sample(ends, self.call_bytes, turn.timed, meter)
+    fn sample(&mut self, turn: &Turn, ends: Ends<'_>, clock: &dyn Clock) -> io::Result<Timing> {
+        self.movers[turn.place].sample(ends, self.call_bytes, turn.timed, clock)
     }
 
     fn sent(&self, turn: &Turn) -> Cow<'_, [u8]> {

@@ -125,11 +125,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Measures the cells of `experiment`.
-///
-/// The sampler's error, such as a refused system call or a technique that moved
-/// wrong bytes, with the cells measured before it. Running out of budget is not
-/// an error: see [`Outcome::left_out`].
+/// Measures the cells of `experiment`. Running out of budget is not an error: see [`Outcome::left_out`].
 pub fn run<'a>(
     experiment: &'a Experiment,
     sampler: &'a mut dyn Sampler,

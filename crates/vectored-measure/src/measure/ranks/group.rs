@@ -90,21 +90,22 @@ pub(crate) fn failures<T>(
     // A list that did not fit is measured again in another way, so it is no failure.
     let own = outcome.as_ref().err();
     let own = own.filter(|error| !matches!(error, MeasureError::DidNotFit));
-    of_all(
-        group,
-        own.map(|error| RankFailure {
-            rank: group.rank(),
-            host: host.to_owned(),
-            message: error.to_string(),
-            is_wrong_bytes: error.is_wrong_bytes(),
-            refused: match error {
-                MeasureError::Refused { technique, source } => {
-                    Some((*technique, source.to_string()))
-                }
-                _ => None,
-            },
-        }),
-    )
+    of_all(group, own.map(|error| failure(group, host, error)))
+}
+
+/// The failure of this rank.
+fn failure(group: &dyn Group, host: &str, error: &MeasureError) -> RankFailure {
+    let refused = match error {
+        MeasureError::Refused { technique, source } => Some((*technique, source.to_string())),
+        _ => None,
+    };
+    RankFailure {
+        rank: group.rank(),
+        host: host.to_owned(),
+        message: error.to_string(),
+        is_wrong_bytes: error.is_wrong_bytes(),
+        refused,
+    }
 }
 
 fn of_all(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {

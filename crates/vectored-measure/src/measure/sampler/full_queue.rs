@@ -9,7 +9,7 @@ use vectored_machine::platform::plain_calls::{Errno, SeekFrom, seek};
 
 use crate::in_flight::{Event, ListError, Place};
 use crate::measure::sampler::interface::Timing;
-use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sampler::meter::Timed;
 
 /// The place of the next transfer of a descriptor: its position, if it has one.
 pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
@@ -35,10 +35,9 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
 /// and passes on the events. At depth 1 the time starts when the first timed transfer begins.
 pub(crate) fn time_full_queue(
     batch: Timed,
-    meter: Meter<'_>,
+    clock: &dyn Clock,
     transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
 ) -> io::Result<Timing> {
-    let clock = meter.clock;
     if batch.queue_depth > 1 {
         return between_refills(batch, clock, transfer);
     }
@@ -168,7 +167,7 @@ mod tests {
             let clock = FakeClock::default();
             let timed = batch(calls, depth);
             let device = device(clock.clone(), timed.all_calls(), depth, (gap_ns, burst as usize));
-            let timing = time_full_queue(timed, Meter { clock: &clock }, device).unwrap();
+            let timing = time_full_queue(timed, &clock, device).unwrap();
             prop_assert_eq!(timing.elapsed_ns, u64::from(calls) * gap_ns);
         }
     }
@@ -182,7 +181,7 @@ mod tests {
         };
         assert_eq!(timed.all_calls(), 3);
         let device = device(clock.clone(), 3, 1, (10, 1));
-        let timing = time_full_queue(timed, Meter { clock: &clock }, device).unwrap();
+        let timing = time_full_queue(timed, &clock, device).unwrap();
         assert_eq!(timing.elapsed_ns, 30);
     }
 }

@@ -9,29 +9,6 @@ use vectored_results::model::IovecSetup;
 
 use crate::measure::sampler::interface::Timing;
 
-#[derive(Clone, Copy)]
-pub struct Meter<'a> {
-    pub clock: &'a dyn Clock,
-}
-
-impl Meter<'_> {
-    /// Makes the calls of a batch. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
-    #[inline(always)]
-    pub fn time(
-        self,
-        fd: BorrowedFd<'_>,
-        batch: Timed,
-        call: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Timing> {
-        if batch.fsync {
-            // `call` is moved there: so its state stays in registers in the loop of samples.
-            time_synced(fd, batch, self.clock, Box::new(call))
-        } else {
-            time(batch, self.clock, call)
-        }
-    }
-}
-
 fn time_synced(
     fd: BorrowedFd<'_>,
     batch: Timed,
@@ -89,6 +66,22 @@ impl Timed {
             iovec_setup: IovecSetup::Timed,
             fsync: false,
             queue_depth: 1,
+        }
+    }
+
+    /// Makes the calls. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
+    #[inline(always)]
+    pub fn time(
+        self,
+        clock: &dyn Clock,
+        fd: BorrowedFd<'_>,
+        call: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Timing> {
+        if self.fsync {
+            // `call` is moved there: so its state stays in registers in the loop of samples.
+            time_synced(fd, self, clock, Box::new(call))
+        } else {
+            time(self, clock, call)
         }
     }
 
@@ -150,7 +143,7 @@ mod tests {
                 untimed_first,
                 ..Timed::calls(2)
             };
-            let timing = Meter { clock: &clock }.time(null.as_fd(), timed, || {
+            let timing = timed.time(&clock, null.as_fd(), || {
                 clock.note("call");
                 Ok(())
             });

@@ -20,7 +20,7 @@ pub use interface::{
 };
 pub(crate) use interface::{MAX_CALLS, ranks_in_words};
 pub use lists::{Lists, Turns};
-pub use meter::{Meter, Timed};
+pub use meter::Timed;
 pub(crate) use pattern::Pattern;
 pub(crate) use payload::{ALIGNMENT, Payload, aligned_start};
 pub(crate) use staging::{STAGING_ALIGNMENT, Staging};

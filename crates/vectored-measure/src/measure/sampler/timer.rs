@@ -10,7 +10,7 @@ use vectored_machine::platform::times::CLOCK;
 use vectored_results::stats::median;
 
 use crate::measure::sampler::lists::Lists;
-use crate::measure::sampler::meter::{Meter, Timed};
+use crate::measure::sampler::meter::Timed;
 
 const TURNS: u32 = 10_000;
 const REPEATS: usize = 11;
@@ -37,7 +37,7 @@ pub fn measure_timer(clock: &dyn Clock) -> io::Result<Timer> {
             ..Timed::calls(TURNS)
         };
         let mut in_turn = lists.in_turn();
-        let timing = Meter { clock }.time(null.as_fd(), turns, || {
+        let timing = turns.time(clock, null.as_fd(), || {
             std::hint::black_box((&null, in_turn.next()));
             Ok(())
         })?;

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::io;
 
+use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_results::model::{Conditions, IovecSetup, SyncMode};
 
 use crate::in_flight::{AioQueue, Event, ListQueue, ReadList};
 use crate::measure::sampler::full_queue::{next_place, set_position_after, time_full_queue};
-use crate::measure::sampler::{Lists, Meter, Timed, Timing};
+use crate::measure::sampler::{Lists, Timed, Timing};
 use crate::measure::techniques::{Mover, ReadMover, Technique};
 
 #[cfg(all(target_pointer_width = "64", target_endian = "little"))]
@@ -101,14 +102,14 @@ impl<Q: ListQueue> Mover for Asynchronous<Q> {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         let queue = self.of_depth(batch.queue_depth)?;
         let place = next_place(fd)?;
         let count = u64::from(batch.all_calls());
         let mut turns = lists.in_turn();
         let mut next = |_| turns.next();
-        let timing = time_full_queue(batch, meter, |on_event| {
+        let timing = time_full_queue(batch, clock, |on_event| {
             queue.write(fd, place, count, &mut next, on_event)
         })?;
         set_position_after(fd, place, count * self.call_bytes)?;
@@ -133,13 +134,13 @@ impl<Q: ListQueue> ReadMover for Asynchronous<Q> {
         fd: BorrowedFd<'_>,
         lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<(Timing, Vec<u32>)> {
         let queue = self.of_depth(batch.queue_depth)?;
         let place = next_place(fd)?;
         let count = u64::from(batch.all_calls());
         let mut holders = Holders::new(lists.len(), batch.all_calls());
-        let timing = time_full_queue(batch, meter, |on_event| {
+        let timing = time_full_queue(batch, clock, |on_event| {
             let lists: Vec<ReadList<'_, '_>> = lists.iter_mut().map(Vec::as_mut_slice).collect();
             queue.read(fd, place, count, lists, &mut |event| {
                 holders.note(event);

@@ -5,18 +5,17 @@
 
 use std::io;
 
+use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 
-use crate::measure::sampler::{Lists, Meter, Timed, Timing};
+use crate::measure::sampler::{Lists, Timed, Timing};
 
 pub trait Mover {
     /// Allocates the working memory that `call` needs. A staging buffer starts `start_bytes` into its allocation, an offset that
     /// changes from round to round.
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
-    /// Writes all bytes of all segments, in order, or fails.
-    ///
-    /// The kernel's error; `WouldBlock` if a non-blocking target is full.
+    /// Writes all bytes of all segments, in order. Fails with `WouldBlock` if a non-blocking target is full.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
     fn sample(
@@ -24,11 +23,11 @@ pub trait Mover {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         // A default method gives each technique its own copy of the loop, so the call inside it is dispatched statically.
         let mut turns = lists.in_turn();
-        meter.time(fd, batch, move || self.call(fd, turns.next()))
+        batch.time(clock, fd, move || self.call(fd, turns.next()))
     }
 }
 
@@ -41,22 +40,20 @@ impl<F: FnMut(BorrowedFd<'_>, &[&[u8]]) -> io::Result<()>> Mover for F {
 pub trait ReadMover {
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
-    /// Fills every byte of all segments, in order, and reads no further bytes, or fails.
-    ///
-    /// The kernel's error; `UnexpectedEof` if there are too few bytes.
+    /// Fills every byte of all segments, in order, and reads no further bytes. Fails with `UnexpectedEof` if there are too few.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
 
-    /// Makes the calls of a batch, measured by `meter`. There is a list for each transfer in flight; synchronous techniques
+    /// Makes the calls of a batch. There is a list for each transfer in flight; synchronous techniques
     /// fill the first one in every call. Returns the number of the last call, from 0 on, that filled each list.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
         lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<(Timing, Vec<u32>)> {
         let segments = &mut lists[0][..];
-        let timing = meter.time(fd, batch, move || self.call(fd, segments))?;
+        let timing = batch.time(clock, fd, move || self.call(fd, segments))?;
         Ok((timing, vec![batch.all_calls() - 1]))
     }
 }
@@ -72,10 +69,8 @@ pub trait CopyMover {
         Ok(())
     }
 
-    /// Takes exactly `bytes` bytes from the source and hands them to the target, at the position of each descriptor, or fails.
-    /// Bytes that it has taken and not handed over are lost then.
-    ///
-    /// The kernel's error; `UnexpectedEof` if there are too few bytes, `WouldBlock` if a non-blocking target is full.
+    /// Takes exactly `bytes` bytes from the source and hands them to the target, at the position of each descriptor. If it
+    /// fails, bytes that it has taken and not handed over are lost.
     fn call(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()>;
 
     fn sample(
@@ -83,9 +78,9 @@ pub trait CopyMover {
         (from, to): (BorrowedFd<'_>, BorrowedFd<'_>),
         bytes: usize,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
-        meter.time(to, batch, move || self.call(from, to, bytes))
+        batch.time(clock, to, move || self.call(from, to, bytes))
     }
 }
 

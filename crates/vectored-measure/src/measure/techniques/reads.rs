@@ -3,11 +3,12 @@
 use std::io::{self, IoSliceMut};
 
 use vectored::{CostModel, Scatter};
+use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{Errno, read, readv, retry_on_intr};
 use vectored_results::model::IovecSetup;
 
-use crate::measure::sampler::{Meter, Staging, Timed, Timing};
+use crate::measure::sampler::{Staging, Timed, Timing};
 use crate::measure::techniques::writes::takes_lists;
 use crate::measure::techniques::{ReadMover, Technique};
 
@@ -161,16 +162,16 @@ impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> R
         fd: BorrowedFd<'_>,
         lists: &mut [Vec<&mut [u8]>],
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<(Timing, Vec<u32>)> {
         let segments = &mut lists[0][..];
         let timing = match batch.iovec_setup {
-            IovecSetup::Timed => meter.time(fd, batch, move || self.call(fd, segments)),
+            IovecSetup::Timed => batch.time(clock, fd, move || self.call(fd, segments)),
             IovecSetup::Once => {
                 let mut iovecs: Vec<IoSliceMut<'_>> =
                     segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
                 let bytes = self.total_bytes;
-                meter.time(fd, batch, move || (self.receive)(fd, &mut iovecs, bytes))
+                batch.time(clock, fd, move || (self.receive)(fd, &mut iovecs, bytes))
             }
         }?;
         Ok((timing, vec![batch.all_calls() - 1]))
@@ -213,8 +214,7 @@ mod tests {
                 iovecs.swap(0, 1);
                 Ok(())
             });
-            let meter = Meter { clock: &clock };
-            let sampled = mover.sample(null.as_fd(), &mut lists, batch, meter);
+            let sampled = mover.sample(null.as_fd(), &mut lists, batch, &clock);
             assert_eq!(sampled.unwrap().1, [3]);
             assert_eq!(sizes, expected, "{iovec_setup:?}");
         }

@@ -3,7 +3,9 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use crate::measure::sampler::{Lists, Meter, Timed, Timing};
+use vectored_machine::Clock;
+
+use crate::measure::sampler::{Lists, Timed, Timing};
 use crate::measure::techniques::{Mover, Technique};
 use crate::sys::stdio::Stream;
 
@@ -41,11 +43,11 @@ impl Mover for Stdio {
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         let mut stream = Stream::open(fd, self.0)?;
         let mut turns = lists.in_turn();
-        meter.time(fd, batch, move || send(&mut stream, turns.next()))
+        batch.time(clock, fd, move || send(&mut stream, turns.next()))
     }
 }
 

@@ -3,11 +3,12 @@
 use std::io::{self, IoSlice};
 
 use vectored::Gather;
+use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::plain_calls::{Errno, retry_on_intr, write, writev};
 use vectored_results::model::{Conditions, IovecSetup};
 
-use crate::measure::sampler::{Lists, Meter, Staging, Timed, Timing};
+use crate::measure::sampler::{Lists, Staging, Timed, Timing};
 use crate::measure::techniques::copies::copy_adaptively;
 use crate::measure::techniques::reads::scatter;
 use crate::measure::techniques::{Mover, Technique};
@@ -170,7 +171,7 @@ impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover fo
         fd: BorrowedFd<'_>,
         lists: &Lists<'_>,
         batch: Timed,
-        meter: Meter<'_>,
+        clock: &dyn Clock,
     ) -> io::Result<Timing> {
         let Gathering {
             send, total_bytes, ..
@@ -180,7 +181,7 @@ impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover fo
                 // Not by `call`, whose array goes back after the system call: functions that return then take longer.
                 let mut turns = lists.in_turn();
                 let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-                let timing = meter.time(fd, batch, || {
+                let timing = batch.time(clock, fd, || {
                     iovecs.clear();
                     iovecs.extend(turns.next().iter().map(|segment| IoSlice::new(segment)));
                     send(fd, &iovecs, *total_bytes)
@@ -192,7 +193,7 @@ impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover fo
                 let iovecs: Vec<IoSlice<'_>> =
                     lists.segments().iter().map(|s| IoSlice::new(s)).collect();
                 let mut turns = lists.turns_of(&iovecs);
-                meter.time(fd, batch, move || send(fd, turns.next(), *total_bytes))
+                batch.time(clock, fd, move || send(fd, turns.next(), *total_bytes))
             }
         }
     }
@@ -236,8 +237,7 @@ mod tests {
             });
             mover.prepare(lists.first(), 0);
             let memory = mover.iovecs.as_ptr().addr();
-            let meter = Meter { clock: &clock };
-            mover.sample(null.as_fd(), &lists, batch, meter).unwrap();
+            mover.sample(null.as_fd(), &lists, batch, &clock).unwrap();
             assert_eq!(mover.iovecs.as_ptr().addr(), memory, "it is kept");
             let [list, next] = [addresses[0], addresses[0] + distance];
             assert_eq!(addresses, [list, next, list, next], "{iovec_setup:?}");
