@@ -222,24 +222,18 @@ pub fn rulings<'a>(
     commands: impl IntoIterator<Item = Ruled<'a>>,
     limits: Limits<'_>,
 ) -> Vec<RuledLimit> {
-    let of_time = |figure, share: Option<f64>, option: &str| {
+    let of_runs = |figure, option: &str, share: Option<f64>| {
         share.map(|share| (figure, share, option.to_owned()))
     };
-    let mut all: Vec<(&str, f64, String)> = Vec::new();
-    all.extend(of_time("wall_ns", limits.slower, "--fail-if-slower"));
-    for limit in limits.calls {
+    let of_calls = limits.calls.iter().flat_map(|limit| {
         let (option, figures) = limit.figures();
-        all.extend(
-            figures
-                .iter()
-                .map(|figure| (*figure, limit.share, option.clone())),
-        );
-    }
-    all.extend(of_time(
-        "peak_bytes",
-        limits.memory,
-        "--fail-if-more-memory",
-    ));
+        let figures = figures.into_iter();
+        figures.map(move |figure| (figure, limit.share, option.clone()))
+    });
+    let slower = of_runs("wall_ns", "--fail-if-slower", limits.slower);
+    let memory = of_runs("peak_bytes", "--fail-if-more-memory", limits.memory);
+    let all = slower.into_iter().chain(of_calls).chain(memory);
+    let all: Vec<(&str, f64, String)> = all.collect();
     let commands = commands.into_iter();
     let ruled = commands.flat_map(|command| {
         let of_one = all.iter();

@@ -16,7 +16,7 @@ pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";
 pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
 
 /// A whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Experiments {
     /// Always [`EXPERIMENTS_SCHEMA`]; a reader rejects any other value.
     pub schema: String,

@@ -8,15 +8,9 @@ use crate::report::target_names::place;
 /// Lists that are named for each reason; the JSON has all.
 const MAX_NAMED_LISTS: usize = 6;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOutWords {
-    pub reason: String,
-    /// The cells, as `1000 × 16 KiB on file, pipe, unix`.
-    pub cells: String,
-}
-
-/// Groups cells that were not measured by reason; a list that was left out on several targets is named once.
-pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
+/// Each reason, with its cells, as `1000 × 16 KiB on file, pipe, unix`: a list that was left out on several targets is named
+/// once.
+pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<(String, String)> {
     let of_reason = |(reason, cells): (&String, Vec<&LeftOut>)| {
         let lists = by_key(cells.into_iter().map(|cell| (&cell.segment_sizes, cell)));
         // A list in several states of caches is named once on its target.
@@ -40,10 +34,8 @@ pub fn left_out_in_words(left_out: &[LeftOut]) -> Vec<LeftOutWords> {
             .map(|(_, targets)| targets.len());
         let rest = Some(rest.sum()).filter(|rest| *rest > 0);
         let rest = rest.map(|rest| words::count(rest, "more cell"));
-        LeftOutWords {
-            reason: visible(reason),
-            cells: named.chain(rest).collect::<Vec<_>>().join("; "),
-        }
+        let cells = named.chain(rest).collect::<Vec<_>>().join("; ");
+        (visible(reason), cells)
     };
     let reasons = by_key(left_out.iter().map(|cell| (&cell.reason, cell)));
     reasons.into_iter().map(of_reason).collect()

@@ -15,7 +15,7 @@ pub(crate) mod validate;
 pub(crate) mod words;
 
 pub use crate::report::compare::{comparison_csv, comparison_document, limits_in_words};
-pub use crate::report::left_out::{LeftOutWords, left_out_in_words};
+pub use crate::report::left_out::left_out_in_words;
 pub use crate::report::machines::machines_document;
 pub use crate::report::measured::document as measured;
 pub use crate::report::target_names::conditions_in_words;

@@ -24,10 +24,8 @@ pub(crate) fn results(results: &Results) -> Result<(), String> {
 }
 
 fn cell(cell: &Cell) -> Result<(), String> {
-    let runs = cell.segment_sizes.as_deref().unwrap_or_default();
-    let all_sizes = runs.iter().map(|&(count, bytes)| (count, bytes));
-    let all_sizes = all_sizes.chain(cell.segment_bytes.map(|bytes| (cell.segment_count, bytes)));
-    for (count, bytes) in all_sizes {
+    let runs = cell.segment_sizes.iter().flatten().copied();
+    for (count, bytes) in runs.chain(cell.segment_bytes.map(|bytes| (cell.segment_count, bytes))) {
         if count == 0 || bytes == 0 || count > MAX_COUNT || bytes > MAX_COUNT {
             return Err(format!("has {count} segments of {bytes} bytes"));
         }
@@ -44,12 +42,8 @@ fn cell(cell: &Cell) -> Result<(), String> {
         .techniques
         .iter()
         .flat_map(|t| [&t.median_ns, &t.min_ns]);
-    let summaries = summaries.chain([&cell.floor_ns]);
-    if !floors
-        .chain(times)
-        .chain(summaries)
-        .all(|&ns| is_positive(ns))
-    {
+    let mut all = floors.chain(times).chain(summaries).chain([&cell.floor_ns]);
+    if !all.all(|&ns| is_positive(ns)) {
         return Err("contains a time that is not a positive number".to_owned());
     }
     let rounds = cell.rounds as usize;

@@ -1,10 +1,10 @@
 //! Techniques and verdicts in words.
 
-use vectored_report::sort;
 use vectored_report::words::{count, percent, ratio_within};
+use vectored_report::{by_key, each_once, sort};
 
-use crate::model::{Cell, Conditions, Results, TechniqueName, TechniqueResult, Verdict};
-use crate::report::target_names::place;
+use crate::model::{Cell, Results, TechniqueName, TechniqueResult, Verdict};
+use crate::report::target_names::{place, sections};
 use crate::stats::TIE_ZONE;
 
 /// The words for a technique where its name would not be said.
@@ -87,11 +87,9 @@ pub(crate) fn is_joining(rivals: &[TechniqueName]) -> bool {
 
 /// The rival nearest to the leader, of those that compete.
 pub fn nearest_rival<'a>(cell: &'a Cell, rivals: &[TechniqueName]) -> Option<&'a TechniqueResult> {
-    cell.techniques
-        .iter()
-        .filter(|technique| rivals.contains(&technique.name))
-        .filter(|technique| Some(technique.name) != cell.leader)
-        .min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
+    let all = cell.techniques.iter();
+    let rivals = all.filter(|one| rivals.contains(&one.name) && Some(one.name) != cell.leader);
+    rivals.min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
 }
 
 /// The technique that a report names as the leader. `None` if a rival takes less time on average,
@@ -147,96 +145,72 @@ pub(crate) fn bound_in_words(
 
 /// `copy-then-write wins 7 cells, writev 5, tie 3, close 1, open 2`.
 pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
-    let here: Vec<TechniqueName> = rivals
-        .iter()
-        .copied()
-        .filter(|rival| cells.iter().any(|cell| cell.technique(*rival).is_some()))
-        .collect();
+    let is_here =
+        |rival: &&TechniqueName| cells.iter().any(|cell| cell.technique(**rival).is_some());
+    let here: Vec<&TechniqueName> = rivals.iter().filter(is_here).collect();
     if let [only] = &here[..] {
         return format!("{only} had no rival in {}", count(cells.len(), "cell"));
     }
-    let mut wins: Vec<(TechniqueName, usize)> = here
+    let count_of = |is: &dyn Fn(&Cell) -> bool| cells.iter().filter(|cell| is(cell)).count();
+    let wins = here
         .into_iter()
-        .map(|technique| {
-            let won = |cell: &&&Cell| cell.winner == Some(technique);
-            (technique, cells.iter().filter(won).count())
-        })
-        .filter(|&(_, count)| count > 0)
-        .collect();
-    sort::sort_by_key(&mut wins, |&(_, count)| std::cmp::Reverse(count));
-    let mut parts: Vec<String> = wins
+        .map(|rival| (count_of(&|cell| cell.winner == Some(*rival)), rival));
+    let mut wins: Vec<(usize, &TechniqueName)> = wins.filter(|(wins, _)| *wins > 0).collect();
+    sort::sort_by_key(&mut wins, |(wins, _)| std::cmp::Reverse(*wins));
+    let wins = wins
         .iter()
         .enumerate()
-        .map(|(index, (technique, wins))| match index {
+        .map(|(index, (wins, technique))| match index {
             0 => format!("{technique} wins {}", count(*wins, "cell")),
             _ => format!("{technique} {wins}"),
-        })
-        .collect();
+        });
     let others = [
         (Verdict::Tie, "tie"),
         (Verdict::Close, "close"),
         (Verdict::Open, "open"),
     ];
-    for (verdict, word) in others {
-        let count = cells.iter().filter(|cell| cell.verdict == verdict).count();
-        if count > 0 {
-            parts.push(format!("{word} {count}"));
-        }
-    }
-    parts.join(", ")
+    let others = others.map(|(verdict, word)| (word, count_of(&|cell| cell.verdict == verdict)));
+    let others = others.into_iter().filter(|(_, count)| *count > 0);
+    let others = others.map(|(word, count)| format!("{word} {count}"));
+    wins.chain(others).collect::<Vec<_>>().join(", ")
 }
 
 /// A sentence for each rival that some targets do not support:
 /// `mmap does not work on pipe, unix: it was not measured there`.
 pub fn unsuited_in_words(results: &Results) -> Vec<String> {
-    let mut sentences = Vec::new();
-    for technique in &results.rivals {
+    let sentence = |technique: &TechniqueName| {
         let lacks = |cell: &&Cell| {
             let is_refused = cell.refused.iter().any(|one| one.technique == *technique);
             cell.technique(*technique).is_none() && !is_refused
         };
-        if let Some(places) = places(results.cells.iter().filter(lacks)) {
-            sentences.push(format!(
-                "{technique} does not work {places}: it was not measured there"
-            ));
-        }
-    }
-    sentences
+        let places = places(results.cells.iter().filter(lacks))?;
+        Some(format!(
+            "{technique} does not work {places}: it was not measured there"
+        ))
+    };
+    results.rivals.iter().filter_map(sentence).collect()
 }
 
 pub fn refused_in_words(results: &Results) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let all = results.cells.iter().flat_map(|cell| cell.refused.clone());
-    let mut all: Vec<(TechniqueName, String)> = all.map(|one| (one.technique, one.error)).collect();
-    sort::sort(&mut all);
-    all.dedup();
-    for (technique, error) in all {
-        let is_this = |cell: &&Cell| {
-            let mut refused = cell.refused.iter();
-            refused.any(|one| (one.technique, &one.error) == (technique, &error))
-        };
-        if let Some(places) = places(results.cells.iter().filter(is_this)) {
-            sentences.push(format!(
-                "{technique} was not measured {places}: the kernel refuses its calls here: {error}"
-            ));
-        }
-    }
-    sentences
+    let mut all = by_key(results.cells.iter().flat_map(|cell| {
+        let refused = cell.refused.iter();
+        refused.map(move |one| ((one.technique, &one.error), cell))
+    }));
+    sort::sort_by_key(&mut all, |(key, _)| *key);
+    let sentence = |((technique, error), cells): ((TechniqueName, &String), Vec<&Cell>)| {
+        let places = places(cells)?;
+        Some(format!(
+            "{technique} was not measured {places}: the kernel refuses its calls here: {error}"
+        ))
+    };
+    all.into_iter().filter_map(sentence).collect()
 }
 
 /// `on pipe, unix`, `from file to pipe`. `None` without cells.
-fn places<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
-    let ends = |conditions: &Conditions| {
-        let Conditions {
-            target, from, path, ..
-        } = conditions;
-        (*target, *from, path.clone())
-    };
-    let mut all: Vec<&Conditions> = cells.map(|cell| &cell.conditions).collect();
-    sort::sort_by_key(&mut all, |conditions| ends(conditions));
-    all.dedup_by_key(|conditions| ends(conditions));
+fn places<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Option<String> {
+    let all = sections(cells);
     let on = if all.first()?.from.is_some() { "from" } else { "on" };
-    let names: Vec<String> = all.into_iter().map(place).collect();
+    let names = each_once(all.into_iter().map(place));
     Some(format!("{on} {}", names.join(", ")))
 }
 

@@ -8,49 +8,36 @@ use crate::stats::verdict::{CLOSE, Evidence, MIN_ROUNDS, TIE_ZONE, decide, weigh
 /// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
 /// samples give the same results, so it can be repeated on loaded cells.
 pub fn judge(cells: &mut [Cell], rivals: &[TechniqueName]) {
-    let evidence: Vec<Option<Evidence>> =
-        cells.iter().map(|cell| weigh_cell(cell, rivals)).collect();
-    let decisions = decide(evidence.iter().flatten());
-    let mut decisions = decisions.into_iter();
-    for (cell, evidence) in std::iter::zip(cells, evidence) {
+    let evidence = cells.iter().map(|cell| weigh_cell(cell, rivals));
+    let evidence: Vec<Option<Evidence>> = evidence.collect();
+    let mut decisions = decide(evidence.iter().flatten()).into_iter();
+    for (cell, evidence) in std::iter::zip(cells, &evidence) {
         summarise(cell);
-        if let (Some(evidence), Some(decision)) =
-            (&evidence, evidence.as_ref().and_then(|_| decisions.next()))
-        {
+        if let Some(evidence) = evidence {
+            let decision = decisions.next().expect("one for each evidence");
             apply(cell, evidence, decision);
             choose(cell, rivals);
         }
     }
 }
 
+/// Rounds whose times are not positive numbers have no ratio to the floor.
 fn summarise(cell: &mut Cell) {
-    cell.floor_ns = hundredths(median(&cell.floor_samples_ns).unwrap_or(0.0));
+    let floors = &cell.floor_samples_ns;
+    cell.floor_ns = hundredths(median(floors).unwrap_or(0.0));
     for technique in &mut cell.techniques {
         let sampled: Vec<f64> = technique.samples_ns.iter().copied().flatten().collect();
         technique.median_ns = hundredths(median(&sampled).unwrap_or(0.0));
-        technique.min_ns = sampled.iter().copied().reduce(f64::min).unwrap_or(0.0);
-        technique.gather_tax = if cell.floor_ns > 0.0 {
-            technique.median_ns / cell.floor_ns - 1.0
-        } else {
-            0.0
-        };
-    }
-    fill_floor_ratios(cell);
-}
-
-/// Computes each technique's ratio to the floor from the samples, without rounds whose times are not positive
-/// numbers.
-fn fill_floor_ratios(cell: &mut Cell) {
-    for technique in &mut cell.techniques {
-        let logs: Vec<f64> = std::iter::zip(&technique.samples_ns, &cell.floor_samples_ns)
-            .filter_map(|(time, floor)| Some(((*time)? / floor).ln()))
-            .filter(|log| log.is_finite())
-            .collect();
-        let pair = paired(&logs);
+        technique.min_ns = sampled.into_iter().reduce(f64::min).unwrap_or(0.0);
+        let is_timed = cell.floor_ns > 0.0;
+        let tax = technique.median_ns / cell.floor_ns - 1.0;
+        technique.gather_tax = if is_timed { tax } else { 0.0 };
+        let rounds = std::iter::zip(&technique.samples_ns, floors);
+        let logs = rounds.filter_map(|(time, floor)| Some(((*time)? / floor).ln()));
+        let pair = paired(&logs.filter(|log| log.is_finite()).collect::<Vec<f64>>());
         let interval = pair.and_then(|pair| pair.interval);
         technique.floor_ratio = pair.map(|pair| pair.ratio);
-        technique.floor_ratio_low = interval.map(|(low, _)| low);
-        technique.floor_ratio_high = interval.map(|(_, high)| high);
+        (technique.floor_ratio_low, technique.floor_ratio_high) = interval.unzip();
     }
 }
 
@@ -61,19 +48,13 @@ fn apply(cell: &mut Cell, evidence: &Evidence, verdict: Verdict) {
     cell.verdict = verdict;
     cell.open_because = evidence.open_because.filter(|_| verdict == Verdict::Open);
     cell.aa_separated = evidence.aa_separated();
-    cell.noise_floor = evidence
-        .noise
-        .and_then(|noise| noise.interval)
-        .map(|_| evidence.noise_floor);
+    let is_known = evidence.noise.is_some_and(|noise| noise.interval.is_some());
+    cell.noise_floor = is_known.then_some(evidence.noise_floor);
     for (technique, pair) in std::iter::zip(&mut cell.techniques, &evidence.against_leader) {
         technique.ratio_to_leader = pair.map_or(1.0, |pair| pair.ratio);
-        let interval = if technique.name == leader {
-            Some((1.0, 1.0))
-        } else {
-            pair.and_then(|pair| pair.interval)
-        };
-        technique.ratio_low = interval.map(|(low, _)| low);
-        technique.ratio_high = interval.map(|(_, high)| high);
+        let of_leader = Some((1.0, 1.0)).filter(|_| technique.name == leader);
+        let interval = of_leader.or(pair.and_then(|pair| pair.interval));
+        (technique.ratio_low, technique.ratio_high) = interval.unzip();
     }
 }
 

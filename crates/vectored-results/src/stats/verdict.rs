@@ -349,27 +349,19 @@ mod tests {
         assert_eq!(decide([&cell]), [Verdict::Faster]);
     }
 
-    /// Times for all techniques: the speed of the machine moves from round to round, and each technique is skewed in
-    /// its own way.
-    fn shifting(seed: u64, techniques: usize, rounds: usize) -> Vec<Vec<Option<f64>>> {
+    /// Times for all techniques, each skewed in its own way.
+    fn skewed(seed: u64, techniques: usize, rounds: usize) -> Vec<Vec<Option<f64>>> {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let spread = 0.2 * rng.f64();
-        let centres: Vec<f64> = (0..techniques).map(|_| 1.0 + 0.1 * rng.f64()).collect();
-        let skews: Vec<f64> = (0..techniques).map(|_| rng.f64()).collect();
-        let mut all = vec![Vec::new(); techniques];
-        let mut speed = 100.0;
-        for _ in 0..rounds {
-            if rng.f64() < 0.2 {
-                speed = 100.0 * (1.0 + 9.0 * rng.f64());
-            }
-            for index in 0..techniques {
-                let is_slow = rng.f64() < skews[index] * 0.5;
-                let factor = if is_slow { 1.5 } else { 1.0 } + spread * rng.f64();
-                let sampled = rng.f64() > 0.1;
-                all[index].push(sampled.then_some(speed * centres[index] * factor));
-            }
-        }
-        all
+        let one = |_| {
+            let skew = 0.5 * rng.f64();
+            let mut time = || if rng.f64() < skew { 1.5 } else { 1.0 + 0.2 * rng.f64() };
+            let times: Vec<f64> = (0..rounds).map(|_| time()).collect();
+            times
+                .into_iter()
+                .map(|time| Some(time).filter(|_| rng.f64() > 0.1))
+                .collect()
+        };
+        (0..techniques).map(one).collect()
     }
 
     proptest::proptest! {
@@ -379,7 +371,7 @@ mod tests {
         fn no_rival_is_ahead_of_the_leader_by_its_interval(
             seed in 0u64..u64::MAX, techniques in 2usize..6, rounds in 1usize..60,
         ) {
-            let series_ns = shifting(seed, techniques, rounds);
+            let series_ns = skewed(seed, techniques, rounds);
             let slices: Vec<&[Option<f64>]> = series_ns.iter().map(|times| &times[..]).collect();
             let Some(leader) = lead(&slices) else {
                 assert!(series_ns.iter().flatten().all(Option::is_none));

@@ -51,18 +51,15 @@ fn experiment(name: ExperimentName, setting: Setting, rows: Vec<ExperimentRow>) 
 fn shown(experiments: Vec<Reproduction>) -> Experiments {
     Experiments {
         schema: EXPERIMENTS_SCHEMA.to_owned(),
-        complete: true,
-        vectored_version: "0.0.0".to_owned(),
         started_at: "2026-01-01T00:00:00Z".to_owned(),
-        elapsed_s: 1.0,
         seed: 7,
         host: Host {
             system: "Linux x86_64".to_owned(),
             kernel: "6.18.0".to_owned(),
             ..Host::default()
         },
-        timer: Default::default(),
         experiments,
+        ..Experiments::default()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::samples::{results, with_every_field};
 #[test]
 fn results_are_read_back_as_they_were_written() {
     let model = CostModel::default().with(|costs| {
-        costs.copy_thresholds.set(64, Some(1234)).unwrap();
+        costs.copy_thresholds.set(2, Some(1234)).unwrap();
         costs.queue_thresholds.join_below_bytes = Some(40_000);
     });
     let conditions = Conditions::write(Target::Pipe);
@@ -19,7 +19,13 @@ fn results_are_read_back_as_they_were_written() {
     let mut calibrated = results();
     calibrated.cost_models.push(model);
     let text = json(&calibrated);
-    assert!(text.contains(r#""copy_thresholds":[[64,1234]]"#), "{text}");
+    for saved in [
+        r#""copy_thresholds":[[2,1234]]"#,
+        r#""copy_below_bytes":[[2,1234],"#,
+        r#""queue_join_below_bytes":40000"#,
+    ] {
+        assert!(text.contains(saved), "{saved}: {text}");
+    }
     for written in [results(), with_every_field(), calibrated] {
         let text = json(&written);
         assert_eq!(parse::<Results>(&text).unwrap(), written);

@@ -84,9 +84,9 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
         }
     };
     // After the measurement, so that an error stands alone. The longest lists of the default grid are too long on purpose.
-    for group in left_out_in_words(&plan.left_out) {
-        if !is_default_grid(args) || !group.reason.ends_with(" in one call") {
-            notes.note(&format!("not measured ({}): {}", group.reason, group.cells));
+    for (reason, cells) in left_out_in_words(&plan.left_out) {
+        if !is_default_grid(args) || !reason.ends_with(" in one call") {
+            notes.note(&format!("not measured ({reason}): {cells}"));
         }
     }
     let unmeasured = measured.outcome.left_out.len();

@@ -79,12 +79,10 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes.extend(ranks(results));
     notes.extend(noise(results));
     let refused = refused_in_words(results);
-    for sentence in unsuited_in_words(results).into_iter().chain(refused) {
-        notes.push(format!("{sentence}."));
-    }
-    for group in left_out_in_words(&results.left_out) {
-        notes.push(format!("Not measured ({}): {}.", group.reason, group.cells));
-    }
+    let unsuited = unsuited_in_words(results).into_iter();
+    notes.extend(unsuited.chain(refused).map(|sentence| sentence + "."));
+    let left_out = left_out_in_words(&results.left_out).into_iter();
+    notes.extend(left_out.map(|(reason, cells)| format!("Not measured ({reason}): {cells}.")));
     notes.push(format!("Seed {}.", results.seed));
     notes
 }
@@ -202,20 +200,14 @@ fn alignments(results: &Results) -> Vec<String> {
 }
 
 fn crossovers(results: &Results) -> Vec<String> {
-    let mut notes = Vec::new();
-    if results.cells.iter().any(|cell| cell.swept_mix.is_some()) {
-        notes.push(format!(
-            "{SIZE}: the size of a mix that was varied; the other sizes of the mix were fixed."
-        ));
-    }
-    if !results.crossovers.is_empty() {
-        notes.push(
-            "\"below 1.40 KiB [1.31, 1.52]\": for sizes smaller than the crossover at 1.40 KiB; in brackets its \
-             interval."
-                .to_owned(),
-        );
-    }
-    notes
+    let is_mixed = results.cells.iter().any(|cell| cell.swept_mix.is_some());
+    let size = || {
+        format!("{SIZE}: the size of a mix that was varied; the other sizes of the mix were fixed.")
+    };
+    let below = "\"below 1.40 KiB [1.31, 1.52]\": for sizes smaller than the crossover at 1.40 KiB; in brackets its \
+                 interval.";
+    let below = (!results.crossovers.is_empty()).then(|| below.to_owned());
+    is_mixed.then(size).into_iter().chain(below).collect()
 }
 
 fn why_open(results: &Results) -> Option<String> {
@@ -265,24 +257,22 @@ fn ranks(results: &Results) -> Vec<String> {
     if results.ranks.is_empty() {
         return Vec::new();
     }
-    let mut notes = vec![
+    let straggler = format!(
+        "Several ranks: the times are the medians of the fastest and of the slowest rank. Calls per second are \
+         those of all ranks together, at the pace of the slowest. A straggler is a rank whose median is more than \
+         {STRAGGLER} times that of the median rank. \"Last in\" is the share of its samples in which a rank ended \
+         last."
+    );
+    vec![
         "Ranks start each sample together, after a barrier, each on a target of its own. The times above, the floor's \
          too, are those of the slowest rank, from its own start to its own end: a program whose ranks wait for each \
          other waits for that one."
             .to_owned(),
-        format!(
-            "Several ranks: the times are the medians of the fastest and of the slowest rank. Calls per second are \
-             those of all ranks together, at the pace of the slowest. A straggler is a rank whose median is more than \
-             {STRAGGLER} times that of the median rank. \"Last in\" is the share of its samples in which a rank ended \
-             last."
-        ),
-    ];
-    notes.push(
+        straggler,
         "Ranks call MPI, which starts threads, and each system call of a process with several threads takes longer: on \
          one machine short calls took 9 to 19 % more. The times are those of an MPI program, and give no cost model."
             .to_owned(),
-    );
-    notes
+    ]
 }
 
 #[cfg(test)]
