@@ -219,6 +219,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_technique_with_the_most_wins_is_named_first() {
+        let rivals = [TechniqueName::WRITEV, TechniqueName::WRITE_EACH];
+        let techniques = rivals.map(|name| TechniqueResult {
+            name,
+            ..TechniqueResult::default()
+        });
+        let cells = [0, 1, 1].map(|winner| Cell {
+            techniques: techniques.to_vec(),
+            winner: Some(rivals[winner]),
+            verdict: Verdict::Faster,
+            ..Cell::default()
+        });
+        let said = tally(&cells.iter().collect::<Vec<_>>(), &rivals);
+        assert_eq!(said, "write-each wins 2 cells, writev 1");
+    }
+
+    #[test]
     fn techniques_that_compete_have_colours_of_their_own() {
         for rivals in [
             ["write-each", "copy-then-write", "writev", "adaptive"],

@@ -352,19 +352,21 @@ mod tests {
     /// Times for all techniques, each skewed in its own way.
     fn skewed(seed: u64, techniques: usize, rounds: usize) -> Vec<Vec<Option<f64>>> {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let one = |_| {
-            let skew = 0.5 * rng.f64();
-            let mut time = || if rng.f64() < skew { 1.5 } else { 1.0 + 0.2 * rng.f64() };
-            let times: Vec<f64> = (0..rounds).map(|_| time()).collect();
-            times
-                .into_iter()
-                .map(|time| Some(time).filter(|_| rng.f64() > 0.1))
-                .collect()
+        let spread = 0.2 * rng.f64();
+        let one = |_| -> Vec<Option<f64>> {
+            let (centre, skew) = (1.0 + 0.1 * rng.f64(), 0.5 * rng.f64());
+            let time = |_| {
+                let slow = if rng.f64() < skew { 1.5 } else { 1.0 };
+                (rng.f64() > 0.1).then(|| centre * (slow + spread * rng.f64()))
+            };
+            (0..rounds).map(time).collect()
         };
         (0..techniques).map(one).collect()
     }
 
     proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(1000))]
+
         /// Checks the definition: no interval puts a rival ahead of the leader, unless intervals put a rival ahead of
         /// every technique.
         #[test]

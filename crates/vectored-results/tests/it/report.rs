@@ -1,5 +1,8 @@
 //! Renderings of fixed results.
 
+use vectored_results::model::{Cell, Conditions, Refused, Target, TechniqueName};
+use vectored_results::report::{refused_in_words, unsuited_in_words};
+
 use crate::samples::{csv, results, table, with_every_field};
 
 #[test]
@@ -43,6 +46,26 @@ fn an_open_cell_names_no_leader_that_trails() {
     open.techniques[1].ratio_high = Some(0.99);
     let text = table(&old, 120);
     assert!(text.contains("open (budget): no leader"), "{text}");
+}
+
+#[test]
+fn what_was_not_measured_is_said_of_its_places() {
+    let splice = TechniqueName::new("splice");
+    let mut run = results();
+    let cell = |from| Cell {
+        conditions: Conditions::copy(from, Target::Pipe),
+        ..Cell::default()
+    };
+    (run.cells, run.rivals) = ([Target::File, Target::Pipe].map(cell).into(), vec![splice]);
+    run.cells[0].refused.push(Refused {
+        technique: splice,
+        error: "EPERM".to_owned(),
+    });
+    let lacks = "splice does not work from pipe to pipe: it was not measured there";
+    assert_eq!(unsuited_in_words(&run), [lacks]);
+    let refused =
+        "splice was not measured from file to pipe: the kernel refuses its calls here: EPERM";
+    assert_eq!(refused_in_words(&run), [refused]);
 }
 
 #[test]

@@ -185,17 +185,18 @@ fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
 fn rule(cells: &[&Cell], rivals: &[TechniqueName]) -> (String, Range<usize>) {
     let sizes = by_size(cells);
     let winners: Vec<Option<TechniqueName>> = sizes.iter().map(|cells| winner(cells)).collect();
-    let alike = |winners: Vec<Option<TechniqueName>>| {
-        let is_first = |one: &&Option<TechniqueName>| one.is_some() && **one == winners[0];
-        winners.iter().take_while(is_first).count()
-    };
     let all = winners.len();
     let is_alone = |cells: &[Vec<&Cell>]| cells.iter().flatten().any(|cell| !has_helper(cell));
-    let reversed = winners.iter().rev().copied().collect();
-    let ends = [alike(winners.clone()), alike(reversed)];
     let is_sure = |cells: &[Vec<&Cell>]| is_alone(cells) || !is_alone(&sizes);
-    let low = ends[0] * usize::from(is_sure(&sizes[..ends[0]]));
-    let high = ends[1] * usize::from(is_sure(&sizes[all - ends[1]..]));
+    let is = |end: usize, one: &Option<TechniqueName>| one.is_some() && *one == winners[end];
+    let low = winners.iter().take_while(|one| is(0, one)).count();
+    let low = low * usize::from(is_sure(&sizes[..low]));
+    let high = winners
+        .iter()
+        .rev()
+        .take_while(|one| is(all - 1, one))
+        .count();
+    let high = high * usize::from(is_sure(&sizes[all - high..]));
     let verb = |index: usize| winners[index].map_or("", |winner| Words::among(winner, rivals).verb);
     let below = || format!("{} up to {}", verb(0), size(sizes[low - 1][0]));
     let above = |verb: &str| format!("{verb} from {} on", size(sizes[all - high][0]));

@@ -12,10 +12,10 @@ use crate::report::target_names::has_tax;
 use crate::report::words::Words;
 
 pub(super) fn charts(group: &Group<'_>, results: &Results) -> Vec<Chart> {
-    let charts = shapes(group.cells.iter().copied())
-        .into_iter()
-        .filter_map(|shape| chart(group, shape, results));
-    charts.collect()
+    let shapes = shapes(group.cells.iter().copied()).into_iter();
+    shapes
+        .filter_map(|shape| chart(group, shape, results))
+        .collect()
 }
 
 /// `None` if there is one size only.
@@ -39,30 +39,24 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
         Some(_) => format!("{what}, by size"),
         None => format!("{}: {what}, by {size}", shape_in_words(shape)),
     };
-    let is_measured = |technique: &TechniqueName| {
-        cells
+    let curve = |technique: TechniqueName| {
+        let points = cells
             .iter()
-            .any(|cell| cell.technique(*technique).is_some())
+            .filter_map(|cell| point(cell, technique, has_tax));
+        Curve {
+            name: technique.as_str().into(),
+            series: Series::new(Words::of(technique).hue),
+            points: points.collect(),
+        }
     };
-    let curve = |technique: TechniqueName| Curve {
-        name: technique.as_str().into(),
-        series: Series::new(Words::of(technique).hue),
-        points: cells
-            .iter()
-            .filter_map(|cell| point(cell, technique, has_tax))
-            .collect(),
-    };
+    let curves = columns(results).into_iter().map(curve);
     let here = results.crossovers_of(group.conditions, shape).into_iter();
     let requested = group.cells.iter().filter(is_here);
     Some(Chart {
         title: title.into(),
         along: Unit::Bytes,
         up: if has_tax { Unit::Ratio } else { Unit::Nanoseconds },
-        curves: columns(results)
-            .into_iter()
-            .filter(is_measured)
-            .map(curve)
-            .collect(),
+        curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
         marks: here
             .map(|crossover| Mark {
                 at: crossover.at_bytes,

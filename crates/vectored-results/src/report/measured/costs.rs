@@ -39,16 +39,16 @@ pub(super) fn section(results: &Results) -> Option<Section> {
 }
 
 fn columns() -> Vec<Column> {
-    let mut heads = ["call", "gather call", "segment", "copy byte"]
-        .map(str::to_owned)
-        .to_vec();
-    heads.extend(THRESHOLD_COUNTS.map(|count| format!("copy {count} ×")));
-    heads.extend(["join", "regret", "regret p95"].map(str::to_owned));
-    let figures = heads.into_iter().map(Column::figures);
-    [Column::words("target")]
-        .into_iter()
-        .chain(figures)
-        .collect()
+    let heads = ["call", "gather call", "segment", "copy byte"].map(Column::figures);
+    let thresholds = THRESHOLD_COUNTS.map(|count| Column::figures(format!("copy {count} ×")));
+    let last = ["join", "regret", "regret p95"].map(Column::figures);
+    [
+        vec![Column::words("target")],
+        heads.into(),
+        thresholds.into(),
+        last.into(),
+    ]
+    .concat()
 }
 
 fn legend(results: &Results) -> Vec<String> {
@@ -110,15 +110,12 @@ fn row(model: &FittedModel, titles: &Titles) -> Vec<Cell> {
         known.map_or("–".to_owned(), |(_, bytes)| bytes.to_string())
     };
     let regret = |share: Option<f64>| share.map_or("–".to_owned(), percent);
-    let mut cells = vec![
-        title,
-        three_digits(model.model.call_ns),
-        three_digits(model.model.gather_call_ns),
-        three_digits(model.model.segment_ns),
-        format!("{:.3}", model.model.copy_byte_ns),
-    ];
+    let costs = &model.model;
+    let mut cells = vec![title];
+    cells.extend([costs.call_ns, costs.gather_call_ns, costs.segment_ns].map(three_digits));
+    cells.push(format!("{:.3}", costs.copy_byte_ns));
     cells.extend(THRESHOLD_COUNTS.map(threshold));
     cells.push(model.queue_join_below_bytes.to_string());
-    cells.extend([regret(model.regret_median), regret(model.regret_p95)]);
+    cells.extend([model.regret_median, model.regret_p95].map(regret));
     cells.into_iter().map(Cell::from).collect()
 }

@@ -17,18 +17,20 @@ pub(super) const REFINED_MARK: &str = "+";
 pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
     let techniques = columns(results);
     let has_tax = group.cells.iter().all(|cell| has_tax(cell));
+    let row = |(is_refined, cell)| row(is_refined, cell, &techniques, &results.rivals);
     Table {
         title: if has_tax { "Time ÷ floor" } else { "Time per call" }.into(),
-        columns: heads(group, &techniques, &results.rivals),
-        rows: cells(group)
-            .into_iter()
-            .map(|(is_refined, cell)| row(is_refined, cell, &techniques, &results.rivals))
-            .collect(),
+        columns: heads(group, has_tax, &techniques, &results.rivals),
+        rows: cells(group).into_iter().map(row).collect(),
     }
 }
 
-fn heads(group: &Group<'_>, techniques: &[TechniqueName], rivals: &[TechniqueName]) -> Vec<Column> {
-    let has_tax = group.cells.iter().all(|cell| has_tax(cell));
+fn heads(
+    group: &Group<'_>,
+    has_tax: bool,
+    techniques: &[TechniqueName],
+    rivals: &[TechniqueName],
+) -> Vec<Column> {
     let (list, about, floor) = match group.conditions.from {
         Some(_) => (
             "size",
