@@ -10,11 +10,9 @@ fn is_modelled(cell: &&Cell) -> bool {
 }
 
 impl Results {
-    /// Fills in [`crossovers`](Results::crossovers), [`cost_models`](Results::cost_models) and the figures of each of the
-    /// [`ranks`](Results::ranks) from the cells. Pure: the same cells give the same conclusions, so it can be repeated on
-    /// loaded results.
+    /// Fills in crossovers, cost models and the figures of ranks. The same cells give the same conclusions.
     ///
-    /// `calibrated` are the models from before the run. The models of a rank are left out, as its process calls MPI.
+    /// `calibrated` are the models from before the run; the models of a rank are left out, as its process calls MPI.
     pub fn find(&mut self, calibrated: Vec<FittedModel>) {
         let mut cells: Vec<&Cell> = self.cells.iter().chain(&self.refined_cells).collect();
         judge_ranks(&mut self.ranks, &cells);

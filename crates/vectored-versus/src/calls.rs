@@ -190,7 +190,6 @@ impl Calls {
         })
     }
 
-    /// Whether the number of calls of this name depends on the scheduler.
     pub fn is_wait(name: &str) -> bool {
         WAITS.contains(&name) || name.ends_with(WOULD_WAIT)
     }

@@ -8,7 +8,6 @@ use vectored_report::{visible, words};
 
 const HEAD_BYTES: usize = 1 << 20;
 
-/// Characters of a line that are shown.
 const SHOWN_CHARACTERS: usize = 60;
 
 /// Characters that are shown before a difference in a long line.

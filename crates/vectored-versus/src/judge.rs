@@ -44,7 +44,6 @@ pub fn is_count(figure: &str) -> bool {
     COUNTS.iter().any(|(name, _)| *name == figure)
 }
 
-/// Compares the second run of the old command in each round with the first: what it finds is noise.
 pub fn noise(old: &[Run], again: &[Run]) -> Vec<Compared> {
     let compared = FIGURES.map(|(name, of)| {
         let [old, again] = [old, again].map(|runs| runs.iter().map(of).collect::<Vec<f64>>());

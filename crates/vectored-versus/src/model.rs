@@ -85,7 +85,6 @@ pub enum Stdout {
 impl Stdout {
     pub const ALL: [Stdout; 3] = [Stdout::Null, Stdout::File, Stdout::Pipe];
 
-    /// The value of `--stdout`.
     pub fn name(self) -> &'static str {
         match self {
             Stdout::Null => "null",

@@ -2,7 +2,7 @@
 
 use vectored_report::{
     Align, Block, Cell, Chart, Choices, Column, Curve, Document, Item, Key, Map, MapRow, Mark,
-    Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit, words,
+    Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit,
 };
 
 /// A source of texts.
@@ -170,76 +170,53 @@ pub fn everything() -> Document {
     document.body.extend(maps);
     document.sections.push(Section {
         title: "Tables".into(),
-        blocks: vec![Block::Table(techniques()), Block::Table(experiment())],
+        blocks: vec![
+            Block::Table(table("Time ÷ floor", TECHNIQUES)),
+            Block::Table(table("Copying a file", EXPERIMENT)),
+        ],
     });
     document
 }
 
-fn techniques() -> Table {
-    let figures = |head: &str, drop_order| Column {
-        drop_order,
-        ..Column::figures(head)
-    };
-    let rows = [
-        (
-            "2 × 16 B",
-            ["367 ns", "2.10×", "1.05×", "1.34×"],
-            3,
-            "copy-then-write by 1.28× [1.21, 1.34]",
-        ),
-        (
-            "2 × 1 KiB",
-            ["1.02 µs", "1.71×", "1.12×", "1.11×"],
-            4,
-            "tie",
-        ),
-        (
-            "1000 × 16 KiB",
-            ["8.31 ms", "1.30×", "1.62×", "1.01×"],
-            4,
-            "writev by 1.29× [1.25, 1.33]",
-        ),
-    ];
-    let row = |(list, figures, best, verdict): (&str, [&str; 4], usize, &str)| {
-        let mut row: Vec<Cell> = vec![list.into()];
-        row.extend(figures.map(Cell::from));
-        row[best].role = Role::Winner;
-        row.push(Cell {
-            short: Some(verdict.replace("-then-write", "").into()),
-            ..verdict.into()
-        });
-        row
-    };
-    Table {
-        title: "Time ÷ floor".into(),
-        columns: vec![
-            Column::words("list"),
-            figures("floor", 2),
-            figures("write-each", 1),
-            figures("copy-then-write", 3),
-            figures("writev", 3),
-            Column::words("verdict"),
-        ],
-        rows: rows.map(row).into(),
-    }
-}
+/// Heads with the order in which their columns are dropped; `*` marks the best, and a short text stands before `/`.
+const TECHNIQUES: &str = "\
+list; 2#floor; 1#write-each; 3#copy-then-write; 3#writev; verdict
+2 × 16 B; 367 ns; 2.10×; 1.05×*; 1.34×; copy by 1.28× [1.21, 1.34]/copy-then-write by 1.28× [1.21, 1.34]
+2 × 1 KiB; 1.02 µs; 1.71×; 1.12×; 1.11×*; tie
+1000 × 16 KiB; 8.31 ms; 1.30×; 1.62×; 1.01×*; writev by 1.29× [1.25, 1.33]";
 
-fn experiment() -> Table {
-    let mut columns = vec![Column::words("buffer")];
-    for group in ["here, seconds:", "2005, seconds:"] {
-        columns.extend(["user", "system", "clock"].map(|head| Column {
+/// Heads after their groups.
+const EXPERIMENT: &str = "\
+buffer; here, seconds:|user; here, seconds:|system; here, seconds:|clock; 2005, seconds:|user; 2005, seconds:|system; \
+2005, seconds:|clock
+1; 10000.000; 5000.000; 3333.333; 2500.000; 2000.000; 1666.667
+4096; 2.441; 1.221; 0.814; 0.610; 0.488; 0.407
+524,288; 0.019; 0.010; 0.006; 0.005; 0.004; 0.003";
+
+fn table(title: &str, text: &str) -> Table {
+    let column = |head: &str| match (head.split_once('|'), head.split_once('#')) {
+        (Some((group, head)), _) => Column {
             group: group.into(),
             ..Column::figures(head)
-        }));
-    }
-    let row = |buffer: u32| {
-        let mut row: Vec<Cell> = vec![words::grouped(buffer.into()).into()];
-        row.extend((1..=6).map(|column| format!("{:.3}", 1e4 / f64::from(buffer * column)).into()));
-        row
+        },
+        (_, Some((order, head))) => Column {
+            drop_order: order.parse().unwrap(),
+            ..Column::figures(head)
+        },
+        _ => Column::words(head),
     };
+    let cell = |text: &str| match (text.strip_suffix('*'), text.split_once('/')) {
+        (Some(best), _) => Cell::with_role(best, Role::Winner),
+        (_, Some((short, text))) => Cell {
+            short: Some(short.into()),
+            ..text.into()
+        },
+        _ => text.into(),
+    };
+    let mut lines = text.lines().map(|line| line.split("; "));
     Table {
-        title: "Copying a file".into(),
-        columns,
-        rows: [1, 4096, 524_288].map(row).to_vec(),
+        title: title.into(),
+        columns: lines.next().unwrap().map(column).collect(),
+        rows: lines.map(|line| line.map(cell).collect()).collect(),
     }
 }

@@ -16,7 +16,6 @@ use crate::model::ranks::MAX_RANKS;
 use crate::model::target::Target;
 use crate::model::workload::{Cache, IovecSetup, Layout, PageCache};
 
-/// The largest buffer of a copy.
 const MAX_BUFFER_BYTES: u32 = 64 << 20;
 
 /// The largest pipe: Linux takes no larger number.
@@ -32,7 +31,6 @@ const LISTS: &[Operation] = &[Operation::Write, Operation::Read];
 pub struct Axis {
     /// The name of the field. The option is its kebab case.
     pub name: &'static str,
-    /// The help: a line, and after an empty line what else is to be known.
     pub about: &'static str,
     /// The operations that it suits. With others it keeps its usual value.
     pub suits: &'static [Operation],
@@ -49,7 +47,6 @@ pub enum Values {
     Word(&'static [&'static str]),
     /// One or several of these words. The first is the default.
     Words(&'static [&'static str]),
-    /// Yes, or by default no.
     Flag,
     Numbers {
         min: u32,
@@ -280,7 +277,6 @@ impl Axis {
         self.name.replace('_', "-")
     }
 
-    /// Whether it has another value than usual.
     pub fn is_set(&self, of: &Conditions) -> bool {
         let value = |of: &Conditions| value_of(of).map(|mut all| all[self.name].take());
         value(of).ok() != value(&Conditions::write(of.target)).ok()

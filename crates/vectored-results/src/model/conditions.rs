@@ -86,7 +86,6 @@ impl Conditions {
     /// measurements of 2014.
     pub const COPY_BUFFER_BYTES: u32 = 128 << 10;
 
-    /// Writes with every other property at its default.
     pub fn write(target: Target) -> Self {
         Conditions {
             target,
@@ -149,7 +148,6 @@ impl Conditions {
         self.path.as_ref().map_or(usual, Path::new)
     }
 
-    /// The target in words, with its path if it has one, after the source of a copy.
     pub fn place(&self) -> String {
         let place = match &self.path {
             None => self.target.to_string(),

@@ -18,7 +18,6 @@ impl DirectIo {
         self.memory_bytes.max(self.offset_bytes)
     }
 
-    /// The size of a segment nearest to `bytes`: a multiple of [`DirectIo::step_bytes`], above 0.
     pub fn nearest_size(self, bytes: usize) -> usize {
         let step = self.step_bytes();
         let below = bytes / step * step;

@@ -12,7 +12,6 @@ use crate::model::workload::{IovecSetup, PageCache};
 
 pub const EXPERIMENTS_SCHEMA: &str = "vectored-experiments/1";
 
-/// Length of the file that `apue-3.5` copied.
 pub const PUBLISHED_FILE_BYTES: u64 = 103_316_352;
 
 /// A whole run.
@@ -239,7 +238,6 @@ impl ExperimentRow {
         self.source == HERE
     }
 
-    /// Whether it is the copy of an empty file: the start and the end of a process.
     pub fn is_start(&self) -> bool {
         self.copied_bytes == Some(0)
     }

@@ -43,7 +43,6 @@ impl SweptMix {
         &self.runs
     }
 
-    /// How many segments a list has; `usize::MAX` if there are more.
     pub fn segment_count(&self) -> usize {
         let counts = self.runs.iter().map(|run| run.0);
         counts.fold(0, usize::saturating_add)

@@ -52,12 +52,10 @@ impl Target {
     /// The targets that can be read or copied from.
     pub const READABLE: [Target; 4] = [Target::File, Target::Pipe, Target::Unix, Target::Tcp];
 
-    /// Whether it is a file that the run creates, in which each byte has a position.
     pub fn is_file(self) -> bool {
         matches!(self, Target::File | Target::FileOverwrite)
     }
 
-    /// Whether another program reads from it.
     pub fn has_peer(self) -> bool {
         matches!(self, Target::Socket | Target::Remote)
     }
@@ -67,7 +65,6 @@ impl Target {
         self.is_file() || self == Target::Null
     }
 
-    /// Whether `send` works on it.
     pub fn is_socket(self) -> bool {
         matches!(
             self,

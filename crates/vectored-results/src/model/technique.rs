@@ -33,7 +33,6 @@ static READ: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl TechniqueName {
     pub const WRITE_EACH: TechniqueName = TechniqueName("write-each");
-    /// Every segment copied into one staging buffer, then one `write`.
     pub const COPY_THEN_WRITE: TechniqueName = TechniqueName("copy-then-write");
     /// One `writev` over all segments (one per `IOV_MAX`).
     pub const WRITEV: TechniqueName = TechniqueName("writev");
@@ -41,7 +40,6 @@ impl TechniqueName {
     /// large ones, and makes one call; for reads its counterpart.
     pub const ADAPTIVE: TechniqueName = TechniqueName("adaptive");
     pub const READ_EACH: TechniqueName = TechniqueName("read-each");
-    /// One `read` into a staging buffer, then a copy to every segment.
     pub const READ_THEN_SPLIT: TechniqueName = TechniqueName("read-then-split");
     /// One `readv` over all segments (one per `IOV_MAX`).
     pub const READV: TechniqueName = TechniqueName("readv");

@@ -19,7 +19,6 @@ macro_rules! words {
             /// All values, the default first.
             pub const ALL: [$type; [$($word),+].len()] = [$($type::$value),+];
 
-            /// The words of `ALL`, in the same order.
             pub const WORDS: [&'static str; [$($word),+].len()] = [$($word),+];
 
             pub fn name(self) -> &'static str {

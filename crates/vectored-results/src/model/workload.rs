@@ -18,7 +18,6 @@ impl Workload {
         Workload::from_sizes(vec![bytes; count])
     }
 
-    /// Segments of any sizes.
     pub fn from_sizes(sizes: Vec<usize>) -> Self {
         assert!(!sizes.is_empty(), "a workload has at least one segment");
         assert!(
@@ -28,7 +27,6 @@ impl Workload {
         Workload { sizes, swept: None }
     }
 
-    /// The list of a swept mix whose variable size is `bytes`.
     pub fn swept(mix: &SweptMix, bytes: usize) -> Self {
         let runs = mix.at(bytes).into_iter();
         let sizes = runs.flat_map(|(count, bytes)| std::iter::repeat_n(bytes, count));

@@ -83,7 +83,6 @@ fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> Str
     no_crossover(&cells.collect::<Vec<_>>())
 }
 
-/// Whether a crossover is one from copying to gathering, or for reads from splitting to scattering.
 fn is_copy_to_gather(crossover: &Crossover) -> bool {
     matches!(
         (crossover.below, crossover.above),
@@ -97,7 +96,6 @@ fn cells<'a>(run: &'a Results, kind: &'a Conditions) -> impl Iterator<Item = &'a
     cells.filter(move |cell| cell.conditions == *kind && cell.swept_bytes().is_some())
 }
 
-/// The segment counts and swept mixes of these cells.
 pub(crate) fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape<'a>> {
     let swept = cells.filter(|cell| cell.swept_bytes().is_some());
     let mut shapes: Vec<ListShape<'_>> = swept.map(Cell::shape).collect();

@@ -1,7 +1,4 @@
-//! Renderings of results: the model in, documents and text out. No I/O, no clock.
-//!
-//! Documents are for people, in each of the formats of [`vectored_report`]. Only the JSON is complete, and can be read back:
-//! [`vectored_report::json()`], [`vectored_report::parse()`].
+//! Renderings of results: the model in, documents and text out. No I/O, no clock. Only the JSON is complete.
 
 pub(crate) mod compare;
 pub mod experiments;

@@ -43,7 +43,6 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
     visible(&conditions.title(|_| false))
 }
 
-/// A target, with its path if it was given by path, after the source of a copy.
 pub(crate) fn place(conditions: &Conditions) -> String {
     visible(&conditions.ends())
 }

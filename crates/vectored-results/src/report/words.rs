@@ -78,14 +78,12 @@ copy-file-range: 2
 splice: 3
 sendfile: 5";
 
-/// Whether only joining messages into one call and a call for each compete.
 pub(crate) fn is_joining(rivals: &[TechniqueName]) -> bool {
     rivals.len() == 2
         && rivals.contains(&TechniqueName::WRITE_EACH)
         && rivals.contains(&TechniqueName::COPY_THEN_WRITE)
 }
 
-/// The rival nearest to the leader, of those that compete.
 pub fn nearest_rival<'a>(cell: &'a Cell, rivals: &[TechniqueName]) -> Option<&'a TechniqueResult> {
     let all = cell.techniques.iter();
     let rivals = all.filter(|one| rivals.contains(&one.name) && Some(one.name) != cell.leader);

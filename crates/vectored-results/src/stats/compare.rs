@@ -90,7 +90,6 @@ struct List<'a> {
     new: Vec<&'a Cell>,
 }
 
-/// The lists that all runs have, and the number of others.
 fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> (Vec<List<'a>>, usize) {
     fn key(cell: &Cell) -> impl PartialEq + use<'_> {
         let list = (cell.segment_count, cell.segment_bytes, &cell.segment_sizes);

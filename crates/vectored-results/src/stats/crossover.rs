@@ -39,17 +39,16 @@ pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
     all
 }
 
-/// A measurement that would narrow the interval of a crossover.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RefinementRequest {
     /// A new size, in lists that otherwise equal the lists of this cell.
     Size {
         like: usize,
-        /// The size that differs: of each segment, or of the segments of the swept run.
         bytes: usize,
     },
-    /// More rounds for this cell.
-    Rounds { cell: usize },
+    Rounds {
+        cell: usize,
+    },
 }
 
 /// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. None

@@ -33,20 +33,17 @@ const HUBER_K: f64 = 1.345;
 pub struct PairStats {
     /// Rounds that sampled both.
     pub rounds: usize,
-    /// The robust mean ratio.
     pub ratio: f64,
     /// The smallest and the largest ratio of a round.
     pub range: (f64, f64),
     /// Its interval; `None` with fewer than six rounds.
     pub interval: Option<(f64, f64)>,
-    /// The narrower interval for statements of equivalence.
     pub equivalence: Option<(f64, f64)>,
     /// Two-sided p-value of "the ratio is 1".
     pub p: f64,
 }
 
 impl PairStats {
-    /// Half the width of the interval, as a relative difference.
     pub fn half_width(&self) -> f64 {
         self.interval
             .map_or(f64::INFINITY, |(low, high)| (high / low).ln() / 2.0)

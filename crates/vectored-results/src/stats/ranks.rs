@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use crate::model::{Cell, Rank, RankFigures, STRAGGLER, TechniqueResult};
 use crate::stats::summary::{hundredths, median, ten_thousandths};
 
-/// The samples of one rank with one technique in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankSamples {
     pub samples: u64,
@@ -43,7 +42,6 @@ pub fn rank_figures(
     })
 }
 
-/// Fills in the figures of each rank over all cells.
 pub fn judge_ranks(ranks: &mut [Rank], cells: &[&Cell]) {
     let techniques = cells.iter().flat_map(|cell| &cell.techniques);
     let of_all: Vec<(&TechniqueResult, &RankFigures, f64)> = techniques

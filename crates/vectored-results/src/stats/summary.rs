@@ -16,7 +16,6 @@ pub(crate) fn hundredths(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// Rounds a share or a ratio that is saved.
 pub(crate) fn ten_thousandths(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }

@@ -21,7 +21,6 @@ pub const FALSE_DISCOVERIES: f64 = 0.05;
 /// With a p-value below this a technique is no contender.
 const SURELY_BEHIND: f64 = 1e-4;
 
-/// The minimum number of rounds for a verdict.
 pub const MIN_ROUNDS: usize = 20;
 
 /// The looks: numbers of rounds at which a cell is evaluated. The last look of a cell depends on its
@@ -90,7 +89,6 @@ impl Evidence {
     }
 }
 
-/// The A/A pair of a cell: its floor against itself.
 pub(crate) fn noise(cell: &Cell) -> Option<PairStats> {
     let rounds = std::iter::zip(&cell.aa_samples_ns, &cell.floor_samples_ns);
     let logs = rounds.filter_map(|(again, first)| Some(((*again)? / first).ln()));

@@ -15,7 +15,6 @@ const SHOWN_STACKS: usize = 3;
 /// The largest difference of times that are called equal, as a share.
 const EQUAL_WITHIN: f64 = 0.1;
 
-/// The remedy for a wide interval.
 pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
 
 /// One sentence for each new command: `new takes 0.812 [0.790, 0.838] of the time of old, and makes 120 writes instead of
@@ -139,7 +138,6 @@ pub(super) fn end_in_words(ended: &str, said: &str) -> String {
     if said.is_empty() { ended.to_owned() } else { format!("{ended}, '{said}'") }
 }
 
-/// A sentence for each limit of each command, against `base`.
 pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> {
     let of_one = all.chunk_by(|one, other| (&one.new, &one.option) == (&other.new, &other.option));
     let sentence = |limits: &[RuledLimit]| {

@@ -42,7 +42,6 @@ pub fn conclude(experiment: &mut Reproduction) {
     experiment.finding = finding(experiment);
 }
 
-/// Fills in the medians. A time without any sample has no median.
 fn summarize(row: &mut ExperimentRow) {
     let samples = || row.samples.iter().flatten();
     let middle = |of: fn(&Times) -> Option<f64>| {

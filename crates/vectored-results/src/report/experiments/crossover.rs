@@ -3,8 +3,7 @@
 use crate::model::{ExperimentCrossover, ExperimentRow, Measure, Ratio};
 use vectored_report::sort;
 
-/// The crossovers in `ratios`, which all are of one technique over another, for
-/// several sizes.
+/// The crossovers in `ratios`, which all are of one technique over another, for several sizes.
 ///
 /// A crossover lies between a size at which one technique is significantly
 /// faster (the interval of its ratio excludes 1) and the next size at which the

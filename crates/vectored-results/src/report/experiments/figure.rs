@@ -10,17 +10,12 @@ pub enum Figure {
     System,
     Cpu,
     Wall,
-    /// The compared time of a copy without the start of its process.
     Copying,
     PassMedian,
-    /// Megabytes in a second.
     Rate,
     Loops,
-    /// The time of the row ÷ the time of its base.
     Ratio(Measure),
-    /// The largest part of the file that was still in the page cache when a copy began.
     Left,
-    /// The least that a copy read from the device.
     Fetched,
 }
 
@@ -46,7 +41,6 @@ impl Figure {
         }
     }
 
-    /// Its text in a cell.
     pub fn text(
         self,
         experiment: &Reproduction,
@@ -115,7 +109,6 @@ impl Figure {
     }
 }
 
-/// What the ratios of this measure are over.
 fn base_in_words(experiment: &Reproduction, measure: Measure) -> String {
     let is_it = |ratio: &&Ratio| ratio.measure == measure;
     let Some(ratio) = experiment.ratios.iter().find(is_it) else {
@@ -130,7 +123,6 @@ fn base_in_words(experiment: &Reproduction, measure: Measure) -> String {
     }
 }
 
-/// The technique in sentences.
 pub fn technique_in_words(technique: &str) -> &str {
     match technique {
         "copy-then-write" => "copying",

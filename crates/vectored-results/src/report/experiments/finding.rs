@@ -140,7 +140,6 @@ fn label(row: &ExperimentRow) -> String {
     row.key.buffer_bytes.map_or(technique, words::bytes)
 }
 
-/// The sizes at which the faster technique changes, here and in the publication.
 fn crossovers(experiment: &Reproduction) -> Vec<String> {
     let here = experiment.crossovers.iter();
     let here = here.filter(|crossover| crossover.measure == Measure::Cpu);

@@ -10,7 +10,6 @@ type Name = fn(&ExperimentRow) -> String;
 pub struct Layout {
     /// The columns that name a line, each with its head. Rows of the same names share a line.
     pub names: &'static [(&'static str, Name)],
-    /// The group of columns in which the figures of a row stand.
     pub group: Name,
     /// The figures of each group; a column without any figure, or with figures of bases alone, is left out.
     pub figures: &'static [Figure],
@@ -112,7 +111,6 @@ impl Layout {
         }
     }
 
-    /// Whether ratios are drawn, not times.
     pub fn is_ratio(&self) -> bool {
         matches!(self.drawn, [Figure::Ratio(_), ..])
     }
@@ -122,7 +120,6 @@ impl Layout {
     }
 }
 
-/// The published rows whose times can be compared.
 pub fn comparable(experiment: &Reproduction) -> &[ExperimentRow] {
     if experiment.name == ExperimentName::Apue35 && !experiment.is_as_published() {
         return &[];

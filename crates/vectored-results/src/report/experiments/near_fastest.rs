@@ -32,7 +32,6 @@ pub fn smallest_near_fastest(experiment: &Reproduction, technique: &str) -> Opti
     near.map(|timed| timed.0).min()
 }
 
-/// The smallest buffer near the fastest, of both, and how both compare with it.
 pub fn finding(experiment: &Reproduction) -> String {
     let measure = experiment.compared();
     let time = measure.in_words();

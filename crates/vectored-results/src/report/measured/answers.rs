@@ -235,7 +235,6 @@ fn winner(cells: &[&Cell]) -> Option<TechniqueName> {
     (2 * wins >= cells.len() && cells.iter().all(may_win)).then_some(winner)
 }
 
-/// The rule of a series, and what may be the fastest in the sizes without one.
 fn of_sizes(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     let (rule, between) = rule(cells, rivals);
     let sizes = by_size(cells);
@@ -306,7 +305,6 @@ fn undecided(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
     }
 }
 
-/// Its time ÷ the time of the fastest, if it is certainly slower.
 fn slower(cell: &Cell, technique: TechniqueName) -> Option<f64> {
     let result = cell.technique(technique)?;
     cell.is_slower(result).then_some(result.ratio_to_leader)
@@ -336,7 +334,6 @@ fn never(
     (!losers.is_empty()).then(|| format!("never {}", losers.join(" or ")))
 }
 
-/// A ratio as it is said: `1.08`, `1.4`, `39`.
 fn aloud(ratio: f64) -> String {
     match ratio {
         _ if ratio < 1.095 => format!("{ratio:.2}"),

@@ -76,7 +76,6 @@ fn fitted(results: &Results) -> impl Iterator<Item = &FittedModel> {
     models.filter(|model| model.source == ModelSource::Cells)
 }
 
-/// The judged calibration for the conditions of `fitted`.
 fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a FittedModel> {
     results.cost_models.iter().find(|model| {
         model.source == ModelSource::Calibration
@@ -86,7 +85,6 @@ fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a Fitt
     })
 }
 
-/// `17 cells each`, or `13 to 21 cells each`.
 fn judged_cells(models: &[&FittedModel]) -> String {
     let cells = || models.iter().map(|model| model.judged_cells);
     let (fewest, most) = (cells().min().unwrap_or(0), cells().max().unwrap_or(0));

@@ -11,7 +11,6 @@ use crate::report::shape_text::{SIZE, shape_in_words};
 use crate::report::words::{Words, is_joining};
 use crate::stats::{SizeSeries, pair, series};
 
-/// A sentence or two for each shape of lists whose cells have crossovers.
 pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     let cells: Vec<&Cell> = group.cells.iter().chain(&group.refined).copied().collect();
     let said = series(&cells).into_iter().filter_map(|series| {

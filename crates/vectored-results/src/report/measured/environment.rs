@@ -7,7 +7,6 @@ use vectored_report::{Block, Cell, Column, Section, Table};
 
 use crate::model::Results;
 
-/// All known properties, most interesting first.
 pub(super) fn section(results: &Results) -> Section {
     let mut rows = lasting_properties(&results.host);
     rows.extend(of_run(&results.host));

@@ -88,7 +88,6 @@ fn heads(
     heads
 }
 
-/// The cells of a group, and whether each was measured between the requested ones.
 fn cells<'a>(group: &Group<'a>) -> Vec<(bool, &'a Cell)> {
     let mut cells: Vec<(bool, &Cell)> = group.cells.iter().map(|&cell| (false, cell)).collect();
     // Requested cells keep their order, and lists of one shape stay together.

@@ -65,7 +65,6 @@ pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
     maps.into_iter().map(with_legend).collect()
 }
 
-/// A map with a column for each size. `None` without cells.
 fn by_size(
     title: &str,
     row_head: &str,
@@ -145,7 +144,6 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
     }
 }
 
-/// The marks of cells that are not decided.
 const CLOSE: &str = "~";
 const OPEN: &str = "?";
 
@@ -193,7 +191,6 @@ fn letters(rivals: &[TechniqueName]) -> Vec<(TechniqueName, char)> {
     letters
 }
 
-/// The letters of techniques that some square shows.
 fn keys(results: &Results, letters: &[(TechniqueName, char)]) -> Vec<Key> {
     let is_on_square = |technique: TechniqueName| {
         results.cells.iter().any(|cell| {
@@ -216,7 +213,6 @@ fn keys(results: &Results, letters: &[(TechniqueName, char)]) -> Vec<Key> {
     shown.map(key).collect()
 }
 
-/// What occurs on some map.
 fn legend(maps: &[Map], results: &Results) -> Text {
     let cells = || results.cells.iter();
     let is = |verdict: Verdict| cells().any(|cell| cell.verdict == verdict);

@@ -97,7 +97,6 @@ fn groups(results: &Results) -> Vec<Group<'_>> {
     group.collect()
 }
 
-/// The measured techniques, rivals first.
 fn columns(results: &Results) -> Vec<TechniqueName> {
     let mut columns = measured_in(&results.cells);
     sort::sort_by_key(&mut columns, |technique| {

@@ -94,7 +94,6 @@ pub(super) fn operation(results: &Results) -> Operation {
     if all.all(|other| other == first) { first } else { Operation::Write }
 }
 
-/// What each technique of copying promises, and what it does not.
 const PROMISES: &str = "\
 read-write: what arrives is what the source held when it was read, whatever is written to it later. Holes arrive as zeros, which \
     take space.

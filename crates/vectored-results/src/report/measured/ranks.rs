@@ -13,7 +13,6 @@ const MAX_ROWS: usize = 16;
 
 const MAX_NAMED: usize = 4;
 
-/// A section for each set of conditions other than the number of ranks, and one of the ranks.
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let of_ranks = results.cells.iter().filter_map(|cell| {
         let mut conditions = cell.conditions.clone();
@@ -91,7 +90,6 @@ fn named(stragglers: &[u32]) -> String {
     }
 }
 
-/// The ranks, or the slowest if there are many.
 fn ranks(ranks: &[Rank]) -> Option<Section> {
     if ranks.is_empty() {
         return None;
