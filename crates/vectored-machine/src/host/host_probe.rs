@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(found, ("/proc", "proc"));
         let why = "unknown: no temporary file";
         assert!(report.direct_io.open.starts_with(why));
-        assert_eq!(report.direct_io.memory_bytes.value(), None);
+        assert!(matches!(report.direct_io.memory_bytes, Known::Unknown(_)));
         for directory in ["/proc/nowhere", "/proc/version"] {
             let refused = probe_host(Path::new(directory), Timer::default(), "0").unwrap_err();
             assert!(refused.to_string().starts_with("cannot use the directory"));

@@ -40,16 +40,6 @@ pub enum Known<T> {
     Unknown(String),
 }
 
-impl<T> Known<T> {
-    /// The value, if there is one.
-    pub fn value(&self) -> Option<&T> {
-        match self {
-            Known::Value(value) => Some(value),
-            Known::Unknown(_) => None,
-        }
-    }
-}
-
 /// `O_DIRECT`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectOffer {

@@ -55,7 +55,8 @@ pub fn tcp_pair() -> io::Result<Pair> {
     connect(&writer, &getsockname(&listener)?)?;
     let ours = getsockname(&writer)?;
     loop {
-        let reader = accept(&listener)?;
+        let reader = rustix::net::accept_with(&listener, AT_ONCE)?;
+        afterwards(&reader)?;
         // Any process of this machine may have connected first.
         if getpeername(&reader)?.is_some_and(|peer| peer == ours) {
             set_tcp_nodelay(&writer, true)?;
@@ -73,7 +74,9 @@ pub fn tcp_pair() -> io::Result<Pair> {
 /// the connection negotiates its window from them. The reader inherits its
 /// buffers from the listening socket.
 fn tcp_socket() -> io::Result<OwnedFd> {
-    let socket = stream_socket(AddressFamily::INET)?;
+    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+    let socket = rustix::net::socket_with(family, kind, AT_ONCE, None)?;
+    afterwards(&socket)?;
     set_socket_send_buffer_size(&socket, TCP_BUFFER_BYTES)?;
     set_socket_recv_buffer_size(&socket, TCP_BUFFER_BYTES)?;
     Ok(socket)
@@ -88,24 +91,12 @@ pub(crate) fn buffer_bytes(socket: impl AsFd) -> (Option<u64>, Option<u64>) {
     )
 }
 
-pub(crate) fn stream_socket(family: AddressFamily) -> io::Result<OwnedFd> {
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, AT_ONCE, None)?;
-    afterwards(&socket)?;
-    Ok(socket)
-}
-
 pub fn unix_pair() -> io::Result<Pair> {
     let (one, other) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, AT_ONCE, None)?;
     afterwards(&one)?;
     afterwards(&other)?;
     Ok((one, other))
-}
-
-pub(crate) fn accept(listener: impl AsFd) -> io::Result<OwnedFd> {
-    let socket = rustix::net::accept_with(listener, AT_ONCE)?;
-    afterwards(&socket)?;
-    Ok(socket)
 }
 
 /// The flags of a new socket: no child inherits it.

@@ -74,29 +74,16 @@ fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     Some(mount)
 }
 
-/// `O_TMPFILE` of open(2), where there is one.
-const WITHOUT_NAME: Option<OFlags> = {
-    #[cfg(target_os = "linux")]
-    {
-        Some(OFlags::TMPFILE)
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        None
-    }
-};
-
 /// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file
 /// system does not support that, creates it under a random name, which is removed at once.
 pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
-    if let Some(without_name) = WITHOUT_NAME {
-        match rustix::fs::open(directory, flags | without_name, mode) {
-            // EISDIR and EINVAL come from a kernel that does not know the flag.
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
-            outcome => return Ok(outcome?),
-        }
+    #[cfg(target_os = "linux")]
+    match rustix::fs::open(directory, flags | OFlags::TMPFILE, mode) {
+        // EISDIR and EINVAL come from a kernel that does not know the flag.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {}
+        outcome => return Ok(outcome?),
     }
     loop {
         let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));

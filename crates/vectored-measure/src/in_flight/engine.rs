@@ -28,9 +28,6 @@ pub(super) struct Ended<L> {
     pub(super) list: L,
 }
 
-/// Moves `count` lists, at most `most` at a time: see `ListQueue::write`.
-///
-/// `next` makes the list of a number. It is given those that are over, the latest one last, and may take one of them.
 pub(super) fn run<S: Scope>(
     scope: &mut S,
     (place, count, most): (Place, u64, usize),

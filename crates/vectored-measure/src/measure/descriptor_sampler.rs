@@ -23,7 +23,7 @@ use crate::measure::sampler::{
 };
 use crate::measure::sources::{FeedThreadSource, FileSource, PatternFile, Source, StreamSource};
 use crate::measure::targets::{
-    End, FILE_SPAN_BYTES, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
+    FILE_SPAN_BYTES, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
 };
 use crate::measure::techniques::{
     CopyMover, Mover, ReadMover, copy_movers, is_in_flight, movers, read_movers,
@@ -54,8 +54,6 @@ pub struct DescriptorSampler<'a> {
     pub make_read_mover: Making<CostModel, dyn ReadMover>,
     pub make_copy_mover: Making<Conditions, dyn CopyMover>,
     pub cold_pool_bytes: u64,
-    /// Memory of the cold pools; empty before the first cold cell and while one
-    /// is open.
     pool_memory: PoolMemory,
     opener: TargetOpener,
     pub read_file_bytes: u64,
@@ -107,7 +105,7 @@ impl DescriptorSampler<'_> {
         let known_room = opened.find_map(|(cell, room)| (*cell == this).then_some(*room));
         let contenders = contenders(techniques);
         let (source, from) = match spec.conditions.operation {
-            Operation::Write => (None, End::default()),
+            Operation::Write => (None, CellSetup::of_no_end()),
             Operation::Read => self.open_source(spec, drain)?,
             Operation::Copy => {
                 let read = spec.conditions.source().unwrap_or(spec.conditions.clone());
@@ -116,7 +114,7 @@ impl DescriptorSampler<'_> {
             }
         };
         let (sink, to) = if spec.conditions.operation == Operation::Read {
-            (None, End::default())
+            (None, CellSetup::of_no_end())
         } else {
             let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
             // sendfile, splice and copy_file_range refuse a file with O_APPEND.
@@ -150,14 +148,14 @@ impl DescriptorSampler<'_> {
             batches: 0,
             proof_calls: 0,
         };
-        let room = from.room.min(match (to.drain, known_room) {
+        let room = from.max_calls.min(match (to.drain, known_room) {
             // The thread that fills the source and the one that empties the target would wait for each other.
             (Some(Drain::BetweenSamples), _) if from.drain == Some(Drain::WriterThread) => 0,
             (Some(Drain::BetweenSamples), Some(room)) => room,
             (Some(Drain::BetweenSamples), None) => {
-                cell.probe(from.room, self.clock, &mut self.rng)?
+                cell.probe(from.max_calls, self.clock, &mut self.rng)?
             }
-            _ => to.room,
+            _ => to.max_calls,
         });
         if room == 0 {
             self.close(cell);
@@ -260,7 +258,7 @@ impl DescriptorSampler<'_> {
         &mut self,
         spec: &CellSpec,
         drain: DrainChoice,
-    ) -> Result<(Option<Box<dyn Source>>, End), MeasureError> {
+    ) -> Result<(Option<Box<dyn Source>>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
@@ -273,10 +271,10 @@ impl DescriptorSampler<'_> {
                 .pattern_file(&directory, spec.half_batch_bytes(), spec.conditions.direct)
                 .map_err(what("create"))?;
             let bytes = if page_cache == PageCache::Cold { 0 } else { file.span_bytes };
-            let end = End {
+            let end = CellSetup {
                 file_system: Some(described.file_system),
                 span_bytes: Some(file.span_bytes),
-                ..End::with_room(bytes, spec)
+                ..CellSetup::with_room(bytes, spec)
             };
             let source = FileSource::new(file, page_cache, self.seed).map_err(what("read"))?;
             return Ok((Some(Box::new(source)), end));
@@ -290,10 +288,10 @@ impl DescriptorSampler<'_> {
                 StreamSource::open(stream, self.pattern, call_bytes).map_err(what("open"))?;
             let room = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;
             if room > 0 {
-                let end = End {
-                    room,
+                let end = CellSetup {
+                    max_calls: room,
                     drain: Some(Drain::BetweenSamples),
-                    ..End::default()
+                    ..CellSetup::default()
                 };
                 return Ok((Some(Box::new(source)), end));
             }
@@ -301,15 +299,13 @@ impl DescriptorSampler<'_> {
         let pair = stream.open().map_err(what("open"))?;
         let source = FeedThreadSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
-        let end = End {
+        let end = CellSetup {
             drain: Some(Drain::WriterThread),
-            ..End::with_room(THREAD_BYTES, spec)
+            ..CellSetup::with_room(THREAD_BYTES, spec)
         };
         Ok((Some(Box::new(source)), end))
     }
 
-    /// The pattern file in a directory, past the page cache or through it. Creates a new one if there is none yet
-    /// or it is too short.
     fn pattern_file(
         &mut self,
         directory: &Path,
@@ -401,8 +397,6 @@ fn calls_multiple(spec: &CellSpec) -> u32 {
     }
 }
 
-/// Whether a thread works at the other end in any case: at both ends of a long copy, and at a pipe into which a list longer than
-/// [`UNREAD_PIPE_BYTES`] goes.
 fn is_emptied_meanwhile(spec: &CellSpec) -> bool {
     let asked = &spec.conditions;
     let is_long = spec.workload.total_bytes() as u64 > UNREAD_PIPE_BYTES;

@@ -199,8 +199,6 @@ fn of_stream(operation: Operation) -> &'static [Probe] {
     }
 }
 
-/// Measures the cheapest system call, in ns: `getppid(2)` in a loop, which does little but enter the
-/// kernel. Takes at most a millisecond.
 fn measure_entry_ns(clock: &dyn Clock) -> f64 {
     let round = |_| {
         let began_ns = clock.now_ns();
@@ -367,8 +365,6 @@ struct Rounds {
     extra_ns: Vec<f64>,
 }
 
-/// Samples a probe in rounds. A round has a sample of the separate calls and a sample of the merged call, in alternating
-/// order. `list_ns(is_merged, lists)` takes a sample of `lists` lists, and returns the time of one list.
 fn sample(
     probe: Probe,
     mut list_ns: impl FnMut(bool, u32) -> io::Result<f64>,

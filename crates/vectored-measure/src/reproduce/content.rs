@@ -8,7 +8,6 @@ use std::io::{self, Read, Seek};
 use crate::measure::Pattern;
 use crate::measure::{Batch, MeasureError, Mismatch, compare_file};
 
-/// Checks that a file contains exactly `image`, repeated `calls` times.
 pub fn check_repeated(
     file: &File,
     image: &[u8],
@@ -21,7 +20,6 @@ pub fn check_repeated(
     outcome.map_err(|mismatch| wrong(mismatch, technique, experiment))
 }
 
-/// What arrived of a copy: the number of bytes, and the first that differs.
 #[cfg(target_os = "linux")]
 pub fn arrived(mut file: &File, pattern: Pattern) -> io::Result<(u64, Option<u64>)> {
     let (mut piece, mut expected) = (vec![0; 1 << 16], vec![0; 1 << 16]);

@@ -75,7 +75,6 @@ impl CopyPlan {
         (0..20).map(|power| 1 << power).collect()
     }
 
-    /// The copies, in the order of their rows. The last ones, of an empty file, show how long a process takes to start.
     fn copies(&self) -> Vec<PlannedCopy> {
         let ours = |arguments: &[&str]| {
             let fsync: &[&str] = if self.sync == SyncMode::Fsync { &["--sync"] } else { &[] };
@@ -118,7 +117,6 @@ impl CopyPlan {
         }
     }
 
-    /// Lengths of the files that are copied: one for each row, or if they are hot, one for each length.
     fn input_bytes(&self) -> Vec<u64> {
         let mut lengths: Vec<u64> = self.copies().iter().map(|copy| copy.bytes).collect();
         if self.page_cache == PageCache::Hot {
@@ -348,7 +346,6 @@ impl CopyPlan {
     }
 }
 
-/// Has a program copy a file of so many bytes to another; `None` if the run was stopped.
 fn prove_copy(
     planned: &PlannedCopy,
     bench: &mut Bench<'_>,

@@ -80,7 +80,6 @@ impl Plan for ListPlan {
         call_bytes as u64 * u64::from(self.calls)
     }
 
-    /// One step a technique for records, and one a size for elements, with a row for each technique.
     fn steps(&self) -> Vec<Step> {
         let step = |techniques: &[TechniqueName], name, (count, bytes), call_s| Step {
             rows: techniques
@@ -144,7 +143,6 @@ impl Plan for ListPlan {
 }
 
 impl ListPlan {
-    /// Writes one file of records with one technique and compares it; `None` if the run was stopped.
     fn write_records(
         &self,
         bench: &Bench<'_>,
@@ -186,7 +184,6 @@ impl ListPlan {
         }))
     }
 
-    /// Writes one file, to which both techniques append alternately. Returns the mean times of their calls.
     fn write_elements(
         &self,
         bench: &Bench<'_>,

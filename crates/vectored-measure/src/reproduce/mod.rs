@@ -61,7 +61,6 @@ pub struct Step {
     pub guess_s: f64,
 }
 
-/// Measures a repeat of a step: a sample of each of its rows. `None` if the run was stopped.
 pub type Sampler<'a> = Box<
     dyn FnMut(usize, &mut Bench<'_>, &mut Rng) -> Result<Option<Vec<Sample>>, MeasureError> + 'a,
 >;
@@ -213,7 +212,6 @@ fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
     }
 }
 
-/// The times of a thread or process, from what it `used` and from its wall time.
 #[cfg(unix)]
 fn times(used: Usage, clock_s: f64) -> Times {
     Times {

@@ -45,7 +45,6 @@ impl PassPlan {
         }
     }
 
-    /// The runs. Each gives one row of writes and one of reads.
     fn runs(&self) -> Vec<Run> {
         let run = |list, setup| TECHNIQUES.map(|names| Run { list, setup, names });
         let lists = self.lists.iter();
@@ -73,7 +72,6 @@ impl Plan for PassPlan {
         bytes.max().unwrap_or(0)
     }
 
-    /// One step a run, with the rows of writing and of reading.
     fn steps(&self) -> Vec<Step> {
         let step = |run: Run| {
             let (size_bytes, count) = run.list;
@@ -128,8 +126,6 @@ struct Run {
     names: [TechniqueName; 2],
 }
 
-/// Writes, syncs and reads back once per pass. Returns the times of writing and
-/// of reading; `None` if the run was stopped.
 fn run_passes(
     plan: &PassPlan,
     bench: &Bench<'_>,

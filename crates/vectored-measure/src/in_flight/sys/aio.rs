@@ -257,10 +257,9 @@ struct AioScope<'r> {
 }
 
 impl AioScope<'_> {
-    /// Makes the next call of a list, with as much of its rest as one call takes, or ends it if nothing is left. Linux cuts a call at
-    /// 2 GiB by itself, which is a short call.
     fn start_or_end(&mut self, index: usize) {
         let slot = &mut self.queue.slots[index];
+        // Linux cuts a call at 2 GiB by itself, which is a short call.
         let rest = slot.rest();
         let (entries, count) = (
             rest.as_ptr().addr() as u64,

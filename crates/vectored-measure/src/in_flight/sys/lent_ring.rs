@@ -20,9 +20,6 @@ use crate::in_flight::ring::{RingList, move_by_ring, persist, uncopied_queue};
 
 type Lists = VecDeque<RingList<&'static mut [u8]>>;
 
-/// Lists moved by [`move_by_ring`].
-///
-/// A list that is written is put into a [`SegmentQueue`], which the transfer consumes.
 pub struct RingQueue {
     /// Empty outside of `write` and `read`.
     ring: Ring<&'static mut [u8]>,

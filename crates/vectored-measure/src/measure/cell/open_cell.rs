@@ -23,8 +23,6 @@ const AGE_NS: u64 = 100_000_000;
 /// Approximate size of the batches in which [`AGE_BYTES`] are sent.
 const AGE_BATCH_BYTES: u64 = 1 << 20;
 
-/// Of the samples of a technique, the first after the cell is opened and then one
-/// in this many is compared.
 const PROOF_EVERY: u32 = 5;
 
 /// Attempts at a cold sample: one is repeated if its pages turn out to have been
@@ -140,7 +138,6 @@ impl OpenCell {
         Ok(())
     }
 
-    /// Makes one call of each contender and compares every byte, if the ends can be read back.
     pub fn prove(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
         for index in 0..self.contenders.len() {
             let (contender, _) = self.contenders[index];
@@ -205,8 +202,6 @@ impl OpenCell {
         (extras, self.step.close())
     }
 
-    /// Makes a batch and checks it; of a `proof`, it compares each byte. Repeats the batch if the page cache turns out
-    /// not to have been cold.
     fn batch(
         &mut self,
         batch: (Contender, Timed, u32),

@@ -168,8 +168,6 @@ impl<'a> CellRun<'a> {
             || (self.cell.drain == setup.drain && most_calls <= Some(setup.max_calls))
     }
 
-    /// Adds a round: the samples of both floors, then of each technique in the
-    /// order of the results; `None` for one that was not sampled.
     pub fn record(&mut self, samples: &[Option<Sample>]) {
         let timed_ns = |sample: &Option<Sample>| sample.map_or(0, |sample| sample.elapsed_ns);
         self.timed_ns += samples.iter().map(timed_ns).sum::<u64>();
@@ -213,8 +211,6 @@ impl<'a> CellRun<'a> {
         is_again
     }
 
-    /// Chooses the calls per sample, by the time of a call of each technique. Techniques that are far behind get a number of
-    /// their own; the others share one.
     pub fn choose_calls(&mut self, call_ns: &[u64], setup: &CellSetup) {
         let times: Vec<f64> = call_ns.iter().map(|&ns| ns as f64).collect();
         let near = self.near(&times);
@@ -270,7 +266,6 @@ impl<'a> CellRun<'a> {
         looks.filter(|&look| look > self.cell.rounds).min()
     }
 
-    /// Estimated time until the cell has [`MIN_ROUNDS`], with opening it again.
     pub fn cost_to_minimum_ns(&self) -> u64 {
         match self.cost_ns(MIN_ROUNDS as u32) {
             0 => 0,
@@ -354,7 +349,6 @@ const SAMPLE_NS: u64 = 75_000;
 /// A sample of the slowest technique lasts at most this many times as long, unless it is one call.
 const LONGEST: u64 = 2;
 
-/// Calls of `call_ns` ns that fill a sample: a multiple of [`CellSetup::calls_multiple`].
 pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
     fitting(SAMPLE_NS.div_ceil(call_ns), setup)
 }

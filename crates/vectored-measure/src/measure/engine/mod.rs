@@ -28,8 +28,6 @@ use crate::measure::sampler::{CellSetup, Contender, DrainChoice, MeasureError, S
 /// Rounds that every cell gets, if the budget lasts.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;
 
-/// Rounds that a cell has after each sweep: [`MIN_ROUNDS`] in two sweeps, then
-/// one sweep per interim look.
 const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
     let mut rounds = [MIN_ROUNDS / 2; 1 + LOOKS.len()];
     let mut index = 0;
@@ -86,8 +84,6 @@ pub struct Progress {
 pub struct Watch<'a> {
     /// Called before each visit to a cell, and twice a second during one.
     pub progress: &'a mut dyn FnMut(Progress),
-    /// When this becomes true, the run ends after the current sample and keeps
-    /// the complete rounds.
     pub stop: &'a AtomicBool,
     /// Called with what is measured so far, after each visit to a cell, except if that would take more than a twentieth of
     /// the time. [`Outcome::complete`] is false then.
@@ -98,8 +94,6 @@ pub struct Watch<'a> {
 pub struct Outcome {
     /// The cells of the experiment that have at least one round, with verdicts.
     pub cells: Vec<Cell>,
-    /// Cells that the engine added, ordered by target, shape of the list and
-    /// size.
     pub refined_cells: Vec<Cell>,
     pub left_out: Vec<LeftOut>,
     /// Whether every cell of the experiment that can be measured has the minimum number of rounds.
@@ -137,8 +131,6 @@ pub fn run<'a>(
     engine.end(cells, passed)
 }
 
-/// Measures every cell of `experiment` for `rounds` rounds, in [`SWEEPS`] sweeps
-/// over all cells. Neither the budget nor a narrow interval ends it early.
 pub fn run_rounds(
     experiment: &Experiment,
     rounds: u32,
@@ -312,8 +304,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// For each cell, whether the budget has time for its [`MIN_ROUNDS`], if the cheapest cells get theirs first. One always
-    /// gets them.
     fn affordable(&self, cells: &[CellRun<'a>]) -> Vec<bool> {
         let mut left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
         let mut order: Vec<usize> = (0..cells.len())
@@ -438,8 +428,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Spends the remaining budget on the open cells, always on the one that is
-    /// decided the soonest, until none is open or the budget is spent.
     fn open_pass(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         while !self.stopped() {
             let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
@@ -482,8 +470,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Opens a cell and samples it until it has the rounds of the visit. Starts over with a thread at the other end if
-    /// a sample does not fit the target, and without a technique if the kernel refuses its calls.
     fn visit(
         &mut self,
         cells: &mut [CellRun<'a>],
@@ -594,7 +580,6 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Takes one sample of each contender that is due. A round that is stopped in the middle does not count.
     fn sample_round(&mut self, cell: &mut CellRun<'a>) -> Result<(), MeasureError> {
         let round = cell.cell.rounds;
         self.sampler.begin_round(round + 1)?;

@@ -63,8 +63,6 @@ impl<'a> Member<'a> {
         }
     }
 
-    /// The group of the ranks of a cell; `None` on all other ranks. The first call makes the group, so all ranks call
-    /// this.
     fn part(&mut self, spec: &CellSpec) -> Option<Rc<dyn Group>> {
         let size = self.group.size();
         let count = spec.conditions.ranks.unwrap_or(size).clamp(1, size);
@@ -76,7 +74,6 @@ impl<'a> Member<'a> {
         part
     }
 
-    /// Opens a cell on its ranks: all or none of them. `None` on the other ranks, which have nothing to do.
     pub fn open(
         &mut self,
         spec: &CellSpec,
@@ -108,7 +105,6 @@ impl<'a> Member<'a> {
         }))
     }
 
-    /// Begins a round. Its error is kept for the next sample.
     pub fn round(&mut self, open: &mut OpenCell, round: u32) {
         open.round = round;
         // Round 0 only tries the calls: the engine has no samples of the cell, or discards them.
@@ -157,8 +153,6 @@ impl<'a> Member<'a> {
         Ok((slowest, words[3]))
     }
 
-    /// Closes the cell, and hands the summaries of its samples over to rank 0, where `proof_calls` is the sum over all
-    /// ranks.
     pub fn close(&mut self, open: OpenCell) -> Result<CellExtras, MeasureError> {
         let own = self.own.end_cell();
         let mut words = [status(&own)];

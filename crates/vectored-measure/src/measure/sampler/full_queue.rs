@@ -31,8 +31,6 @@ pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -
     Ok(())
 }
 
-/// Times the transfers of a batch while their queue is full: see [`between_refills`]. `transfer` moves [`Timed::all_calls`] lists
-/// and passes on the events. At depth 1 the time starts when the first timed transfer begins.
 pub(crate) fn time_full_queue(
     batch: Timed,
     clock: &dyn Clock,

@@ -54,8 +54,10 @@ pub enum DrainChoice {
     Thread,
 }
 
+/// What an open cell, or one of its ends, is like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellSetup {
+    /// At least 1. An end has room for so many calls, the untimed ones included.
     pub max_calls: u32,
     /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
     /// completions are often noticed as many at a time as are in flight.
@@ -67,10 +69,27 @@ pub struct CellSetup {
     pub span_bytes: Option<u64>,
 }
 
+impl CellSetup {
+    /// Of an end with room for `bytes` bytes or for one call of the cell, whichever is more.
+    pub(crate) fn with_room(bytes: u64, spec: &CellSpec) -> Self {
+        let calls = bytes / spec.workload.total_bytes() as u64;
+        CellSetup {
+            max_calls: u32::try_from(calls.max(1)).unwrap_or(u32::MAX),
+            ..CellSetup::default()
+        }
+    }
+
+    /// Of a cell that has no such end.
+    pub(crate) fn of_no_end() -> Self {
+        CellSetup {
+            max_calls: u32::MAX,
+            ..CellSetup::default()
+        }
+    }
+}
+
 /// Takes samples. One cell is open at a time.
 pub trait Sampler {
-    /// Opens the target of a cell, lays out its buffers and checks that each
-    /// technique moves exactly the right bytes.
     fn begin_cell(
         &mut self,
         cell: &CellSpec,
@@ -230,8 +249,6 @@ impl fmt::Display for Contender {
     }
 }
 
-/// What happened in a cell since it was opened, beside the times of its samples. A technique that is not in a list has
-/// nothing of the kind.
 #[derive(Clone, Debug, Default)]
 pub struct CellExtras {
     /// The calls whose every byte was compared as a proof.

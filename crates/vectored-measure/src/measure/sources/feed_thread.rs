@@ -110,8 +110,6 @@ fn feed(writer: &OwnedFd, pattern: Pattern, orders: &Receiver<Order>, reports: &
     }
 }
 
-/// Waits until the batch has been read; false if it is not, or the channel is
-/// closed.
 fn settled(orders: &Receiver<Order>) -> bool {
     for _ in 0..WAITS {
         match orders.recv_timeout(WAIT) {

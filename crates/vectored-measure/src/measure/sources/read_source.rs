@@ -61,8 +61,6 @@ pub(crate) struct PatternFile {
 }
 
 impl PatternFile {
-    /// The length of the file for calls of `call_bytes` bytes: room for two of
-    /// them, and at least `least_bytes`.
     pub fn span_bytes(call_bytes: u64, least_bytes: u64) -> u64 {
         let for_two = (2 * call_bytes + COLD_GAP_BYTES).next_multiple_of(1 << 20);
         least_bytes.max(for_two)
@@ -105,8 +103,6 @@ impl PatternFile {
         resident_bytes(self.fd(), self.span_bytes)
     }
 
-    /// Reads all of it into the page cache, unless it is there since the last
-    /// eviction.
     pub fn warm(&self) -> io::Result<()> {
         if self.is_warm.replace(true) {
             return Ok(());
@@ -123,8 +119,6 @@ impl PatternFile {
     }
 }
 
-/// Checks that pages of a file in `directory` can be evicted, and that the
-/// kernel counts reading them again as a read from a device.
 pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
     let described = check_directory(directory, Target::File, 0)?;
     let attempt = || -> Result<(), Mismatch> {
@@ -246,8 +240,6 @@ impl StreamSource {
         })
     }
 
-    /// Returns how many calls, up to `max_calls`, the stream holds if each is
-    /// filled by one `write`.
     pub fn probe(&mut self, max_calls: u32) -> io::Result<u32> {
         let mut fitting = 0;
         let call_bytes = self.buffer.len() as u64;

@@ -80,8 +80,6 @@ fn trial(file: &File) -> io::Result<u64> {
     }
 }
 
-/// Checks that `directory` can hold the temporary files of a cell, and describes it.
-/// The cell writes to `target` with calls of up to `call_bytes` bytes.
 pub fn check_directory(
     directory: &Path,
     target: Target,

@@ -95,7 +95,6 @@ fn discard_answer(socket: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Sends some bytes, and discards what the peer sends.
 fn try_out(socket: &OwnedFd) -> io::Result<()> {
     let began = Instant::now();
     let bytes = [0; 1 << 14];

@@ -19,7 +19,7 @@ pub use file::FILE_SPAN_BYTES;
 pub(crate) use file::bypass_page_cache;
 #[cfg(target_os = "linux")]
 pub(crate) use file::sync_flags;
-pub(crate) use open::{End, THREAD_BYTES, TargetOpener};
+pub(crate) use open::{THREAD_BYTES, TargetOpener};
 pub(crate) use sink::{Batch, Mismatch, Sink};
 pub(crate) use stream_kind::StreamKind;
 pub(crate) use stream_sink::OpenStream;

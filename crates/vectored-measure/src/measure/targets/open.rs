@@ -15,7 +15,7 @@ use vectored_machine::platform::lacks;
 use vectored_machine::platform::plain_calls::NULL_DEVICE;
 use vectored_results::model::{CellSpec, Drain, Target};
 
-use crate::measure::sampler::{DrainChoice, MeasureError};
+use crate::measure::sampler::{CellSetup, DrainChoice, MeasureError};
 use crate::measure::targets::direct::check_directory;
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink, SpanFile};
 #[cfg(unix)]
@@ -28,39 +28,6 @@ use crate::measure::targets::stream_sink::StreamSink;
 /// Maximum size of a batch with a thread at the other end, which holds all of it.
 pub(crate) const THREAD_BYTES: u64 = 8 << 20;
 
-/// What is known of the source or of the target of a cell.
-pub(crate) struct End {
-    /// The most calls that it has room for, the untimed ones included.
-    pub room: u32,
-    pub drain: Option<Drain>,
-    pub file_system: Option<String>,
-    /// The length up to which a file is written, or the length of a file that is read.
-    pub span_bytes: Option<u64>,
-}
-
-impl End {
-    /// An end with room for `bytes` bytes or for one call of the cell, whichever is more.
-    pub fn with_room(bytes: u64, spec: &CellSpec) -> Self {
-        let calls = bytes / spec.workload.total_bytes() as u64;
-        End {
-            room: u32::try_from(calls.max(1)).unwrap_or(u32::MAX),
-            ..End::default()
-        }
-    }
-}
-
-impl Default for End {
-    /// Of a cell that has no such end.
-    fn default() -> Self {
-        End {
-            room: u32::MAX,
-            drain: None,
-            file_system: None,
-            span_bytes: None,
-        }
-    }
-}
-
 /// Opens targets, and keeps the files and connections that several cells share.
 #[derive(Default)]
 pub(crate) struct TargetOpener {
@@ -70,15 +37,13 @@ pub(crate) struct TargetOpener {
 }
 
 impl TargetOpener {
-    /// Opens the target of a cell and chooses how it is emptied. Files are created in `directory`, unless the cell names another one.
-    /// One that `appends` is open with `O_APPEND`.
     pub fn open(
         &mut self,
         spec: &CellSpec,
         (directory, reader_cpu): (&Path, Option<usize>),
         drain: DrainChoice,
         appends: bool,
-    ) -> Result<(Box<dyn Sink>, End), MeasureError> {
+    ) -> Result<(Box<dyn Sink>, CellSetup), MeasureError> {
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
         if let Some(stream) = StreamKind::of(&spec.conditions) {
@@ -93,9 +58,9 @@ impl TargetOpener {
                     (Box::new(sink), Drain::ReaderThread)
                 }
             };
-            let end = End {
+            let end = CellSetup {
                 drain: Some(drain),
-                ..End::with_room(THREAD_BYTES, spec)
+                ..CellSetup::with_room(THREAD_BYTES, spec)
             };
             return Ok((sink, end));
         }
@@ -103,10 +68,10 @@ impl TargetOpener {
         match spec.conditions.target {
             Target::File | Target::FileOverwrite => {
                 let file = self.span_file(directory, spec, appends)?;
-                let end = End {
+                let end = CellSetup {
                     file_system: Some(file.file_system.clone()),
                     span_bytes: Some(file.span_bytes),
-                    ..End::with_room(file.span_bytes, spec)
+                    ..CellSetup::with_room(file.span_bytes, spec)
                 };
                 let sink = FileSink::new(file).map_err(what("open"))?;
                 Ok((Box::new(sink), end))
@@ -114,16 +79,16 @@ impl TargetOpener {
             Target::Null => {
                 let null = File::options().write(true).open(NULL_DEVICE);
                 let sink = NullSink(null.map_err(what("open"))?);
-                Ok((Box::new(sink), End::with_room(FILE_SPAN_BYTES, spec)))
+                Ok((Box::new(sink), CellSetup::with_room(FILE_SPAN_BYTES, spec)))
             }
             _ => {
                 let path = spec.conditions.path.as_deref().ok_or_else(|| {
                     io::Error::other("this kind of target needs a path, and the cell has none")
                 });
                 let sink = path.and_then(|path| self.peer(path));
-                let end = End {
+                let end = CellSetup {
                     drain: Some(Drain::Peer),
-                    ..End::with_room(THREAD_BYTES, spec)
+                    ..CellSetup::with_room(THREAD_BYTES, spec)
                 };
                 Ok((sink.map_err(what("connect to"))?, end))
             }
@@ -160,7 +125,6 @@ impl TargetOpener {
         Ok(file)
     }
 
-    /// A sink on the connection to the program at a path or an address.
     #[cfg(unix)]
     fn peer(&mut self, path: &str) -> io::Result<Box<dyn Sink>> {
         let mut peers = self.peers.iter();

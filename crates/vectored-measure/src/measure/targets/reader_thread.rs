@@ -175,8 +175,6 @@ fn take_surplus(mut stream: &ByteStream) -> io::Result<u64> {
     Ok(taken)
 }
 
-/// Reads a batch into `buffer`, and returns the number of bytes. They are fewer than the batch only at the end of the
-/// stream.
 fn fill(
     mut stream: &ByteStream,
     buffer: &mut Vec<u8>,

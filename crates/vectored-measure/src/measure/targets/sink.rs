@@ -30,8 +30,6 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Whether `bytes`, written since it was empty, can all be read: a batch of
-    /// this size fits.
     fn holds(&mut self, _bytes: u64) -> io::Result<bool> {
         Ok(true)
     }

@@ -88,8 +88,6 @@ impl StreamKind {
         matches!(self, StreamKind::Tcp)
     }
 
-    /// Waits up to [`TRANSIT`] until all `bytes` written bytes can be read;
-    /// returns whether they can.
     pub fn has_arrived(&self, reader: impl AsFd, bytes: u64) -> io::Result<bool> {
         let began = Instant::now();
         while self.has_transit() && plain_calls::ioctl_fionread(&reader)? < bytes {

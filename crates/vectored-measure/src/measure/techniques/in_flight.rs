@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::io;
 
-use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::{Clock, MonotonicClock};
 use vectored_results::model::{Conditions, IovecSetup, SyncMode};
 
 use crate::in_flight::{AioQueue, Event, ListQueue, ReadList};
@@ -77,12 +77,6 @@ impl<Q: ListQueue> Asynchronous<Q> {
         }
         Ok(self.queue.as_mut().expect("made above"))
     }
-
-    /// The queue that is there, for single transfers.
-    fn of_any_depth(&mut self) -> io::Result<&mut Q> {
-        let depth = self.queue.as_ref().map_or(1, ListQueue::depth);
-        self.of_depth(depth)
-    }
 }
 
 impl<Q: ListQueue> Mover for Asynchronous<Q> {
@@ -91,10 +85,8 @@ impl<Q: ListQueue> Mover for Asynchronous<Q> {
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let place = next_place(fd)?;
-        let queue = self.of_any_depth()?;
-        queue.write(fd, place, 1, &mut |_| segments, &mut |_| ())?;
-        set_position_after(fd, place, self.call_bytes)
+        let list = Lists::one(segments.to_vec());
+        Mover::sample(self, fd, &list, Timed::calls(1), &MonotonicClock).map(drop)
     }
 
     fn sample(
@@ -123,10 +115,9 @@ impl<Q: ListQueue> ReadMover for Asynchronous<Q> {
     }
 
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
-        let place = next_place(fd)?;
-        let queue = self.of_any_depth()?;
-        queue.read(fd, place, 1, vec![segments], &mut |_| ())?;
-        set_position_after(fd, place, self.call_bytes)
+        let list = segments.iter_mut().map(|segment| &mut **segment);
+        let lists = &mut [list.collect()];
+        ReadMover::sample(self, fd, lists, Timed::calls(1), &MonotonicClock).map(drop)
     }
 
     fn sample(
