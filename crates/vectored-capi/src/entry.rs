@@ -249,6 +249,16 @@ mod tests {
     }
 
     #[test]
+    fn the_bytes_before_an_error_are_counted() {
+        let mut done = 7;
+        let stop = || Err(TransferError::new(300, io::ErrorKind::WriteZero.into()).into());
+        // SAFETY: `done` is a variable.
+        let moved = unsafe { transfer(&mut done, stop) };
+        assert_eq!(failed(moved, &-1), Some(libc::EIO));
+        assert_eq!(done, 300);
+    }
+
+    #[test]
     fn a_payload_that_panics_when_it_is_dropped_is_forgotten() {
         struct Bomb;
         impl Drop for Bomb {

@@ -58,7 +58,6 @@ impl TransferError {
         }
     }
 
-    /// An error that stopped a read after `transferred` bytes of the list.
     pub(crate) fn reading(transferred: u64, error: io::Error) -> TransferError {
         TransferError {
             transferred,

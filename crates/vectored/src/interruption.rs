@@ -16,7 +16,6 @@ pub enum CallEnd {
     Other,
 }
 
-/// A function that returns true to stop a transfer.
 type ShouldStop = fn(CallEnd) -> bool;
 
 thread_local! {
@@ -48,7 +47,6 @@ impl Drop for Restored {
     }
 }
 
-/// Asks whether the transfer goes on after a call that ended in this way.
 #[cold]
 pub(crate) fn go_on_after(end: CallEnd) -> io::Result<()> {
     match SHOULD_STOP.get() {

@@ -173,7 +173,6 @@
 //!   that returns an `io::Result`, write `Ok(write_all(&file, &list)?)`.
 //! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), `write_all` would begin anew: use `resume_write` on what does not block.
 //! - A [`Gather`] and a [`Scatter`] are for one thread at a time: have one for each, or a `Mutex`.
-//! - No function waits for a socket of tokio: a `SegmentQueue` does, by `drain_to`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.
 //! - Functions and methods that do the same have the same name, at an offset with `_at`. A list is read and written by

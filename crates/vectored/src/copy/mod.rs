@@ -157,7 +157,6 @@ impl Copied {
 #[cfg(target_os = "linux")]
 const LONG_BYTES: usize = 1 << 20;
 
-/// A function that is told how many bytes were written.
 type Progress<'p> = dyn FnMut(u64) -> ControlFlow<()> + 'p;
 
 /// The settings of a copy.

@@ -24,7 +24,6 @@ pub(super) const SMALL_BYTES: usize = 16 << 10;
 #[repr(align(4096))]
 struct Small([MaybeUninit<u8>; SMALL_BYTES]);
 
-/// How a copy up to some byte ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Moved {
     Part,
@@ -308,7 +307,6 @@ impl<'p, C: Calls> Run<'p, C> {
     }
 }
 
-/// A buffer of this size; of 0 bytes if there is no memory.
 fn allocated(bytes: usize) -> StagingBuffer {
     let mut buffer = StagingBuffer::unallocated(bytes);
     buffer.start();

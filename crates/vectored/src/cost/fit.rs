@@ -161,7 +161,6 @@ fn medians(lists: &[List<'_>], chosen: impl Fn(usize) -> bool) -> Vec<Observatio
     lists.iter().filter_map(of_list).collect()
 }
 
-/// The lengths of the `lists` of `segment_count` segments, sorted.
 pub(crate) fn lengths(lists: &[List<'_>], segment_count: usize, page_end_ns: f64) -> Vec<Length> {
     let mut lengths: Vec<Length> = (lists.iter())
         .filter(|list| list.segment_count == segment_count)

@@ -45,7 +45,6 @@ impl CostModel {
     }
 }
 
-/// Whether a list of `segment_count` segments costs `iovec_step_ns`.
 pub(crate) fn has_iovec_step(segment_count: usize) -> bool {
     segment_count > FAST_IOVECS
 }

@@ -19,7 +19,6 @@ const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
 const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, MAX_JOIN_BELOW_BYTES as f64];
 
 impl CostModel {
-    /// The longest segment that a queue copies.
     pub(crate) fn queue_copy_below_bytes(&self) -> usize {
         if let Some(bytes) = self.queue_thresholds.copy_below_bytes {
             return bytes as usize;

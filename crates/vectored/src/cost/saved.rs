@@ -8,7 +8,6 @@ use serde::Deserialize;
 
 use crate::cost::{CostModel, TargetKind};
 
-/// What is read of a result.
 #[derive(Deserialize)]
 struct Saved {
     cost_models: Vec<SavedModel>,

@@ -261,29 +261,12 @@ mod tests {
 
     #[test]
     fn between_two_counts_the_threshold_is_geometric() {
-        let mut copy_thresholds = CopyThresholds::default();
-        copy_thresholds.set(16, Some(1600)).unwrap();
-        copy_thresholds.set(64, Some(400)).unwrap();
-        let model = CostModel {
-            copy_thresholds,
-            ..CostModel::default()
-        };
-        let at = [16, 32, 64].map(|count| model.copy_below_bytes(count));
-        assert_eq!(at, [1600, 800, 400]);
         // A threshold of 0 counts as one of 1.
-        let [below, above] = [(16, 0), (64, 400)].map(|(count, bytes)| Measured { count, bytes });
-        assert_eq!(interpolate(below, above, 32), 20);
-        assert_eq!(
-            interpolate(
-                Measured {
-                    bytes: 400,
-                    ..below
-                },
-                Measured { bytes: 0, ..above },
-                32
-            ),
-            20
-        );
+        for (below, above, expected) in [(1600, 400, 800), (0, 400, 20), (400, 0, 20)] {
+            let [below, above] =
+                [(16, below), (64, above)].map(|(count, bytes)| Measured { count, bytes });
+            assert_eq!(interpolate(below, above, 32), expected);
+        }
     }
 
     #[test]

@@ -60,28 +60,7 @@ use crate::write::positional::{check_end, into_file};
 /// freed. The functions [`write_all`](crate::write_all) and [`read_exact`](crate::read_exact)
 /// copy only for a file that refuses lists; [`write_once`](crate::write_once) copies nothing.
 ///
-/// # Examples
-///
-/// ```
-/// use std::io::{IoSlice, Read};
-/// use vectored::{CostModel, Gather};
-/// use vectored::cost::TargetKind;
-///
-/// # fn main() -> std::io::Result<()> {
-/// let (mut reader, writer) = std::io::pipe()?;
-/// let mut gather = Gather::with_model(CostModel::for_target(TargetKind::Pipe));
-///
-/// let words = ["to ", "be ", "or ", "not ", "to ", "be\n"];
-/// let segments: Vec<_> = words.iter().map(|word| IoSlice::new(word.as_bytes())).collect();
-/// assert_eq!(gather.write_all(&writer, &segments)?, 19);
-/// drop(writer);
-///
-/// let mut line = String::new();
-/// reader.read_to_string(&mut line)?;
-/// assert_eq!(line, "to be or not to be\n");
-/// # Ok(())
-/// # }
-/// ```
+/// [The first page](crate#a-record-to-a-file) has an example.
 #[derive(Default)]
 pub struct Gather {
     fast_path: FastPath,
@@ -106,7 +85,6 @@ impl Gather {
         }
     }
 
-    /// A gathering writer whose calls keep within `limits`.
     #[cfg(test)]
     pub(crate) fn within(limits: Limits, model: CostModel) -> Gather {
         Gather {

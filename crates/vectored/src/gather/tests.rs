@@ -5,7 +5,6 @@ use crate::cost::TargetKind;
 use crate::cost::thresholds::CopyThresholds;
 use crate::testing::{list, payload};
 
-/// A `Gather` with these thresholds, whose calls keep within `limits`.
 fn gather_within(limits: Limits, copy_below_bytes: usize, staging_bytes: usize) -> Gather {
     let model = CostModel {
         copy_thresholds: CopyThresholds::everywhere(copy_below_bytes as u32),
@@ -39,7 +38,6 @@ pub(super) fn entries_of_calls(gather: &mut Gather, segments: &[IoSlice<'_>]) ->
     calls
 }
 
-/// The calls that the default model makes of a list of these sizes.
 fn calls_of(sizes: &[usize]) -> usize {
     entries_of_calls(&mut Gather::default(), &list(&payload(sizes))).len()
 }

@@ -280,11 +280,10 @@ impl SegmentQueue {
         // A clone may be empty although its original was not.
         if self.kept.push(copied_bytes, segment) {
             // A call also has a limit of segments, and a stretch of copied bytes counts as one.
-            self.record_ends.isolate_record();
+            self.record_ends.end_group();
         }
     }
 
-    /// Ends a record at `end`, which starts a new group.
     #[inline(never)]
     fn begin_group(&mut self, end: u64) {
         let group_bytes = self.group_bytes();
@@ -300,7 +299,6 @@ impl SegmentQueue {
         most.min(MAX_CALL_BYTES) / 8
     }
 
-    /// The bytes to be written, if no segment was kept.
     #[inline]
     fn only_copied(&self) -> Option<&[u8]> {
         let is_kept = !self.kept.is_empty();

@@ -8,12 +8,10 @@ use tokio::io::AsyncWrite;
 
 use super::*;
 
-/// A writer that does not gather.
 #[derive(Default)]
 struct Collector {
     taken: Vec<u8>,
     calls: Vec<usize>,
-    /// The most bytes that it takes of a slice.
     most: Option<usize>,
 }
 

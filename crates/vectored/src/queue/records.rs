@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
-/// Copied records in a row are a group, as long as they have only a small part of the bytes that a call may have. Of a
-/// group, only the last end is remembered. A call then holds whole groups, and so whole records. Most ends cost a
-/// comparison and a store, and no memory.
+/// Records in a row are a group, as long as they have only a small part of the bytes that a call may have. A record with a
+/// kept segment begins a group. Of a group, only the last end is remembered. A call then holds whole groups, and so whole
+/// records. Most ends cost a comparison and a store, and no memory.
 ///
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
 #[derive(Debug)]
@@ -18,8 +18,6 @@ pub(super) struct RecordEnds {
     last: u64,
     /// A record that ends up to here belongs to the last group.
     group_limit: u64,
-    /// Whether the record that has begun is alone in its group.
-    is_alone: bool,
 }
 
 impl RecordEnds {
@@ -29,7 +27,6 @@ impl RecordEnds {
             start: 0,
             last: 0,
             group_limit: 0,
-            is_alone: false,
         }
     }
 
@@ -51,16 +48,13 @@ impl RecordEnds {
             self.ends.push_back(self.last);
         }
         self.last = position;
-        self.group_limit =
-            if self.is_alone { position } else { begin.saturating_add(group_bytes as u64) };
-        self.is_alone = false;
+        self.group_limit = begin.saturating_add(group_bytes as u64);
     }
 
-    /// The record that has begun begins a group.
+    /// The record that has begun is the first of another group.
     #[inline]
-    pub(super) fn isolate_record(&mut self) {
+    pub(super) fn end_group(&mut self) {
         self.group_limit = 0;
-        self.is_alone = true;
     }
 
     pub(super) fn forget_to(&mut self, position: u64) {
@@ -80,7 +74,6 @@ impl RecordEnds {
         }
         (self.start, self.last) = (written, written);
         self.group_limit = written.saturating_add(group_bytes as u64);
-        self.is_alone = false;
     }
 
     #[inline]
@@ -114,7 +107,6 @@ impl RecordEnds {
         (self.start == from).then(|| self.first(from))?
     }
 
-    /// The number of bytes from `from` to the first end after it.
     pub(super) fn first(&self, from: u64) -> Option<usize> {
         let mut ends = self.ends.iter().chain([&self.last]);
         let end = ends.find(|end| **end > from)?;

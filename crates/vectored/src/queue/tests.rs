@@ -12,7 +12,6 @@ use crate::sys::limits::Limits;
 use crate::testing::{Answer, ScriptedSink, any_limits, any_script, payload};
 use crate::transfer::write_loop::FnSink;
 
-/// A segment of one of 7 kinds of owners.
 fn segment_of(kind: usize, bytes: &[u8]) -> Segment {
     match kind % 7 {
         0 => Segment::from(bytes.to_vec()),
@@ -111,7 +110,6 @@ fn check(queue: &SegmentQueue, model: &Model) {
     assert_eq!(segments.concat(), model.bytes);
 }
 
-/// Writes the queue to its end, resuming after every error.
 fn write_all(queue: &mut SegmentQueue, model: &mut Model, script: &[Answer], limits: Limits) {
     // On every system a call may have at least the bytes of a group of records.
     let limits = Limits {
@@ -164,8 +162,12 @@ fn run(
         0..=3 => queue.put_slice(&model.next(size)),
         4..=9 => queue.push(segment_of(step + size, &model.next(size))),
         10 | 11 => {
+            // Often as long as the longest segment that is copied.
+            let size = size.min(queue.policy().copy_below_bytes.saturating_add(step - 10));
             let owner: Arc<[u8]> = Arc::from(model.next(size));
             queue.push_shared(&owner);
+            let is_kept = size > queue.policy().copy_below_bytes;
+            assert_eq!(Arc::strong_count(&owner), 1 + usize::from(is_kept));
         }
         12 => {
             let fits = queue.is_empty() || queue.len() + size <= queue.policy().limit_bytes;
@@ -247,26 +249,40 @@ proptest! {
 }
 
 #[test]
-fn a_call_holds_whole_records_though_a_chunk_is_shorter() {
-    let policy = QueuePolicy {
-        chunk_bytes: 10,
-        copy_below_bytes: 0,
-        ..QueuePolicy::default()
+fn a_call_holds_whole_records_though_its_limits_allow_more() {
+    let check = |chunk_bytes, segments, records: &[&[usize]], expected: &[usize]| {
+        let policy = QueuePolicy {
+            chunk_bytes,
+            copy_below_bytes: 0,
+            ..QueuePolicy::default()
+        };
+        let mut queue = SegmentQueue::with_policy(policy);
+        for record in records {
+            record.iter().for_each(|size| queue.push(vec![b'x'; *size]));
+            queue.end_record();
+        }
+        let mut calls = Vec::new();
+        let call = |slices: &[IoSlice<'_>]| {
+            let bytes = slices.iter().map(|slice| slice.len()).sum();
+            calls.push(bytes);
+            Ok(bytes)
+        };
+        let limits = Limits {
+            segments,
+            ..Limits::default()
+        };
+        queue
+            .write_all_into(limits, || Ok(()), FnSink(call))
+            .unwrap();
+        assert_eq!(calls, expected);
     };
-    let mut queue = SegmentQueue::with_policy(policy);
-    for size in [4, 4, 30, 4, 9] {
-        queue.push(vec![b'x'; size]);
-        queue.end_record();
-    }
-    let mut calls = Vec::new();
-    let call = |slices: &[IoSlice<'_>]| {
-        let bytes = slices.iter().map(|slice| slice.len()).sum();
-        calls.push(bytes);
-        Ok(bytes)
-    };
-    let sent = queue.write_all_into(Limits::default(), || Ok(()), FnSink(call));
-    assert_eq!(sent.unwrap(), 51);
-    assert_eq!(calls, [8, 30, 4, 9]);
+    check(10, 1000, &[&[4], &[4], &[30], &[4], &[9]], &[8, 30, 4, 9]);
+    check(
+        usize::MAX,
+        3,
+        &[&[1, 1], &[1, 1], &[1, 1, 1, 1]],
+        &[2, 2, 3, 1],
+    );
 }
 
 #[test]
@@ -367,6 +383,22 @@ fn memory_goes_back_after_a_burst() {
         queue.advance(1000);
     }
     assert!((1000..=retained).contains(&queue.copied.capacity()));
+
+    // What was freed comes back at once, or half of it after a shorter burst, or only what is asked for.
+    let policy = QueuePolicy {
+        retained_bytes: 0,
+        limit_bytes: usize::MAX,
+        ..QueuePolicy::default()
+    };
+    let mut queue = SegmentQueue::with_policy(policy);
+    for (burst, at_once) in [(8000, 1), (1, 8000), (1, 4000)] {
+        queue.put_slice(&[1]);
+        assert!((at_once..at_once + 1000).contains(&queue.copied.capacity()));
+        queue.put_slice(&vec![1; burst - 1]);
+        queue.clear();
+    }
+    queue.regrow_bytes = isize::MAX as usize;
+    queue.try_reserve(7).unwrap();
 }
 
 /// The memory of the thread for lists is gone before the queue, whose thread-local was made first.

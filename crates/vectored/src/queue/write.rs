@@ -111,7 +111,6 @@ impl SegmentQueue {
         Ok(transferred)
     }
 
-    /// Whether there are copied bytes, and one call gets all of them.
     #[inline(always)]
     fn fits_one_call(&self, copied: &[u8], limits: Limits) -> bool {
         let most = self.policy.chunk_bytes.min(limits.bytes);

@@ -192,7 +192,6 @@ mod tests {
     use crate::testing::{Answer, any_limits, any_script, any_sizes};
     use proptest::prelude::*;
 
-    /// Reads lists of these sizes from a source with a script, with both treatments of the end of the file.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         for (is_exact, at_eof) in [(true, AtEof::Fail), (false, AtEof::Stop)] {
             check_read_against_model(

@@ -226,7 +226,6 @@ mod tests {
         }
     }
 
-    /// How many calls a list of these sizes takes by the default model.
     fn calls_of(sizes: &[usize]) -> usize {
         let mut scatter = Scatter::default();
         let policy = scatter.policy(sizes.len());

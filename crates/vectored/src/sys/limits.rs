@@ -19,7 +19,6 @@ pub const MAX_CALL_BYTES: usize = 0x7fff_f000;
 
 const _: () = assert!(MAX_CALL_BYTES <= i32::MAX as usize);
 
-/// The `IOV_MAX` that POSIX guarantees (`_XOPEN_IOV_MAX` in `<limits.h>`).
 #[cfg(unix)]
 const POSIX_IOV_MAX: usize = 16;
 

@@ -20,7 +20,6 @@ pub(crate) enum FileKind {
     Other,
 }
 
-/// The kind, identity and size of a descriptor that is copied from or to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopyEnd {
     pub(crate) kind: FileKind,
@@ -28,6 +27,5 @@ pub(crate) struct CopyEnd {
     pub(crate) file: Option<(u64, u64)>,
     /// `st_size`; 0 on Windows.
     pub(crate) bytes: u64,
-    /// Whether it is Linux's /dev/null.
     pub(crate) is_null: bool,
 }

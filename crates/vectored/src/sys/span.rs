@@ -17,7 +17,6 @@ use std::ops::Deref;
 
 use super::entry::Entry;
 
-/// A stretch of memory.
 pub(crate) trait Span {
     /// The address of the first byte. An empty span may have any address, also null.
     fn start(&self) -> *const u8;

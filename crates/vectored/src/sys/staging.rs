@@ -229,7 +229,6 @@ impl<'a> StagingTail<'a> {
         }
     }
 
-    /// A tail that holds nothing.
     pub(crate) fn none() -> StagingTail<'a> {
         StagingTail {
             buffer: None,

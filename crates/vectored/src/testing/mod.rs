@@ -47,7 +47,6 @@ pub(crate) fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
-/// The answer of a scripted sink to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// Takes up to this many bytes.
@@ -114,7 +113,6 @@ impl ScriptedSink {
 }
 
 impl ScriptedSink {
-    /// Checks that `error` is the error of the last call.
     pub(crate) fn check_error(&self, error: &TransferError) {
         match self.last {
             Answer::Take(most) => {

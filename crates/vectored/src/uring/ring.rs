@@ -90,6 +90,7 @@ impl<B: Buffer> Ring<B> {
     /// A queue is put into a box, which the [`Completion`] has: pass that box again, and nothing is allocated or copied.
     ///
     /// A non-blocking descriptor that is full is waited for.
+    ///
     /// # Errors
     ///
     /// The [`Completion`] has them: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not

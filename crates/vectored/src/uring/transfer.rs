@@ -92,7 +92,6 @@ impl<B: Buffer> Transfer<B> {
         (self.ends_early, self.is_stream) = (false, false);
     }
 
-    /// Sets the data of a transfer that has none.
     #[inline]
     pub(super) fn set_data(&mut self, data: Data<B>) {
         let none = std::mem::replace(&mut self.data, data);

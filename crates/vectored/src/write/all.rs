@@ -130,7 +130,6 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    /// Writes lists of these sizes within the limits of the system into a sink with a script.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         check_against_model(sizes, script, limits, |segments, cursor, sink| {
             let may_split = || Ok(());

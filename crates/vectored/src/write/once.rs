@@ -177,7 +177,6 @@ mod tests {
     use crate::testing::{Answer, ScriptedSink, any_limits, any_script, any_sizes, list, payload};
     use proptest::prelude::*;
 
-    /// Checks that the list takes one call or none, as the limits allow.
     fn check(sizes: &[usize], script: &[Answer], limits: Limits) {
         let data = payload(sizes);
         let segments = list(&data);

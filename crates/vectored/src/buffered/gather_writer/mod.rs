@@ -67,6 +67,7 @@ const SMALL_BYTES: usize = 2700;
 /// After a fork(2), both processes hold the staged bytes and write them: flush before, or end the child by `_exit(2)`.
 ///
 /// The buffer is not wiped, neither after a write nor when it is freed: write no secret through it.
+///
 /// # Examples
 ///
 /// ```

@@ -154,7 +154,6 @@ impl Kept {
         true
     }
 
-    /// Makes room for one more segment, with the copied bytes before it.
     #[inline]
     pub(in crate::queue) fn try_reserve_one(&mut self) -> Result<(), TryReserveError> {
         if self.parts.capacity() - self.parts.len() < 2 {
@@ -392,7 +391,6 @@ impl Part {
         self.start.is_null()
     }
 
-    /// Removes the first `bytes`, fewer than it has.
     fn advance(&mut self, bytes: usize) {
         self.bytes -= bytes;
         if !self.is_copied() {

@@ -16,6 +16,5 @@ pub(crate) const REFUSALS: [i32; 7] = [
     libc::ENOMEM,
 ];
 
-/// For scripts of tests.
 #[cfg(test)]
 pub(crate) use libc::{EAGAIN, EFAULT, EIO, ENOSPC, ESPIPE};

@@ -69,7 +69,6 @@ pub(crate) fn is_without_copies(_fd: BorrowedDescriptor<'_>) -> bool {
 }
 
 impl CopyEnd {
-    /// Looks at a descriptor, by fstat(2).
     // The integers' types differ between systems.
     #[allow(clippy::unnecessary_cast)]
     pub(crate) fn describe(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {

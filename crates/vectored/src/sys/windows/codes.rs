@@ -18,7 +18,6 @@ pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 /// The errors with which a kernel refuses a call that a read and a write replace: none, since Windows has no such call.
 pub(crate) const REFUSALS: [i32; 0] = [];
 
-/// For scripts of tests.
 #[cfg(test)]
 pub(crate) use for_scripts::*;
 

@@ -24,7 +24,6 @@ thread_local! {
 pub(crate) struct Event(Option<OwnedHandle>);
 
 impl Event {
-    /// An event that is not set.
     pub(crate) fn take() -> io::Result<Event> {
         // `Err` while the thread ends.
         let kept = KEPT.try_with(Cell::take).ok().flatten();

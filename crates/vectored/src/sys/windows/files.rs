@@ -46,7 +46,6 @@ impl OpenFile {
 }
 
 impl CopyEnd {
-    /// Looks at a descriptor.
     pub(crate) fn describe(descriptor: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
         let (kind, file) = match descriptor {
             BorrowedDescriptor::Socket(_) => (FileKind::Socket, None),
@@ -137,7 +136,6 @@ pub(crate) fn direct_alignment(
     }
 }
 
-/// The bytes of a sector of the volume on which a file lies.
 pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     let mut answer = FILE_FS_SIZE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();

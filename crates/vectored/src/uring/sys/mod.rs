@@ -94,9 +94,7 @@ pub(super) enum Operation {
     Read {
         offset: Option<u64>,
     },
-    /// Waits until the descriptor takes bytes.
     AwaitWritable,
-    /// Waits until the descriptor has bytes.
     AwaitReadable,
 }
 
@@ -104,7 +102,6 @@ pub(super) struct Ended<C> {
     pub(super) call: Box<C>,
     /// Bytes, or the events of a wait.
     pub(super) result: io::Result<usize>,
-    /// Whether [`Calls::cancel`] was called for it.
     pub(super) was_cancelled: bool,
     /// For a call that was cancelled: whether another thread than this one may have passed it to the kernel. When that
     /// thread ends, the kernel cancels its calls.
@@ -534,7 +531,6 @@ fn probe(ring: &mut IoUring) -> io::Result<()> {
     Ok(())
 }
 
-/// Cancels all calls and waits until they have ended.
 impl<C: Call> Drop for Calls<C> {
     fn drop(&mut self) {
         if !self.process.is_here() {

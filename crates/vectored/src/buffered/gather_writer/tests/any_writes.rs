@@ -23,7 +23,6 @@ fn records_of(steps: &[Step]) -> Vec<(usize, usize)> {
     records.collect()
 }
 
-/// Writes all bytes of each step, and returns them.
 fn write_whole(writer: &mut impl Write, steps: &[Step]) -> Vec<u8> {
     let mut model = Model::new();
     for step in steps {
