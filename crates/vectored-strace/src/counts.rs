@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Lines of a log that could not be used for one reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The reason and, where there is one, the remedy: `lists of segments were cut: trace again with -s1 -v`.
@@ -16,10 +15,8 @@ pub struct Skipped {
     pub first_file: Option<PathBuf>,
 }
 
-/// Counts of a log, or of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Lines of any content.
     pub lines: u64,
     /// System calls, including those whose arguments could not be read.
     pub calls: u64,
@@ -29,12 +26,10 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Lines that could not be used, by reason.
     pub fn skipped(&self) -> Vec<Skipped> {
         self.skipped.values().cloned().collect()
     }
 
-    /// Adds the counts of another log.
     pub(crate) fn add(&mut self, other: Self) {
         self.lines += other.lines;
         self.calls += other.calls;
@@ -55,7 +50,6 @@ impl Counts {
         }
     }
 
-    /// Counts a line that could not be used.
     pub(crate) fn skip(&mut self, reason: SkipReason, line: u64) {
         let skipped = Skipped {
             reason: REASONS[reason as usize],
@@ -74,7 +68,6 @@ impl Counts {
     }
 }
 
-/// Why a line could not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SkipReason {
     NotALine,

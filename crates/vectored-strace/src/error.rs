@@ -4,7 +4,6 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::PathBuf;
 
-/// A log that cannot be read: its file and the cause.
 #[derive(Debug)]
 pub struct LogError {
     /// The file; `-` is standard input.

@@ -60,7 +60,6 @@ impl Descriptor<'_> {
     pub const WORKING_FOLDER: i32 = -100;
 }
 
-/// A path in the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
     pub path: &'a [u8],
@@ -118,13 +117,11 @@ pub enum Action<'a> {
     Close {
         first: i32,
         last: i32,
-        /// The path or address of the first one: see [`Descriptor::leads_to`].
         leads_to: Option<&'a [u8]>,
     },
     /// `fcntl(F_SETFL)`, successful.
     SetFlags {
         descriptor: Descriptor<'a>,
-        /// Its flags from now on.
         flags: OpenFlags,
     },
     /// `fcntl(F_SETFD)`, `ioctl(FIOCLEX)`, `ioctl(FIONCLEX)`, successful.
@@ -206,17 +203,11 @@ pub enum Action<'a> {
     /// `fsync`, `fdatasync`, `sync_file_range` with their descriptor; `None` for `sync`, `syncfs` and `msync`.
     Sync(Option<Descriptor<'a>>),
     /// Any other call, or a call of the other kinds that failed.
-    Other {
-        /// The first argument, if it is a descriptor or a number that may be one.
-        descriptor: Option<Descriptor<'a>>,
-    },
+    Other { descriptor: Option<Descriptor<'a>> },
     /// A call of the other kinds whose arguments could not be read, or whose end is missing: it may have done anything.
     ///
     /// Without a name: a line that could not be read. Its thread and its call are unknown.
-    Unread {
-        /// The first argument, if it is a descriptor or a number that may be one.
-        descriptor: Option<Descriptor<'a>>,
-    },
+    Unread { descriptor: Option<Descriptor<'a>> },
     /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. In a log: a call
     /// whose path is not shown.
     Lost,
@@ -252,13 +243,11 @@ pub struct Ask<'a> {
     /// The size, if the result shows it and the file is a regular one.
     pub size: Option<u64>,
     pub failed: bool,
-    /// Whether the result shows a regular file.
     pub is_regular: bool,
     /// Device and inode of the file, if the result shows them (`-v`).
     pub inode: Option<(u64, u64)>,
 }
 
-/// A file in the arguments of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named<'a> {
     Descriptor(Descriptor<'a>),
@@ -289,7 +278,6 @@ pub struct Transfer<'a> {
     pub special: bool,
     /// Whether `MSG_MORE` was set: the kernel joins the bytes with the bytes of the next call.
     pub more: bool,
-    /// Whether `RWF_DSYNC` or `RWF_SYNC` was set.
     pub sync: bool,
     /// Whether the call has an address (`sendto`, `sendmsg`) or control data.
     pub addressed: bool,
@@ -342,7 +330,6 @@ pub enum Form {
     Opaque,
 }
 
-/// Flags of `open` and `fcntl(F_SETFL)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct OpenFlags {

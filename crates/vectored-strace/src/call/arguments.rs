@@ -18,7 +18,6 @@ impl<'a> Arguments<'a> {
         Self { text, at: 0 }
     }
 
-    /// The text not yet read.
     pub(crate) fn rest(&self) -> &'a [u8] {
         &self.text[self.at..]
     }
@@ -39,7 +38,6 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// Reads a number that is not negative, decimal or hexadecimal.
     pub(crate) fn number(&mut self) -> Result<u64, SkipReason> {
         let (number, digits) = leading_any(self.rest())?;
         self.at += digits;
@@ -129,7 +127,6 @@ impl<'a> Arguments<'a> {
         self.expect(b"= ")
     }
 
-    /// Reads `text` if it comes next, and returns whether it does.
     pub(crate) fn eat(&mut self, text: &[u8]) -> bool {
         let is_next = self.rest().starts_with(text);
         if is_next {
@@ -138,7 +135,6 @@ impl<'a> Arguments<'a> {
         is_next
     }
 
-    /// Reads `text`, which must come next.
     pub(crate) fn expect(&mut self, text: &[u8]) -> Result<(), SkipReason> {
         if self.eat(text) { Ok(()) } else { Err(SkipReason::Unreadable) }
     }

@@ -16,7 +16,6 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The body of a call whose name and tail were read.
     pub(crate) fn new(call: &'a [u8], name: CallName, tail: Tail) -> Self {
         let start = name.bytes + 1;
         Self {
@@ -53,7 +52,6 @@ impl<'a> Body<'a> {
         false
     }
 
-    /// A reader of the arguments from the first one on, and of the result after them.
     pub(crate) fn arguments(&self) -> Arguments<'a> {
         Arguments::new(self.text)
     }

@@ -18,19 +18,16 @@ pub(crate) enum Outcome<'a> {
     Error(&'a [u8]),
 }
 
-/// Positions at the end of a call's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
     /// Position of the equals sign in the last ` = `. The result follows, unless it is a path that contains ` = `.
     pub(crate) equals: usize,
-    /// End of the result; the duration or nothing follows.
     pub(crate) end: usize,
     /// Duration (`-T`), in ns.
     pub(crate) took_ns: Option<u64>,
 }
 
 impl Tail {
-    /// Reads the tail of a call; `None` if it has no result.
     pub(crate) fn read(call: &[u8]) -> Option<Self> {
         let (end, took_ns) = duration(call).unzip();
         let end = end.unwrap_or(call.len());

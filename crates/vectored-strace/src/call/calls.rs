@@ -91,7 +91,6 @@ pub(crate) fn poll(body: Body<'_>) -> Found<'_> {
     }))
 }
 
-/// `fsync(3) = 0`.
 pub(crate) fn sync(body: Body<'_>) -> Found<'_> {
     Ok(Some(Action::Sync(Some(body.arguments().descriptor()?))))
 }

@@ -318,7 +318,6 @@ pub(crate) fn descriptor(text: &[u8]) -> Result<Descriptor<'_>, SkipReason> {
     Arguments::new(text).descriptor()
 }
 
-/// The descriptor that a call returned, if it succeeded.
 fn returned(result: &[u8]) -> Result<Option<Descriptor<'_>>, SkipReason> {
     is_success(result).then(|| descriptor(result)).transpose()
 }

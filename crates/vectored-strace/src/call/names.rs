@@ -31,7 +31,6 @@ pub(crate) enum ArgumentShape {
     Mapped,
 }
 
-/// What is read of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Syscall {
     Transfer(ArgumentShape, Direction),
@@ -51,7 +50,6 @@ impl Syscall {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallName {
     pub(crate) call: Syscall,
-    /// Length of its name in the text.
     pub(crate) bytes: usize,
 }
 
@@ -106,7 +104,6 @@ const fn key(name: &[u8]) -> u128 {
     key
 }
 
-/// Returns the value of the name that equals a key.
 macro_rules! names {
     ($given:expr, $($($name:literal)|+ => $value:expr),+ $(,)?) => {{
         let given = $given;

@@ -178,7 +178,6 @@ fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
     segments.push(asked);
 }
 
-/// How much of a list of segments is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed {
     Whole,
@@ -188,7 +187,6 @@ enum Listed {
     Unknown,
 }
 
-/// Sets the segments of a transfer.
 fn fill_list(
     transfer: &mut Transfer,
     listed: Listed,

@@ -19,13 +19,11 @@ pub(crate) enum Input {
     Plain(Opened),
     Gzip {
         input: Box<MultiGzDecoder<BufReader<Opened>>>,
-        /// Whether the compressed data ended too early.
         cut: bool,
     },
 }
 
 impl Input {
-    /// Opens a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut input: Box<dyn Read + Send> = if path == Path::new("-") {
             Box::new(io::stdin())
@@ -89,7 +87,6 @@ const PACKED: [(&[u8], &str); 3] = [
 /// The byte order marks of UTF-16, which redirections of PowerShell write.
 const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 
-/// The remedy for a file in UTF-16 or in a format of [`PACKED`].
 fn encoded(first_bytes: &[u8]) -> Option<String> {
     if UTF16_MARKS.iter().any(|mark| first_bytes.starts_with(mark)) {
         let remedy =

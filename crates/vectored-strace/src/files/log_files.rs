@@ -26,8 +26,6 @@ type OnEvent<'s> = dyn FnMut(Option<Event<'_>>) + 's;
 /// absolute times, file by file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script` and bpftrace
 /// are read as [`Rewritten`].
 ///
-/// Returns the counts of all logs together.
-///
 /// # Errors
 ///
 /// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has a table alone
@@ -151,7 +149,6 @@ fn read_parts(parts: &mut [Open<'_>], on_event: &mut OnEvent) -> Result<(), LogE
     Ok(())
 }
 
-/// Passes on the event that a part reached.
 fn deliver((_, reader): &mut Open, on_event: &mut OnEvent) {
     if let Some(event) = reader.event() {
         on_event(Some(event));

@@ -104,9 +104,7 @@ enum Value<'a> {
     Number(u64),
     /// What `perf trace` writes, as `RDONLY|CLOEXEC` or `3</tmp/x>`.
     Text(&'a [u8]),
-    /// A path with the escapes of strace.
     Path(&'a [u8]),
-    /// A structure as strace shows it.
     Structure(&'a [u8]),
 }
 
@@ -207,7 +205,6 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
     written(&values)
 }
 
-/// The result of a call.
 pub(super) fn of_result(result: i64) -> Vec<u8> {
     let text = match result {
         0.. => result.to_string(),
@@ -311,7 +308,6 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
     output.extend_from_slice(text.as_bytes());
 }
 
-/// Writes a number as names of strace.
 pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
     let begin = output.len();
     let mut rest = number;
@@ -340,7 +336,6 @@ fn without_name(text: &[u8]) -> &[u8] {
     memchr::memchr(b'<', text).map_or(text, |end| &text[..end])
 }
 
-/// A whole text as a number.
 fn number(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text).ok()?;
     match (text.strip_prefix("0x"), text.strip_prefix('-')) {

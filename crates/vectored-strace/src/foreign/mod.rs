@@ -64,7 +64,6 @@ impl<R: Read> Rewritten<R> {
         self.input.get_ref().get_ref().1
     }
 
-    /// Looks for the format.
     fn begin(&mut self) -> io::Result<()> {
         let (first_bytes, input) = self.input.get_mut().get_mut();
         let first_bytes = first_bytes.get_mut();
@@ -159,7 +158,6 @@ fn plain(byte: &u8) -> u8 {
     }
 }
 
-/// `24914.663416` in ns.
 fn seconds(text: &[u8]) -> Option<u64> {
     let (whole, digits) = crate::text::numbers::leading(text).ok()?;
     let fraction = text[digits..].strip_prefix(b".")?;

@@ -89,7 +89,6 @@ fn result_of(text: &[u8]) -> Vec<u8> {
     text[..end].to_vec()
 }
 
-/// `0.123` in ns.
 fn milliseconds(text: &[u8]) -> Option<u64> {
     seconds(text).map(|ns| ns / 1000)
 }

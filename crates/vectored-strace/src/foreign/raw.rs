@@ -62,7 +62,6 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     Some(Some(record).filter(|record| ![&b""[..], b"rt_sigreturn"].contains(&record.name)))
 }
 
-/// The arguments in hexadecimal.
 fn values_of(text: &[u8]) -> Option<[u64; 6]> {
     let mut values = [0; 6];
     for (value, text) in values.iter_mut().zip(text.split(|byte| *byte == b',')) {
@@ -71,13 +70,11 @@ fn values_of(text: &[u8]) -> Option<[u64; 6]> {
     Some(values)
 }
 
-/// The text before a separator and after it.
 fn split<'t>(text: &'t [u8], separator: &[u8]) -> Option<(&'t [u8], &'t [u8])> {
     let at = memmem::find(text, separator)?;
     Some((&text[..at], &text[at + separator.len()..]))
 }
 
-/// The text before the last word, and that word.
 fn last_word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_end();
     let at = memchr::memrchr(b' ', text)?;

@@ -10,7 +10,6 @@ const MAX_THREADS: usize = 1 << 16;
 /// A line without an event: strace says something about itself.
 const NO_EVENT: &[u8] = b"strace: \n";
 
-/// State that is kept between lines.
 pub(super) struct Rewriter {
     read_line: ReadLine,
     /// When the unfinished calls began, by thread.
@@ -34,7 +33,6 @@ impl Rewriter {
         }
     }
 
-    /// Writes one line for each line.
     pub(super) fn rewrite(&mut self, line: &[u8], output: &mut Vec<u8>) {
         match (self.read_line)(line) {
             Some(Some(record)) => self.write(record, output),

@@ -2,7 +2,6 @@
 
 const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
 
-/// The time of a line, as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timestamp {
     /// `-t`, `-tt`: ns since midnight.
@@ -15,13 +14,11 @@ pub(crate) enum Timestamp {
     Short(u64),
 }
 
-/// The times of the lines of a log so far.
 #[derive(Debug, Default)]
 pub(crate) struct Clock {
     /// Days that passed (`OfDay`), or the sum of relative times, in ns.
     base_ns: u64,
     last_ns: u64,
-    /// The time of the last line that had one.
     pub(crate) now_ns: Option<u64>,
     /// Whether any time was relative to the line before.
     pub(crate) relative: bool,

@@ -19,7 +19,6 @@ const MAX_THREAD: u32 = 1 << 22;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefix {
-    /// The thread, if the line names one.
     pub(crate) thread: Option<u32>,
     /// Whether the thread is written as `[pid 12]`, as strace does on its standard error, and only there while it
     /// follows several threads.

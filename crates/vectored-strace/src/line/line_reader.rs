@@ -28,7 +28,6 @@ pub(crate) struct LineReader<R> {
     start: usize,
     filled: usize,
     ended: bool,
-    /// Lines returned so far.
     pub(crate) count: u64,
 }
 
@@ -69,7 +68,6 @@ impl<R: Read> LineReader<R> {
         &self.buffer[start..end]
     }
 
-    /// The bytes of a line, for decoding in place.
     pub(crate) fn text_mut(&mut self, start: usize, end: usize) -> &mut [u8] {
         &mut self.buffer[start..end]
     }

@@ -23,7 +23,6 @@ const UNFINISHED: &[u8] = b"<unfinished ...>";
 const DETACHED: &[u8] = b"<detached ...>";
 
 impl<R: Read> Reader<R> {
-    /// Parses the current line after its prefix; returns whether it completes an event.
     #[inline]
     pub(super) fn interpret(&mut self) -> Result<bool, SkipReason> {
         match self.text().first() {

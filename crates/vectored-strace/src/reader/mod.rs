@@ -47,7 +47,6 @@ pub struct Reader<R> {
     times_are_void: bool,
     /// The text of a call that was in two lines or is followed by its stack, or a thread's name.
     joined: Vec<u8>,
-    /// The call site of the current event.
     site: Vec<u8>,
     segments: Segments,
     /// The name that `-Y` shows beside each thread.
@@ -64,7 +63,6 @@ pub struct Reader<R> {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Line {
-    /// Positions of the beginning and end of its text in the buffer.
     start: usize,
     end: usize,
     origin: Origin,
@@ -80,7 +78,6 @@ fn continues_call(line: &[u8]) -> bool {
 }
 
 impl<R: Read> Reader<R> {
-    /// Makes a reader of a log whose lines name their threads, or which has one thread.
     pub fn new(input: R) -> Self {
         Self::with_options(input, 0, BUFFER_BYTES)
     }
@@ -110,21 +107,11 @@ impl<R: Read> Reader<R> {
     }
 
     /// Returns the next event, or `None` at the end of the log.
-    ///
-    /// # Errors
-    ///
-    /// Any error of the input except `EINTR`, after which the read is repeated. No content of a log is an error: lines
-    /// that cannot be used are counted in [`counts`](Self::counts).
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend")]
     pub fn next(&mut self) -> io::Result<Option<Event<'_>>> {
         Ok(if self.advance()? { self.event() } else { None })
     }
 
-    /// Advances to the next event; false at the end.
-    ///
-    /// # Errors
-    ///
-    /// The errors of [`next`](Self::next).
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         self.parsed.kind = LineKind::Nothing;
         loop {
@@ -173,7 +160,6 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The event that [`advance`](Self::advance) reached; `None` before the first one and after the end.
     pub(crate) fn event(&mut self) -> Option<Event<'_>> {
         let text = if self.in_joined {
             &self.joined
@@ -197,19 +183,16 @@ impl<R: Read> Reader<R> {
         (self.parsed.origin.began_ns.is_some() || is_unread) && !self.clock.relative
     }
 
-    /// When the event began that [`advance`](Self::advance) reached, in ns.
     pub(crate) fn began_ns(&self) -> Option<u64> {
         self.parsed.origin.began_ns
     }
 
-    /// Leaves times out, from the current event on.
     pub(crate) fn forget_times(&mut self) {
         self.times_are_void = true;
         self.parsed.origin.began_ns = None;
         self.parsed.origin.clock_ns = 0;
     }
 
-    /// The counts of the lines read so far.
     pub fn counts(&self) -> Counts {
         let mut counts = self.counts.clone();
         counts.lines = self.lines.count;
@@ -235,7 +218,6 @@ impl<R: Read> Reader<R> {
         start + hex::decode(self.lines.text_mut(start, end))
     }
 
-    /// Parses a line; returns whether it completes an event.
     fn read_line(&mut self, start: usize, end: usize) -> Result<bool, SkipReason> {
         let text = self.lines.text(start, end);
         if let Some(thread) = self.broken_off.take()
@@ -300,7 +282,6 @@ impl<R: Read> Reader<R> {
         true
     }
 
-    /// Makes the text in `joined` the current event.
     fn set_joined(&mut self, origin: Origin, kind: LineKind) {
         self.parsed = ParsedLine { origin, kind };
         self.in_joined = true;
@@ -344,7 +325,6 @@ impl<R: Read> Reader<R> {
         true
     }
 
-    /// Makes the current line the current event.
     #[inline]
     fn set_parsed(&mut self, kind: LineKind) {
         let is_call = !matches!(kind, LineKind::Signal { .. } | LineKind::Exit { .. });

@@ -13,15 +13,12 @@ use crate::event::{Action, Event};
 /// Where and when a call began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
-    /// The number of the line in the file, from 1.
     pub(crate) number: u64,
     pub(crate) thread: u32,
     pub(crate) began_ns: Option<u64>,
-    /// Resolution of that time.
     pub(crate) clock_ns: u64,
 }
 
-/// A line that was split into its parts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ParsedLine {
     pub(crate) origin: Origin,
@@ -33,7 +30,6 @@ pub(crate) enum LineKind {
     #[default]
     Nothing,
     Call(CallName, Tail),
-    /// A line that could not be read.
     Unread,
     /// The name of a thread (`-Y`), which is the whole text.
     Named,

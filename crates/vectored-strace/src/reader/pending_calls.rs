@@ -30,7 +30,6 @@ pub(crate) struct UnfinishedCalls {
 }
 
 impl UnfinishedCalls {
-    /// Adds a call of a thread that has none; false if there are too many.
     pub(crate) fn begin(&mut self, call: UnfinishedCall) -> bool {
         if self.by_thread.len() >= MAX_UNFINISHED
             || self.bytes + call.text.len() > MAX_UNFINISHED_BYTES
@@ -53,7 +52,6 @@ impl UnfinishedCalls {
         Some(call)
     }
 
-    /// Whether a call of `thread` is unfinished.
     #[inline]
     pub(crate) fn has(&self, thread: u32) -> bool {
         self.by_thread.contains_key(&thread)
@@ -63,7 +61,6 @@ impl UnfinishedCalls {
         self.by_thread.get(&thread)
     }
 
-    /// The thread of an unfinished call.
     pub(crate) fn first(&self) -> Option<u32> {
         self.by_thread.keys().next().copied()
     }

@@ -4,8 +4,6 @@ use std::collections::HashSet;
 
 use crate::line::line_prefix::Prefix;
 
-/// The threads of a log.
-///
 /// On its standard error strace names threads only while it follows more than one (`[pid 12]`). The number of the first
 /// thread is then unknown until there is a second one, so the first thread is 0 in all events.
 #[derive(Debug)]
@@ -20,7 +18,6 @@ pub(crate) struct ThreadTracker {
     alive: HashSet<u32>,
     /// In such a log: the number that strace writes for the first thread.
     first: Option<u32>,
-    /// The number of the first thread in events.
     start: u32,
 }
 
@@ -60,7 +57,6 @@ impl ThreadTracker {
         self.known.insert(thread)
     }
 
-    /// Records that a call returned this new thread.
     pub(crate) fn created(&mut self, thread: u32) {
         self.known.insert(thread);
         self.alive.insert(thread);

@@ -76,7 +76,6 @@ pub(crate) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), SkipReason> {
     Ok((value * unit_ns, digits))
 }
 
-/// The value of any count of digits, or an overflow.
 fn checked(digits: &[u8]) -> Result<u64, SkipReason> {
     digits
         .iter()

@@ -104,15 +104,6 @@ impl OpenFile {
         if self.text.is_empty() { &self.path } else { &self.text }
     }
 
-    pub(crate) fn opened_name(&self) -> &[u8] {
-        if self.first_name.is_empty() { self.name() } else { &self.first_name }
-    }
-
-    /// The name under which its calls are counted.
-    pub(crate) fn use_name(&self) -> &[u8] {
-        if self.renamed_use.is_empty() { self.name() } else { &self.renamed_use }
-    }
-
     /// Most bytes of a merged call. If others may write there, it has whole records: as many as fit into the buffer, or as
     /// Linux writes to a pipe at once.
     pub(crate) fn most_bytes(&self, buffer_bytes: u64) -> u64 {
@@ -126,15 +117,6 @@ impl OpenFile {
     /// Notes a call that depends on the offset. It may be the offset that a seek and the next transfer left.
     pub(crate) fn use_offset(&mut self) {
         self.offset_is_used |= self.was_sought && !self.is_placed;
-    }
-
-    /// Notes a call that depends on the offset, even if a seek set it.
-    pub(crate) fn ask_offset(&mut self) {
-        self.offset_is_used |= self.was_sought || self.is_placed;
-    }
-
-    pub(crate) fn has_name(&self) -> bool {
-        self.text.first().or(self.path.first()) == Some(&b'/')
     }
 }
 

@@ -260,13 +260,6 @@ impl FileGroups {
         (first != open_file).then_some(first)
     }
 
-    pub(crate) fn take_all_held(&mut self) -> Vec<HeldFindings> {
-        let groups = self.groups.values_mut();
-        groups
-            .map(|group| std::mem::take(&mut group.held))
-            .collect()
-    }
-
     pub(crate) fn list(&mut self, key: GroupId, reason: Barrier) -> Option<HeldFindings> {
         let group = self.groups.get_mut(key)?;
         group.listed.get_or_insert(reason);

@@ -34,7 +34,8 @@ pub(crate) struct Buffer {
 
 impl Buffers {
     pub(crate) fn number(&mut self, program: u32, is_read: bool, open_file: &OpenFile) -> u32 {
-        let name = open_file.opened_name().to_vec();
+        let first = &open_file.first_name;
+        let name = if first.is_empty() { open_file.name() } else { first }.to_vec();
         let mut key = (program, is_read, name, open_file.opened_flags);
         if self.known.len() >= NAMES_MAX && !self.numbers.contains_key(&key) {
             (key.2, key.3) = (Vec::new(), OpenFlags::default());

@@ -57,7 +57,7 @@ fn price_of(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving>
     let added_ns = gathering_ns(operation, key.kind, tally, price) - lists_ns(tally, price);
     let besides_ns = batch_ns - added_ns;
     let calls = saved_calls * answer_share(key.target, tally, price)
-        + medium_calls(tally) * (medium_share(price) - 1.0);
+        + medium_calls(tally) * (price.medium_call_ns / price.call_ns - 1.0);
     let modelled = saving(price, calls, besides_ns);
     let saved = at_least_entries(modelled, saved_calls, price, added_ns);
     Some(less_starts(saved, starts(key, tally)))
@@ -105,10 +105,6 @@ fn medium_calls(tally: &Tally) -> f64 {
     let small = tally.sizes.iter().filter(|size| size.0 < LARGE_CLASS);
     let small: u64 = small.map(|size| size.1).sum();
     saved.saturating_sub(small) as f64
-}
-
-fn medium_share(price: &Price) -> f64 {
-    price.medium_call_ns / price.call_ns
 }
 
 /// The most calls in a run of pieces of an answer, as an average over the runs of a finding.

@@ -39,7 +39,12 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
     known.long_list_calls = known.long_list_calls.saturating_add(new.long_list_calls);
     add_counts(&mut known.sizes, &new.sizes);
     add_counts(&mut known.list_sizes, &new.list_sizes);
-    join_ranges(&mut known.step_bytes, new.step_bytes.iter().copied());
+    for (step, &(least, most)) in new.step_bytes.iter().enumerate() {
+        match known.step_bytes.get_mut(step) {
+            Some(range) => *range = (range.0.min(least), range.1.max(most)),
+            None => known.step_bytes.push((least, most)),
+        }
+    }
     for (step, &runs) in new.starts.iter().enumerate() {
         match known.starts.get_mut(step) {
             Some(start) => *start = start.saturating_add(runs),
@@ -133,14 +138,5 @@ pub(crate) fn add_ends(known: &mut Vec<(String, u64)>, call: &str, runs: u64) {
     match known.binary_search_by(|end| end.0.as_str().cmp(call)) {
         Ok(place) => known[place].1 = known[place].1.saturating_add(runs),
         Err(place) => known.insert(place, (call.to_owned(), runs)),
-    }
-}
-
-pub(crate) fn join_ranges(known: &mut Vec<(u64, u64)>, new: impl Iterator<Item = (u64, u64)>) {
-    for (place, (least, most)) in new.enumerate() {
-        match known.get_mut(place) {
-            Some(range) => *range = (range.0.min(least), range.1.max(most)),
-            None => known.push((least, most)),
-        }
     }
 }

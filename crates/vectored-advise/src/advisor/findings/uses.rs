@@ -180,7 +180,8 @@ impl DescriptorUses {
         let was_counted = std::mem::replace(&mut open_file.was_counted[usize::from(is_read)], true);
         let reopened = if is_read { 0 } else { std::mem::take(&mut open_file.reopened) };
         let number = *open_file.use_number.get_or_insert(open_file.number);
-        let (kind, shown) = (open_file.kind, open_file.use_name());
+        let (kind, renamed) = (open_file.kind, &open_file.renamed_use);
+        let shown = if renamed.is_empty() { open_file.name() } else { renamed };
         // Without strace's `<char 1:3>`.
         let path = match shown.first() {
             Some(b'/') => shown.split(|&byte| byte == b'<').next(),

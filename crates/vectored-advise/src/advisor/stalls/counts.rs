@@ -8,7 +8,7 @@ use vectored_machine::model::DescriptorKind;
 use crate::advisor::findings::name_table::NameTable;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{PatternStep, call_name};
-use crate::advisor::stalls::exchange::{Answered, Message, Part, QUICK_NS, Wait};
+use crate::advisor::stalls::exchange::{Answered, Part, QUICK_NS};
 use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
 
 /// The most shapes of a log that are counted. Later ones are left out.
@@ -102,11 +102,6 @@ impl Waits {
     fn stalls(&self) -> u64 {
         self.near + self.late
     }
-
-    /// Whether the waits begin at the delay: few are shorter, and at least a quarter are near it.
-    fn has_edge(&self) -> bool {
-        self.unclear * 8 <= self.near && self.near * 4 >= self.stalls()
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -158,78 +153,49 @@ struct Peers {
 
 impl StallCounts {
     pub(crate) fn add(&mut self, answered: &Answered, owner: &Owner<'_>) {
-        let exchange = &answered.exchange;
-        // A shorter round trip is ignored: a busy machine made it, or the answers that do not stall contain it as well.
-        let is_long = |round_trip_ns: &u64| *round_trip_ns >= QUICK_NS;
-        let round_trip_ns = exchange.round_trip_ns.filter(is_long).unwrap_or(0);
-        let waited_ns = answered.wait.whole_ns().saturating_sub(round_trip_ns);
+        let Answered {
+            kind, parts, calls, ..
+        } = *answered;
+        let is_own = kind == FindingKind::Stall;
+        let waited_ns = answered.wait.whole_ns();
+        let waited_ns = waited_ns.saturating_sub(answered.round_trip_ns);
         // The connection may be older than the log: the first exchange in the log may then wait like any other.
-        let is_first = answered.is_first && (exchange.no_delay.is_some() || waited_ns < LINUX_NS);
+        let is_first = answered.is_first && (answered.is_whole || waited_ns < LINUX_NS);
         let first_ns = is_first.then_some(waited_ns);
-        let peers = self.peers.entry((FindingKind::Stall, owner.program));
-        let peers = peers.or_default();
+        let peers = self.peers.entry((kind, owner.program)).or_default();
         peers.first_ns = least(peers.first_ns, first_ns);
-        if exchange.writes == 1 {
+        if is_own && calls == 1 {
             return peers.single.note(waited_ns, 0);
         }
-        let shape = Shape {
-            kind: FindingKind::Stall,
-            program: owner.program,
-            site: exchange.site,
-            first: exchange.first.step,
-            last: exchange.last.step,
-            is_longer: exchange.writes > 2,
-        };
-        let Some(counts) = self.counts(shape).filter(|_| answered.may_stall) else {
-            return;
-        };
-        let parts = [exchange.first, exchange.last];
-        counts.note(parts, (exchange.writes, exchange.bytes), owner);
-        counts.serves = owner.serves && (counts.serves || counts.tally.merged_calls == 0);
-        counts.tally.merged_calls += 1;
-        counts.times.note(waited_ns, answered.wait.alone_ns);
-        counts.first_ns = least(counts.first_ns, first_ns);
-        if waited_ns >= LINUX_NS {
-            counts.long_round_trips += u64::from(round_trip_ns > 0);
-            counts.unknown_options += u64::from(exchange.no_delay.is_none());
-        }
-    }
-
-    pub(crate) fn add_received(&mut self, message: &Message, owner: &Owner<'_>) {
-        let waited_ns = message.longest.whole_ns();
-        let kind = FindingKind::PeerStall;
-        if !message.is_later {
-            let peers = self.peers.entry((kind, owner.program)).or_default();
-            peers.first_ns = least(peers.first_ns, Some(waited_ns));
-        }
-        // A message that one read returned says nothing of the others. Several long waits are for a slow peer.
-        if message.reads < 2 || message.long_waits > 1 {
-            return;
-        }
-        let any_size = |part: Part| PatternStep {
-            size_class: Step::ANY_SIZE,
+        let [first, last] = parts.map(|part| PatternStep {
+            size_class: if is_own { part.step.size_class } else { Step::ANY_SIZE },
             ..part.step
-        };
+        });
         let shape = Shape {
             kind,
             program: owner.program,
-            site: 0,
-            first: any_size(message.first),
-            last: any_size(message.rest),
-            is_longer: false,
+            site: answered.site,
+            first,
+            last,
+            is_longer: is_own && calls > 2,
         };
-        let Some(counts) = self.counts(shape) else {
-            return;
-        };
-        let parts = [message.first, message.rest];
-        counts.note(parts, (message.reads, message.bytes), owner);
-        let Wait { alone_ns, .. } = message.longest;
-        counts.times.note(waited_ns, alone_ns);
-    }
-
-    fn counts(&mut self, shape: Shape) -> Option<&mut Counts> {
         let has_room = self.shapes.len() < SHAPES_MAX || self.shapes.contains_key(&shape);
-        has_room.then(|| self.shapes.entry(shape).or_default())
+        if !has_room || !answered.may_stall {
+            return;
+        }
+        let counts = self.shapes.entry(shape).or_default();
+        counts.note(parts, (calls, answered.bytes), owner);
+        counts.times.note(waited_ns, answered.wait.alone_ns);
+        if !is_own {
+            return;
+        }
+        counts.serves = owner.serves && (counts.serves || counts.tally.merged_calls == 0);
+        counts.tally.merged_calls += 1;
+        counts.first_ns = least(counts.first_ns, first_ns);
+        if waited_ns >= LINUX_NS {
+            counts.long_round_trips += u64::from(answered.round_trip_ns > 0);
+            counts.unknown_options += u64::from(!answered.is_whole);
+        }
     }
 
     /// Hands each stall to `take`, with the reason if it is not certain. `lack` is the reason if the log lacks
@@ -317,9 +283,11 @@ impl Counts {
             Some(quick_ns) => quick_ns < slow_ns,
             None => many_single && slow * 10 < singles,
         };
+        // The waits begin at the delay: few are shorter, and at least a quarter are near it.
+        let has_edge = waits.unclear * 8 <= waits.near && waits.near * 4 >= stalls;
         let doubt = if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs {
             Some(Barrier::FewStalls)
-        } else if !waits.has_edge() {
+        } else if !has_edge {
             Some(Barrier::UnevenStalls)
         } else if many_single && slow * 2 >= singles {
             Some(Barrier::SlowPeer)

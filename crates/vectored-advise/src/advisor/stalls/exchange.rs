@@ -1,6 +1,7 @@
 //! The exchange of a TCP socket: what was written since the last answer, and the time and the parts of the next answer.
 
 use crate::advisor::runs::pattern::PatternStep;
+use crate::model::FindingKind;
 
 /// The most bytes of a segment on Ethernet. The kernel does not keep a full segment back.
 const SEGMENT_BYTES: u64 = 1460;
@@ -39,16 +40,16 @@ pub(crate) struct Exchange {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Message {
+struct Message {
     /// Whether the socket had an earlier message.
-    pub(crate) is_later: bool,
-    pub(crate) reads: u64,
-    pub(crate) bytes: u64,
-    pub(crate) first: Part,
-    pub(crate) rest: Part,
-    pub(crate) longest: Wait,
+    is_later: bool,
+    reads: u64,
+    bytes: u64,
+    first: Part,
+    rest: Part,
+    longest: Wait,
     /// Number of waits of 20 ms or more between two parts. A delayed acknowledgement makes one such wait.
-    pub(crate) long_waits: u64,
+    long_waits: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -92,14 +93,25 @@ impl Wait {
     }
 }
 
+/// An answer to what was written (a [`Stall`](FindingKind::Stall), if it was late), or a message that was read
+/// ([`PeerStall`](FindingKind::PeerStall)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
-    pub(crate) exchange: Exchange,
-    /// Whether the answer was the first of the socket.
+    pub(crate) kind: FindingKind,
+    /// The first part and the last one, which was waited for.
+    pub(crate) parts: [Part; 2],
+    pub(crate) calls: u64,
+    pub(crate) bytes: u64,
+    pub(crate) site: u32,
+    /// Whether it was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
-    /// Whether the last write is so short that the kernel may keep it back while the first write is unacknowledged.
+    /// Whether the parts allow that the kernel of their writer kept the last one back.
     pub(crate) may_stall: bool,
+    /// The time of `connect`, in ns; 0 if it was short: a busy machine made it, or the answers that do not stall contain it.
+    pub(crate) round_trip_ns: u64,
+    /// Whether the log has the options of the socket.
+    pub(crate) is_whole: bool,
 }
 
 impl Exchange {
@@ -112,7 +124,7 @@ impl Exchange {
     }
 
     /// Notes a write. Returns the message that the write answers.
-    pub(crate) fn write(&mut self, new: Moved) -> Option<Message> {
+    pub(crate) fn write(&mut self, new: Moved) -> Option<Answered> {
         let is_acknowledged = new.began_ns.saturating_sub(self.ended_ns) >= ACKNOWLEDGED_NS;
         if self.writes == 0 || is_acknowledged && !self.joins {
             (self.writes, self.bytes, self.first) = (0, 0, new.part);
@@ -131,7 +143,19 @@ impl Exchange {
             is_later: true,
             ..Message::default()
         };
-        Some(message)
+        Some(Answered {
+            kind: FindingKind::PeerStall,
+            parts: [message.first, message.rest],
+            calls: message.reads,
+            bytes: message.bytes,
+            site: 0,
+            is_first: !message.is_later,
+            wait: message.longest,
+            // A message that one read returned says nothing of the others. Several long waits are for a slow peer.
+            may_stall: message.reads > 1 && message.long_waits < 2,
+            round_trip_ns: 0,
+            is_whole: true,
+        })
     }
 
     fn touch(&mut self, new: Moved) {
@@ -149,7 +173,6 @@ impl Exchange {
         is_wait: bool,
         is_loopback: bool,
     ) -> Option<Answered> {
-        let exchange = *self;
         let writes = std::mem::take(&mut self.writes);
         let is_first = writes > 0 && !std::mem::replace(&mut self.is_used, true);
         let in_call_ns = new.ended_ns.saturating_sub(new.began_ns.max(self.ended_ns));
@@ -163,11 +186,18 @@ impl Exchange {
         self.message.read(&new, wait);
         self.touch(new);
         let most = if is_loopback { LOOPBACK_SEGMENT_BYTES } else { SEGMENT_BYTES };
+        let round_trip_ns = self.round_trip_ns.filter(|&ns| ns >= QUICK_NS);
         (writes > 0 && is_wait).then(|| Answered {
-            exchange,
+            kind: FindingKind::Stall,
+            parts: [self.first, self.last],
+            calls: writes,
+            bytes: self.bytes,
+            site: self.site,
             is_first,
             wait,
             may_stall: writes > 1 && self.no_delay != Some(true) && self.last.bytes < most,
+            round_trip_ns: round_trip_ns.unwrap_or(0),
+            is_whole: self.no_delay.is_some(),
         })
     }
 }

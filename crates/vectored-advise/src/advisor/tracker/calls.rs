@@ -395,7 +395,8 @@ impl Tracker {
         open_file.has_shared_offset |=
             open_file.offset_user != ThreadId::NONE && open_file.offset_user != caller.thread;
         if seek.relative {
-            open_file.ask_offset();
+            // Even if a seek set it.
+            open_file.offset_is_used |= open_file.was_sought || open_file.is_placed;
         }
         open_file.is_placed |= !seek.relative;
         let moves = !only_asked && open_file.position != Some(position);

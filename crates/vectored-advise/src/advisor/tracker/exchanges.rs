@@ -7,6 +7,7 @@ use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
 use crate::advisor::stalls::counts::Owner;
 use crate::advisor::stalls::exchange::{Moved, Part};
 use crate::advisor::tracker::{Caller, Tracker};
+use crate::model::FindingKind;
 use vectored_strace::event::{Descriptor, Direction, Event, TcpOption, Transfer};
 
 impl Tracker {
@@ -41,9 +42,8 @@ impl Tracker {
             joins: transfer.more || open_file.is_corked,
         };
         let exchange = &mut open_file.exchange;
-        let (mut answered, mut received) = (None, None);
-        if transfer.direction == Direction::Write {
-            received = exchange.write(moved);
+        let answered = if transfer.direction == Direction::Write {
+            exchange.write(moved)
         } else {
             // The program may wait in several polls; if the time of the last was up, a timer ended the wait.
             let touched = exchange.touched;
@@ -53,15 +53,15 @@ impl Tracker {
             let polled_ns = if polled > touched { since_ns } else { 0 };
             let is_loopback = is_loopback(open_file.name());
             let exchange = &mut open_file.exchange;
-            answered = exchange.read(moved, polled_ns, is_wait, is_loopback);
-        }
-        if let Some(answered) = &mut answered {
+            exchange.read(moved, polled_ns, is_wait, is_loopback)
+        };
+        let Some(mut answered) = answered else {
+            return;
+        };
+        if answered.kind == FindingKind::Stall {
             let since_ns = ended_ns.saturating_sub(answered.wait.waited_ns);
             answered.wait.alone_ns = ended_ns.saturating_sub(since_ns.max(thread.answered_ns));
             thread.answered_ns = ended_ns;
-        }
-        if answered.is_none() && received.is_none() {
-            return;
         }
         let process = &self.kernel.processes[caller.process];
         let open_file = &self.kernel.open_files[key];
@@ -73,15 +73,12 @@ impl Tracker {
             path: open_file.name(),
             serves: open_file.exchange.serves,
         };
-        if let Some(answered) = answered {
-            self.stalls.add(&answered, &owner);
-        }
-        let peer = parts_of(open_file.name());
+        let peer = parts_of(owner.path);
         let peer = peer.map(|[kind, own, arrow, peer]| [kind, peer, arrow, own, b"]"].concat());
         // A peer in the log has the finding itself.
         let has_peer = peer.is_some_and(|peer| self.tcp_ends.has(&peer));
-        if let Some(received) = received.filter(|_| !has_peer) {
-            self.stalls.add_received(&received, &owner);
+        if answered.kind == FindingKind::Stall || !has_peer {
+            self.stalls.add(&answered, &owner);
         }
     }
 

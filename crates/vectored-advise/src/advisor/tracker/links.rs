@@ -155,7 +155,7 @@ impl Tracker {
 
     fn barrier_of_stream_read(&self, open_file: &OpenFile) -> Option<Barrier> {
         // A pipe with a name is a FIFO, which other processes may have opened.
-        let is_fifo = open_file.kind == FdKind::Pipe && open_file.has_name();
+        let is_fifo = open_file.kind == FdKind::Pipe && open_file.name().first() == Some(&b'/');
         let took_ns = self.call.ended_ns.saturating_sub(self.call.began_ns);
         if open_file.fd_tables > 1 || is_fifo {
             Some(Barrier::OtherReaders)

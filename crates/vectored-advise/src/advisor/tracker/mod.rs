@@ -132,8 +132,8 @@ impl Tracker {
             self.end_all_runs(open_file);
             self.settle_reads(open_file);
         }
-        for held in self.groups.take_all_held() {
-            self.pattern_counts.settle(held);
+        for group in self.groups.groups.values_mut() {
+            self.pattern_counts.settle(std::mem::take(&mut group.held));
         }
     }
 
