@@ -69,11 +69,9 @@ pub struct Remedy {
     pub mark: Mark,
 }
 
-/// What a row of the table says besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     None,
-    /// The code starts a program.
     Starts,
     /// The language has no such call, and no general text can be typed in its place.
     Lacks,
@@ -82,13 +80,9 @@ pub enum Mark {
 /// A way of moving bytes, which a remedy changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
-    /// Small writes to a file or pipe.
     Writes,
-    /// Small writes to a socket.
     SocketWrites,
-    /// Small reads of a file.
     Reads,
-    /// Small reads of a pipe or socket.
     StreamReads,
     WritesAt,
     ReadsAt,
@@ -104,7 +98,6 @@ pub enum Way {
     Reopened,
 }
 
-/// What a remedy does with the calls of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RemedyKind {
     /// One call in place of the calls of a run, or of the pieces of a record: a list, or one joined buffer. No byte stays in
@@ -161,7 +154,6 @@ pub(crate) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'st
     language_of(runtime).remedies.iter().chain(shared)
 }
 
-/// The runtime by the name of a program or script.
 pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
     let name = last_part(path);
     let dot = name.iter().rposition(|&byte| byte == b'.');
@@ -209,7 +201,6 @@ pub(crate) fn runtime_by_signs(has: impl Fn(&str, &str) -> bool) -> Option<Runti
         .runtime
 }
 
-/// The language that has a name in one of its lists.
 fn runtime_with(names: impl Fn(&Language) -> &[&str], name: &[u8]) -> Option<Runtime> {
     let mut languages = LANGUAGES.iter();
     let known = languages.find(|language| names(language).iter().any(|one| one.as_bytes() == name));

@@ -208,7 +208,7 @@ mod tests {
 
     /// Of each call its name, four arguments, its result, what its extension holds (words of a slot, paths) and a part of its action.
     const CALLS: &str = "\
-openat -100 0 0 0 = -2 a: Ask(Ask { file: Path([97])
+openat -100 0 0 0 = -2 a: Ask(Ask { file: Place { path: [97]
 writev 3 0 2 0 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6])
 writev 3 0 3 0 = 11: asked_bytes: None
 pwritev2 3 2 1 -1 = 5 [0,5,0,0,0,0,0,0]: offset: None, special: true, more: false, sync: true
@@ -229,16 +229,16 @@ tee 3 4 100 0 = 9: asked_bytes: Some(100)
 read 3 0 9 0 = -11: result: Err([69, 65, 71, 65, 73, 78])
 read 3 0 9 0 = -512: result: Err([69, 82, 69, 83, 84,
 fstat 3 0 0 0 = 0 [8,12,1,0x81a4,0,0,77,0]: size: Some(77)
-newfstatat -100 0 0 0 = 0 [8,12,1,0x11a4,0,0,77,0] f: Fifo(Path([102]))
+newfstatat -100 0 0 0 = 0 [8,12,1,0x11a4,0,0,77,0] f: Fifo(Place { path: [102]
 statx -100 0 0 0x100000008 = 0 [0,0,0,0x81a400000000,12,77,0,0] f: size: Some(77), failed: false, is_regular: true, inode: Some((2049, 12))
 openat2 -100 0 0x400 0 = 3 a: append: true
-mknodat -100 0 0x11a4 0 = 0 f: Fifo(Path([102]))
+mknodat -100 0 0x11a4 0 = 0 f: Fifo(Place { path: [102]
 setsockopt 3 6 1 0 = 0: on: false
 socketpair 1 1 0 0x600000005 = 0: number: 6
 io_uring_setup 8 2 0 0 = 5: Submit { unseen: true }
 inotify_add_watch 3 0 0x100 0 = 1 a: Other {
 fanotify_mark 3 1 2 -100 = 0 a: Watch { path: [97] }
-lseek 3 0 1 0 = -29: Fifo(Descriptor(
+lseek 3 0 1 0 = -29: Fifo(Place { path: [], folder: Some
 lseek 3 0 1 0 = 50: only_asked: true
 mmap 3 0 3 1 = 0x10000000000: number: 3, leads_to: None }, writes_through: true
 fcntl 3 3 0 0 = -9: Query

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use vectored_strace::escaped;
-use vectored_strace::event::{Action, Descriptor, Event, Named, OpenFlags};
+use vectored_strace::event::{Action, Descriptor, Event, OpenFlags, Place};
 use vectored_strace::x86_64::open_flags;
 
 use crate::socket_names::sockets_of;
@@ -88,7 +88,7 @@ pub(crate) fn tell(
         tell(Action::Execute { program: &program });
     }
     if let Ok(folder) = folder {
-        tell(Action::ChangeFolder(Named::Path(&folder)));
+        tell(Action::ChangeFolder(Place::of_path(&folder)));
     }
     for thread in threads {
         tell(Action::Fork {
@@ -113,7 +113,7 @@ pub(crate) fn tell(
             });
         }
         if one.is_fifo {
-            tell(Action::Fifo(Named::Descriptor(descriptor)));
+            tell(Action::Fifo(Place::of(descriptor)));
         }
     }
     Ok(())

@@ -62,8 +62,27 @@ impl Descriptor<'_> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
+    /// Empty if it is the file of the descriptor `folder` itself.
     pub path: &'a [u8],
     pub folder: Option<Descriptor<'a>>,
+}
+
+impl<'a> Place<'a> {
+    pub fn of_path(path: &'a [u8]) -> Place<'a> {
+        Place { path, folder: None }
+    }
+
+    pub fn of(descriptor: Descriptor<'a>) -> Place<'a> {
+        Place {
+            path: b"",
+            folder: Some(descriptor),
+        }
+    }
+
+    /// The descriptor of the file itself.
+    pub fn descriptor(self) -> Option<Descriptor<'a>> {
+        self.folder.filter(|_| self.path.is_empty())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +108,7 @@ pub enum Action<'a> {
         flags: OpenFlags,
     },
     /// `chdir`, `fchdir`, successful.
-    ChangeFolder(Named<'a>),
+    ChangeFolder(Place<'a>),
     /// `socket`, `accept`, `accept4`, successful.
     Socket {
         descriptor: Descriptor<'a>,
@@ -199,7 +218,7 @@ pub enum Action<'a> {
     },
     /// A call that shows that a file is a FIFO or, by a refused `lseek`, that a descriptor cannot seek: `mknod`, `fstat`,
     /// `stat`.
-    Fifo(Named<'a>),
+    Fifo(Place<'a>),
     /// `fsync`, `fdatasync`, `sync_file_range` with their descriptor; `None` for `sync`, `syncfs` and `msync`.
     Sync(Option<Descriptor<'a>>),
     /// Any other call, or a call of the other kinds that failed.
@@ -236,8 +255,7 @@ pub struct Seek<'a> {
 /// A call that asks for a file: see [`Action::Ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ask<'a> {
-    pub file: Named<'a>,
-    pub folder: Option<Descriptor<'a>>,
+    pub file: Place<'a>,
     /// Whether the result has the size of the file.
     pub sees_size: bool,
     /// The size, if the result shows it and the file is a regular one.
@@ -246,12 +264,6 @@ pub struct Ask<'a> {
     pub is_regular: bool,
     /// Device and inode of the file, if the result shows them (`-v`).
     pub inode: Option<(u64, u64)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named<'a> {
-    Descriptor(Descriptor<'a>),
-    Path(&'a [u8]),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -78,7 +78,6 @@ impl Analysis {
         self.tracker.kernel.is_full(self.tracker.event)
     }
 
-    /// Ends the last log and returns the tallies.
     pub fn finish(mut self) -> Tallies {
         self.begin_log();
         self.tallies

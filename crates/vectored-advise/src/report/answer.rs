@@ -92,19 +92,24 @@ fn stalls(advisory: &Advisory) -> String {
 }
 
 fn counted(advisory: &Advisory) -> String {
-    let transfers = advisory.transfers;
     let unread = advisory.skipped.iter().map(|skipped| skipped.lines);
     let unread = unread.fold(0, u64::saturating_add);
     if calls(advisory).all(|one| one.saving_s <= 0.0) {
-        if has_unpriced(advisory) {
+        if advisory.uncounted.iter().any(|one| one.reason == UNPRICED) {
             return format!(
                 "No known saving: of {} calls that move bytes, some could be merged, but what they \
                  cost is not known.",
-                words::grouped(transfers)
+                words::grouped(advisory.transfers)
             );
         }
+        let listed = advisory.uncounted.iter();
+        let listed = listed.map(|one| transfers(&one.key, &one.tally));
+        let listed = listed.fold(0, u64::saturating_add);
         let saves_nothing = |one: &Uncounted| one.at_most_s == Some(0.0);
-        return match (transfers, advisory.uncounted.iter().all(saves_nothing)) {
+        return match (
+            advisory.transfers,
+            advisory.uncounted.iter().all(saves_nothing),
+        ) {
             (0, _) if unread > 0 => format!(
                 "Nothing is known: {} of the log could not be read, and no other call moves bytes.",
                 words::count(usize::try_from(unread).unwrap_or(usize::MAX), "line")
@@ -114,19 +119,19 @@ fn counted(advisory: &Advisory) -> String {
             (_, true) if calls(advisory).next().is_none() && advisory.uncounted.is_empty() => {
                 format!(
                     "Nothing to gain: none of {} calls that move bytes could be merged with others.",
-                    words::grouped(transfers)
+                    words::grouped(advisory.transfers)
                 )
             }
             (_, true) => format!(
                 "Nothing to gain: of {} calls that move bytes, merging those that could be saves \
                  nothing.",
-                words::grouped(transfers)
+                words::grouped(advisory.transfers)
             ),
             (_, false) => format!(
                 "No certain saving: of {} calls that move bytes, {} could be merged, but that could \
                  change what the program does.",
-                words::grouped(transfers),
-                words::grouped(listed_transfers(advisory))
+                words::grouped(advisory.transfers),
+                words::grouped(listed)
             ),
         };
     }
@@ -138,11 +143,11 @@ fn counted(advisory: &Advisory) -> String {
     let saving_ones: Vec<&Finding> = calls(advisory).filter(|one| one.saving_s > 0.0).collect();
     let what = what_saves(&saving_ones);
     let begin = if advisory.saving_low_s <= 0.0 {
-        format!("No certain saving: {} would save", lower(what))
+        format!("No certain saving: {what} would save")
     } else if is_doubtful_or_little(advisory) {
-        format!("Little to gain: {} would save", lower(what))
+        format!("Little to gain: {what} would save")
     } else {
-        format!("{what} would save")
+        format!("{} would save", words::capital(what))
     };
     let total = |of: &dyn Fn(&Tally) -> u64| {
         let all = saving_ones.iter().map(|one| of(&one.tally));
@@ -182,28 +187,11 @@ fn what_saves(findings: &[&Finding]) -> &'static str {
     let reads = |kind| matches!(kind, FindingKind::SmallReads | FindingKind::PositionalReads);
     let copies = |one: &&Finding| one.key.kind == FindingKind::TinySegments;
     if findings.iter().any(copies) {
-        return "Merging or copying calls";
+        return "merging or copying calls";
     }
     match findings.iter().filter(|one| reads(one.key.kind)).count() {
-        0 => "Gathering",
-        all if all == findings.len() => "Reading more at once",
-        _ => "Merging calls",
+        0 => "gathering",
+        all if all == findings.len() => "reading more at once",
+        _ => "merging calls",
     }
-}
-
-fn lower(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
-    first.into_iter().chain(letters).collect()
-}
-
-fn listed_transfers(advisory: &Advisory) -> u64 {
-    let listed = advisory.uncounted.iter();
-    let calls = listed.map(|one| transfers(&one.key, &one.tally));
-    calls.fold(0, u64::saturating_add)
-}
-
-fn has_unpriced(advisory: &Advisory) -> bool {
-    let mut uncounted = advisory.uncounted.iter();
-    uncounted.any(|one| one.reason == UNPRICED)
 }

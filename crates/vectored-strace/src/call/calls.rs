@@ -11,7 +11,7 @@ use crate::call::descriptors::{self, Found};
 use crate::call::names::Syscall;
 use crate::call::transfers::{Segments, lack_of_list, transfer};
 use crate::counts::SkipReason;
-use crate::event::{Action, Ask, LinkKind, Named, Place};
+use crate::event::{Action, Ask, LinkKind, Place};
 use crate::text::numbers::{leading, leading_any};
 
 /// The text after the first occurrence of another one. Preparing a search takes as long as searching a line.
@@ -117,11 +117,13 @@ pub(crate) fn ask(body: Body<'_>, place: Option<usize>, sees_size: bool) -> Foun
             Err(_) => return Ok(None),
         },
     };
-    let file = match (path, { start }.descriptor()) {
-        (b"", Ok(descriptor)) => Named::Descriptor(descriptor),
-        (b"", Err(_)) => return Ok(None),
-        _ => Named::Path(path),
-    };
+    if path.is_empty() {
+        folder = { start }.descriptor().ok();
+        if folder.is_none() {
+            return Ok(None);
+        }
+    }
+    let file = Place { path, folder };
     // `st_mode=S_IFIFO|0644`.
     if sees_size && body.succeeded() && after!(body.text, b"S_IFIFO|").is_some() {
         return Ok(Some(Action::Fifo(file)));
@@ -129,7 +131,6 @@ pub(crate) fn ask(body: Body<'_>, place: Option<usize>, sees_size: bool) -> Foun
     let is_regular = after!(body.text, b"S_IFREG").is_some();
     Ok(Some(Action::Ask(Ask {
         file,
-        folder,
         sees_size,
         size: if is_regular { size(body.text) } else { None },
         failed: !body.succeeded(),
@@ -182,7 +183,7 @@ pub(crate) fn make_folder(body: Body<'_>) -> Found<'_> {
         if body.succeeded() {
             Action::MakeFolder(made)
         } else {
-            descriptors::failed(made.path, made.folder)
+            descriptors::failed(made)
         }
     }))
 }
@@ -195,9 +196,9 @@ pub(crate) fn change_folder(body: Body<'_>) -> Found<'_> {
     let mut arguments = body.arguments();
     let is_path = arguments.rest().starts_with(b"\"");
     Ok(Some(Action::ChangeFolder(if is_path {
-        Named::Path(arguments.string()?)
+        Place::of_path(arguments.string()?)
     } else {
-        Named::Descriptor(arguments.descriptor()?)
+        Place::of(arguments.descriptor()?)
     })))
 }
 

@@ -6,7 +6,7 @@ use crate::call::arguments::Arguments;
 use crate::call::body::Body;
 use crate::call::call_result::is_success;
 use crate::counts::SkipReason;
-use crate::event::{Action, Ask, Descriptor, Named, OpenFlags, Seek, SocketKind, TcpOption};
+use crate::event::{Action, Ask, Descriptor, OpenFlags, Place, Seek, SocketKind, TcpOption};
 use crate::text::numbers::leading_any;
 
 pub(crate) type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
@@ -25,17 +25,16 @@ pub(crate) fn open(body: Body<'_>, place: usize, is_new: bool) -> Found<'_> {
             folder,
             flags: open_flags(if is_new { b"O_CREAT|O_TRUNC" } else { parts[place + 1] }),
         }),
-        (None, Some(path)) if !is_new => Some(failed(path, folder)),
+        (None, Some(path)) if !is_new => Some(failed(Place { path, folder })),
         // An address instead of a string.
         _ => None,
     })
 }
 
 /// A call that failed, which asked for a name.
-pub(crate) fn failed<'a>(path: &'a [u8], folder: Option<Descriptor<'a>>) -> Action<'a> {
+pub(crate) fn failed(file: Place<'_>) -> Action<'_> {
     Action::Ask(Ask {
-        file: Named::Path(path),
-        folder,
+        file,
         sees_size: false,
         size: None,
         failed: true,
@@ -255,7 +254,7 @@ pub(crate) fn seek(body: Body<'_>, is_32: bool) -> Found<'_> {
         }))
     } else if matches!(result.strip_prefix(b"-1 "), Some(error) if error.starts_with(b"ESPIPE")) {
         // The descriptor cannot seek.
-        Some(Action::Fifo(Named::Descriptor(descriptor)))
+        Some(Action::Fifo(Place::of(descriptor)))
     } else {
         None
     })

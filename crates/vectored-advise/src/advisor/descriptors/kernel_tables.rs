@@ -68,7 +68,6 @@ impl FdTable {
 pub(crate) struct DroppedFile {
     pub(crate) open_file: DescriptorId,
     pub(crate) process: ProcessId,
-    /// Whether no process has a descriptor of it any more.
     pub(crate) is_closed: bool,
 }
 
@@ -79,10 +78,8 @@ pub(crate) struct KernelTables {
     pub(crate) processes: Arena<4, Process>,
     pub(super) fd_tables: Arena<2, FdTable>,
     pub(crate) open_files: Arena<0, OpenFile>,
-    /// Open file descriptions that a process dropped since the tracker last looked.
     pub(crate) dropped: Vec<DroppedFile>,
     pub(crate) process_count: u64,
-    /// How many descriptors were copied or looked through.
     pub(crate) work: u64,
     pub(super) ended_threads: usize,
     /// The process that ended last: its held findings are counted after its end.
@@ -98,7 +95,6 @@ const WORK_MIN: u64 = 1 << 20;
 const WORK_AN_EVENT: u64 = 16;
 
 impl KernelTables {
-    /// Whether the tables, or the work for `events` events, exceed their limits.
     #[inline]
     pub(crate) fn is_full(&self, events: u64) -> bool {
         self.open_files.len() > OPEN_FILES_MAX
@@ -335,7 +331,6 @@ impl KernelTables {
         open_files
     }
 
-    /// `execve`: the program changes and `FD_CLOEXEC` descriptors close.
     pub(crate) fn execute(&mut self, process: ProcessId, program: u32, runtime: Option<Runtime>) {
         let known = &mut self.processes[process];
         (known.program, known.runtime) = (program, runtime);

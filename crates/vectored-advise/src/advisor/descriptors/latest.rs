@@ -25,7 +25,6 @@ impl<A: Copy + PartialEq> Latest<A> {
         all.into_iter().filter(move |one| one.1 != than)
     }
 
-    /// The last event by any actor but `than`, with its actor.
     pub(crate) fn of_others(&self, than: A) -> (u64, A) {
         if self.first.1 == than { self.second } else { self.first }
     }

@@ -17,11 +17,8 @@ pub(crate) struct OpenFile {
     pub(crate) opened_flags: OpenFlags,
     /// The event since which its descriptors are known.
     pub(crate) since: u64,
-    /// Whether it was open before the log began: other processes may have it.
     pub(crate) is_inherited: bool,
-    /// Descriptors that lead to it, in all tables.
     pub(crate) descriptors: u32,
-    /// Tables that have a descriptor of it.
     pub(crate) fd_tables: u32,
     pub(crate) position: Option<u64>,
     /// The event that set its offset since the last transfer; 0 if none did.
@@ -43,18 +40,14 @@ pub(crate) struct OpenFile {
     pub(crate) may_be_fifo: bool,
     /// Whether a call relied on the offset that a seek and the next call left.
     pub(crate) offset_is_used: bool,
-    /// Whether a transfer followed a seek that moved the offset.
     pub(crate) was_sought: bool,
-    /// Whether a seek set the offset since the last transfer, whatever it was before.
     pub(crate) is_placed: bool,
     pub(crate) read_from: Option<u64>,
     /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
     /// waits for.
     pub(crate) was_locked: bool,
-    /// Whether a library, not the program, transfers at its offsets.
     pub(crate) is_of_library: bool,
     pub(crate) is_corked: bool,
-    /// Writes to a TCP socket since the last answer.
     pub(crate) exchange: Exchange,
     pub(crate) first_number: i32,
     /// Number of the descriptor of the last transfer, or of the first descriptor.
@@ -69,7 +62,6 @@ pub(crate) struct OpenFile {
     pub(crate) counted: FxHashSet<u32>,
     /// Runs of writes, then of reads.
     pub(crate) runs: [DirectionRuns; 2],
-    /// Whether its writes and its reads are in the table of uses.
     pub(crate) was_counted: [bool; 2],
     /// Number of its descriptor when its calls were first added to the table of uses. All its calls go under this
     /// number, since the processes that share it may use several.

@@ -28,7 +28,6 @@ pub(crate) struct FileGroups {
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
     watched: NameSet,
-    /// Watched files and folders by device and inode.
     watched_inodes: FxHashSet<Inode>,
     /// Whether all files are watched, or a folder whose name the log does not have.
     watches_all: bool,
@@ -43,17 +42,13 @@ pub(crate) struct Group {
     name: Vec<u8>,
     inode: Option<Inode>,
     folder: Option<Inode>,
-    /// Open file descriptions of it that are still open.
     pub(crate) members: u32,
-    /// An open file description from before the log began.
     pub(crate) inherited: Option<DescriptorId>,
     pub(crate) is_watched: bool,
     is_mapped: bool,
     is_mapped_to_write: bool,
     pub(crate) was_locked: bool,
-    /// It has bytes at least up to here.
     pub(crate) end: u64,
-    /// The open file description that the stream was first read through.
     reader: Option<DescriptorId>,
     written: Latest<DescriptorId>,
     read: Latest<DescriptorId>,
@@ -85,7 +80,6 @@ pub(crate) struct Writer {
 }
 
 impl Group {
-    /// Notes that it has bytes up to an offset. Returns where it was known to end.
     #[inline]
     pub(crate) fn reach(&mut self, end: u64) -> u64 {
         let before = self.end;
@@ -93,7 +87,6 @@ impl Group {
         before
     }
 
-    /// Whether another thread wrote to it.
     pub(crate) fn is_written_by_others(&self, thread: ThreadId) -> bool {
         self.listed == Some(Barrier::SeveralWriters)
             || self.writers.iter().any(|writer| writer.thread != thread)
@@ -296,8 +289,6 @@ impl FileGroups {
             .then_some(written)
     }
 
-    /// Notes that each write to a file, or to the files of a folder, is an event for a watcher. An empty path stands for all
-    /// files.
     pub(crate) fn watch(&mut self, path: &[u8], inode: Option<Inode>) {
         self.watched_inodes.extend(inode);
         match last_part(path.strip_suffix(b"/").unwrap_or(path)) {

@@ -14,7 +14,6 @@ const BARRIERS_MAX: usize = 32;
 pub(crate) struct OwnBarrier {
     pub(crate) reason: Barrier,
     by: DescriptorId,
-    /// Whether it also concerns reads.
     waits: bool,
     pub(crate) first: u64,
     pub(crate) last: u64,

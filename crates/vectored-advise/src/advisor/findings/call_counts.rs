@@ -7,11 +7,8 @@ use vectored_strace::event::{Form, Transfer};
 pub(crate) struct CallCounts {
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
-    /// Calls that failed or moved nothing.
     pub(crate) empty: u64,
-    /// Calls that moved less than they asked for.
     pub(crate) short: u64,
-    /// Calls that asked for at least as many bytes as the buffer holds.
     pub(crate) large: u64,
     /// Calls that cannot be merged: with flags or an address, or without a buffer in the program
     /// (`sendfile`).

@@ -61,7 +61,6 @@ pub struct RunFiles {
     /// The name of a program, and a file that it read.
     pub read: Vec<(String, PathBuf)>,
     pub written: Vec<WrittenFile>,
-    /// Folders that the run made, and files that did not exist before.
     pub made: BTreeSet<PathBuf>,
 }
 
@@ -113,7 +112,6 @@ impl RunFiles {
     }
 }
 
-/// A name, and the names that the file got later, also because a folder was renamed.
 fn names(first: PathBuf, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
     let mut names = vec![first];
     for (from, to) in links {

@@ -162,7 +162,6 @@ pub(crate) fn outlived(
 pub(crate) enum Alignment {
     /// The first step of one row is this step of the other, and the next steps follow cyclically.
     From(usize),
-    /// Each step of one row may be any step of the other.
     Anywhere,
 }
 

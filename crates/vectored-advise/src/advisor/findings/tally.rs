@@ -9,17 +9,14 @@ use crate::model::{FileCalls, StallTally, Tally};
 const NAMED_MAX: usize = 16;
 
 pub(crate) fn join(known: &mut Tally, new: &Tally) {
+    // A tally without runs may count the processes and open file descriptions of several files.
+    let processes = known.processes.saturating_add(new.processes);
+    let openings = known.openings.saturating_add(new.openings);
     if known.runs == 0 || new.runs == 0 {
-        // A tally without runs may count the processes and open file descriptions of several files.
-        let (processes, openings) = (known.processes, known.openings);
         if known.runs == 0 {
             *known = new.clone();
-            known.processes = known.processes.saturating_add(processes);
-            known.openings = known.openings.saturating_add(openings);
-        } else {
-            known.processes = processes.saturating_add(new.processes);
-            known.openings = openings.saturating_add(new.openings);
         }
+        (known.processes, known.openings) = (processes, openings);
         return;
     }
     join_files(known, new);
@@ -51,9 +48,8 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
             None => known.starts.push(runs),
         }
     }
-    known.processes = known.processes.saturating_add(new.processes);
+    (known.processes, known.openings) = (processes, openings);
     known.process = known.process.min(new.process);
-    known.openings = known.openings.saturating_add(new.openings);
     known.runtime = match (known.runtime, new.runtime) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),

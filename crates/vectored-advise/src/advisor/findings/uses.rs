@@ -35,7 +35,6 @@ struct Entry {
     listed: BTreeMap<Barrier, u64>,
 }
 
-/// The uses of all logs.
 pub(crate) type UsesByName = BTreeMap<UseName, DescriptorUse>;
 
 pub(crate) fn join_use(known: &mut UsesByName, new: DescriptorUse) {

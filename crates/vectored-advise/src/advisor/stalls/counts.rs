@@ -57,7 +57,6 @@ impl Times {
             .sum()
     }
 
-    /// The tenth percentile of the waits of at least `least_ns`.
     fn low_ns(&self, least_ns: u64) -> Option<u64> {
         let mut left = self.from(least_ns) / 10;
         let mut range = self.0.range(least_ns / 1_000_000..);
@@ -94,7 +93,6 @@ struct Waits {
     unclear: u64,
     near: u64,
     late: u64,
-    /// Sum of the near and late waits, in ns; a late wait counts as the longest near one.
     ns: u64,
 }
 

@@ -34,14 +34,12 @@ pub(crate) struct Exchange {
     /// When the first write began, and when the last transfer ended.
     began_ns: u64,
     ended_ns: u64,
-    /// Whether the kernel joins the next write with the last one.
     pub(crate) joins: bool,
     message: Message,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Message {
-    /// Whether the socket had an earlier message.
     is_later: bool,
     reads: u64,
     bytes: u64,
@@ -66,14 +64,12 @@ pub(crate) struct Moved {
     pub(crate) site: u32,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// Whether a write has `MSG_MORE`, or the socket has `TCP_CORK`.
     pub(crate) joins: bool,
 }
 
 /// How long a program waited for bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wait {
-    /// The time in reads and polls, in ns.
     pub(crate) waited_ns: u64,
     /// The part of `waited_ns` in which the thread waited for no other answer.
     pub(crate) alone_ns: u64,
@@ -83,7 +79,6 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// The wait. If the program waited for at least half of the whole time, the whole time counts.
     pub(crate) fn whole_ns(self) -> u64 {
         if self.waited_ns.saturating_mul(2) >= self.since_ns {
             self.since_ns.max(self.waited_ns)
@@ -110,7 +105,6 @@ pub(crate) struct Answered {
     pub(crate) may_stall: bool,
     /// The time of `connect`, in ns; 0 if it was short: a busy machine made it, or the answers that do not stall contain it.
     pub(crate) round_trip_ns: u64,
-    /// Whether the log has the options of the socket.
     pub(crate) is_whole: bool,
 }
 

@@ -108,13 +108,13 @@ impl Tracker {
             }
             Action::Ask(ask) => self.ask(&ask, caller),
             Action::Truncate { path } => {
-                let (path, _) = self.full_path(path, None, caller);
+                let (path, _) = self.full_path(Place::of_path(path), caller);
                 self.note_path(&path, None, caller, false);
             }
             Action::ChangeFolder(to) => self.change_folder(to, caller),
             Action::MakeFolder(made) => {
                 self.note_made(made.path, caller);
-                let (path, _) = self.full_path(made.path, made.folder, caller);
+                let (path, _) = self.full_path(made, caller);
                 self.files.make(&path);
             }
             Action::Link { from, to, kind } => self.link_names(from, to, kind, caller),
@@ -145,11 +145,11 @@ impl Tracker {
 
     fn link_names(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind, caller: Caller) {
         self.note_made(to.path, caller);
-        let new = self.full_path(to.path, to.folder, caller).0.into_owned();
+        let new = self.full_path(to, caller).0.into_owned();
         let end = new.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let old = match kind {
             LinkKind::Symbolic => joined(&new[..end], from.path),
-            _ => self.full_path(from.path, from.folder, caller).0,
+            _ => self.full_path(from, caller).0,
         };
         self.files.link(old.to_vec(), new.clone());
         if kind == LinkKind::Rename {
@@ -160,7 +160,6 @@ impl Tracker {
         }
     }
 
-    /// A new socket, of a known kind or accepted by another one, whose options it has.
     fn socket(
         &mut self,
         descriptor: Descriptor<'_>,
@@ -208,9 +207,8 @@ impl Tracker {
         if self.event == 1 {
             self.evidence |= call_effects::BEGIN;
         }
-        // What is in a buffer is lost.
         self.wait(caller, Barrier::Process(Call("execve")));
-        let (program, _) = self.full_path(program, None, caller);
+        let (program, _) = self.full_path(Place::of_path(program), caller);
         let program = &*program;
         let name = self.pattern_counts.program(last_part(program));
         let by_file = runtime_of_program(program).or_else(|| self.runtimes.get(program).copied());
@@ -279,7 +277,6 @@ impl Tracker {
         self.kernel.threads[caller.thread].note(self.event, reason, DescriptorId::NONE, false);
     }
 
-    /// Tracks a call if only its name and maybe a descriptor are known.
     pub(super) fn other(
         &mut self,
         effect: Effect,
@@ -334,7 +331,6 @@ impl Tracker {
         }
     }
 
-    /// Tracks a call if nothing but its name and maybe a descriptor could be read.
     #[cold]
     pub(super) fn unread(
         &mut self,

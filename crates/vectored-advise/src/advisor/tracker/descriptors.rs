@@ -9,7 +9,7 @@ use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use crate::languages::{is_interpreted, last_part};
-use vectored_strace::event::{Descriptor, Named, OpenFlags};
+use vectored_strace::event::{Descriptor, OpenFlags, Place};
 
 impl Tracker {
     /// Whether a library of the process, a database, makes the transfers at offsets of a file that it opens.
@@ -35,7 +35,7 @@ impl Tracker {
         {
             self.learn_folder(path, text, caller);
         }
-        let (path, _) = self.full_path(path, folder, caller);
+        let (path, _) = self.full_path(Place { path, folder }, caller);
         let path = &*path;
         let kind = match (flags.directory || flags.path_only, descriptor.leads_to) {
             (true, _) => FdKind::Other,
@@ -80,7 +80,7 @@ impl Tracker {
             self.wait(caller, Barrier::Connect(Call("open of a FIFO")));
         }
         if !flags.creates && !flags.append {
-            self.note_poll(Named::Path(path), false, caller);
+            self.note_poll(Place::of_path(path), false, caller);
         }
         if flags.exclusive {
             self.files.make(name);
@@ -280,10 +280,9 @@ impl Tracker {
         self.forget(key);
     }
 
-    pub(super) fn fifo(&mut self, named: Named<'_>, caller: Caller) {
-        let descriptor = match named {
-            Named::Path(path) => return self.fifos.insert(last_part(path)),
-            Named::Descriptor(descriptor) => descriptor,
+    pub(super) fn fifo(&mut self, file: Place<'_>, caller: Caller) {
+        let Some(descriptor) = file.descriptor() else {
+            return self.fifos.insert(last_part(file.path));
         };
         let key = self.resolve(descriptor, caller);
         let open_file = &self.kernel.open_files[key];

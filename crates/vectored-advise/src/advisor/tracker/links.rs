@@ -14,7 +14,6 @@ use vectored_strace::event::{Direction, Transfer};
 const WAITED_NS: u64 = 200_000;
 
 impl Tracker {
-    /// The link between a transfer and the one before it in the same direction. `sought` is the event that set the offset since.
     #[inline(always)]
     pub(super) fn link(
         &self,
@@ -140,7 +139,6 @@ impl Tracker {
             .or_else(|| (gap_ns > self.options.max_delay_ns).then_some(Barrier::Gap))
     }
 
-    /// The barrier to the next transfer by what was done to the file elsewhere since the last one.
     #[inline]
     fn barrier_of_file(&self, key: DescriptorId, is_read: bool) -> Option<Barrier> {
         let open_file = &self.kernel.open_files[key];

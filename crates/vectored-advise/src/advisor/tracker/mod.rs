@@ -30,7 +30,7 @@ use crate::advisor::stalls::counts::StallCounts;
 use crate::languages::runtime_of_program;
 use crate::model::Runtime;
 use rustc_hash::{FxHashMap, FxHashSet};
-use vectored_strace::event::{Action, Descriptor, Event, Named};
+use vectored_strace::event::{Action, Ask, Descriptor, Event};
 
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
@@ -41,13 +41,10 @@ pub(super) struct Tracker {
     pub(super) kernel: KernelTables,
     groups: FileGroups,
     awaited: FxHashSet<u32>,
-    /// By process, the last event that submitted transfers that do not show.
     submitted: FxHashMap<ProcessId, u64>,
-    /// The last event that may have moved bytes or waited in any thread.
     lost: u64,
     /// The last event at which any thread may have made any call.
     forgot: u64,
-    /// The last event that may have asked for the size of any file.
     looked_at: u64,
     /// Hashes of the last parts of names that were made, with the thread.
     made: FxHashMap<u64, ThreadId>,
@@ -150,7 +147,6 @@ impl Tracker {
         self.forget_descriptors();
     }
 
-    /// Any call may have been made here.
     #[cold]
     pub(super) fn forget_descriptors(&mut self) {
         self.lost = self.event;
@@ -335,15 +331,11 @@ struct Caller {
 fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {
     match action {
         Action::Other { descriptor } => Some(*descriptor),
-        Action::Fifo(Named::Descriptor(descriptor))
-        | Action::SetTcpOption { descriptor, .. }
-        | Action::Connect { descriptor } => Some(Some(*descriptor)),
-        Action::Ask(ask) => Some(match ask.file {
-            Named::Descriptor(descriptor) => Some(descriptor),
-            Named::Path(_) => None,
-        }),
-        Action::Fifo(Named::Path(_))
-        | Action::Wait { .. }
+        Action::SetTcpOption { descriptor, .. } | Action::Connect { descriptor } => {
+            Some(Some(*descriptor))
+        }
+        Action::Fifo(file) | Action::Ask(Ask { file, .. }) => Some(file.descriptor()),
+        Action::Wait { .. }
         | Action::Truncate { .. }
         | Action::ChangeFolder(_)
         | Action::MakeFolder(_)

@@ -9,7 +9,7 @@ use crate::advisor::descriptors::same_file::Inode;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::tracker::{Caller, Tracker, WRITES};
 use crate::languages::last_part;
-use vectored_strace::event::{Ask, Descriptor, Named};
+use vectored_strace::event::{Ask, Descriptor, Place};
 
 /// Files that the C library asks for again and again, and that no program waits for.
 const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo"];
@@ -53,43 +53,39 @@ impl Tracker {
         if ask.failed {
             return;
         }
-        match ask.file {
-            Named::Descriptor(descriptor) => {
-                let key = self.kernel.open_file_of(caller.process, descriptor.number);
-                let Some(key) = key else {
-                    return;
-                };
-                let open_file = &mut self.kernel.open_files[key];
-                open_file.may_be_fifo &= !ask.is_regular;
-                if let Some(size) = ask.size {
-                    self.groups.groups[open_file.group].reach(size);
-                }
-                if open_file.kind == FdKind::File || open_file.flags.path_only {
-                    self.identify(key, ask.inode, None);
-                }
-            }
-            Named::Path(path) if ask.sees_size => {
-                let (path, key) = self.full_path(path, ask.folder, caller);
+        let Some(descriptor) = ask.file.descriptor() else {
+            if ask.sees_size {
+                let (path, key) = self.full_path(ask.file, caller);
                 if let Some(key) = key {
                     self.look_at(key, Barrier::Stat, caller);
                 }
                 self.note_path(&path, ask.inode, caller, true);
             }
-            Named::Path(_) => {}
+            return;
+        };
+        let key = self.kernel.open_file_of(caller.process, descriptor.number);
+        let Some(key) = key else {
+            return;
+        };
+        let open_file = &mut self.kernel.open_files[key];
+        open_file.may_be_fifo &= !ask.is_regular;
+        if let Some(size) = ask.size {
+            self.groups.groups[open_file.group].reach(size);
+        }
+        if open_file.kind == FdKind::File || open_file.flags.path_only {
+            self.identify(key, ask.inode, None);
         }
     }
 
     /// Notes that a thread asks for a file: again, in vain, or when another one made it, that may be a wait.
-    pub(super) fn note_poll(&mut self, file: Named<'_>, failed: bool, caller: Caller) {
-        let (hash, made_by) = match file {
-            Named::Path(path) if ASKED_BY_LIBRARIES.iter().any(|one| path.starts_with(one)) => {
-                return;
-            }
-            Named::Path(path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
-            Named::Descriptor(descriptor) => {
+    pub(super) fn note_poll(&mut self, file: Place<'_>, failed: bool, caller: Caller) {
+        let (hash, made_by) = match (file.descriptor(), file.path) {
+            (Some(descriptor), _) => {
                 let key = self.kernel.open_file_of(caller.process, descriptor.number);
                 (hash(&(key, descriptor.number)), None)
             }
+            (None, path) if ASKED_BY_LIBRARIES.iter().any(|one| path.starts_with(one)) => return,
+            (None, path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
         };
         let is_of_others = made_by.is_some_and(|made_by| made_by != caller.thread);
         if self.kernel.threads[caller.thread].asks_again(hash) || failed || is_of_others {
@@ -156,7 +152,7 @@ impl Tracker {
     }
 
     pub(super) fn watch(&mut self, path: &[u8], caller: Caller) {
-        let (path, key) = self.full_path(path, None, caller);
+        let (path, key) = self.full_path(Place::of_path(path), caller);
         if let Some(key) = key {
             self.groups.groups[self.kernel.open_files[key].group].is_watched = true;
         }
@@ -171,10 +167,10 @@ impl Tracker {
         }
     }
 
-    pub(super) fn change_folder(&mut self, to: Named<'_>, caller: Caller) {
-        let folder = match to {
-            Named::Path(path) => self.full_path(path, None, caller).0.into_owned(),
-            Named::Descriptor(descriptor) => self.named(descriptor, caller).to_vec(),
+    pub(super) fn change_folder(&mut self, to: Place<'_>, caller: Caller) {
+        let folder = match to.descriptor() {
+            None => self.full_path(to, caller).0.into_owned(),
+            Some(descriptor) => self.named(descriptor, caller).to_vec(),
         };
         self.kernel.processes[caller.process].folder = folder;
     }
@@ -184,8 +180,7 @@ impl Tracker {
     /// bytes stays relative: each `chdir("x")` makes the path of the folder longer.
     pub(super) fn full_path<'a>(
         &mut self,
-        path: &'a [u8],
-        folder: Option<Descriptor<'_>>,
+        Place { path, folder }: Place<'a>,
         caller: Caller,
     ) -> (Cow<'a, [u8]>, Option<DescriptorId>) {
         if let Some((process, number, rest)) = self.descriptor_of(path, caller)
@@ -274,9 +269,8 @@ impl Tracker {
     pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
         let thread = self.kernel.thread(thread);
         let process = self.kernel.threads[thread].process;
-        self.full_path(path, None, Caller { thread, process })
-            .0
-            .into_owned()
+        let (path, _) = self.full_path(Place::of_path(path), Caller { thread, process });
+        path.into_owned()
     }
 
     pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier, caller: Caller) {

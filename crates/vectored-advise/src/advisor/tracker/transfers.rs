@@ -242,7 +242,6 @@ impl Tracker {
         self.kernel.open_files[key].runs[direction].last_caller = new;
     }
 
-    /// Notes that a call read from a descriptor, and maybe moved its offset.
     fn copy_from(&mut self, from: Descriptor<'_>, caller: Caller) {
         let key = self.resolve(from, caller);
         if self.kernel.open_files[key].reader != caller.thread {
@@ -436,7 +435,6 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
     sought
 }
 
-/// Whether a transfer can be part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Whole,
@@ -450,7 +448,6 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut
     let (Ok(bytes), Some(segments)) = (transfer.result, transfer.segment_bytes) else {
         return Shape::Unusable;
     };
-    // Each datagram has its own address.
     let is_addressed = transfer.addressed && kind != FdKind::Datagram;
     let is_odd = transfer.special || is_addressed || transfer.form == Form::Opaque;
     if is_odd || bytes == 0 || bytes > TRANSFER_BYTES_MAX {

@@ -24,7 +24,6 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
 pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
     let runtime = runtime_of(key, tally);
     let way = way_of(key.kind, key.target);
-    // Full buffers of stdio: no option writes them earlier.
     let is_full = tally.step_bytes == [(STDIO_BYTES, STDIO_BYTES)];
     let mut options = OPTIONS
         .iter()
@@ -198,7 +197,6 @@ mod tests {
         LANGUAGES.iter().map(|language| language.runtime)
     }
 
-    /// The names that the cases of the programs have.
     // The length is the number of values of the enum.
     const WAYS: [(Way, &str); Way::Reopened as usize + 1] = [
         (Way::Writes, "adjacent-writes/file"),

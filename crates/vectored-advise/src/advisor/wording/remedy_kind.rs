@@ -7,7 +7,6 @@ use crate::model::{FindingKey, FindingKind, Tally};
 /// Whether a remedy may be printed for calls between which a barrier lies somewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The barrier does not concern what the remedy keeps.
     Allowed,
     /// Allowed if no byte is in a buffer when the program makes this call.
     Before(&'static str),
@@ -74,7 +73,6 @@ pub(crate) fn is_record(pieces: usize, tally: &Tally) -> bool {
 /// A step of this size or more is better referenced than copied, in bytes.
 const LARGE_BYTES: u64 = 2048;
 
-/// Whether it has both large and small steps.
 pub(crate) fn has_large_step(tally: &Tally) -> bool {
     let is_large = |&(least, _): &(u64, u64)| least >= LARGE_BYTES;
     tally.step_bytes.iter().any(is_large) && !tally.step_bytes.iter().all(is_large)

@@ -127,8 +127,6 @@ fn short_count(number: u64) -> String {
     }
 }
 
-/// The action, in a sentence that holds for any language;
-/// `remedies.rs` has the details.
 pub fn action(key: &FindingKey, tally: &Tally) -> String {
     let what = match key.kind {
         FindingKind::AdjacentWrites => writes(key, tally),
@@ -243,7 +241,6 @@ pub(crate) fn flushed(target: DescriptorKind, tally: &Tally) -> String {
     format!(", before {ends}{joint}{close}, and {EVERY_END}")
 }
 
-/// Where a buffer is flushed besides the calls that are named.
 pub(crate) const EVERY_END: &str = "on every way out";
 
 /// The calls before which nothing may be in a buffer: `, and before fsync (100 times)`, with `joint` in front.
@@ -277,7 +274,6 @@ fn ends(tally: &Tally) -> String {
     named.join(", ")
 }
 
-/// Whether the stalls of a finding are at the end that accepted the connections.
 pub(crate) fn serves(tally: &Tally) -> bool {
     tally.stall.is_some_and(|stall| stall.serves)
 }
@@ -290,13 +286,11 @@ fn times(number: u64) -> String {
     }
 }
 
-/// Advice for a program with an event loop.
 const BEFORE_POLL: &str =
     " Empty the buffer before poll or select: they do not report bytes that are in it.";
 
 const FORKED: &str = " A forked process wrote it: it flushes its own buffer before it ends.";
 
-/// Whether the program reads another pipe or socket between the runs.
 fn reads_streams(tally: &Tally) -> bool {
     let read = Barrier::PeerRead.before(false);
     tally.ends.iter().any(|(call, _)| read == Some(&**call))
