@@ -27,7 +27,7 @@ pub fn table(results: &Results) -> String {
             .collect(),
         notes: left_out_in_words(&results.left_out)
             .into_iter()
-            .map(|group| format!("Not measured ({}): {}", group.reason, group.cells))
+            .map(|(reason, cells)| format!("Not measured ({reason}): {cells}"))
             .collect(),
     };
     section.text()
