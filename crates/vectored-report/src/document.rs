@@ -40,7 +40,7 @@ pub enum Block {
     Sentence(Sentence),
     Item(Item),
     Table(Table),
-    Map(Map),
+    Maps(Maps),
     /// Curves. Only the page draws them; a table has their figures.
     Chart(Chart),
     /// How to read the figures.
@@ -88,8 +88,6 @@ pub struct Item {
     pub title: Text,
     /// The worth of the finding.
     pub headline: Text,
-    /// The share of this finding in all findings, from 0 to 1, drawn as a bar.
-    pub part: Option<f64>,
     pub lines: Vec<Text>,
     pub choices: Option<Choices>,
 }
@@ -150,7 +148,6 @@ pub struct Column {
     /// The order in which columns are left out where a table is too wide for a terminal: first those with 1, then
     /// those with 2, and so on. Columns with 0 stay.
     pub drop_order: u8,
-    pub tooltip: Text,
 }
 
 impl Column {
@@ -222,14 +219,10 @@ impl<T: Into<Text>> From<T> for Cell {
     }
 }
 
-/// Who wins where: squares in rows and columns. Neighbouring maps with the same legend share it.
+/// Maps with one legend.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Map {
-    pub title: Text,
-    /// The head of the column of row heads.
-    pub row_head: Text,
-    pub heads: Vec<Text>,
-    pub rows: Vec<MapRow>,
+pub struct Maps {
+    pub maps: Vec<Map>,
     pub keys: Vec<Key>,
     /// How to read the figures of the squares: a sentence.
     pub figures: Text,
@@ -237,18 +230,27 @@ pub struct Map {
     pub legend: Text,
 }
 
-impl Map {
+impl Maps {
     pub(crate) fn legend_in_words(&self, has_figures: bool) -> String {
         let keys = self.keys.iter();
-        let keys: Vec<String> = keys
-            .map(|key| format!("{} {}", key.letter, key.name))
-            .collect();
+        let keys = keys.map(|key| format!("{} {}", key.letter, key.name));
+        let keys = keys.collect::<Vec<_>>().join(", ");
         let stop = if keys.is_empty() { "" } else { "." };
         let figures = if has_figures { &*self.figures } else { "" };
-        let parts = [&(keys.join(", ") + stop), figures, &*self.legend];
+        let parts = [&(keys + stop), figures, &*self.legend];
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Who wins where: squares in rows and columns.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    pub title: Text,
+    /// The head of the column of row heads.
+    pub row_head: Text,
+    pub heads: Vec<Text>,
+    pub rows: Vec<MapRow>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

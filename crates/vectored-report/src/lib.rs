@@ -41,14 +41,14 @@ mod terminal;
 mod text;
 pub mod words;
 
-pub use crate::chart::{Chart, Curve, Mark, Point, Series, Unit};
+pub use crate::chart::{Chart, Curve, Mark, Point, Series};
 pub use crate::comparison::{
     Change, ComparedRow, Ruling, by_key, comparison_table, each_once, join,
 };
 pub use crate::csv::csv;
 pub use crate::document::{
-    Align, Block, Cell, Choices, Column, Document, Item, Key, Map, MapRow, Role, Section, Sentence,
-    Square, Table, Tone,
+    Align, Block, Cell, Choices, Column, Document, Item, Key, Map, MapRow, Maps, Role, Section,
+    Sentence, Square, Table, Tone,
 };
 pub use crate::html::html;
 pub use crate::markdown::markdown;

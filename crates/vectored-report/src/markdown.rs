@@ -36,7 +36,12 @@ fn blocks(blocks: &[Block], text: &mut String) {
                 *text += &item(number, of);
             }
             Block::Table(of) => *text += &table(of),
-            Block::Map(of) => *text += &map(of),
+            Block::Maps(of) => {
+                for one in &of.maps {
+                    gap(text);
+                    *text += &format!("{}\n{}\n", map(one), escaped(&of.legend_in_words(true)));
+                }
+            }
             Block::Chart(_) => {}
         }
     }
@@ -123,7 +128,7 @@ fn map(map: &Map) -> String {
         });
         text += &row([escaped(&line.head)].into_iter().chain(squares));
     }
-    text + &format!("\n{}\n", escaped(&map.legend_in_words(true)))
+    text
 }
 
 fn caption(title: &str) -> String {

@@ -18,9 +18,6 @@ pub trait SavedResult: Serialize + DeserializeOwned {
     /// Checks what renderings and statistics rely on, as files may come from anywhere.
     fn check(&self) -> Result<(), String>;
 
-    /// The host, its kernel, and when the result was begun.
-    fn origin(&self) -> [&str; 3];
-
     /// An object with the outermost array of [`ROWS`](SavedResult::ROWS).
     fn rows(&self) -> Value;
 }
@@ -66,8 +63,10 @@ pub fn csv_of<T: SavedResult>(results: &[&T]) -> String {
         return csv(&only.rows(), T::ROWS);
     }
     let run = |result: &&T| {
-        let [host, kernel, started_at] = result.origin();
-        let mut run = literal!({ "host": host, "kernel": kernel, "started_at": started_at });
+        let all = value_of(*result).expect("plain data");
+        let (host, started_at) = (&all["host"], &all["started_at"]);
+        let mut run =
+            literal!({ "host": host["name"], "kernel": host["kernel"], "started_at": started_at });
         run[T::ROWS[0]] = result.rows()[T::ROWS[0]].take();
         run
     };

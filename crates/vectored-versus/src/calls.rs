@@ -243,10 +243,7 @@ mod tests {
     #[test]
     fn calls_are_counted_once_and_waits_apart() {
         let calls = Calls::of_runs(&[counted(RUN)]).unwrap();
-        let one = |count| Range {
-            low: count,
-            high: count,
-        };
+        let one = Range::of;
         assert_eq!(calls.calls, one(9));
         assert_eq!(calls.waits, one(2));
         assert_eq!((calls.reads, calls.read_bytes), (one(1), one(30)));

@@ -4,7 +4,7 @@ use vectored_report::sort::sort;
 use vectored_report::words::count;
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
-use crate::model::{Calls, Change, Compared, Range, RuledLimit, Ruling, Run};
+use crate::model::{Calls, Change, Compared, Comparison, Range, RuledLimit, Ruling, Run, Versus};
 
 /// Rounds that the interval of a ratio needs. Without one, a ratio says nothing.
 pub const LEAST_ROUNDS: usize = 6;
@@ -174,6 +174,17 @@ pub struct Ruled<'a> {
     /// The calls of the base and its own.
     pub calls: Option<(&'a Calls, &'a Calls)>,
     pub rounds: usize,
+}
+
+impl Versus {
+    pub fn ruled<'a>(&'a self, new: &'a Comparison) -> Ruled<'a> {
+        Ruled {
+            name: &new.side.name,
+            figures: &new.figures,
+            calls: self.old.calls.as_ref().zip(new.side.calls.as_ref()),
+            rounds: self.old.runs.len(),
+        }
+    }
 }
 
 impl Ruled<'_> {
@@ -463,16 +474,10 @@ mod tests {
     #[test]
     fn a_call_with_a_limit_of_its_own_is_judged_by_itself() {
         let calls = |total, write: u64, fsync: u64| {
-            let all = |count| Range {
-                low: count,
-                high: count,
-            };
-            let kinds = [
-                ("write".to_owned(), all(write)),
-                ("fsync".to_owned(), all(fsync)),
-            ];
+            let kinds = [("write", write), ("fsync", fsync)];
+            let kinds = kinds.map(|(name, count)| (name.to_owned(), Range::of(count)));
             Calls {
-                calls: all(total),
+                calls: Range::of(total),
                 kinds: kinds.into(),
                 ..Calls::default()
             }

@@ -216,6 +216,15 @@ pub struct Range {
     pub high: u64,
 }
 
+impl Range {
+    pub fn of(count: u64) -> Self {
+        Range {
+            low: count,
+            high: count,
+        }
+    }
+}
+
 /// The system calls of the counted runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calls {

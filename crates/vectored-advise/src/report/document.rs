@@ -63,7 +63,7 @@ fn findings(advisory: &Advisory, top: usize) -> Vec<Block> {
     let (shown, rest) = advisory.findings.split_at(shown);
     let mut items: Vec<Item> = Vec::new();
     for finding in shown {
-        items.push(item(advisory, finding, &items));
+        items.push(item(finding, &items));
     }
     let saved = rest.iter().map(|one| one.saving_s);
     let saved: Vec<f64> = saved.filter(|saving_s| *saving_s > 0.0).collect();

@@ -35,15 +35,13 @@ const NAMED_SITES: usize = 4;
 
 /// A finding. A remedy that one of the findings `before` it has is referred to. Its headline is `saves 812 ms [700,
 /// 910]; no other call between them`.
-pub(super) fn item(advisory: &Advisory, finding: &Finding, before: &[Item]) -> Item {
+pub(super) fn item(finding: &Finding, before: &[Item]) -> Item {
     let Finding { key, tally, .. } = finding;
     let (saving, interval) = span(
         finding.saving_s,
         finding.saving_low_s,
         finding.saving_high_s,
     );
-    let all_s = advisory.saving_s + advisory.stalled_s;
-    let part = if all_s > 0.0 { (finding.saving_s / all_s).clamp(0.0, 1.0) } else { 0.0 };
     let is_paced = key.grade == Grade::ReadsAhead;
     let at_most = if is_paced && tally.merged_calls_most == 0 { "at most " } else { "" };
     let grade = match key.grade {
@@ -71,7 +69,6 @@ pub(super) fn item(advisory: &Advisory, finding: &Finding, before: &[Item]) -> I
     Item {
         title: shortened(&finding.pattern, SHOWN_PATTERN).into(),
         headline: format!("saves {at_most}{saving} {interval}; {grade}").into(),
-        part: Some(part),
         lines: lines.map(Into::into).collect(),
         choices: same.is_none().then_some(choices),
     }

@@ -14,10 +14,6 @@ impl SavedResult for Advisory {
         check(self)
     }
 
-    fn origin(&self) -> [&str; 3] {
-        [&self.host.name, &self.host.kernel, &self.started_at]
-    }
-
     fn rows(&self) -> Value {
         let counted = self
             .findings

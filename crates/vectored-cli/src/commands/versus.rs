@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, json};
-use vectored_versus::judge::{Limits, Ruled, rulings};
+use vectored_versus::judge::{Limits, rulings};
 use vectored_versus::model::{
     Comparison, RuledLimit, Ruling, RunOptions, Side, VERSUS_SCHEMA, Versus,
 };
@@ -185,12 +185,7 @@ fn limits(args: &VersusArgs, result: &Versus) -> Vec<RuledLimit> {
     if has_failed(result) || differ(args, result) {
         return Vec::new();
     }
-    let commands = result.new.iter().map(|one| Ruled {
-        name: &one.side.name,
-        figures: &one.figures,
-        calls: result.old.calls.as_ref().zip(one.side.calls.as_ref()),
-        rounds: result.old.runs.len(),
-    });
+    let commands = result.new.iter().map(|one| result.ruled(one));
     let limits = Limits {
         slower: args.fail_if_slower,
         calls: &args.fail_if_more_calls,

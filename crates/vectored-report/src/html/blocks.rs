@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::document::{
-    Align, Block, Cell, Choices, Column, Item, Map, Role, Sentence, Square, Table, Tone,
+    Align, Block, Cell, Choices, Column, Item, Map, Maps, Role, Sentence, Square, Table, Tone,
 };
 use crate::html::curves;
 use crate::html::drawing::series;
@@ -34,7 +34,7 @@ pub(super) fn blocks(blocks: &[Block]) -> Markup {
                         @if let Block::Item(of) = block { (item(of)) }
                     }
                 },
-                Block::Map(_) => (maps(group)),
+                Block::Maps(of) => (maps(of)),
                 Block::Table(of) => (table(of)),
                 Block::Chart(of) => (curves::figure(of)),
             }
@@ -43,10 +43,7 @@ pub(super) fn blocks(blocks: &[Block]) -> Markup {
 }
 
 fn is_list(block: &Block) -> bool {
-    matches!(
-        block,
-        Block::Sentence(_) | Block::Note(_) | Block::Item(_) | Block::Map(_)
-    )
+    matches!(block, Block::Sentence(_) | Block::Note(_) | Block::Item(_))
 }
 
 fn kind(block: &Block) -> std::mem::Discriminant<Block> {
@@ -75,14 +72,7 @@ fn item(item: &Item) -> Markup {
         li {
             h3 { (item.title) }
             @if !item.headline.is_empty() {
-                p.headline {
-                    @if let Some(part) = item.part.filter(|part| part.is_finite()) {
-                        span.part aria-hidden="true" {
-                            span style={ "width:" (format!("{:.1}", part.clamp(0.0, 1.0) * 100.0)) "%" } {}
-                        }
-                    }
-                    (item.headline)
-                }
+                p.headline { (item.headline) }
             }
             @for line in &item.lines {
                 p { (line) }
@@ -114,7 +104,7 @@ fn table(table: &Table) -> Markup {
                 thead {
                     tr {
                         @for column in &table.columns {
-                            th scope="col" class=[class(column)] title=[some(&column.tooltip)] {
+                            th scope="col" class=[class(column)] {
                                 @if !column.group.is_empty() { (column.group) br; }
                                 (column.head)
                             }
@@ -166,24 +156,14 @@ fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Neighbouring maps. Maps with the same legend share it.
-fn maps(group: &[Block]) -> Markup {
-    let maps: Vec<&Map> = group
-        .iter()
-        .filter_map(|block| match block {
-            Block::Map(map) => Some(map),
-            _ => None,
-        })
-        .collect();
+fn maps(of: &Maps) -> Markup {
     html! {
-        @for alike in maps.chunk_by(|one, other| one.legend == other.legend && one.keys == other.keys) {
-            @for of in alike { (map(of)) }
-            p.legend {
-                @for key in &alike[0].keys {
-                    span.key { b class=(series(key.series)) { (key.letter) } " " (key.name) } " "
-                }
-                span { (alike[0].figures) " " (alike[0].legend) }
+        @for one in &of.maps { (map(one)) }
+        p.legend {
+            @for key in &of.keys {
+                span.key { b class=(series(key.series)) { (key.letter) } " " (key.name) } " "
             }
+            span { (of.figures) " " (of.legend) }
         }
     }
 }

@@ -44,13 +44,17 @@ pub(super) fn figure(chart: &Chart) -> Markup {
     }
 }
 
+fn base(chart: &Chart) -> Option<f64> {
+    chart.is_ratio.then_some(1.0)
+}
+
 fn is_sound(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
 fn sound_points(curve: &Curve) -> impl Iterator<Item = &Point> + Clone {
     let points = curve.points.iter();
-    points.filter(|point| is_sound(point.at) && is_sound(point.value))
+    points.filter(|point| point.at > 0 && is_sound(point.value))
 }
 
 struct Plot<'a> {
@@ -62,9 +66,9 @@ struct Plot<'a> {
 impl<'a> Plot<'a> {
     fn of(chart: &'a Chart) -> Option<Self> {
         let points = || chart.curves.iter().flat_map(sound_points);
-        let across = Scale::of(points().map(|point| point.at), (0.0, 1.0), 1.15)?;
+        let across = Scale::of(points().map(|point| point.at as f64), (0.0, 1.0), 1.15)?;
         let most = Plot::most(chart);
-        let values = points().map(|point| point.value).chain(chart.base);
+        let values = points().map(|point| point.value).chain(base(chart));
         let values = values.filter(|&value| value <= most);
         let up = Scale::of(values, (BOTTOM, TOP), 1.08)?;
         Some(Plot { chart, across, up })
@@ -90,6 +94,10 @@ impl<'a> Plot<'a> {
         }
     }
 
+    fn in_words(&self, value: f64) -> String {
+        if self.chart.is_ratio { words::ratio(value) } else { words::time(value) }
+    }
+
     fn is_beyond(&self, point: &Point) -> bool {
         point.value > self.up.high
     }
@@ -100,11 +108,7 @@ impl<'a> Plot<'a> {
         let beyond = curves.filter_map(|curve| {
             let far = sound_points(curve).filter(|point| self.is_beyond(point));
             let most = far.map(|point| point.value).reduce(f64::max)?;
-            Some(format!(
-                "{} up to {}",
-                curve.name,
-                self.chart.up.words(most)
-            ))
+            Some(format!("{} up to {}", curve.name, self.in_words(most)))
         });
         words::enumerated(&beyond.collect::<Vec<_>>())
     }
@@ -114,9 +118,9 @@ impl<'a> Plot<'a> {
         for value in self.up.ticks() {
             let y = self.up.place(value);
             drawing.line(&[(0.0, y), (1.0, y)], "grid");
-            drawing.value(y, &self.chart.up.words(value));
+            drawing.value(y, &self.in_words(value));
         }
-        if let Some(base) = self.chart.base {
+        if let Some(base) = base(self.chart) {
             let y = self.up.place(base);
             drawing.line(&[(0.0, y), (1.0, y)], "base");
         }
@@ -131,30 +135,21 @@ impl<'a> Plot<'a> {
         drawing
     }
 
-    /// Labels of positions: the last, and as many before it as have room.
+    /// Labels of sizes: the last, and as many before it as have room.
     fn labels(&self, drawing: &mut Drawing) {
         let points = self.chart.curves.iter().flat_map(sound_points);
-        let mut positions: Vec<f64> = points.map(|point| point.at).collect();
-        positions.sort_unstable_by(f64::total_cmp);
-        positions.dedup();
-        let labelled = &self.chart.labelled;
-        let is_labelled = |position: &f64| labelled.is_empty() || labelled.contains(position);
-        let last = positions.iter().copied().rfind(is_labelled);
-        let half_of = |words: &str| LETTER / 2.0 * words.chars().count() as f64;
-        let words_of = |position: f64| self.chart.along.words(position);
-        let last_from = last.map_or(f64::INFINITY, |last| {
-            self.across.place(last) - half_of(&words_of(last)) - LETTER
-        });
-        let mut taken = f64::NEG_INFINITY;
-        for position in positions {
-            let x = self.across.place(position);
+        let mut sizes: Vec<u64> = points.map(|point| point.at).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let mut room = f64::INFINITY;
+        for size in sizes.into_iter().rev() {
+            let x = self.across.place(size as f64);
             drawing.tick(x);
-            let words = words_of(position);
-            let half = half_of(&words);
-            let has_room = x - half > taken && x + half < last_from;
-            if is_labelled(&position) && (has_room || Some(position) == last) {
+            let words = words::bytes(size);
+            let half = LETTER / 2.0 * words.chars().count() as f64;
+            if x + half < room {
                 drawing.text((x, BOTTOM + 18.0), &words);
-                taken = x + half + LETTER;
+                room = x - half - LETTER;
             }
         }
     }
@@ -175,29 +170,31 @@ impl<'a> Plot<'a> {
 
     fn interval(&self, curve: &Curve, drawing: &mut Drawing) {
         let ends = sound_points(curve).filter_map(|point| {
-            let (low, high) = point.interval?;
-            (is_sound(low) && is_sound(high)).then(|| (self.across.place(point.at), low, high))
+            let (low, high) = point
+                .interval
+                .filter(|(low, high)| is_sound(*low) && is_sound(*high))?;
+            let x = self.across.place(point.at as f64);
+            Some([(x, self.up.place(high)), (x, self.up.place(low))])
         });
-        let ends: Vec<_> = ends.collect();
-        let above = ends.iter().map(|&(x, _, high)| (x, self.up.place(high)));
-        let below = ends
-            .iter()
-            .rev()
-            .map(|&(x, low, _)| (x, self.up.place(low)));
-        drawing.area(
-            &above.chain(below).collect::<Vec<_>>(),
-            &series(curve.series),
-        );
+        let (mut outline, below): (Vec<_>, Vec<_>) = ends.map(<(_, _)>::from).unzip();
+        outline.extend(below.into_iter().rev());
+        drawing.area(&outline, &series(curve.series));
     }
 
     fn curve(&self, curve: &Curve, drawing: &mut Drawing) {
         let class = series(curve.series);
-        let place = |point: &Point| (self.across.place(point.at), self.up.place(point.value));
+        let place = |point: &Point| {
+            (
+                self.across.place(point.at as f64),
+                self.up.place(point.value),
+            )
+        };
         let places: Vec<(f64, f64)> = sound_points(curve).map(place).collect();
         if places.len() > 1 {
             drawing.line(&places, &class);
         }
-        for (point, (x, y)) in std::iter::zip(sound_points(curve), places) {
+        for point in sound_points(curve) {
+            let (x, y) = place(point);
             if self.is_beyond(point) {
                 drawing.arrow(x, &class, &point.words);
             } else {
@@ -210,25 +207,22 @@ impl<'a> Plot<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Series, Unit};
+    use crate::chart::Series;
 
     fn chart(values: [fn(f64) -> f64; 3]) -> String {
         let curves = values.iter().map(|value| Curve {
             name: "name".into(),
             series: Series::new(1),
             points: (0..20)
-                .map(|power| f64::from(power).exp2())
-                .map(|at| Point {
-                    at,
-                    value: value(at),
+                .map(|power| Point {
+                    at: 1 << power,
+                    value: value(f64::from(1 << power)),
                     interval: None,
                     words: "words".into(),
                 })
                 .collect(),
         });
         let chart = Chart {
-            along: Unit::Bytes,
-            up: Unit::Nanoseconds,
             curves: curves.collect(),
             ..Chart::default()
         };

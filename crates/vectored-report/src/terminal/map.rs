@@ -9,8 +9,8 @@ const LONGEST_TITLE: usize = 24;
 
 /// Prints maps that have their columns in common, below one line of heads, and returns whether the squares show figures.
 /// Maps that are too wide with figures show letters alone; those that are still too wide are split at a column.
-pub(super) fn maps(maps: &[&Map], screen: &mut Screen) -> bool {
-    let is_short = |map: &&&Map| width(&map.title) <= LONGEST_TITLE;
+pub(super) fn maps(maps: &[Map], screen: &mut Screen) -> bool {
+    let is_short = |map: &&Map| width(&map.title) <= LONGEST_TITLE;
     let titles = maps
         .iter()
         .filter(is_short)
@@ -82,7 +82,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(maps: &[&Map], has_figures: bool) -> Self {
+    fn of(maps: &[Map], has_figures: bool) -> Self {
         let rows = || maps.iter().flat_map(|map| &map.rows);
         let squares = || rows().flat_map(|row| row.squares.iter().flatten());
         let widest = |of: fn(&Square) -> usize| squares().map(of).max().unwrap_or(0);

@@ -4,7 +4,7 @@ mod lines;
 mod map;
 mod table;
 
-use crate::document::{Block, Document, Item, Map, Role, Sentence, Tone};
+use crate::document::{Block, Document, Item, Role, Sentence, Tone};
 use crate::terminal::lines::{BOLD, Screen, YELLOW, style_of, width};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,31 +52,20 @@ pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
     screen.text
 }
 
-/// The kinds of blocks: neighbours of one kind stand below each other without an empty line.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Sentences,
-    Maps,
-    Other,
-}
-
 impl Screen {
+    /// Neighbouring sentences stand below each other without an empty line.
     fn blocks(&mut self, blocks: &[Block]) {
-        let mut before = None;
-        let (mut number, mut has_figures) = (0, false);
-        let groups: Vec<&[Block]> = blocks.chunk_by(are_one_map).collect();
-        for (index, group) in groups.iter().enumerate() {
-            let kind = match &group[0] {
-                Block::Chart(_) => continue,
-                Block::Sentence(_) | Block::Note(_) => Kind::Sentences,
-                Block::Map(_) => Kind::Maps,
-                _ => Kind::Other,
-            };
-            if before.is_some_and(|before| before != kind || kind == Kind::Other) {
+        let (mut before, mut number) = (None, 0);
+        for block in blocks {
+            let is_sentence = matches!(block, Block::Sentence(_) | Block::Note(_));
+            if matches!(block, Block::Chart(_)) {
+                continue;
+            }
+            if before.is_some_and(|before| !(before && is_sentence)) {
                 self.gap();
             }
-            before = Some(kind);
-            match &group[0] {
+            before = Some(is_sentence);
+            match block {
                 Block::Sentence(sentence) => self.sentence(sentence),
                 Block::Note(text) => self.paragraph("", "", 2, text),
                 Block::Item(item) => {
@@ -84,13 +73,12 @@ impl Screen {
                     self.item(number, item);
                 }
                 Block::Table(of) => table::table(of, self),
-                Block::Map(of) => {
-                    has_figures |= map::maps(&maps_of(group), self);
-                    let next = groups.get(index + 1).map(|group| &group[0]);
-                    if !next.is_some_and(|next| shares_legend(of, next)) {
-                        self.paragraph("", "", 2, &of.legend_in_words(has_figures));
-                        has_figures = false;
+                Block::Maps(of) => {
+                    let mut has_figures = false;
+                    for maps in of.maps.chunk_by(|one, other| one.heads == other.heads) {
+                        has_figures |= map::maps(maps, self);
                     }
+                    self.paragraph("", "", 2, &of.legend_in_words(has_figures));
                 }
                 Block::Chart(_) => {}
             }
@@ -139,24 +127,4 @@ impl Screen {
             self.paragraph("", &format!("{begin}- "), indent + 2, text);
         }
     }
-}
-
-/// Whether two blocks are maps with the same columns and the same legend.
-fn are_one_map(one: &Block, other: &Block) -> bool {
-    match (one, other) {
-        (Block::Map(of), Block::Map(next)) => of.heads == next.heads && shares_legend(of, other),
-        _ => false,
-    }
-}
-
-fn shares_legend(map: &Map, next: &Block) -> bool {
-    matches!(next, Block::Map(next) if next.keys == map.keys && next.legend == map.legend)
-}
-
-fn maps_of(blocks: &[Block]) -> Vec<&Map> {
-    let maps = blocks.iter().filter_map(|block| match block {
-        Block::Map(map) => Some(map),
-        _ => None,
-    });
-    maps.collect()
 }

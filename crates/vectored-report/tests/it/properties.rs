@@ -47,7 +47,7 @@ fn every_text_is_in_every_format() {
     let mut drawn = counted();
     let document = of_texts(&mut || "text".to_owned(), &mut drawn);
     let page = html(&[document]);
-    for number in 1..24 {
+    for number in 1..21 {
         let word = format!("t{number}t");
         assert!(page.contains(&word), "{word} is missing");
     }
@@ -65,12 +65,10 @@ fn a_value_that_makes_no_sense_is_not_drawn() {
         _ => None,
     });
     let chart = chart.unwrap();
-    chart.curves[0].points[0].at = f64::NAN;
+    chart.curves[0].points[0].at = 0;
     chart.curves[1].points[0].value = 1e-200;
-    (
-        chart.curves[2].points[2].at,
-        chart.curves[2].points[2].value,
-    ) = (1e300, 1e300);
+    let last = &mut chart.curves[2].points[2];
+    (last.at, last.value) = (u64::MAX, 1e300);
     chart.curves[2].points[1].interval = Some((1.0, f64::INFINITY));
     (chart.marks[0].low, chart.marks[0].high) = (f64::NAN, -1.0);
     let (gone, there) = (
@@ -163,7 +161,6 @@ proptest! {
             group: if grouped { format!("g{}", index / 2).into() } else { Text::default() },
             align: if index < names { Align::Left } else { Align::Right },
             drop_order: u8::from(index == dropped),
-            tooltip: Text::default(),
         };
         let table = Table {
             title: Text::default(),

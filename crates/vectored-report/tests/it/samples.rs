@@ -1,8 +1,8 @@
 //! Invented documents.
 
 use vectored_report::{
-    Align, Block, Cell, Chart, Choices, Column, Curve, Document, Item, Key, Map, MapRow, Mark,
-    Point, Role, Section, Sentence, Series, Square, Table, Tone, Unit,
+    Align, Block, Cell, Chart, Choices, Column, Curve, Document, Item, Key, Map, MapRow, Maps,
+    Mark, Point, Role, Section, Sentence, Series, Square, Table, Tone,
 };
 
 /// A source of texts.
@@ -23,7 +23,6 @@ pub fn of_texts(next: Texts<'_>, drawn: Texts<'_>) -> Document {
     let item = Item {
         title: next().into(),
         headline: next().into(),
-        part: Some(0.8),
         lines: vec![next().into(), next().into()],
         choices: Some(Choices {
             label: next().into(),
@@ -33,16 +32,15 @@ pub fn of_texts(next: Texts<'_>, drawn: Texts<'_>) -> Document {
                 .into(),
         }),
     };
-    let column = |next: Texts<'_>, drawn: Texts<'_>, align| Column {
+    let column = |next: Texts<'_>, align| Column {
         group: next().into(),
         align,
-        tooltip: drawn().into(),
         ..Column::figures(next())
     };
     let table = Table {
         title: next().into(),
         columns: [Align::Left, Align::Right, Align::Right]
-            .map(|align| column(next, drawn, align))
+            .map(|align| column(next, align))
             .to_vec(),
         rows: vec![
             [Role::Plain, Role::Winner, Role::Open]
@@ -63,7 +61,7 @@ pub fn of_texts(next: Texts<'_>, drawn: Texts<'_>) -> Document {
             title: next().into(),
             blocks: vec![
                 Block::Table(table),
-                Block::Map(map(next, drawn)),
+                Block::Maps(maps(vec![map(next, drawn)], next)),
                 Block::Chart(chart(drawn)),
             ],
         }],
@@ -99,6 +97,12 @@ fn map(next: Texts<'_>, drawn: Texts<'_>) -> Map {
                 squares,
             })
             .into(),
+    }
+}
+
+fn maps(maps: Vec<Map>, next: Texts<'_>) -> Maps {
+    Maps {
+        maps,
         keys: vec![Key {
             letter: next().into(),
             name: next().into(),
@@ -113,11 +117,12 @@ fn chart(drawn: Texts<'_>) -> Chart {
     let mut curve = |hue, of: fn(f64) -> f64| Curve {
         name: drawn().into(),
         series: Series::new(hue),
-        points: [16.0, 256.0, 4096.0]
-            .map(|at| Point {
-                at,
-                value: of(at),
-                interval: Some((of(at) * 0.97, of(at) * 1.03)),
+        points: [16_u32, 256, 4096]
+            .map(|at| (at, of(f64::from(at))))
+            .map(|(at, value)| Point {
+                at: at.into(),
+                value,
+                interval: Some((value * 0.97, value * 1.03)),
                 words: drawn().into(),
             })
             .into(),
@@ -129,16 +134,13 @@ fn chart(drawn: Texts<'_>) -> Chart {
             curve(3, |bytes| 1.0 + 2.0 / bytes.sqrt()),
         ],
         title: drawn().into(),
-        along: Unit::Bytes,
-        up: Unit::Ratio,
+        is_ratio: true,
         marks: vec![Mark {
             at: 1434.0,
             low: 1340.0,
             high: 1560.0,
             label: drawn().into(),
         }],
-        base: Some(1.0),
-        ..Chart::default()
     }
 }
 
@@ -158,16 +160,18 @@ pub fn everything() -> Document {
     let mut turns = ["the words of a point", "name"].iter().cycle();
     let mut drawn = || turns.next().map_or("", |phrase| phrase).to_owned();
     let mut document = of_texts(&mut next, &mut drawn);
-    // Both maps have one legend.
-    let maps = ["file", "pipe"].map(|title| {
+    let of_both = ["file", "pipe"].map(|title| {
         let mut letters = ["G", "1.32×"].iter().cycle();
         let mut letter = || letters.next().map_or("", |letter| letter).to_owned();
-        Block::Map(Map {
+        Map {
             title: title.into(),
             ..map(&mut letter, &mut drawn)
-        })
+        }
     });
-    document.body.extend(maps);
+    let mut letters = ["1.32×", "G"].iter().cycle();
+    let mut letter = || letters.next().map_or("", |letter| letter).to_owned();
+    let of_both = maps(of_both.into(), &mut letter);
+    document.body.push(Block::Maps(of_both));
     document.sections.push(Section {
         title: "Tables".into(),
         blocks: vec![

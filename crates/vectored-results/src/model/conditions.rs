@@ -132,31 +132,30 @@ impl Conditions {
 
     /// Where the bytes go, and for a copy also where they come from: `pipe`, `socket /tmp/x`, `file to pipe`.
     pub fn ends(&self) -> String {
-        let mut ends = self.target.to_string();
-        if let Some(path) = &self.path {
-            ends += " ";
-            ends += path;
-        }
+        self.after_source(match &self.path {
+            Some(path) => format!("{} {path}", self.target),
+            None => self.target.to_string(),
+        })
+    }
+
+    /// The same for messages: `file in '/tmp'`, `socket '/tmp/x'`.
+    pub fn place(&self) -> String {
+        self.after_source(match &self.path {
+            None => self.target.to_string(),
+            Some(path) if self.target.is_file() => format!("{} in '{path}'", self.target),
+            Some(path) => format!("{} '{path}'", self.target),
+        })
+    }
+
+    fn after_source(&self, place: String) -> String {
         match self.from {
-            Some(from) => format!("{from} to {ends}"),
-            None => ends,
+            Some(from) => format!("{from} to {place}"),
+            None => place,
         }
     }
 
     /// The directory of the files: `usual`, unless the target was named by another one.
     pub fn directory_or<'a>(&'a self, usual: &'a Path) -> &'a Path {
         self.path.as_ref().map_or(usual, Path::new)
-    }
-
-    pub fn place(&self) -> String {
-        let place = match &self.path {
-            None => self.target.to_string(),
-            Some(path) if self.target.is_file() => format!("{} in '{path}'", self.target),
-            Some(path) => format!("{} '{path}'", self.target),
-        };
-        match self.from {
-            Some(from) => format!("{from} to {place}"),
-            None => place,
-        }
     }
 }

@@ -14,18 +14,13 @@ impl SavedResult for Results {
         validate::results(self)
     }
 
-    fn origin(&self) -> [&str; 3] {
-        [&self.host.name, &self.host.kernel, &self.started_at]
-    }
-
     fn rows(&self) -> Value {
-        let requested = self
-            .cells
-            .iter()
-            .map(|cell| with_field("refined", false, cell));
-        let refined = self.refined_cells.iter();
-        let refined = refined.map(|cell| with_field("refined", true, cell));
-        let cells: Vec<Value> = requested.chain(refined).collect();
+        let all = [(false, &self.cells), (true, &self.refined_cells)].into_iter();
+        let cells = all.flat_map(|(is_refined, cells)| {
+            let cells = cells.iter();
+            cells.map(move |cell| with_field("refined", is_refined, cell))
+        });
+        let cells: Vec<Value> = cells.collect();
         json!({ "cells": cells })
     }
 }
@@ -36,10 +31,6 @@ impl SavedResult for Experiments {
 
     fn check(&self) -> Result<(), String> {
         validate::experiments(self)
-    }
-
-    fn origin(&self) -> [&str; 3] {
-        [&self.host.name, &self.host.kernel, &self.started_at]
     }
 
     /// One row for each measured row of an experiment, then one for each published row.

@@ -5,7 +5,7 @@ use vectored_report::sort;
 
 use crate::model::{Cell, Crossover, Target, TechniqueName, TechniqueResult};
 use crate::stats::paired::PairStats;
-use crate::stats::series::{SizeSeries, pair, series};
+use crate::stats::series::{pair, series};
 use crate::stats::verdict::{TIE_ZONE, lead, noise};
 
 /// No size is added between two whose ratio is below this.
@@ -32,9 +32,9 @@ const SPREAD_ROUNDS: u32 = 160;
 pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
     let mut all = Vec::new();
     for series in series(cells) {
-        let points = points(&series.cells, |cell, _| cell.winner);
+        let points = points(&series, |cell, _| cell.winner);
         let brackets = brackets(&points).into_iter();
-        all.extend(brackets.map(|bracket| bracket.crossover(&series)));
+        all.extend(brackets.map(|bracket| bracket.crossover()));
     }
     all
 }
@@ -64,11 +64,11 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
             let found = cells.iter().position(|other| std::ptr::eq(*other, cell));
             found.expect("a series is made of the cells")
         };
-        let points = points(&series.cells, |cell, noise| fastest(cell, rivals, noise));
+        let points = points(&series, |cell, noise| fastest(cell, rivals, noise));
         for bracket in brackets(&points) {
             if let Some(bytes) = bracket.size_wanted() {
                 sizes.push(RefinementRequest::Size {
-                    like: index_of(series.cells[0]),
+                    like: index_of(series[0]),
                     bytes,
                 });
                 continue;
@@ -316,15 +316,16 @@ impl<'a> Bracket<'a> {
         self.steps.iter().all(is_new).then_some(size)
     }
 
-    fn crossover(&self, series: &SizeSeries<'_>) -> Crossover {
+    fn crossover(&self) -> Crossover {
+        let cell = self.steps[0].point.cell;
         let tenths = |ln: f64| (ln.exp() * 10.0).round() / 10.0;
-        let (low, high) = self.widened(series.conditions.target);
+        let (low, high) = self.widened(cell.conditions.target);
         let zone = (1.0 + TIE_ZONE).ln();
         let at = self.ln_at();
         Crossover {
-            conditions: series.conditions.clone(),
-            segment_count: series.shape.segment_count,
-            swept_mix: series.shape.swept_mix.cloned(),
+            conditions: cell.conditions.clone(),
+            segment_count: cell.segment_count,
+            swept_mix: cell.swept_mix.clone(),
             below: self.below,
             above: self.above,
             at_bytes: tenths(at),

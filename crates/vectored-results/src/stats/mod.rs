@@ -25,7 +25,7 @@ pub use crate::stats::discoveries::discoveries;
 pub use crate::stats::fill_verdicts::judge;
 pub use crate::stats::paired::{PairStats, paired};
 pub use crate::stats::ranks::{RankSamples, rank_figures};
-pub use crate::stats::series::{SizeSeries, pair, series};
+pub use crate::stats::series::{pair, series};
 pub use crate::stats::summary::median;
 pub use crate::stats::verdict::{
     Evidence, FALSE_DISCOVERIES, LOOKS, MIN_ROUNDS, TIE_ZONE, WIDTH_TARGET, decide, weigh_cell,

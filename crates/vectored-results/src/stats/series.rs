@@ -2,37 +2,22 @@
 
 use vectored_report::{by_key, sort};
 
-use crate::model::{Cell, Conditions, Drain, ListShape, TechniqueName};
+use crate::model::{Cell, Drain, TechniqueName};
 use crate::stats::paired::{PairStats, paired};
 use crate::stats::verdict::log_ratios;
 
-/// Lists of one shape under the same conditions: equally many segments that are all of one size, or a swept mix.
-pub struct SizeSeries<'a> {
-    pub conditions: &'a Conditions,
-    pub shape: ListShape<'a>,
-    /// In order of the size that varies; cells of fixed mixes are left out.
-    pub cells: Vec<&'a Cell>,
-}
-
-/// Groups `cells` into series, in their order. Cells with a thread at the other end are left out: their
-/// times depend on how two threads wait for each other. So does every copy to or from a stream, in any program.
-pub fn series<'a>(cells: &[&'a Cell]) -> Vec<SizeSeries<'a>> {
-    let is_alone = |cell: &&Cell| !has_helper(cell) || cell.conditions.from.is_some();
-    let swept = cells
-        .iter()
-        .copied()
-        .filter(|cell| cell.swept_bytes().is_some());
-    let alone = swept.filter(is_alone);
-    let all = by_key(alone.map(|cell| ((&cell.conditions, cell.shape()), cell)));
-    let one = |((conditions, shape), mut cells): (_, Vec<&'a Cell>)| {
-        sort::sort_by_key(&mut cells, |cell| cell.swept_bytes());
-        SizeSeries {
-            conditions,
-            shape,
-            cells,
-        }
-    };
-    all.into_iter().map(one).collect()
+/// Groups `cells` into series of one shape under the same conditions, each by the size that varies. Cells of fixed mixes are
+/// left out, and so are cells with a thread at the other end: their times depend on how two threads wait for each other.
+/// So does every copy to or from a stream, in any program.
+pub fn series<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
+    let is_alone = |cell: &Cell| !has_helper(cell) || cell.conditions.from.is_some();
+    let is_of_series = |cell: &&Cell| cell.swept_bytes().is_some() && is_alone(cell);
+    let here = cells.iter().copied().filter(is_of_series);
+    let mut all = by_key(here.map(|cell| ((&cell.conditions, cell.shape()), cell)));
+    for (_, cells) in &mut all {
+        sort::sort_by_key(cells, |cell| cell.swept_bytes());
+    }
+    all.into_iter().map(|(_, cells)| cells).collect()
 }
 
 /// Whether a thread or program at the other end took part.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::json;
 use vectored_report::words::{NONE, grouped};
 use vectored_report::{
-    Block, ComparedRow, Document, Sentence, Table, Tone, comparison_table, csv, join, value_of,
+    Block, ComparedRow, Document, Sentence, Table, Tone, comparison_table, csv, value_of,
 };
 
 use crate::judge;
@@ -55,21 +55,13 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
 
 /// The ratios of both results, the later divided by the earlier. Its interval has all quotients of the two intervals.
 fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
-    let side = |of: &Comparison| {
-        let ratios = of
-            .figures
-            .iter()
-            .filter(|one| !judge::is_count(&one.figure));
-        let rows = ratios.map(|one| (one.figure.clone(), one.clone()));
-        rows.collect::<Vec<(String, Compared)>>()
-    };
     let quotient = |new: Option<f64>, old: Option<f64>| Some(new? / old.filter(|old| *old > 0.0)?);
-    let ratio = |(figure, sides): (String, Vec<Vec<Compared>>)| {
-        let (old, new) = (sides[0].first()?, sides[1].first()?);
+    let ratio = |old: &Compared| {
+        let new = later.figure(&old.figure)?;
         let (low, high) = (quotient(new.low, old.high), quotient(new.high, old.low));
         let ends = (low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY));
         Some(Compared {
-            figure,
+            figure: old.figure.clone(),
             old: old.ratio?,
             new: new.ratio?,
             ratio: quotient(new.ratio, old.ratio),
@@ -78,8 +70,11 @@ fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
             change: Change::of_ranges((1.0, 1.0), ends),
         })
     };
-    let rows = join(vec![side(earlier), side(later)]).into_iter();
-    let mut all: Vec<Compared> = rows.filter_map(ratio).collect();
+    let ratios = earlier
+        .figures
+        .iter()
+        .filter(|one| !judge::is_count(&one.figure));
+    let mut all: Vec<Compared> = ratios.filter_map(ratio).collect();
     let counts = earlier.side.calls.as_ref().zip(later.side.calls.as_ref());
     all.extend(counts.map_or_else(Vec::new, |(old, new)| judge::counts(old, new)));
     all

@@ -207,11 +207,7 @@ fn figures(versus: &Versus, of: &Comparison) -> Table {
         })
     });
     let sides = ["old", &of.side.name];
-    let mut table = comparison_table("", &[""], sides, rows.collect());
-    if let Some(ratio) = table.columns.get_mut(3) {
-        ratio.tooltip = "The robust mean of the ratios of the rounds, and its 95 % interval. Counts are of separate runs.".into();
-    }
-    table
+    comparison_table("", &[""], sides, rows.collect())
 }
 
 /// The calls by name, those first that differ most; or those alone that differ.

@@ -45,10 +45,6 @@ impl SavedResult for Versus {
         Ok(())
     }
 
-    fn origin(&self) -> [&str; 3] {
-        [&self.host.name, &self.host.kernel, &self.started_at]
-    }
-
     /// One for each figure of each new command.
     fn rows(&self) -> Value {
         let new = self.new.iter().map(|one| {

@@ -1,7 +1,5 @@
 //! Documents of invented figures.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use vectored_report::{Document, TerminalOptions, csv_of, html, json, markdown, parse, terminal};
 use vectored_versus::judge::{self, CallLimit, Limits};
@@ -34,10 +32,7 @@ fn runs(wall_ns: u64, seed: u64) -> Vec<Run> {
 }
 
 fn calls(writes: u64) -> Calls {
-    let one = |count| Range {
-        low: count,
-        high: count,
-    };
+    let one = Range::of;
     let kinds = [
         ("write", one(writes)),
         ("read", one(12)),
@@ -51,10 +46,7 @@ fn calls(writes: u64) -> Calls {
         read_bytes: one(5000),
         writes: one(writes),
         written_bytes: one(1_280_800),
-        kinds: kinds
-            .map(|(name, count)| (name.to_owned(), count))
-            .into_iter()
-            .collect::<BTreeMap<_, _>>(),
+        kinds: kinds.map(|(name, count)| (name.to_owned(), count)).into(),
         ..Calls::default()
     }
 }
@@ -160,15 +152,6 @@ fn all_of_it_in_markdown() {
     insta::assert_snapshot!(markdown(&document(&result())));
 }
 
-fn ruled<'a>(versus: &'a Versus, new: &'a Comparison) -> judge::Ruled<'a> {
-    judge::Ruled {
-        name: &new.side.name,
-        figures: &new.figures,
-        calls: versus.old.calls.as_ref().zip(new.side.calls.as_ref()),
-        rounds: versus.old.runs.len(),
-    }
-}
-
 fn of_all(share: f64) -> CallLimit {
     CallLimit { name: None, share }
 }
@@ -213,7 +196,7 @@ fn spoiled() -> Versus {
     .into();
     spoiled.new.push(untimed);
     spoiled.limits = judge::rulings(
-        spoiled.new.iter().map(|one| ruled(&spoiled, one)),
+        spoiled.new.iter().map(|one| spoiled.ruled(one)),
         Limits {
             slower: Some(-0.5),
             calls: &[of_all(0.01)],
@@ -364,7 +347,7 @@ fn an_undecided_limit_has_its_own_reason() {
         if rounds == 39 {
             (new.figures[0].low, new.figures[0].high) = (Some(0.5), Some(2.0));
         }
-        let limits = judge::rulings([ruled(&result, &result.new[0])], limits);
+        let limits = judge::rulings([result.ruled(&result.new[0])], limits);
         let [(ruling, said)] = &limits_in_words(&limits, "old")[..] else {
             panic!("{limits:?}");
         };

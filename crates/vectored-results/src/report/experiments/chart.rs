@@ -1,6 +1,6 @@
 //! The chart of an experiment with several sizes.
 
-use vectored_report::{Chart, Curve, Mark, Point, Series, Unit, sort, words};
+use vectored_report::{Chart, Curve, Mark, Point, Series, by_key, sort, words};
 
 use crate::model::{ExperimentRow, Measure, Reproduction};
 use crate::report::experiments::figure::Figure;
@@ -17,58 +17,56 @@ pub fn chart(experiment: &Reproduction, layout: &Layout) -> Option<Chart> {
         row.key.buffer_bytes.or(segment)
     };
     let sizes: Vec<u64> = rows.iter().filter_map(|row| size(row)).collect();
-    let (up, scale) = if layout.is_ratio() { (Unit::Ratio, 1.0) } else { (Unit::Nanoseconds, 1e9) };
-    let mut curves: Vec<Curve> = Vec::new();
+    type InWords = fn(f64) -> String;
+    let (in_words, scale): (InWords, f64) =
+        if layout.is_ratio() { (words::ratio, 1.0) } else { (words::time, 1e9) };
+    let mut points: Vec<((String, Series), Point)> = Vec::new();
     for figure in layout.drawn {
         for row in &rows {
             let Some(value) = figure.value(experiment, row).map(|value| value * scale) else {
                 continue;
             };
-            let name = name(layout, *figure, row);
-            let index = curves.iter().position(|curve| *curve.name == *name);
-            let index = index.unwrap_or_else(|| {
-                curves.push(Curve {
-                    name: name.as_str().into(),
-                    series: series(*figure, row),
-                    points: Vec::new(),
-                });
-                curves.len() - 1
-            });
             let at = match size(row) {
                 Some(size) => vec![size],
                 None if is_of_its_own(row) => sizes.clone(),
                 None => Vec::new(),
             };
-            curves[index].points.extend(at.into_iter().map(|at| Point {
-                at: at as f64,
-                value,
-                interval: None,
-                words: format!("{name}, {}: {}", words::bytes(at), up.words(value)).into(),
+            let name = name(layout, *figure, row);
+            points.extend(at.into_iter().map(|at| {
+                let words = format!("{name}, {}: {}", words::bytes(at), in_words(value));
+                let point = Point {
+                    at,
+                    value,
+                    interval: None,
+                    words: words.into(),
+                };
+                ((name.clone(), series(*figure, row)), point)
             }));
         }
     }
-    for curve in &mut curves {
-        sort::sort_by(&mut curve.points, |a, b| a.at.total_cmp(&b.at));
-        curve.points.dedup_by(|a, b| a.at == b.at);
-    }
+    let curve = |((name, series), mut points): ((String, Series), Vec<Point>)| {
+        sort::sort_by_key(&mut points, |point| point.at);
+        points.dedup_by_key(|point| point.at);
+        Curve {
+            name: name.into(),
+            series,
+            points,
+        }
+    };
+    let curves: Vec<Curve> = by_key(points).into_iter().map(curve).collect();
     let near = experiment.setting.program.as_ref();
     let near = near.and_then(|_| smallest_near_fastest(experiment, "program"));
+    let mark = near.map(|at| Mark {
+        at: at as f64,
+        low: at as f64,
+        high: at as f64,
+        label: words::bytes(at).into(),
+    });
     (!curves.is_empty()).then(|| Chart {
         title: layout.chart.into(),
-        along: Unit::Bytes,
-        up,
+        is_ratio: layout.is_ratio(),
         curves,
-        marks: near
-            .map(|at| Mark {
-                at: at as f64,
-                low: at as f64,
-                high: at as f64,
-                label: words::bytes(at).into(),
-            })
-            .into_iter()
-            .collect(),
-        base: layout.is_ratio().then_some(1.0),
-        ..Chart::default()
+        marks: mark.into_iter().collect(),
     })
 }
 
@@ -76,7 +74,7 @@ pub fn chart(experiment: &Reproduction, layout: &Layout) -> Option<Chart> {
 fn name(layout: &Layout, figure: Figure, row: &ExperimentRow) -> String {
     match layout.drawn {
         [_] => (layout.group)(row),
-        _ => format!("{} {}", figure.meaning().0, row.source),
+        _ => format!("{} {}", figure.name(), row.source),
     }
 }
 

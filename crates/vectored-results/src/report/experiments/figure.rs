@@ -71,7 +71,7 @@ impl Figure {
     }
 
     pub fn head(self, experiment: &Reproduction, in_seconds: bool) -> String {
-        let (word, _) = self.meaning();
+        let word = self.name();
         match self {
             Figure::Ratio(measure) => format!("{word} ÷ {}", base_in_words(experiment, measure)),
             Figure::User | Figure::System | Figure::Cpu | Figure::Wall if in_seconds => {
@@ -81,30 +81,18 @@ impl Figure {
         }
     }
 
-    /// Its name, and its meaning in a sentence.
-    pub fn meaning(self) -> (&'static str, &'static str) {
+    pub fn name(self) -> &'static str {
         match self {
-            Figure::User => ("user", "CPU time in user mode."),
-            Figure::System => ("system", "CPU time in the kernel."),
-            Figure::Cpu => ("CPU", "User and system time together."),
-            Figure::Wall => ("wall", "Wall time: from begin to end."),
-            Figure::Copying => ("copying", "Time without the start of the process."),
-            Figure::PassMedian => ("median", "Median wall time of a pass."),
-            Figure::Rate => ("MB/s", "Megabytes moved in a second."),
-            Figure::Loops => ("reads", "Successful reads of a copy."),
-            Figure::Ratio(Measure::Cpu) => (
-                "CPU",
-                "Ratio of CPU times, with the interval of its median if measured here.",
-            ),
-            Figure::Ratio(Measure::Clock) => (
-                "wall",
-                "Ratio of wall times, with the interval of its median if measured here.",
-            ),
-            Figure::Left => (
-                "left",
-                "The largest part of the file that was still in memory when a copy began.",
-            ),
-            Figure::Fetched => ("fetched", "The least that a copy read from the device."),
+            Figure::User => "user",
+            Figure::System => "system",
+            Figure::Cpu | Figure::Ratio(Measure::Cpu) => "CPU",
+            Figure::Wall | Figure::Ratio(Measure::Clock) => "wall",
+            Figure::Copying => "copying",
+            Figure::PassMedian => "median",
+            Figure::Rate => "MB/s",
+            Figure::Loops => "reads",
+            Figure::Left => "left",
+            Figure::Fetched => "fetched",
         }
     }
 }

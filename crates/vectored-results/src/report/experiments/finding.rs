@@ -1,7 +1,7 @@
 //! The finding of an experiment: claims, each with the ratio that decides it. Only what the intervals support.
 
 use vectored_report::sort;
-use vectored_report::words::{self, enumerated};
+use vectored_report::words;
 
 use crate::model::{
     ExperimentName, ExperimentRow, IovecSetup, Measure, Operation, Ratio, Reproduction,
@@ -36,8 +36,7 @@ pub fn finding(experiment: &Reproduction) -> String {
             vec![near_fastest::finding(experiment)]
         }
         ExperimentName::Kalinin => [in_words(experiment), crossovers(experiment)].concat(),
-        ExperimentName::Apue35 => [in_words(experiment), fastest(experiment)].concat(),
-        ExperimentName::Apue1428 | ExperimentName::Mincer => in_words(experiment),
+        _ => in_words(experiment),
     };
     let indication = "At a reduced size, so only an indication. ";
     let reduced = if experiment.reduced { indication } else { "" };
@@ -166,27 +165,4 @@ fn crossovers(experiment: &Reproduction) -> Vec<String> {
         format!("in 2001 the crossover lay between {low} and {high} B")
     });
     here.chain(then).collect()
-}
-
-/// The fastest of several buffers by the median wall time, and the others that are close to it.
-fn fastest(experiment: &Reproduction) -> Vec<String> {
-    let timed = experiment.rows.iter();
-    let timed = timed.filter_map(|row| Some((row.key.buffer_bytes?, row.times.clock_s?)));
-    let mut timed: Vec<(u64, f64)> = timed.collect();
-    sort::sort_by(&mut timed, |a, b| a.1.total_cmp(&b.1));
-    let Some((&(bytes, s), others @ [_, ..])) = timed.split_first() else {
-        return Vec::new();
-    };
-    let close = others.iter().filter(|(_, other)| *other <= s * FLAT);
-    let mut close: Vec<u64> = close.map(|(bytes, _)| *bytes).collect();
-    close.sort_unstable();
-    let close: Vec<String> = close.into_iter().map(words::bytes).collect();
-    let within = match &close[..] {
-        [] => "no other is within 10 %".to_owned(),
-        close => format!("within 10 % of it: {}", enumerated(close)),
-    };
-    let fastest = words::bytes(bytes);
-    vec![format!(
-        "the fastest buffer by median wall time is {fastest}; {within}"
-    )]
 }

@@ -39,7 +39,6 @@ pub fn table(experiment: &Reproduction, layout: &Layout) -> Table {
         }
         columns.push(Column {
             group: format!("{group}:").into(),
-            tooltip: figure.meaning().1.into(),
             ..Column::figures(figure.head(experiment, layout.in_seconds))
         });
         for (text, cells) in std::iter::zip(texts, &mut cells) {

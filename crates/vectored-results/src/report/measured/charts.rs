@@ -2,7 +2,7 @@
 
 use vectored_report::sort;
 use vectored_report::words::{about, bytes, ratio_within, time};
-use vectored_report::{Chart, Curve, Mark, Point, Series, Unit};
+use vectored_report::{Chart, Curve, Mark, Point, Series};
 
 use crate::model::{Cell, ListShape, Results, TechniqueName};
 use crate::report::machines::shapes;
@@ -51,11 +51,9 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
     };
     let curves = columns(results).into_iter().map(curve);
     let here = results.crossovers_of(group.conditions, shape).into_iter();
-    let requested = group.cells.iter().filter(is_here);
     Some(Chart {
         title: title.into(),
-        along: Unit::Bytes,
-        up: if has_tax { Unit::Ratio } else { Unit::Nanoseconds },
+        is_ratio: has_tax,
         curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
         marks: here
             .map(|crossover| Mark {
@@ -65,17 +63,12 @@ fn chart(group: &Group<'_>, shape: ListShape<'_>, results: &Results) -> Option<C
                 label: about(crossover.at_bytes).into(),
             })
             .collect(),
-        // Sizes between would crowd the axis.
-        labelled: requested
-            .filter_map(|cell| Some(cell.swept_bytes()? as f64))
-            .collect(),
-        base: has_tax.then_some(1.0),
     })
 }
 
 fn point(cell: &Cell, technique: TechniqueName, has_tax: bool) -> Option<Point> {
     let result = cell.technique(technique)?;
-    let size = cell.swept_bytes()?;
+    let size = cell.swept_bytes()? as u64;
     let took = time(result.median_ns);
     let (value, interval, words) = if has_tax {
         let ratio = result.floor_ratio?;
@@ -89,9 +82,9 @@ fn point(cell: &Cell, technique: TechniqueName, has_tax: bool) -> Option<Point> 
         (result.median_ns, None, took)
     };
     Some(Point {
-        at: size as f64,
+        at: size,
         value,
         interval,
-        words: format!("{technique}, {}: {words}", bytes(size as u64)).into(),
+        words: format!("{technique}, {}: {words}", bytes(size)).into(),
     })
 }

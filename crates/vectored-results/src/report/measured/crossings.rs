@@ -9,19 +9,20 @@ use crate::report::machines::place;
 use crate::report::measured::Group;
 use crate::report::shape_text::{SIZE, shape_in_words};
 use crate::report::words::{Words, is_joining};
-use crate::stats::{SizeSeries, pair, series};
+use crate::stats::{pair, series};
 
 pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     let cells: Vec<&Cell> = group.cells.iter().chain(&group.refined).copied().collect();
     let said = series(&cells).into_iter().filter_map(|series| {
-        let here = results.crossovers_of(group.conditions, series.shape);
+        let shape = series[0].shape();
+        let here = results.crossovers_of(group.conditions, shape);
         let is_copy = group.conditions.from.is_some();
         // A list of one segment is no list.
-        let is_list = series.shape.segment_count > 1 || is_copy;
-        if !is_list || here.is_empty() || contradicts(&series.cells, &here) {
+        let is_list = shape.segment_count > 1 || is_copy;
+        if !is_list || here.is_empty() || contradicts(&series, &here) {
             return None;
         }
-        let lists = if is_copy { "one copy".to_owned() } else { shape_in_words(series.shape) };
+        let lists = if is_copy { "one copy".to_owned() } else { shape_in_words(shape) };
         let text = text(&series, &here, &results.rivals);
         Some(Block::Sentence(Sentence::of(lists, text)))
     });
@@ -52,9 +53,9 @@ pub(super) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
 
 /// `Copy below 1.40 KiB [1.31, 1.52], gather above. Gathering 16 B takes 2.04 times as long, copying 16 KiB takes 1.26
 /// times as long.`
-fn text(series: &SizeSeries<'_>, crossovers: &[&Crossover], rivals: &[TechniqueName]) -> String {
+fn text(cells: &[&Cell], crossovers: &[&Crossover], rivals: &[TechniqueName]) -> String {
     let words = |technique| Words::among(technique, rivals);
-    let variable = match series.shape.swept_mix {
+    let variable = match cells[0].swept_mix {
         Some(_) => format!("{SIZE} = "),
         None => String::new(),
     };
@@ -69,7 +70,6 @@ fn text(series: &SizeSeries<'_>, crossovers: &[&Crossover], rivals: &[TechniqueN
     }
     let (first, last) = (crossovers[0], crossovers[crossovers.len() - 1]);
     text += &format!(", {} above.", words(last.above).verb);
-    let cells = &series.cells;
     let is_below = |bytes| bytes < first.low_bytes;
     let is_above = |bytes| bytes > last.high_bytes;
     let wrong = [
@@ -82,9 +82,9 @@ fn text(series: &SizeSeries<'_>, crossovers: &[&Crossover], rivals: &[TechniqueN
     let wrong = wrong.into_iter().filter_map(|(technique, dearest)| {
         let (cell, ratio) = dearest?;
         let size = bytes(cell.swept_bytes()? as u64);
-        let at = match series.shape.swept_mix {
+        let at = match cells[0].swept_mix {
             Some(_) => "with ",
-            None if is_joining(rivals) || series.conditions.from.is_some() => "of ",
+            None if is_joining(rivals) || cells[0].conditions.from.is_some() => "of ",
             None => "",
         };
         Some(format!(

@@ -20,71 +20,25 @@ pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
     let row = |(is_refined, cell)| row(is_refined, cell, &techniques, &results.rivals);
     Table {
         title: if has_tax { "Time ÷ floor" } else { "Time per call" }.into(),
-        columns: heads(group, has_tax, &techniques, &results.rivals),
+        columns: heads(group, &techniques, &results.rivals),
         rows: cells(group).into_iter().map(row).collect(),
     }
 }
 
-fn heads(
-    group: &Group<'_>,
-    has_tax: bool,
-    techniques: &[TechniqueName],
-    rivals: &[TechniqueName],
-) -> Vec<Column> {
-    let (list, about, floor) = match group.conditions.from {
-        Some(_) => (
-            "size",
-            "Bytes of one copy.",
-            "Median time of a copy by read and write.",
-        ),
-        None => (
-            "list",
-            "Number of segments in the list, and the size of each.",
-            "Median time of one call that moves the same bytes, which already lie in one piece.",
-        ),
+fn heads(group: &Group<'_>, techniques: &[TechniqueName], rivals: &[TechniqueName]) -> Vec<Column> {
+    let list = if group.conditions.from.is_some() { "size" } else { "list" };
+    let figures = |head: String, drop_order| Column {
+        drop_order,
+        ..Column::figures(head)
     };
-    let mut heads = vec![
-        Column {
-            tooltip: about.into(),
-            ..Column::words(list)
-        },
-        Column {
-            drop_order: 3,
-            tooltip: floor.into(),
-            ..Column::figures("floor")
-        },
-    ];
-    heads.extend(techniques.iter().map(|&technique| {
-        let is_rival = rivals.contains(&technique);
-        let figure = if has_tax {
-            format!("Time of {technique} ÷ floor, the median of the rounds.")
-        } else {
-            format!("Median time of a call with {technique}.")
-        };
-        let role = if is_rival {
-            "* marks the winner, = a tie."
-        } else {
-            "It takes no part in the verdict."
-        };
-        Column {
-            head: if is_rival { technique.to_string() } else { format!("unranked {technique}") }
-                .into(),
-            // A technique with a call a segment is rarely near the fastest; the floor is the only time in a row.
-            drop_order: match technique {
-                _ if !is_rival => 1,
-                TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => 2,
-                _ => 4,
-            },
-            tooltip: format!("{figure} {role}").into(),
-            ..Column::default()
-        }
+    let mut heads = vec![Column::words(list), figures("floor".to_owned(), 3)];
+    // A technique with a call a segment is rarely near the fastest; the floor is the only time in a row.
+    heads.extend(techniques.iter().map(|&technique| match technique {
+        _ if !rivals.contains(&technique) => figures(format!("unranked {technique}"), 1),
+        TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => figures(technique.to_string(), 2),
+        _ => figures(technique.to_string(), 4),
     }));
-    heads.push(Column {
-        tooltip: "The fastest technique, and how many times as long the nearest rival takes, with the 95 % interval; or \
-                  a tie; or why the cell is open."
-            .into(),
-        ..Column::words("verdict")
-    });
+    heads.push(Column::words("verdict"));
     heads
 }
 

@@ -2,15 +2,15 @@
 
 use vectored_report::sort;
 use vectored_report::words::{ratio, ratio_within};
-use vectored_report::{Block, Key, Map, MapRow, Role, Series, Square, Text, words};
+use vectored_report::{Key, Map, MapRow, Maps, Role, Series, Square, Text, words};
 
 use crate::model::{Cell, Drain, ListShape, Results, TechniqueName, Verdict};
 use crate::report::measured::Group;
 use crate::report::shape_text::{list_of_cell, shape_in_words};
 use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
 
-/// The maps of a run, which have one legend. Copies share one map.
-pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
+/// Copies share one map.
+pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Option<Maps> {
     let letters = letters(&results.rivals);
     let square = |cell: &Cell| square(cell, &results.rivals, &letters);
     let (copies, lists): (Vec<&Group<'_>>, Vec<&Group<'_>>) = groups
@@ -42,7 +42,6 @@ pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
             row_head: "list".into(),
             heads: vec!["winner".into()],
             rows: mixed.iter().map(row).collect(),
-            ..Map::default()
         }));
     }
     let pairs = copies
@@ -50,19 +49,14 @@ pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Vec<Block> {
         .map(|group| (group.title.clone(), group.cells.clone()));
     maps.extend(by_size("copy", "from … to", pairs.collect(), square));
 
-    let (keys, legend) = (keys(results, &letters), legend(&maps, results));
     let figures = "2×: the next best takes twice as long.";
     let has_winner = results.cells.iter().any(|cell| cell.winner.is_some());
-    let figures = Text::from(if has_winner { figures } else { "" });
-    let with_legend = |map| {
-        Block::Map(Map {
-            keys: keys.clone(),
-            figures: figures.clone(),
-            legend: legend.clone(),
-            ..map
-        })
-    };
-    maps.into_iter().map(with_legend).collect()
+    (!maps.is_empty()).then(|| Maps {
+        keys: keys(results, &letters),
+        figures: if has_winner { figures } else { "" }.into(),
+        legend: legend(&maps, results),
+        maps,
+    })
 }
 
 fn by_size(
@@ -90,7 +84,6 @@ fn by_size(
         row_head: row_head.into(),
         heads: heads.collect(),
         rows: rows.into_iter().map(row).collect(),
-        ..Map::default()
     })
 }
 

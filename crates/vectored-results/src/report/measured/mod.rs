@@ -68,7 +68,10 @@ pub fn document(results: &Results) -> Document {
         lead: lead.into(),
         answer,
         warnings: warnings(results),
-        body: maps::maps(&groups, results),
+        body: maps::maps(&groups, results)
+            .map(Block::Maps)
+            .into_iter()
+            .collect(),
         sections: parts,
     }
 }

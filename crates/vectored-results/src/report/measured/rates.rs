@@ -22,7 +22,12 @@ pub(super) fn sentence(group: &Group<'_>, results: &Results, rate: f64) -> Optio
             (other.ratio_to_leader - 1.0) * winner.median_ns * 1e-9 * rate
         };
         nearest.extend(nearest_rival(cell, &results.rivals).map(saved));
-        worst.extend(slowest(cell, results).map(saved));
+        let rivals = cell
+            .techniques
+            .iter()
+            .filter(|one| results.rivals.contains(&one.name));
+        let slowest = rivals.max_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader));
+        worst.extend(slowest.map(saved));
     }
     let text = format!(
         "At {} lists a second the fastest saves {} against the next best, and {} against the slowest.",
@@ -31,14 +36,6 @@ pub(super) fn sentence(group: &Group<'_>, results: &Results, rate: f64) -> Optio
         range(&worst)?
     );
     Some(Block::Sentence(Sentence::of(group.title.as_str(), text)))
-}
-
-fn slowest<'a>(cell: &'a Cell, results: &Results) -> Option<&'a TechniqueResult> {
-    let rivals = cell
-        .techniques
-        .iter()
-        .filter(|one| results.rivals.contains(&one.name));
-    rivals.max_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
 }
 
 /// `1.0 % of a CPU`, `0.2 to 1.0 % of a CPU`, `0.5 to 2.3 CPUs`.
