@@ -11,10 +11,8 @@ use crate::platform::plain_calls::OFlags;
 const SPARE_BYTES: u64 = 16 << 20;
 
 /// Checks that temporary files of `file_bytes` bytes in total can be created in
-/// `directory`, and describes it.
-///
-/// With the reason and the remedy: the kind of the kernel's error if no file can be created there,
-/// [`StorageFull`](io::ErrorKind::StorageFull) if the files would not fit.
+/// `directory`, and describes it. The error has the reason and the remedy: its kind is the kernel's if no file can be created
+/// there, and [`StorageFull`](io::ErrorKind::StorageFull) if the files would not fit.
 pub fn check_room(directory: &Path, file_bytes: u64) -> io::Result<DirectoryInfo> {
     let refused = |error| unusable(directory, error);
     unnamed_file(directory, OFlags::empty()).map_err(refused)?;

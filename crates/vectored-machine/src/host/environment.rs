@@ -176,7 +176,6 @@ pub fn host_name() -> String {
     system_names::names().host
 }
 
-/// The CPUs that this thread may use. Pinning reduces them to one.
 /// The number of online CPUs. `load_average` counts the load of all of them; this process may be restricted to some, as a
 /// rank of MPI is.
 fn online_cpus() -> Option<usize> {

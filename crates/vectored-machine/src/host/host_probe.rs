@@ -11,9 +11,7 @@ use crate::platform::fd::{AsFd as _, FileDescriptor};
 use crate::platform::files::{describe, direct_alignment, set_direct, unnamed_file};
 use crate::platform::plain_calls::OFlags;
 
-/// Probes this host, with a temporary file in `directory`. No file remains there.
-///
-/// If no file can be created, [`HostReport::direct_io`] has the reason.
+/// Probes this host, with a temporary file in `directory`, or without one if no file can be created there.
 pub fn probe_host(
     directory: &Path,
     timer: Timer,

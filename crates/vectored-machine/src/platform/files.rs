@@ -150,10 +150,8 @@ pub fn fetched_bytes() -> io::Result<u64> {
         .ok_or_else(|| io::Error::other("/proc/thread-self/io has no valid line 'read_bytes: N'"))
 }
 
-/// Opens the same file for reading, with an open file description of its own at position 0.
-///
-/// If it cannot be opened, or if this system opens no file by its descriptor: elsewhere `/dev/fd/N` is a duplicate, with
-/// the same position.
+/// Opens the same file for reading, with an open file description of its own at position 0. Only Linux opens a file by its
+/// descriptor: elsewhere `/dev/fd/N` is a duplicate, with the same position.
 pub fn reopened(file: &impl AsFd) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     if !cfg!(target_os = "linux") {

@@ -60,11 +60,7 @@ pub struct ProvisionalFile {
 }
 
 impl ProvisionalFile {
-    /// Makes a file that is not there yet. Signals are heard afterwards.
-    ///
-    /// The errors of open(2), fstat(2) and sigaction(2). There is no file then.
-    ///
-    /// If there is another one in this process.
+    /// Makes a file that is not there yet, the only one in this process. Signals are heard afterwards.
     pub fn make(path: &Path, mode: u32) -> io::Result<Self> {
         let name = CString::new(path.as_os_str().as_bytes())?;
         for &signal in DEADLY {
@@ -89,9 +85,7 @@ impl ProvisionalFile {
         self.file.as_ref().expect("it is open until it is kept")
     }
 
-    /// Closes the file and keeps it.
-    ///
-    /// The errors of close(2). The file is removed then.
+    /// Closes the file and keeps it. If close(2) fails, the file is removed.
     pub fn keep(mut self) -> io::Result<()> {
         self.file
             .take()

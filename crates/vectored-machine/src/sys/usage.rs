@@ -62,10 +62,7 @@ impl Usage {
     }
 }
 
-/// The usage of the calling thread so far. The sum of its CPU times is exact to a
-/// microsecond.
-///
-/// [`Unsupported`](io::ErrorKind::Unsupported) on Apple's systems, which report the usage of the process alone.
+/// Apple's systems report the usage of the process alone.
 #[cfg(target_vendor = "apple")]
 pub fn thread_usage() -> io::Result<Usage> {
     let why = "this system reports no CPU times in user mode and in the kernel for one thread";

@@ -358,12 +358,8 @@ fn take_all(mut stream: File, arrived_bytes: &AtomicU64) {
     }
 }
 
-/// The cost of one more call in each round of a probe, in ns. Not empty.
-#[derive(Clone, Debug)]
-struct Rounds {
-    probe: Probe,
-    extra_ns: Vec<f64>,
-}
+/// A probe, and the cost of one more call in each of its rounds, in ns. There are rounds.
+type Rounds = (Probe, Vec<f64>);
 
 fn sample(
     probe: Probe,
@@ -381,7 +377,7 @@ fn sample(
         let saved_ns = if extra_ns.len() % 2 == 0 { second - first } else { first - second };
         extra_ns.push(saved_ns / probe.more_calls());
     }
-    Ok(Rounds { probe, extra_ns })
+    Ok((probe, extra_ns))
 }
 
 /// Computes a price. `entry_ns`, the cost of entering the kernel, is its minimum.
@@ -396,24 +392,27 @@ fn price(
     rounds: &[Rounds],
 ) -> Price {
     let least_ns = entry_ns.max(MIN_NS);
-    let mean_of = |quantity: Quantity, of: fn(&Rounds) -> f64| {
-        let found = rounds.iter().filter(|one| one.probe.quantity == quantity);
-        let values: Vec<f64> = found.map(of).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    let median_ns = |(_, extra_ns): &Rounds| median(extra_ns).unwrap_or(0.0);
+    let of = |quantity: Quantity| {
+        rounds
+            .iter()
+            .filter(move |(probe, _)| probe.quantity == quantity)
     };
-    let mean = |quantity| mean_of(quantity, Rounds::median_ns);
+    let mean = |quantity| {
+        let medians: Vec<f64> = of(quantity).map(median_ns).collect();
+        (!medians.is_empty()).then(|| medians.iter().sum::<f64>() / medians.len() as f64)
+    };
     let call_ns = mean(Usual).unwrap_or(0.0).max(least_ns);
     let (mut low_ns, mut high_ns) = (call_ns * (1.0 - COLDER), call_ns * (1.0 + COLDER));
-    let states = rounds
-        .iter()
-        .filter(|one| [Usual, Medium].contains(&one.probe.quantity));
-    for state in states {
-        low_ns = low_ns.min(state.quantile_ns(TAIL));
-        let high = state.quantile_ns(1.0 - TAIL);
-        high_ns = high_ns.max(high.min(state.median_ns() * MAX_TIMES));
+    for state in of(Usual).chain(of(Medium)) {
+        low_ns = low_ns.min(quantile_ns(&state.1, TAIL));
+        let high = quantile_ns(&state.1, 1.0 - TAIL);
+        high_ns = high_ns.max(high.min(median_ns(state) * MAX_TIMES));
     }
-    let bytes_a_call = |one: &Rounds| one.probe.total_bytes() as f64 / one.probe.more_calls();
-    let page_bytes = mean_of(Pages, bytes_a_call).unwrap_or(1.0);
+    let pages = of(Pages).next();
+    let page_bytes = pages.map_or(1.0, |(probe, _)| {
+        probe.total_bytes() as f64 / probe.more_calls()
+    });
     Price {
         target,
         operation,
@@ -435,19 +434,13 @@ fn price(
     }
 }
 
-impl Rounds {
-    fn median_ns(&self) -> f64 {
-        median(&self.extra_ns).unwrap_or(0.0)
-    }
-
-    /// The quantile of the rounds, by nearest rank.
-    fn quantile_ns(&self, share: f64) -> f64 {
-        let mut sorted = self.extra_ns.clone();
-        sort_by(&mut sorted, f64::total_cmp);
-        let last = sorted.len().saturating_sub(1);
-        let rank = (share * last as f64).round() as usize;
-        sorted.get(rank).copied().unwrap_or(0.0)
-    }
+/// The quantile of the rounds, by nearest rank.
+fn quantile_ns(extra_ns: &[f64], share: f64) -> f64 {
+    let mut sorted = extra_ns.to_vec();
+    sort_by(&mut sorted, f64::total_cmp);
+    let last = sorted.len().saturating_sub(1);
+    let rank = (share * last as f64).round() as usize;
+    sorted.get(rank).copied().unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -505,10 +498,7 @@ mod tests {
     #[test]
     fn neither_a_stall_nor_less_than_an_entry_to_the_kernel_is_a_price() {
         let price = |entry_ns, extra_ns: Vec<f64>| {
-            let rounds = Rounds {
-                probe: FILE[0],
-                extra_ns,
-            };
+            let rounds = (FILE[0], extra_ns);
             let (file, write) = (DescriptorKind::File, Operation::Write);
             let price = price(file, write, &CostModel::default(), entry_ns, &[rounds]);
             [price.call_low_ns, price.call_ns, price.call_high_ns]

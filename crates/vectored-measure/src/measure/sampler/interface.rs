@@ -229,15 +229,8 @@ impl fmt::Display for MeasureError {
     }
 }
 
-impl std::error::Error for MeasureError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            MeasureError::Io { source, .. } | MeasureError::Refused { source, .. } => Some(source),
-            MeasureError::Directory(error) => error.source(),
-            _ => None,
-        }
-    }
-}
+/// Its text includes the error of the kernel.
+impl std::error::Error for MeasureError {}
 
 impl fmt::Display for Contender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -131,13 +131,9 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
         source.finish(batch)
     };
     // Up to four attempts, since a single page may have come back by chance.
-    let mut outcome = attempt();
-    for _ in 0..3 {
-        if matches!(outcome, Err(Mismatch::NotCold)) {
-            outcome = attempt();
-        }
-    }
-    match outcome {
+    let mut attempts = (0..4).map(|_| attempt());
+    let outcome = attempts.find(|outcome| !matches!(outcome, Err(Mismatch::NotCold)));
+    match outcome.unwrap_or(Err(Mismatch::NotCold)) {
         Ok(()) => Ok(()),
         Err(Mismatch::Io(error)) => Err(MeasureError::io(format!(
             "cannot evict pages of a file in '{}'",

@@ -20,9 +20,7 @@ use crate::measure::targets::sink::POISON;
 const TRIAL_BYTES: usize = 64 << 10;
 
 /// Checks that transfers of a file in `directory` can bypass the page cache, and returns the alignment that they need.
-///
-/// Fails if the file system refuses `O_DIRECT`, or accepts it and still keeps the bytes in the page
-/// cache, as tmpfs does since Linux 6.6.
+/// A file system may accept `O_DIRECT` and still keep the bytes in the page cache, as tmpfs does since Linux 6.6.
 pub fn check_direct(directory: &Path) -> Result<DirectIo, MeasureError> {
     let described = check_directory(directory, Target::File, 0)?;
     let not_direct = |why: String| {

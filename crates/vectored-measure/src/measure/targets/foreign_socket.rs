@@ -28,9 +28,7 @@ const TRIAL_BYTES: u64 = 1 << 20;
 
 /// A connection to another program, which reads the bytes at its own pace. All
 /// cells of a run share one connection, since a peer may accept only one.
-pub struct ForeignSocketSink {
-    socket: Arc<OwnedFd>,
-}
+pub struct ForeignSocketSink(pub Arc<OwnedFd>);
 
 impl ForeignSocketSink {
     pub fn connect(path: &Path) -> io::Result<Arc<OwnedFd>> {
@@ -44,18 +42,14 @@ impl ForeignSocketSink {
         Ok(Arc::new(socket))
     }
 
-    pub fn new(socket: Arc<OwnedFd>) -> Self {
-        ForeignSocketSink { socket }
-    }
-
     /// Waits until the peer has read everything; over TCP, until its kernel has acknowledged everything. Discards
     /// the bytes that the peer sends: a peer blocked on its answers would stop reading.
     fn wait(&self) -> io::Result<()> {
         let mut since = Instant::now();
         let mut left = u64::MAX;
         loop {
-            discard_answer(&self.socket)?;
-            match unsent_bytes(&*self.socket)? {
+            discard_answer(&self.0)?;
+            match unsent_bytes(&*self.0)? {
                 0 => return Ok(()),
                 now if now < left => (left, since) = (now, Instant::now()),
                 _ if since.elapsed() > PATIENCE => return Err(stuck()),
@@ -67,7 +61,7 @@ impl ForeignSocketSink {
 
 impl Sink for ForeignSocketSink {
     fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.0.as_fd()
     }
 
     fn begin(&mut self, _batch: Batch) -> io::Result<()> {

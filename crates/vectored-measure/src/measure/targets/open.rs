@@ -137,7 +137,7 @@ impl TargetOpener {
                 socket
             }
         };
-        Ok(Box::new(ForeignSocketSink::new(socket)))
+        Ok(Box::new(ForeignSocketSink(socket)))
     }
 
     #[cfg(windows)]
