@@ -270,3 +270,18 @@ pub struct RankFailure {
     /// The technique whose calls the kernel of its node refuses, and the kernel's error.
     pub refused: Option<(TechniqueName, String)>,
 }
+
+#[cfg(test)]
+mod tests {
+    use vectored_results::model::{Target, Workload};
+
+    use super::*;
+
+    #[test]
+    fn an_end_has_room_for_one_call_at_least() {
+        let cell = CellSpec::write(Target::Null, Workload::uniform(3, 100));
+        for (bytes, calls) in [(299, 1), (300, 1), (1000, 3), (u64::MAX, u32::MAX)] {
+            assert_eq!(CellSetup::with_room(bytes, &cell).max_calls, calls);
+        }
+    }
+}
