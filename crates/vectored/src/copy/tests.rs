@@ -450,6 +450,27 @@ proptest! {
     }
 }
 
+#[test]
+fn a_joined_copy_has_the_technique_that_moved_the_last_bytes() {
+    let mut all = Copied::nothing_by(Technique::Splice);
+    for (bytes, technique) in [
+        (0, Technique::Sendfile),
+        (5, Technique::ReadWrite),
+        (0, Technique::Splice),
+    ] {
+        let mut next = Copied::nothing_by(technique);
+        if bytes > 0 {
+            next.add(bytes, technique);
+        }
+        all.join(next);
+    }
+    assert_eq!(
+        (all.bytes, all.calls, all.technique),
+        (5, 1, Technique::ReadWrite)
+    );
+    assert_eq!(all.bytes_by(Technique::ReadWrite), 5);
+}
+
 fn end(kind: FileKind, bytes: u64) -> CopyEnd {
     CopyEnd {
         kind,

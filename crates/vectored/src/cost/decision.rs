@@ -147,6 +147,20 @@ mod tests {
     ];
 
     #[test]
+    fn the_defaults_copy_up_to_these_lengths() {
+        let of = |kind| {
+            [2, 8, 16, 1000].map(|count| CostModel::for_target(kind).copy_below_bytes(count))
+        };
+        let expected = [
+            [4208, 2645, 2776, 1177],
+            [3933, 2183, 1975, 648],
+            [3425, 1925, 1737, 614],
+            [2700, 1575, 1481, 585],
+        ];
+        assert_eq!(KINDS.map(of), expected);
+    }
+
+    #[test]
     fn lists_that_are_copied_at_the_cached_cost_fit_the_staging_buffer() {
         for kind in KINDS {
             let model = CostModel::for_target(kind);

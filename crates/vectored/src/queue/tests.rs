@@ -170,6 +170,9 @@ fn run(
             assert_eq!(Arc::strong_count(&owner), 1 + usize::from(is_kept));
         }
         12 => {
+            // Often as long as the room that is left.
+            let room = queue.policy().limit_bytes.saturating_sub(queue.len());
+            let size = size.min(room.saturating_add(size % 2));
             let fits = queue.is_empty() || queue.len() + size <= queue.policy().limit_bytes;
             if fits {
                 assert!(queue.try_push(model.next(size)).is_ok());
