@@ -1,5 +1,6 @@
 //! Renderings of fixed results.
 
+use vectored_report::csv_of;
 use vectored_results::model::{Cell, Conditions, Refused, Target, TechniqueName};
 use vectored_results::report::{refused_in_words, unsuited_in_words};
 
@@ -21,6 +22,12 @@ fn a_table_shows_every_field_that_may_be_left_out() {
 #[test]
 fn csv_is_one_line_a_technique() {
     insta::assert_snapshot!(csv(&results()));
+    let both = csv_of(&[&results(), &results()]);
+    let first = "\nstand,6.18.0 #1 SMP,2000-01-01T00:00:00Z,";
+    assert!(
+        both.starts_with("host,kernel,started_at,") && both.contains(first),
+        "{both}"
+    );
 }
 
 #[test]
