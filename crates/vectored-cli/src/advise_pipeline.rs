@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -22,7 +22,6 @@ use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_measure::measure::{check_directory, measure_prices};
-use vectored_report::visible;
 use vectored_results::model::Target;
 use vectored_strace::event::Action;
 use vectored_strace::{Counts, Event, Reader};
@@ -77,9 +76,7 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
     let counts = analysis.read_logs(paths).map_err(|error| {
         let kind = error.error.kind();
         let remedy = match (command_meant(paths, &error.path), kind) {
-            (Some(command), ErrorKind::NotFound) => {
-                format!("; to run it as a command, {command}")
-            }
+            (Some(to_run), ErrorKind::NotFound) => to_run,
             // The error names the remedy.
             (_, ErrorKind::Unsupported | ErrorKind::InvalidData) => String::new(),
             _ => format!(
@@ -100,37 +97,15 @@ pub fn follow_logs(paths: &[PathBuf], options: Options) -> Result<Observed, Fail
             .iter()
             .map(|path| path.display().to_string())
             .collect();
-        let names = names.join("', '");
-        let strace = "expected a log that `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote";
-        let command = command_meant(paths, &paths[0]);
-        let to_run = command.map(|command| format!("; to run it as a command, {command}"));
-        let to_run = to_run.unwrap_or_default();
-        let unread = counts
-            .skipped()
-            .into_iter()
-            .min_by_key(|skipped| skipped.first_line);
-        let unread = unread.and_then(|skipped| line_of(&skipped.first_file?, skipped.first_line));
-        let unread = unread.map_or_else(String::new, |line| format!(", but '{line}'"));
-        return Err(
-            anyhow::anyhow!("no system calls in '{names}'{unread}: {strace}{to_run}").into(),
-        );
+        return Err(anyhow::anyhow!(
+            "no system calls in '{}': expected a log that `strace -f -s1 -v -yy -ttt -T -o FILE COMMAND` wrote{}",
+            names.join("', '"),
+            command_meant(paths, &paths[0]).unwrap_or_default()
+        )
+        .into());
     }
     Ok(Observed::new(analysis, &counts))
 }
-
-/// The begin of a line of a file, if the file is text and can be read again. A compressed log is no text.
-fn line_of(file: &Path, number: u64) -> Option<String> {
-    let lines = BufReader::new(File::open(file).ok()?).split(b'\n');
-    let line = lines
-        .take(1 << 20)
-        .nth(usize::try_from(number).ok()?.checked_sub(1)?)?
-        .ok()?;
-    let text = str::from_utf8(&line).ok()?.chars();
-    let text: String = text.take(QUOTED_CHARACTERS).collect();
-    Some(visible(text.trim_end()))
-}
-
-const QUOTED_CHARACTERS: usize = 80;
 
 /// A hint for `vectored advise python3 x.py`, whose first word is a program and not a log: `vectored
 /// advise -- python3 x.py`.
@@ -140,7 +115,7 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     let words = paths.iter().map(|path| path.display().to_string());
     let words: Vec<String> = words.collect();
     Some(format!(
-        "put -- before it: vectored advise -- {}",
+        "; to run it as a command, put -- before it: vectored advise -- {}",
         words.join(" ")
     ))
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use crate::support::{Bench, VECTORED, needs_strace, one_line, skip, stdout_of};
+use crate::support::{Bench, VECTORED, case, needs_strace, one_line, skip, stdout_of};
 
 /// The command of a screen, and what it saved.
 const SCREENS: [(&str, &str); 5] = [
@@ -100,42 +100,16 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     }
 }
 
-/// The ends of commands of the page, their exit statuses, and what they say, also on the page: counts, no times.
-const TYPED: [(&str, i32, &[&str]); 6] = [
-    (
-        "advise -- python3 report.py",
-        0,
-        &["20,000 × write 9–13 B", "calls instead of 20,000."],
-    ),
-    (
-        "'python3 report.py.old' 'python3 report.py'",
-        0,
-        &["writes instead of 20,000", "writes 20,000"],
-    ),
-    (
-        "'python3 report.py' 'python3 report.py.old'",
-        3,
-        &[
-            "new is beyond the limit of --fail-if-more-calls 1% against old: ",
-            " times the system calls and ",
-        ],
-    ),
-    ("echo $?", 0, &["3"]),
-    (
-        "advise -- python3 ask.py",
-        0,
-        // On a busy machine some exchanges stand apart, with less sure waits.
-        &[
-            " × (sendto 12 B + sendto 300 B, then an answer)",
-            " calls instead of ",
-        ],
-    ),
-    (
-        "'python3 ask.py.old' 'python3 ask.py'",
-        0,
-        &["50 writes instead of 100"],
-    ),
-];
+/// The ends of commands of the page, their exit statuses, and what they say, also on the page: counts, no times. On a busy machine
+/// some exchanges of ask.py stand apart, with less sure waits.
+const TYPED: &str = "\
+advise -- python3 report.py => 0: 20,000 × write 9–13 B | calls instead of 20,000.
+'python3 report.py.old' 'python3 report.py' => 0: writes instead of 20,000 | writes 20,000
+'python3 report.py' 'python3 report.py.old' => 3: new is beyond the limit of --fail-if-more-calls 1% against old: | \
+times the system calls and
+echo $? => 0: 3
+advise -- python3 ask.py => 0: × (sendto 12 B + sendto 300 B, then an answer) | calls instead of
+'python3 ask.py.old' 'python3 ask.py' => 0: 50 writes instead of 100";
 
 /// Types the page: writes its programs, makes its edits, and gives its commands to one shell, in their order.
 #[test]
@@ -183,12 +157,12 @@ fn ten_minutes_can_be_typed() {
         "{printed}"
     );
     let mut rest = &*printed;
-    for (command, status, pieces) in TYPED {
+    for (command, status, pieces) in TYPED.lines().map(case) {
         let end = format!("{command} ended with {status}.");
         let (said, after) = rest
             .split_once(&end)
             .unwrap_or_else(|| panic!("{end}\n{printed}"));
-        for piece in pieces {
+        for piece in pieces.split(" | ") {
             assert!(page.contains(piece), "the page lacks {piece:?}");
             assert!(
                 said.contains(piece),

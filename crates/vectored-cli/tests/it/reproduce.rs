@@ -267,23 +267,15 @@ sh -c 'cat; sleep NAP &' => 1: it left processes behind that still ran 1.0 s aft
 
 #[test]
 fn what_is_odd_about_a_program_is_noted() {
-    for (program, words, told) in [
-        (
-            "sh -c 'cat; sleep 0.02 &'",
-            "",
-            "The program ends before all that it has started (1 process): what",
-        ),
-        (
-            "tr -d '\\000'",
-            "",
-            "The program copies text alone, which it was timed with. Bytes of any value: 'tr -d",
-        ),
-        (
-            "cp {input} {output}",
-            "--to file --sync dsync",
-            "--sync dsync holds for vectored copy alone: the program must do that itself.",
-        ),
-    ] {
+    for row in "\
+sh -c 'cat; sleep 0.02 &' / --to null / The program ends before all that it has started (1 process): what
+tr -d '\\000' / --to null / The program copies text alone, which it was timed with. Bytes of any value: 'tr -d
+cp {input} {output} / --to file --sync dsync / --sync dsync holds for vectored copy alone: the program must do that itself."
+        .lines()
+    {
+        let [program, words, told] = row.split(" / ").collect::<Vec<_>>()[..] else {
+            panic!("{row}");
+        };
         let bench = Bench::new();
         let mut command = beside(&bench, program, &format!("--format json {words}"));
         let results = json(&stdout_of(&mut command));

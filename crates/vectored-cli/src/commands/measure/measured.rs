@@ -15,7 +15,7 @@ use vectored_results::model::{Experiment, FittedModel, Operation, Rank, SyncMode
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
-use crate::commands::measure::engine_run::Run;
+use crate::commands::measure::engine_run::run_engine;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};
@@ -156,13 +156,15 @@ fn measure_here(
             save(measured(outcome, None, host));
         }
     });
-    let run = Run {
-        experiment: &experiment,
-        clock: &clock,
+    let Some((outcome, failure)) = run_engine(
+        (&experiment, &clock),
+        &mut sampler,
+        team,
         interrupt,
-        save: save_outcome.as_mut().map(|save| save as _),
-    };
-    let Some((outcome, failure)) = run.with(&mut sampler, team, show)? else {
+        show,
+        save_outcome.as_mut().map(|save| save as _),
+    )?
+    else {
         return Ok(None);
     };
     drop(bar);
@@ -250,12 +252,14 @@ fn measure_synthetic(
         ranks: ranks.clone(),
     };
     let mut save_outcome = save.map(|save| |outcome: Outcome| save(measured(outcome, None)));
-    let run = Run {
-        experiment,
-        clock: &clock,
+    let save = save_outcome.as_mut().map(|save| save as _);
+    let ended = run_engine(
+        (experiment, &clock),
+        &mut machine,
+        team,
         interrupt,
-        save: save_outcome.as_mut().map(|save| save as _),
-    };
-    let ended = run.with(&mut machine, team, show)?;
+        show,
+        save,
+    )?;
     Ok(ended.map(|(outcome, failure)| measured(outcome, failure)))
 }
