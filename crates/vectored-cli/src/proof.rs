@@ -279,6 +279,7 @@ python3 -u DIR/w.py DIR/q.bin 30 |  | w.py q.bin |  | w.py>w.py.old |  |
 nice DIR/y.old | y.old | y.old |  | y.old>y.older |  |
 node --no-warnings DIR/x.mjs |  | x.mjs |  | x.mjs>x.old.mjs |  |
 nice env A=b DIR/prog DIR/q.bin | prog | q.bin | q.bin | prog>prog.old | q.bin |
+nice DIR/python3 DIR/w.py | python3 | w.py |  | w.py>w.py.old |  |
 sh -c DIR/w.sh |  | tool |  |  |  |
 nice DIR/tool | tool | tool |  | tool>tool.old |  |
 sort DIR/q.bin |  | q.bin |  |  |  |
@@ -299,7 +300,7 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
         for folder in ["node_modules", ".hidden"] {
             fs::create_dir_all(format!("{dir}/{folder}")).unwrap();
         }
-        for name in "w.py q.bin prog x.mjs y.old w.sh w.pl tool node_modules/x.js .hidden/x.sh log.4001 log.1795316800 \
+        for name in "w.py q.bin python3 prog x.mjs y.old w.sh w.pl tool node_modules/x.js .hidden/x.sh log.4001 log.1795316800 \
                      standard x.pyc"
             .split_whitespace()
         {

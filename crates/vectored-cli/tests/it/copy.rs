@@ -121,7 +121,9 @@ fn an_error_counts_the_bytes_of_the_output() {
     let (reader, writer) = std::io::pipe().unwrap();
     rustix::io::ioctl_fionbio(&writer, true).unwrap();
     let mut command = bench.std_vectored();
-    command.args(["copy", "from"]).stdout(writer);
+    command
+        .args(["copy", "from"])
+        .stdout(writer.try_clone().unwrap());
     let output = command.stderr(Stdio::piped()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     let held = rustix::io::ioctl_fionread(&reader).unwrap();
@@ -131,7 +133,6 @@ fn an_error_counts_the_bytes_of_the_output() {
         "{said}"
     );
     (&reader).read_exact(&mut vec![0; held as usize]).unwrap();
-    drop(command);
     // An empty pipe.
     rustix::io::ioctl_fionbio(&reader, true).unwrap();
     let mut command = bench.std_vectored();

@@ -41,27 +41,35 @@ fn ctrl_c_reaches_the_command() {
 }
 
 #[test]
-fn waiting_for_remaining_processes_is_announced() {
+fn waiting_for_remaining_processes_is_announced_and_a_signal_stops_it() {
     needs_strace!();
-    let bench = bench();
-    // At most for half a minute or so.
-    let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
-                  echo ready";
-    let (mut child, _stdout) = waiting(&bench, script);
-    let mut stderr = BufReader::new(child.stderr.take().unwrap());
-    let mut line = String::new();
-    stderr.read_line(&mut line).unwrap();
-    assert!(
-        line.starts_with("note: the command has ended; waiting for processes"),
-        "{line}"
-    );
-    fs::write(bench.work().join("go"), "").unwrap();
-    assert!(child.wait().unwrap().success());
-    // It was said once.
-    let mut rest = String::new();
-    stderr.read_to_string(&mut rest).unwrap();
-    assert!(!rest.contains("note:"), "{rest}");
-    assert_eq!(bench.only_result()["complete"], true);
+    for is_stopped in [false, true] {
+        let bench = bench();
+        // At most for half a minute or so.
+        let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
+                      echo ready";
+        let (mut child, _stdout) = waiting(&bench, script);
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        assert!(
+            line.starts_with("note: the command has ended; waiting for processes"),
+            "{line}"
+        );
+        if is_stopped {
+            kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        } else {
+            fs::write(bench.work().join("go"), "").unwrap();
+        }
+        assert!(child.wait().unwrap().success());
+        assert_eq!(bench.only_result()["complete"], !is_stopped);
+        fs::write(bench.work().join("go"), "").unwrap();
+        // It was said once.
+        let mut rest = String::new();
+        stderr.read_to_string(&mut rest).unwrap();
+        assert!(!rest.contains("(Ctrl-C stops the waiting)"), "{rest}");
+        assert_eq!(rest.contains("note: stopped waiting"), is_stopped, "{rest}");
+    }
 }
 
 /// The mask of ignored signals among HUP, INT, QUIT and TERM, from the line `SigIgn` of `/proc/PID/status`.
