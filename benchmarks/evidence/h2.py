@@ -16,7 +16,8 @@ TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (t
 network namespaces), shaped (veth at 1 Gbit/s, by tbf), delay (veth, and each packet 1 ms later, by delay.py) and hyper (tcp, and the
 HTTP/2 server of hyper above h2). With `client`, the compared programs are clients of h2 that send the bodies over tcp to a server of old. --servers new,copy16 chooses what is compared:
 
-    new        with the patch; new4, new8, new32, new64: with so many frames instead of 16
+    old2       h2 0.4.20, built once more
+    new        with the patch; newb: built once more; new4, new8, new32, new64: with so many frames instead of 16
     bytes16, bytes32, bytes128, bytes256: with the patch, and so many KiB instead of 64
     threshold  h2 0.4.20 with CHAIN_THRESHOLD 4096 and a buffer of 64 KiB
     copy16     the same with the buffer of 16 KiB
@@ -53,10 +54,11 @@ VERSION = "0.4.20"
 PLAIN = {
     "old": {},
     "again": {},
+    "old2": {},
     "threshold": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;", "CAPACITY: usize = 16 *": "CAPACITY: usize = 64 *"},
     "copy16": {"const CHAIN_THRESHOLD: usize = 256;": "const CHAIN_THRESHOLD: usize = 4096;"},
 }
-PATCHED = {"new": {}, "both": PLAIN["threshold"]} | {f"new{n}": {"MAX_CHAINED_FRAMES: usize = 16": f"MAX_CHAINED_FRAMES: usize = {n}"} for n in (4, 8, 32, 64)}
+PATCHED = {"new": {}, "newb": {}, "both": PLAIN["threshold"]} | {f"new{n}": {"MAX_CHAINED_FRAMES: usize = 16": f"MAX_CHAINED_FRAMES: usize = {n}"} for n in (4, 8, 32, 64)}
 PATCHED |= {f"bytes{n}": {"MAX_CHAINED_BYTES: usize = 64 *": f"MAX_CHAINED_BYTES: usize = {n} *"} for n in (16, 32, 128, 256)}
 FETCHED = {"pr903": "a1f880bc6b11d71c2880240117eb569db7ee3d0e", "base903": "dbc204e57e0f96ea25d023c82d8a16340675b271"}
 FETCHED |= {"merge903": "f652c1c714fb74a08106f190cc946631755f2e34", "base415": "21211d065f8acd96827414020b5f53b63653f406"}
@@ -99,8 +101,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::{pki_types::{pem::PemObject, CertificateDer, PrivateKeyDer}, ServerConfig};
 
-static BYTES: [u8; 65536] = {
-    let mut bytes = [0; 65536];
+#[allow(long_running_const_eval)]
+static BYTES: [u8; 1 << 20] = {
+    let mut bytes = [0; 1 << 20];
     let mut at = 0;
     while at < bytes.len() {
         bytes[at] = (at % 251) as u8;
@@ -470,7 +473,7 @@ class Sending(Running):
 
 def parsed(name):
     match = re.fullmatch(r"(tcp|tls|nagle|veth|shaped|delay|threads|plain|hyper|client):(\d+)x(\d+):(\d+)/(\d+):(ready|inline|yields|owned|trailers|mixed)", name)
-    if not match or int(match[4]) > 65536:
+    if not match or int(match[4]) > 1 << 20:
         raise SystemExit(f"no case: {name}")
     numbers = dict(zip(["connections", "streams", "body", "part"], map(int, match.groups()[1:5])))
     return {"name": name, "transport": match[1], "way": match[6], **numbers}

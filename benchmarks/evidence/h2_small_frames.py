@@ -4,11 +4,12 @@
     benchmarks/evidence/h2_small_frames.py [--target FOLDER] [--sizes 170,171,…] [VERSION]...
     benchmarks/evidence/h2_small_frames.py [--target FOLDER] --window BYTES [VERSION]...
     benchmarks/evidence/h2_small_frames.py [--target FOLDER] --client [VERSION]...
+    benchmarks/evidence/h2_small_frames.py [--target FOLDER] --down [VERSION]...
 
 With --window, stream and connection have windows of so many bytes, and 12000 frames are enough; two ways are counted. With --client,
-a client of h2 sends 50 bodies, each over a connection of its own; it counts the connections that end.
+a client of h2 sends 50 bodies, each over a connection of its own; it counts the connections that end. With --down, it receives them.
 Builds one server with its default settings for each version of h2, and sends it frames without END_STREAM over a socket of
-its own. Nothing is timed: each answer is a count, and a second run prints the same, but for --client. It needs cargo, which fetches h2.
+its own. Nothing is timed: each answer is a count, and a second run prints the same, but for --client and --down. It needs cargo, which fetches h2.
 """
 
 import os
@@ -50,7 +51,8 @@ SERVER = """
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     if let Some(port) = std::env::args().nth(3) {
-        return println!("{}", send(port).await.map_or_else(|error| error.to_string(), |answer| answer.status().to_string()));
+        let answer = if std::env::args().nth(2).unwrap() == "down" { receive(port).await } else { send(port).await };
+        return println!("{}", answer.map_or_else(|error| error.to_string(), |status| status.to_string()));
     }
     let reads = std::env::args().nth(1).unwrap() == "reads";
     let window: u32 = std::env::args().nth(2).unwrap().parse().unwrap();
@@ -67,6 +69,13 @@ async fn main() {
             let mut connection = builder.handshake::<_, &[u8]>(socket).await.unwrap();
             let mut held = Vec::new();
             while let Some(Ok((request, mut respond))) = connection.accept().await {
+                if let Ok(size) = request.uri().path()[1..].parse::<usize>() {
+                    let mut body = respond.send_response(http::Response::new(()), false).unwrap();
+                    for left in (0..300).rev() {
+                        body.send_data(&[b'x'; 256][..size], left == 0).unwrap();
+                    }
+                    continue;
+                }
                 if !reads {
                     held.push((request, respond));
                     continue;
@@ -83,19 +92,40 @@ async fn main() {
     }
 }
 
-/// Sends a body of COUNT parts of SIZE bytes: the arguments are SIZE, COUNT and the server's port.
-async fn send(port: String) -> Result<http::Response<h2::RecvStream>, h2::Error> {
-    let number = |at| std::env::args().nth(at).unwrap().parse().unwrap();
+async fn connected(port: String) -> Result<h2::client::SendRequest<bytes::Bytes>, h2::Error> {
     let socket = tokio::net::TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap();
     socket.set_nodelay(true).unwrap();
     let (client, connection) = h2::client::handshake(socket).await?;
     tokio::spawn(connection);
+    client.ready().await
+}
+
+fn number(at: usize) -> usize {
+    std::env::args().nth(at).unwrap().parse().unwrap()
+}
+
+/// Receives a body of 300 parts of SIZE bytes: the arguments are SIZE, "down" and the server's port.
+async fn receive(port: String) -> Result<http::StatusCode, h2::Error> {
+    let request = http::Request::get(format!("http://a/{}", number(1))).body(()).unwrap();
+    let answer = connected(port).await?.send_request(request, true)?.0.await?;
+    let (status, mut body, mut received) = (answer.status(), answer.into_body(), 0);
+    while let Some(part) = body.data().await {
+        let count = part?.len();
+        received += count;
+        body.flow_control().release_capacity(count)?;
+    }
+    assert_eq!(received, 300 * number(1));
+    Ok(status)
+}
+
+/// Sends a body of COUNT parts of SIZE bytes: the arguments are SIZE, COUNT and the server's port.
+async fn send(port: String) -> Result<http::StatusCode, h2::Error> {
     let request = http::Request::post("http://a/").body(()).unwrap();
-    let (answer, mut body) = client.ready().await?.send_request(request, false)?;
+    let (answer, mut body) = connected(port).await?.send_request(request, false)?;
     for left in (0..number(2)).rev() {
         body.send_data(bytes::Bytes::from(vec![b'x'; number(1)]), left == 0)?;
     }
-    answer.await
+    Ok(answer.await?.status())
 }
 """
 
@@ -240,14 +270,14 @@ def row(version, program, reads, how, sizes, window, enough):
     return f"| {version} | {' | '.join(cells)} |"
 
 
-def by_client(programs):
-    """How many of 50 bodies of 300 parts that a client of h2 sends end their connection."""
+def by_client(programs, down=False):
+    """How many of 50 bodies of 300 parts that a client of h2 sends, or receives, end their connection."""
     sizes = [1, 50, 100, 200, 256]
     print(f"| h2 | {' | '.join(f'{size} B' for size in sizes)} |\n|---|{'---:|' * len(sizes)}")
     for version, program in programs.items():
         server, cells = Server(program, "reads", WINDOW), []
         for size in sizes:
-            words = [program, str(size), "300", str(server.port)]
+            words = [program, str(size), "down" if down else "300", str(server.port)]
             answers = [subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True).stdout.strip() for _ in range(50)]
             cells.append(f"{50 - answers.count('200 OK')} of 50")
         server.end()
@@ -257,7 +287,7 @@ def by_client(programs):
 def main():
     words = sys.argv[1:]
     target, sizes, window, enough, more = os.path.join(HERE, "..", "target", "evidence"), SIZES, WINDOW, ENOUGH, MORE
-    client = False
+    client = None
     while words and words[0].startswith("-"):
         if words[0] == "--target":
             target = words[1]
@@ -265,14 +295,14 @@ def main():
             sizes, window, enough, more = [1, 100, 200], int(words[1]), 12_000, []
         elif words[0] == "--sizes":
             sizes = [int(word) for word in words[1].split(",")]
-        elif words[0] == "--client":
-            client, words = True, ["", *words]
+        elif words[0] in ("--client", "--down"):
+            client, words = words[0], ["", *words]
         else:
             raise SystemExit(__doc__)
         words = words[2:]
     programs = {version: build(version, os.path.abspath(target)) for version in words or VERSIONS}
     if client:
-        return by_client(programs)
+        return by_client(programs, client == "--down")
     for title, reads, how in [
         *more,
         ("Nobody reads the body; each frame is sent when the one before was received", False, "one_by_one"),

@@ -215,7 +215,7 @@ class Running(h2.Running):
     def watched(self, case, log):
         """Calls that write, for each request, and the most memory. Nothing is timed: strace is slow, and /proc counts writev, but not send."""
         words = "strace -f -c -e trace=write,writev,sendto,sendmsg -o".split() + [log, "-p", str(self.process.pid)]
-        requests, memory = 50 * case["connections"] * case["pipelined"], 0
+        requests, memory = (50 if case["body"] < 1 << 20 else 5) * case["connections"] * case["pipelined"], 0
         with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as tracer:
             tracer.stderr.readline()  # it is attached
             load = map(str, [*self.namespace(), *self.client(case, requests), self.url(case)])

@@ -5,13 +5,14 @@
     benchmarks/evidence/uutils_cat.py --apart     the programs on CPU 1, the processes at the other ends of pipes on CPU 0
     benchmarks/evidence/uutils_cat.py --build                                     only builds
 
-A case is FROM-TO:BYTESxFILES, from a file or a pipe to a file, a pipe, /dev/null or a raw terminal. A file is named FILES times to one process; a pipe is
-one input. The other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
+A case is FROM-TO:BYTESxFILES, from a file, files or a pipe to a file, a pipe, /dev/null or a raw terminal. A file is named FILES times to one process; `files`
+are so many copies; a pipe is one input. The other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
 
     old       cat of uutils 0.12.0: splice through a pipe of 1 MiB
     first16   with uutils-cat-first-bytes.patch: up to FIRST_BYTES, 16 KiB, are read and written, the rest is spliced
     first64   with the patch and 64 KiB
     size16    as #10835 proposed: inputs whose fstat reports 1 to 16383 bytes are read and written as by `read`
+    nofcntl   0.12.0 without the fcntl (length of the output's pipe) and the fadvise that it calls for each input
     read      0.12.0 that never calls splice, but its own way for inputs that cannot be spliced: 64 KiB a call
     GNU       cat of the PATH
     dd        dd bs=128K of the PATH, for one input
@@ -35,7 +36,7 @@ from common import HERE, TARGET, again, against, fetched, in_turns, is_built, mi
 sys.path.append(os.path.join(HERE, ".."))
 from copy_peers import PIECE, child, drain, feed
 
-BUILT = ["old", "first16", "first64", "size16", "read"]
+BUILT = ["old", "first16", "first64", "size16", "nofcntl", "read"]
 PROGRAMS = [*BUILT, "GNU", "dd"]
 PATCH = os.path.join(HERE, "uutils-cat-first-bytes.patch")
 SPLICE = "if uucore::pipes::splice_unbounded_auto("
@@ -64,11 +65,18 @@ def build(program, source):
     elif program == "size16":
         long = "rustix::fs::fstat(&handle.reader).is_ok_and(|stat| !(1..16384).contains(&stat.st_size))"
         replace(path, SPLICE, f"if {long} && {SPLICE[3:]}")
+    elif program == "nofcntl":
+        shutil.copytree(fetched("uucore", "0.12.0"), os.path.join(folder, "uucore"))
+        for line in ("fcntl_setpipe_size(&mut *dest, MAX_ROOTLESS_PIPE_SIZE)", "rustix::fs::fadvise(source, 0, None, rustix::fs::Advice::Sequential)"):
+            replace(os.path.join(folder, "uucore", "src", "lib", "features", "pipes.rs"), f"    let _ = {line};\n", "")
     for name in ("Cargo.toml", "Cargo.lock"):  # cargo tells packages of one target folder apart by their names
         replace(os.path.join(folder, name), 'name = "uu_cat"\nversion', f'name = "uu_cat_{program}"\nversion')
     with open(os.path.join(folder, "Cargo.toml"), "a", encoding="utf-8") as file:
         file.write('\n[workspace]\n[profile.release]\nlto = "fat"\ncodegen-units = 1\npanic = "abort"\n')  # as in uutils
-    run("cargo", "build", "--release", "--quiet", "--locked", "--bin", "cat", "--target-dir", TARGET, cwd=folder)
+        if program == "nofcntl":
+            file.write('[patch.crates-io]\nuucore = { path = "uucore" }\n')
+    locked = [] if program == "nofcntl" else ["--locked"]
+    run("cargo", "build", "--release", "--quiet", *locked, "--bin", "cat", "--target-dir", TARGET, cwd=folder)
     shutil.copy(os.path.join(TARGET, "release", "cat"), os.path.join(folder, "program"))
     write(os.path.join(folder, "stamp"), stamp)
 
@@ -85,7 +93,7 @@ def one_run(words, case, source, target):
     else:
         opened.append(os.open(source, os.O_RDONLY))
         if "dd" not in os.path.basename(words[0]):
-            words = [*words, *[source] * case["files"]]
+            words = [*words, *(f"{source}{at}" if case["from"] == "files" else source for at in range(case["files"]))]
     if case["to"] == "null":
         opened.append(os.open(os.devnull, os.O_WRONLY))
     elif case["to"] == "tty":
@@ -133,7 +141,7 @@ def other():
 
 
 def parsed(name):
-    match = re.fullmatch(r"(file|pipe)-(file|pipe|null|tty):(\d+)x(\d+)", name)
+    match = re.fullmatch(r"(files?|pipe)-(file|pipe|null|tty):(\d+)x(\d+)", name)
     if not match or match[1] == "pipe" and match[4] != "1":
         raise SystemExit(f"no case: {name}")
     return {"name": name, "from": match[1], "to": match[2], "bytes": int(match[3]), "files": int(match[4])}
@@ -144,6 +152,8 @@ def measured(case, rounds, commands, folder):
     with open(source, "wb") as file:
         for at in range(0, case["bytes"], PIECE):
             file.write(bytes(byte % 251 for byte in range(min(PIECE, case["bytes"] - at))))
+    for at in range(case["files"]) if case["from"] == "files" else []:
+        shutil.copyfile(source, f"{source}{at}")
     suited = [name for name in PROGRAMS if name != "dd" or case["files"] == 1]
     if case["bytes"] <= 1 << 20:
         for name in BUILT:  # byte for byte
