@@ -145,7 +145,7 @@ pub(crate) fn language_of(runtime: Option<Runtime>) -> &'static Language {
     by(runtime).or_else(|| by(None)).unwrap_or(&LANGUAGES[0])
 }
 
-/// The remedies of a language; those for a way that it lacks are in the block of other languages.
+/// The remedies of a language. The block of other languages has the remedies for a way that it lacks.
 pub(crate) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'static Remedy> {
     let shared = match runtime {
         Some(Runtime::C | Runtime::Cpp) => C_AND_CPP,
@@ -473,7 +473,7 @@ languages! {
         Seeks EachCall (Lacks) "positional read or write"
     }
 
-    // The first of those with texts: vectored, in Rust, has the texts of this table.
+    // The first language with texts: vectored, in Rust, has the texts of this table.
     Rust "Rust"
         signs ":/rustc/|:/usr/src/rustc-|:library/std/src"
         ends "process::exit, exec, abort and signals flush nothing" (HidesErrors) {

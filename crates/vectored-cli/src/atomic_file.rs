@@ -7,8 +7,8 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Creates the file, or replaces it by one with its owner and mode. After a crash or a failure of the storage the file has
-/// these contents or the contents of before.
+/// Creates the file, or replaces it. A replaced file keeps its owner and mode. After a crash or a failure of the storage,
+/// the file has its old contents or the new ones.
 ///
 /// # Errors
 ///
@@ -81,13 +81,13 @@ fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that a file can be created in a directory: an unnamed one if the file system supports it, so that nothing has to
-/// be removed.
+/// Checks that a file can be created in a directory. If the file system supports it, the file has no name, and need not be
+/// removed.
 pub fn check_creation(directory: &Path) -> io::Result<()> {
     tempfile::tempfile_in(directory).map(drop).map_err(nameless)
 }
 
-/// The error without the name of the temporary file, which tempfile adds and no user has chosen.
+/// The error without the name of the temporary file, which tempfile adds.
 fn nameless(error: io::Error) -> io::Error {
     match error.to_string().rsplit_once(" at path ") {
         Some((cause, _)) => io::Error::new(error.kind(), cause),

@@ -14,7 +14,7 @@ use vectored_machine::platform::processes::is_ignored;
 
 pub struct Interrupt {
     stop: Arc<AtomicBool>,
-    /// Whether this process got a signal: the next one ends it.
+    /// Whether this process got a signal: the next signal ends it.
     arrived: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
 }

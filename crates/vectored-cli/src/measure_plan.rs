@@ -268,7 +268,7 @@ impl Product {
         }
     }
 
-    /// Refuses a plan without cells, with the reason that does not concern the length of a list, if there is one.
+    /// Refuses a plan without cells. Prefers a reason that does not concern the length of a list.
     fn check(&self) -> Result<(), Failure> {
         if !self.cells.is_empty() {
             return Ok(());

@@ -23,8 +23,8 @@ enum Place {
     Standard,
     /// A file that is replaced, with symbolic links resolved.
     Path(PathBuf),
-    /// A device or FIFO, which is written to. It is open from the check on: to a FIFO without a reader nothing can be
-    /// written, and one whose only writer closes it ends for its reader.
+    /// A device or FIFO, which is written to. It is open from the check on. Nothing can be written to a FIFO without a
+    /// reader, and when its only writer closes a FIFO, it ends for the reader.
     Special(File),
 }
 

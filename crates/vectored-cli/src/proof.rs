@@ -96,7 +96,8 @@ impl Ran {
         !folders.any(is_package)
     }
 
-    /// The programs and scripts of the user that the command ran, but for those that it makes: an edit changes one of them.
+    /// The programs and scripts of the user that the command ran, except files that the command writes: an edit changes one
+    /// of them.
     fn own_programs(&self, words: &[&str]) -> Vec<PathBuf> {
         let executed = self
             .programs

@@ -15,7 +15,7 @@ const QUICK_CALLS: u32 = 10;
 
 const QUICK_PASSES: u32 = 2;
 
-/// Limit on the memory for the buffers of `mincer`, which exist twice.
+/// Limit on the memory for one set of buffers of `mincer`. Two sets exist.
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
 /// Memory for each buffer besides its bytes: the allocation and its entries in the lists.

@@ -61,7 +61,7 @@ impl Default for LengthDelimitedEncoder {
     }
 }
 
-/// The item is of this one type, as with `LengthDelimitedCodec`: with several, the compiler could not tell which sink
+/// The item has this single type, as with `LengthDelimitedCodec`: with several types, the compiler could not tell which sink
 /// `flush` is called on.
 impl QueueEncoder<Bytes> for LengthDelimitedEncoder {
     type Error = io::Error;

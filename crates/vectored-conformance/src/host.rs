@@ -87,7 +87,7 @@ fn fresh_directory() -> Result<PathBuf, String> {
         let path = env::temp_dir().join(name);
         match fs::create_dir(&path) {
             Ok(()) => return Ok(path),
-            // Of a killed run whose process had this number.
+            // A killed run whose process had this number made the directory.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(format!("cannot make a directory to mount on: {error}")),
         }

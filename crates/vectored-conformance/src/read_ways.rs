@@ -153,7 +153,7 @@ pub const READ_WAYS: &[ReadWay] = &[
     }),
 ];
 
-/// A defective way, which proves that the suite detects one: its cursor advances one byte too far at every third error.
+/// A defective way, which proves that the suite detects defects: its cursor advances one byte too far at every third error.
 pub const BROKEN_READ_WAY: ReadWay = ReadWay::exact("a broken read cursor", || {
     let mut errors = 0_u64;
     Box::new(move |fd, segments, cursor| {

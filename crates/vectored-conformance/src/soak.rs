@@ -240,7 +240,7 @@ fn read(
     let arrival = source.fill(way, read_fn, sizes)?;
     drop(storm);
     if arrival.error.is_some() {
-        // The function may have bytes that it read ahead from the source that is gone.
+        // The function may hold bytes that it read ahead from the old source.
         *read_fn = (way.make)();
     }
     let ends = u64::from(!arrival.ended_well(way));

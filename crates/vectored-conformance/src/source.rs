@@ -99,7 +99,7 @@ enum Feeder {
 
 #[derive(Debug)]
 pub struct Arrival {
-    /// All bytes of the list, also those that were not filled.
+    /// All bytes of the list, also the bytes that were not filled.
     pub received: Vec<u8>,
     pub reported: u64,
     pub error: Option<io::Error>,

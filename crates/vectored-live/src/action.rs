@@ -206,7 +206,8 @@ fn listed(lengths: impl Iterator<Item = u64>, name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Of each call its name, four arguments, its result, what its extension holds (words of a slot, paths) and a part of its action.
+    /// For each call: its name, four arguments, its result, what its extension holds (words of a slot, paths), and a part of
+    /// its action.
     const CALLS: &str = "\
 openat -100 0 0 0 = -2 a: Ask(Ask { file: Place { path: [97]
 writev 3 0 2 0 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6])

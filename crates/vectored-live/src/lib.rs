@@ -54,7 +54,7 @@ pub use watch::Watch;
 #[derive(Debug)]
 pub enum Target<'a> {
     Processes(&'a [u32]),
-    /// All processes of a cgroup of version 2 and of those below it.
+    /// All processes of a cgroup of version 2 and of the cgroups below it.
     Cgroup(&'a Path),
     /// A command, which is started.
     Command(&'a mut Command),

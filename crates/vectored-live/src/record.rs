@@ -35,7 +35,7 @@ pub(crate) struct Record {
     pub(crate) kind: Kind,
     /// Slots after the first.
     pub(crate) extension: usize,
-    /// Of a run, the time from the end of its first call to the record after it, in its low half.
+    /// For a run: the time from the end of its first call to the record after it, in its low half.
     pub(crate) result: i64,
     pub(crate) a0: i32,
     /// The number of the sample of the stack; 0 for none.

@@ -50,7 +50,7 @@ const PROGRAMS: [(&str, &str); 6] = [
 const MOST_SLOTS_LOG2: u32 = 20;
 const ALL_SLOTS_LOG2: u32 = 24;
 
-/// Of this many calls or runs that are alike, one has a sample of its stack.
+/// One in this many equal calls or runs has a sample of its stack.
 const STACK_EVERY: u32 = 128;
 
 /// The inode of the first namespace of processes, whose numbers are the kernel's (`PROC_PID_INIT_INO`).

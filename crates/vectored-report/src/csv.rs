@@ -8,9 +8,9 @@ use crate::text::visible;
 /// The rows that the innermost of the named arrays holds: with `["cells", "techniques"]` one for each element of
 /// `techniques` of each element of `cells`. An object without its inner array has no row.
 ///
-/// The columns are the fields of the elements, the outer ones first, each in its order; the fields of `value` itself are
-/// left out. The fields of an object within have its name in front: `ranks_calls_per_s`. So has a field whose name an
-/// outer one has: `techniques_name`. Arrays that hold objects, and those that are named for their samples, are left
+/// The columns are the fields of the elements, outer fields first; the fields of `value` itself are left out. The fields of
+/// an object within have its name in front: `ranks_calls_per_s`. A field with the name of an outer field gets the name of
+/// its array in front: `techniques_name`. Arrays that hold objects, and arrays that are named for their samples, are left
 /// out; other arrays stay as JSON. A text that starts like a formula gets an apostrophe in front, so that no program
 /// evaluates it.
 pub fn csv(value: &Value, rows: &[&str]) -> String {
@@ -25,7 +25,7 @@ pub fn csv(value: &Value, rows: &[&str]) -> String {
         for (name, _) in fields {
             match known.iter().position(|other| other == name) {
                 Some(index) => place = index + 1,
-                // A field that the elements before did not have stands where this one has it.
+                // A field that earlier elements lack stands where this element has it.
                 None => {
                     known.insert(place, name);
                     place += 1;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// A text in which nothing steers a terminal, hides or reorders: see [`visible`]. Everything else is as it was; what
-/// has a meaning in a format is escaped by its renderer.
+/// A text without characters that steer a terminal, hide or reorder: see [`visible`]. Each format escapes the characters
+/// that have a meaning in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(String);
 
@@ -41,7 +41,7 @@ impl fmt::Display for Text {
 }
 
 /// Escapes control characters, and characters that reorder or hide others, in external text such as a host name or a
-/// path. What is longer than any text of ours is cut: a file may hold anything.
+/// path. Long texts are cut, since a file may hold anything.
 pub fn visible(text: &str) -> String {
     const MAX_CHARS: usize = 8000;
     let mut safe = String::with_capacity(text.len().min(MAX_CHARS));

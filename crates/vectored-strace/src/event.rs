@@ -20,11 +20,10 @@ pub struct Event<'a> {
     pub clock_ns: u64,
     /// Duration of the call (`-T`), in ns. It includes the work of strace.
     pub took_ns: Option<u64>,
-    /// For how long the thread was kept from its CPU since its event before, although it waited for nothing, in ns. A log does not
-    /// show that: 0.
+    /// For how long the thread was ready to run but had no CPU, since its last event, in ns. 0 in a log.
     pub delayed_ns: u64,
-    /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread; empty for
-    /// [`Action::Name`], and for what a source other than a log knows of a process that ran before: that is no call.
+    /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread. Empty for
+    /// [`Action::Name`], and for what a source other than a log knows of processes that ran before.
     pub name: &'a [u8],
     pub action: Action<'a>,
     /// The call site (`-k`): the innermost stack frame outside the C library, as written in the log.
@@ -112,7 +111,7 @@ pub enum Action<'a> {
     /// `socket`, `accept`, `accept4`, successful.
     Socket {
         descriptor: Descriptor<'a>,
-        /// Its kind; `None` for `accept`, whose sockets are of the kind of `from`.
+        /// Its kind. `None` for `accept`: the new socket is of the kind of `from`.
         kind: Option<SocketKind>,
         /// The listening socket, for `accept`.
         from: Option<Descriptor<'a>>,
@@ -355,7 +354,7 @@ pub struct OpenFlags {
     pub creates: bool,
     pub exclusive: bool,
     pub truncates: bool,
-    /// The log has a number (`-X raw`), which means other flags on other machines: any may be set.
+    /// The log has a number (`-X raw`). Its meaning depends on the machine, so any flag may be set.
     pub unread: bool,
 }
 
@@ -379,6 +378,6 @@ pub enum SocketKind {
     Tcp,
     /// `SOCK_DGRAM` of `AF_INET`, `AF_INET6` or `AF_UNIX`: each call is a datagram.
     Datagram,
-    /// Any other or unknown kind, which may keep messages apart, such as a pipe with `O_DIRECT`.
+    /// Any other or unknown kind, such as a pipe with `O_DIRECT`: it may keep messages apart.
     Other,
 }

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 gather.write_all(&file, &segments),
             )
         }
-        // The descriptor bypasses the buffer of `Stdout`. That is empty: nothing was printed.
+        // The descriptor bypasses the buffer of `Stdout`. That buffer is empty: nothing was printed.
         None => (
             "standard output".to_string(),
             Gather::default().write_all(io::stdout(), &segments),

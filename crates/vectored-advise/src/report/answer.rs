@@ -10,8 +10,8 @@ use crate::advisor::wording::sentences::is_paced;
 use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
 use crate::report::figures::{seconds, span};
 
-/// The answer: the largest saving, or that there is nothing to gain. A larger one that is listed and not counted follows
-/// it, or precedes it if the counted one is little.
+/// The answer: the largest saving, or that there is nothing to gain. A larger saving that is listed and not counted follows;
+/// it comes first if the counted saving is little.
 pub fn answer(advisory: &Advisory) -> String {
     let possible = [possible_stalls(advisory), listed_calls(advisory)];
     let possible = possible.into_iter().flatten();
@@ -34,7 +34,7 @@ pub fn answer(advisory: &Advisory) -> String {
     }
 }
 
-/// What the listed calls would save at most, if that matters, and its sentence.
+/// The most that the listed calls would save, and the sentence that says it; `None` below `LITTLE_S`.
 fn listed_calls(advisory: &Advisory) -> Option<(f64, String)> {
     let merged = |one: &&Uncounted| !one.key.kind.is_stall();
     let listed = advisory.uncounted.iter().filter(merged);

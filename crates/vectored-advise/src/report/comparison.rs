@@ -25,7 +25,7 @@ pub struct AdviceComparison {
     pub new: SideOfAdvice,
     /// Whether both sides are commands, which differ in more than an `.old` at the end of words, or before their extension.
     pub commands_differ: bool,
-    /// The findings of both, those that differ most in calls first.
+    /// The findings of both; findings whose calls differ most come first.
     pub findings: Vec<ComparedFinding>,
     pub limit: Option<f64>,
     pub ruling: Option<Ruling>,
@@ -291,7 +291,7 @@ pub fn advice_comparison_document(comparison: &AdviceComparison) -> Document {
     }
 }
 
-/// Of each figure of a side its name in CSV, its name in a table, its value, and the value in words.
+/// For each figure of a side: its name in CSV, its name in a table, its value, and the value in words.
 type Sum = (&'static str, &'static str, f64, String);
 
 fn sums(side: &SideOfAdvice) -> [Sum; 6] {

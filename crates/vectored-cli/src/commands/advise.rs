@@ -175,7 +175,7 @@ fn run_under_strace(
     Ok(outcome(observed, status, signals, notes))
 }
 
-/// The outer error is of the command, the inner one says why programs cannot be attached: then the command did not run.
+/// The outer error is of the command. The inner error says why programs cannot be attached: the command did not run then.
 fn run_live(
     args: &AdviseArgs,
     signals: &CommandSignals,

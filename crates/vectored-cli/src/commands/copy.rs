@@ -46,7 +46,7 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
         Ok(done) => done,
         Err(error) => {
             to.cut_after_failure();
-            // The reader may have gone, which is no error.
+            // If the reader has gone, there is no error.
             return error.map_or(Ok(ExitCode::SUCCESS), Err);
         }
     };
@@ -81,7 +81,7 @@ fn technique(args: &CopyArgs) -> Result<Option<Technique>, Failure> {
     }
 }
 
-/// Copies. An error of `None` is a reader that has gone.
+/// Copies. The error `None`: the reader has gone.
 fn copied(
     args: &CopyArgs,
     technique: Option<Technique>,

@@ -216,7 +216,7 @@ impl Output {
         self.has_old_bytes.get()
     }
 
-    /// Cuts off the bytes of before: those that were written so far stay.
+    /// Cuts off the old bytes behind the bytes written so far.
     pub fn cut_old_bytes(&self, written: u64) -> io::Result<()> {
         if self.has_old_bytes() {
             retry_on_intr(|| ftruncate(self.fd(), written))?;

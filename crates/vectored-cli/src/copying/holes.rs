@@ -11,7 +11,7 @@ use vectored::copy::{Copied, CopyError, Options, Side};
 use super::ends::Output;
 
 pub enum HolesError {
-    /// One of the two is no file, or the output would keep bytes where the holes are.
+    /// An end is no file, or the output would keep bytes where the holes are.
     Unsuited(&'static str),
     File(Side, io::Error),
     /// The copy of one part with data failed; the number of bytes before that part.

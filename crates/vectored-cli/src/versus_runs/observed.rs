@@ -21,7 +21,7 @@ use crate::args::VersusArgs;
 use crate::failure::Failure;
 use crate::strace::{self, log_pipe, tracer_into};
 
-/// The most varying lines that are named. Further ones are only counted.
+/// The most varying lines that are named. Further lines are only counted.
 const NAMED_LINES: usize = 5;
 
 pub struct Program {

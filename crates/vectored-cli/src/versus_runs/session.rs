@@ -33,8 +33,8 @@ use crate::interrupt::Interrupt;
 use crate::progress::Bar;
 use crate::strace::{exit_code, shows_stacks};
 
-/// A counted run may take this many times as long as an untraced one: strace takes 50 µs for a call, or more on a busy
-/// machine, and a call alone may take 100 ns.
+/// A counted run may take this many times as long as an untraced run. strace takes 50 µs for a call, or more on a busy
+/// machine; the call itself may take 100 ns.
 const TRACED_FACTOR: u32 = 1000;
 
 /// The error of a process that has as many open files as it may.
@@ -547,7 +547,7 @@ fn last_error(errors: &mut File) -> io::Result<String> {
     Ok(last_line(&text))
 }
 
-/// How the runs of each new command differ from the first of the old one.
+/// How the runs of each new command differ from the first run of the old command.
 fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<Difference>> {
     let of_new = observed[1..].iter().map(|runs| {
         let mut found: Vec<Difference> = Vec::new();

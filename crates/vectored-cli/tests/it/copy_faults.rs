@@ -114,7 +114,7 @@ fn files_that_do_not_tell_their_holes_are_copied_whole() {
     needs_strace!();
     fs::write(bench.work().join("from"), content()).unwrap();
     for (error, options) in [("ENXIO", ""), ("EINVAL", "--force")] {
-        // Which call asks for data and which for a hole is not told here: each may be it.
+        // The test does not know which call asks for data and which for a hole: it tries each.
         let once = (1..10).map(|n| n.to_string());
         for when in once.chain((1..10).map(|n| format!("{n}+"))) {
             fs::write(bench.work().join("to"), "old").unwrap();
@@ -139,7 +139,7 @@ fn files_that_do_not_tell_their_holes_are_copied_whole() {
 /// A copy whose calls fail one after the other.
 struct Scene {
     options: &'static str,
-    /// Of the file that is overwritten.
+    /// The content of the file that is overwritten.
     old: Option<&'static [u8]>,
     /// Whether the ends are standard input and output.
     is_filter: bool,

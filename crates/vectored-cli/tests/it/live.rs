@@ -135,8 +135,8 @@ fn kinds_of(result: &Value) -> Vec<String> {
     all
 }
 
-/// Commands whose calls do not depend on the time that they take. Of others the order of threads, and what a pipe has at once,
-/// differ between any two runs.
+/// Commands whose calls do not depend on the time that they take. In other commands the order of threads, and what a pipe
+/// has at once, differ between any two runs.
 const CORPUS: [&str; 14] = [
     "dd if=/dev/zero of=out bs=100 count=500 status=none",
     "i=0; while [ $i -lt 50 ]; do echo line $i; i=$((i + 1)); done > out",
@@ -393,7 +393,7 @@ fn a_program_that_is_preempted_has_no_pauses() {
         .iter()
         .filter(|one| calls(one) == 100_000)
         .map(|one| one["merged_calls"].as_u64().unwrap());
-    // 10 MB by 64 KiB are 153 calls. Each pause is a call more, and one may come from the disk.
+    // 10 MB by 64 KiB are 153 calls. Each pause is a call more, and the disk may cause a pause.
     assert!(merged.next().is_some_and(|calls| calls < 170), "{found}");
 }
 

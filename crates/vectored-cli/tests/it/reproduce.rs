@@ -136,7 +136,7 @@ apue-3.5 --min 64KiB --to => 1: with --to";
 fn a_signal_ends_the_run_and_keeps_what_was_measured() {
     let bench = Bench::new();
     let mut command = bench.std_vectored();
-    // Of 32 B upwards, so that some rows are done soon and others take long.
+    // From 32 B upwards: some rows are done soon and others take long.
     command.args(["reproduce", "apue-3.5", "--quick", "--max", "8"]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -241,7 +241,7 @@ fn small_buffers_copy_a_prefix_and_a_program_without_a_buffer_has_one_row() {
 
 #[test]
 fn what_a_program_does_wrong_is_said_and_nothing_is_left() {
-    // Of this test alone: another one may run on this machine.
+    // Unique: another run of this test may be on this machine.
     let nap = format!("27182.{}", std::process::id());
     let cases = "\
 false => 1: 'false' ended with exit status 1, given 1,049,810 bytes: it wrote nothing to

@@ -264,7 +264,7 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     assert!(!stderr.contains("fsync"), "{stderr}");
     let kept = "new is within the limit of --fail-if-more-calls fsync=0% against old";
     assert!(stdout.contains(kept), "{stdout}");
-    // Of a script, the interpreter's stacks say nothing.
+    // For a script, the interpreter's stacks say nothing.
     let script = format!("for i in 1 2 3; do {NEW}; done >&2");
     fs::write(bench.work().join("s.sh"), script).unwrap();
     let limit = "--fail-if-more-calls=write=0";
@@ -283,7 +283,7 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
 fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     needs_strace!();
     let bench = bench();
-    // Of this test alone: another one may run on this machine.
+    // Unique: another run of this test may be on this machine.
     let nap = format!("31415.{}", std::process::id());
     // The last one ends only after its parent has been waited for.
     let cases = "\

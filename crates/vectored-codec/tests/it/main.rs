@@ -1,6 +1,6 @@
 //! Frames through writers of tokio.
 
-// Unix alone: the tests use a socket pair.
+// On Unix only: the tests use a socket pair.
 #[cfg(unix)]
 mod allocations;
 #[cfg(unix)]

@@ -125,7 +125,7 @@ fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
 fn end<B: Buffer>(ring: &mut Ring<B>, fd: BorrowedFd<'_>) -> Completion<B> {
     let flags = rustix::fs::fcntl_getfl(fd).expect("the flags of a descriptor");
     if flags.contains(OFlags::NONBLOCK) {
-        // The second call and the third one are for the rest of the list.
+        // The second and the third call are for the rest of the list.
         for _ in 0..3 {
             if let Some(done) = ring.try_wait().expect("the ring works") {
                 return done;

@@ -119,7 +119,7 @@ pub fn plan(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut gather = Gather::with_model(input.cost_model());
     let mut write_fn = whole_list(move |fd, list| gather.write_all(fd.as_fd(), list).into());
-    // Several lists: no byte of one may appear in the next.
+    // Several lists: no byte of a list may appear in the next list.
     for _ in 0..1 + input.byte() % 3 {
         let data = payload(&input.sizes());
         let target = Target::non_blocking_pipe().expect("a pipe can be made");

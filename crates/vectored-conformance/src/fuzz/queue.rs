@@ -92,7 +92,7 @@ struct Model {
     record_ends: VecDeque<usize>,
     /// The bytes that were put in. Each has another value than its neighbours.
     put_bytes: usize,
-    /// The number of bytes that a writer was offered when it was not ready, less those that are gone.
+    /// The number of bytes offered to a writer that was not ready, less the bytes that are gone.
     offered: usize,
 }
 
@@ -130,7 +130,7 @@ impl Model {
             let cuts = !ends_there && given > self.offered && first.is_some_and(|end| *end < given);
             assert!(!cuts, "a call of {given} bytes cuts a record");
             let chunk = queue.policy().chunk_bytes;
-            // Whole records, several of them, are no more than a chunk.
+            // A call of several whole records is no more than a chunk.
             let has_several = first.is_some_and(|end| *end < given);
             assert!(
                 !has_several || given <= chunk.max(self.offered),

@@ -55,7 +55,7 @@ pub fn any_size(choose: &mut impl Choose) -> usize {
     choose.below(below)
 }
 
-/// Puts bytes at the end of a queue, in one of all ways that there are.
+/// Puts bytes at the end of a queue, in any of the ways that there are.
 pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
     let half = bytes.len() / 2;
     match choose.below(14) {

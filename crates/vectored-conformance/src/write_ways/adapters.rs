@@ -145,7 +145,7 @@ fn drive_within(
     }
 }
 
-/// The segments from the cursor on, the first one cut.
+/// The segments from the cursor on; the first segment is cut.
 pub(super) fn rest<'a>(segments: &'a [IoSlice<'_>], from: SegmentCursor) -> Vec<IoSlice<'a>> {
     let mut offset = from.offset();
     let after = segments[from.segment()..].iter();

@@ -70,8 +70,8 @@ pub(super) fn list_by_list<W>(
     outcome
 }
 
-/// The outcome after `accepted` bytes were accepted. Those that are still staged were not written, and are dropped; all
-/// others were.
+/// The outcome after `accepted` bytes were accepted. Bytes that are still staged were not written, and are dropped. All
+/// other bytes were written.
 fn written<W>(writer: GatherWriter<W>, accepted: u64, error: Option<io::Error>) -> Outcome {
     let (_, staged) = writer.into_parts();
     Outcome {

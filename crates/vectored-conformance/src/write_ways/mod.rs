@@ -189,8 +189,8 @@ pub const DURABLE_WRITE_WAYS: &[WriteWay] = &[
     }),
 ];
 
-/// A defective way, which proves that the suite detects one: its cursor advances one byte too far after
-/// every third short write.
+/// A defective way, which proves that the suite detects defects: its cursor advances one byte too far after every third
+/// short write.
 #[cfg(unix)]
 pub const BROKEN_WRITE_WAY: WriteWay = WriteWay::to_all("a broken cursor", || {
     let mut short_writes = 0_u64;

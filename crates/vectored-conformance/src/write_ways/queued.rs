@@ -131,7 +131,7 @@ impl<'t> Transfer<'t> {
         self.put.segment()
     }
 
-    /// The next bytes of the list, all in one segment and no more than `most`.
+    /// The next at most `most` bytes of the list, from one segment.
     fn next_piece(&mut self, most: usize) -> &'t [u8] {
         let segment = &self.segments[self.put.segment()][self.put.offset()..];
         let piece = &segment[..segment.len().min(most)];

@@ -149,7 +149,7 @@ fn a_file_that_may_not_grow_holds_what_was_counted() {
 }
 
 fn under_writing_strace(test: &str, injections: &[&str]) {
-    // Calls of several segments, and of a single one that may be left.
+    // Calls of several segments, and of the single segment that may be left.
     under_strace(test, "writev,pwritev", injections);
 }
 

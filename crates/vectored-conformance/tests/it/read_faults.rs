@@ -77,7 +77,7 @@ fn an_error_of_a_read_that_the_kernel_answers_carries_the_exact_count() {
         ];
         return under_reading_strace(test, &injections);
     };
-    // Each call has 1024 segments, the last one the rest.
+    // Each call has 1024 segments; the last call has the rest.
     let check: fn(&ReadWay, Arrival) = match role.as_str() {
         "error=EIO:when=1" => |way, arrival| expect_partial(way, &arrival, Errno::IO, 0),
         "error=EIO:when=3" => {

@@ -44,7 +44,7 @@ fn signed(bytes: &[u8]) -> i64 {
 mod tests {
     use super::line;
 
-    /// Of each function of a file: its first line, its table, and `co_lines()` of each unit.
+    /// For each function of a file: its first line, its table, and `co_lines()` of each unit.
     const PROGRAM: &str = "
 import argparse
 def show(code):

@@ -53,7 +53,7 @@ impl Sites {
         self.read(process);
     }
 
-    /// A process made another one, which has the same memory.
+    /// A process made a child, which has the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
         if let Some(program) = self.programs.get(&process).cloned() {
             self.programs.insert(child, program);

@@ -150,7 +150,7 @@ impl Table {
         section
     }
 
-    /// The function, or the part of one, that has an address.
+    /// The function, or the part of a function, at an address.
     pub(crate) fn function(
         &self,
         address: u64,

@@ -27,15 +27,15 @@ struct Offsets {
     /// For the kernel: of the first interpreter, its first thread, the next thread, its number, its `cframe` (0 from 3.13 on), the
     /// running frame, and the frame before.
     kernel: [u64; 7],
-    /// Of a frame: its code, the instruction, and the owner.
+    /// Offsets in a frame: its code, the instruction, and the owner.
     frame: [u64; 3],
-    /// Of a code object: the file, the name, the table of lines, the first line, and the instructions.
+    /// Offsets in a code object: the file, the name, the table of lines, the first line, and the instructions.
     code: [u64; 5],
     /// Bytes before the letters of a string: of ASCII, of others.
     text: [u64; 2],
 }
 
-/// Of 3.11 and 3.12, by their headers.
+/// From the headers of CPython 3.11 and 3.12.
 const OF_3_11: Offsets = Offsets {
     kernel: [40, 16, 8, 160, 56, 8, 48],
     frame: [32, 56, 69],
@@ -102,7 +102,7 @@ impl Offsets {
     }
 }
 
-/// The interpreter in a file, or in a process: addresses are of the one or of the other.
+/// The interpreter in a file or in a process. Addresses are of that file or process.
 #[derive(Clone, Copy)]
 struct Layout {
     /// `None` if the version is unknown.
@@ -195,7 +195,7 @@ impl Python {
         }
     }
 
-    /// A process made another one, which has the same memory.
+    /// A process made a child, which has the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
         if let Some(interpreter) = self.interpreters.get(&process).copied() {
             self.insert(child, interpreter);

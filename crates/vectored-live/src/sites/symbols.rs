@@ -55,7 +55,7 @@ impl Symbols {
             let leads = if n == 0 { Leads::Runtime } else { self.called(program, frame)? };
             return match leads {
                 Leads::Runtime => self.words(module, frame.end - 1),
-                // The function jumped on at its end, so its own frame is gone.
+                // The function ended with a jump, so its own frame is gone.
                 Leads::To(module, function) => self.jump(program, &module, function, JUMPS_MAX),
             };
         }

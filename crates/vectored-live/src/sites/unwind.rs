@@ -19,7 +19,8 @@ const KEPT: [usize; 5] = [3, 12, 13, 14, 15];
 /// A frame: a call in a function of a module.
 pub(crate) struct Frame {
     pub(crate) module: Rc<Module>,
-    /// The end of the instruction that calls, as an address of the module. Of the innermost frame it is the system call.
+    /// The end of the instruction that calls, as an address of the module. In the innermost frame, that instruction is the
+    /// system call.
     pub(crate) end: u64,
     registers: [Option<u64>; REGISTERS],
 }

@@ -57,8 +57,7 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
 /// File system type and mount options of the mount that holds `path`, from
 /// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 ///
-/// Of the mount points above `path` the deepest counts; of several mounts on it
-/// the last, which hides the others.
+/// The deepest mount point above `path` counts. Of several mounts on it, the last counts, since it hides the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     let holding = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;

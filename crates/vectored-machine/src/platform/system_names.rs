@@ -53,7 +53,7 @@ pub(crate) fn names() -> Names {
     }
 }
 
-/// A file of `/proc` or `/sys`. Windows has none: under Wine such a path leads to the files of another system.
+/// A file of `/proc` or `/sys`. Windows has no such file: under Wine such a path leads to the files of another system.
 pub fn kernel_text(path: &str) -> io::Result<String> {
     if cfg!(windows) {
         Err(io::ErrorKind::NotFound.into())

@@ -21,8 +21,8 @@ use super::signals::is_default;
 use super::standard::close;
 
 /// The signals that end a process unless it handles them, but for KILL, which cannot be handled, PIPE, which programs in Rust
-/// ignore, and signals of Linux with numbers above 31. One that has another handler keeps it: SEGV and BUS have the handler of Rust's
-/// runtime.
+/// ignore, and signals of Linux with numbers above 31. A signal that has another handler keeps it: SEGV and BUS have the
+/// handler of Rust's runtime.
 const DEADLY: &[c_int] = &[
     libc::SIGHUP,
     libc::SIGINT,
@@ -50,7 +50,7 @@ const DEADLY: &[c_int] = &[
 /// The file to remove; null if there is none. Who takes it owns it.
 static TO_REMOVE: AtomicPtr<Named> = AtomicPtr::new(ptr::null_mut());
 
-/// A name, and the device and inode of the file that was made by it.
+/// A path, and the device and inode of the file that was created at it.
 struct Named(CString, u64, u64);
 
 /// A new file. If it is dropped, or a signal ends this process before it is kept, it is removed.
@@ -138,7 +138,7 @@ fn handle(signal: c_int) -> io::Result<()> {
     action.sa_flags = libc::SA_RESETHAND;
     // SAFETY: the action has this mask.
     unsafe { libc::sigfillset(&mut action.sa_mask) };
-    // SAFETY: the action is complete. Its handler makes only calls that are safe in one.
+    // SAFETY: the action is complete. Its handler makes only async-signal-safe calls.
     if unsafe { libc::sigaction(signal, &action, ptr::null_mut()) } == 0 {
         Ok(())
     } else {
@@ -153,7 +153,7 @@ impl Blocked {
     fn all() -> io::Result<Self> {
         let mut all = MaybeUninit::uninit();
         let mut before = MaybeUninit::uninit();
-        // SAFETY: both have room for a set. The first call fills one, which the second reads, and that fills the other.
+        // SAFETY: both have room for a set. The first call fills `all`. The second call reads `all`, and fills `before`.
         let failed = unsafe {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr())

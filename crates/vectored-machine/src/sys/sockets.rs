@@ -27,7 +27,7 @@ pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     use std::os::fd::AsRawFd;
     let mut bytes: c_int = 0;
     let mut length = size_of::<c_int>() as libc::socklen_t;
-    // SAFETY: the option is an `int`, and there is room for one; the pointers are to variables of ours.
+    // SAFETY: the option is an `int`, which `bytes` has room for. The pointers are to local variables.
     let outcome = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),

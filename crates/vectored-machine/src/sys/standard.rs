@@ -20,7 +20,7 @@ pub enum Standard {
 /// A bit for each stream that was closed.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-// SAFETY: the loader calls the functions in this section once, before `main`; this one needs nothing of the runtime.
+// SAFETY: the loader calls the functions in this section once, before `main`. `look` needs nothing of the runtime.
 #[used]
 #[cfg_attr(
     target_vendor = "apple",
@@ -44,8 +44,8 @@ pub fn was_closed(stream: Standard) -> bool {
     CLOSED.load(Ordering::Relaxed) & (1 << stream as u8) != 0
 }
 
-/// Closes a descriptor, and returns the error of that: file systems of a network and with quotas report by it that what was
-/// written has no room.
+/// Closes a descriptor, and returns the error of close(2): network file systems and quotas report there that the written
+/// bytes have no room.
 pub fn close(fd: OwnedFd) -> io::Result<()> {
     // SAFETY: the number is an open descriptor, which has no other owner any more.
     if unsafe { libc::close(fd.into_raw_fd()) } == 0 {

@@ -25,8 +25,7 @@ pub struct Usage {
     pub user_s: f64,
     pub system_s: f64,
     pub fetched_bytes: u64,
-    /// The largest resident memory so far. That of a child process is at least what the process that started it had when it
-    /// forked.
+    /// The largest resident memory so far. In a child process this is at least what its parent had when it forked.
     pub peak_bytes: u64,
     pub switches: u64,
     /// Page faults, with or without I/O.
@@ -78,7 +77,7 @@ pub fn thread_usage() -> io::Result<Usage> {
     // exact, updates the counters behind both.
     let _ = clock_gettime(ClockId::ThreadCPUTime);
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a `rusage` of ours, which the call fills.
+    // SAFETY: the pointer is to the local `rusage`, which the call fills.
     if unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
@@ -93,7 +92,7 @@ pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
-        // SAFETY: the pointers are to an int and a `rusage` of ours.
+        // SAFETY: the pointers are to a local int and a local `rusage`.
         let ended = unsafe { libc::wait4(pid, &mut status, 0, usage.as_mut_ptr()) };
         if ended == pid {
             break;

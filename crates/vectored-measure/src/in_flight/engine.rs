@@ -54,7 +54,7 @@ pub(super) fn run<S: Scope>(
         let Some(first) = scope.wait() else {
             return failed.map_or(Ok(()), Err);
         };
-        // All that have ended are noticed before the next one begins.
+        // All transfers that have ended are noticed before the next transfer begins.
         let mut ended = Some(first);
         while let Some(Ended {
             number,

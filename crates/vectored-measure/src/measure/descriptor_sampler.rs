@@ -49,7 +49,7 @@ pub struct DescriptorSampler<'a> {
     /// that they were calibrated on, and the default for the kind of target
     /// otherwise.
     pub models: Vec<FittedModel>,
-    /// [`movers`], [`read_movers`] and [`copy_movers`], or for example deliberately wrong ones.
+    /// [`movers`], [`read_movers`] and [`copy_movers`], or for example deliberately wrong movers.
     pub make_mover: Making<CostModel, dyn Mover>,
     pub make_read_mover: Making<CostModel, dyn ReadMover>,
     pub make_copy_mover: Making<Conditions, dyn CopyMover>,
@@ -149,7 +149,7 @@ impl DescriptorSampler<'_> {
             proof_calls: 0,
         };
         let room = from.max_calls.min(match (to.drain, known_room) {
-            // The thread that fills the source and the one that empties the target would wait for each other.
+            // The thread that fills the source would wait for the thread that empties the target, and the reverse.
             (Some(Drain::BetweenSamples), _) if from.drain == Some(Drain::WriterThread) => 0,
             (Some(Drain::BetweenSamples), Some(room)) => room,
             (Some(Drain::BetweenSamples), None) => {

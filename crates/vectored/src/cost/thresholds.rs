@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The longest segments that are copied, in bytes, as measured for some numbers of segments. They replace the
-/// thresholds that follow from the costs of a [`CostModel`](crate::CostModel).
+/// Measured thresholds for some numbers of segments: the length in bytes of the longest segments that are copied. Measured
+/// thresholds replace the thresholds that follow from the costs of a [`CostModel`](crate::CostModel).
 ///
 /// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at these counts, since near the threshold a
 /// few nanoseconds decide. [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds between
@@ -110,7 +110,7 @@ pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize
     let ratio = |to: usize, from: usize| to.max(1) as f64 / from.max(1) as f64;
     let share = ratio(segment_count, below.count).ln() / ratio(above.count, below.count).ln();
     let bytes = below.bytes.max(1) as f64 * ratio(above.bytes, below.bytes).powf(share);
-    // A threshold of 0 counted as 1 above, and logarithms round.
+    // Corrects rounding, and a threshold of 0, which counts as 1 above.
     let (min, max) = (below.bytes.min(above.bytes), below.bytes.max(above.bytes));
     (bytes.round() as usize).clamp(min, max)
 }
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn between_two_counts_the_threshold_is_geometric() {
-        // A threshold of 0 counts as one of 1.
+        // A threshold of 0 counts as 1.
         for (below, above, expected) in [(1600, 400, 800), (0, 400, 20), (400, 0, 20)] {
             let [below, above] =
                 [(16, below), (64, above)].map(|(count, bytes)| Measured { count, bytes });
@@ -286,7 +286,8 @@ mod tests {
         assert_eq!(doubled, [2962, 2540, 1170]);
         // The formula rises from 8 to 9 segments.
         assert_eq!(with(8, 500).copy_below_bytes(9), 500);
-        // Above 1000 segments, the copied lists fit the staging buffer, or the threshold is the uncached one.
+        // Above 1000 segments, the copied lists fit the staging buffer, or the threshold is `uncached` (see
+        // `copy_below_bytes`).
         assert_eq!(with(1000, 120).copy_below_bytes(2000), 120);
         assert_eq!(with(1000, 130).copy_below_bytes(5000), 130);
         assert_eq!(with(1000, 250).copy_below_bytes(5000), 250);

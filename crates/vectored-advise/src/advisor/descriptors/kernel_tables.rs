@@ -250,8 +250,7 @@ impl KernelTables {
         }
     }
 
-    /// Counts down the descriptors of an open file description. `table` is `None` if the whole table is
-    /// gone.
+    /// Counts down the descriptors of an open file description. `table` is `None` if the whole table is gone.
     pub(super) fn leave(
         &mut self,
         open_file: DescriptorId,
@@ -297,7 +296,7 @@ impl KernelTables {
     }
 
     pub(super) fn count_copy(&mut self, copy: &FdTable) {
-        // Of the descriptors of one open file description, the ones that stay open at `execve` sort last.
+        // Of two descriptors of one open file description, the descriptor that stays open at `execve` sorts last.
         let mut open_files: Vec<(DescriptorId, bool)> =
             copy.open().map(|open| (open.1, !open.2)).collect();
         sort::sort(&mut open_files);
@@ -324,7 +323,7 @@ impl KernelTables {
         let table = self.table_of(process);
         let mut open_files: Vec<_> = table.open().map(|open| (open.1, !open.2)).collect();
         self.work += table.len();
-        // Of several descriptors of one open file description, those that stay come first.
+        // Of two descriptors of one open file description, the descriptor that stays open comes first.
         sort::sort_by_key(&mut open_files, |&(open_file, is_kept)| {
             (open_file, !is_kept)
         });

@@ -1,6 +1,6 @@
 //! The last event by one actor, and the last by any other.
 
-/// The last event and its actor, and the last event by any other actor. An event of 0 is none.
+/// The last event and its actor, and the last event by any other actor. Event 0 means no event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest<A> {
     first: (u64, A),

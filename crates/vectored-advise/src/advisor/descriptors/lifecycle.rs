@@ -62,8 +62,8 @@ impl KernelTables {
         self.processes[parent].threads += 1;
     }
 
-    /// Gives a process that ran before its fork returned the descriptors of its parent, except those
-    /// that it opened or closed itself.
+    /// Gives a process that ran before its fork returned the descriptors of its parent, except the numbers that the process
+    /// opened or closed itself.
     fn adopt_process(&mut self, parent: ProcessId, thread: ThreadId, shares: bool) {
         let parent = self.processes[parent].clone();
         let child = &mut self.processes[self.threads[thread].process];

@@ -241,8 +241,8 @@ impl FileGroups {
         }
     }
 
-    /// Notes that a stream is read through an open file description. Returns the description that it was first read
-    /// through, if that is another one.
+    /// Notes that a stream is read through an open file description. Returns the description through which the stream was
+    /// first read, if that is not `open_file`.
     pub(crate) fn note_reader(
         &mut self,
         key: GroupId,
@@ -331,8 +331,8 @@ impl FileGroups {
     }
 
     /// Notes a write by another thread than the last one. `is_over` is true for a writer that ended before, and was waited
-    /// for; `has_flushed` for one whose process has forked since its last write, before which a buffer is empty. If neither
-    /// holds, the file has several writers from now on, and the held findings are returned.
+    /// for. `has_flushed` is true for a writer whose process has forked since its last write: before a fork a buffer is
+    /// empty. If neither holds, the file has several writers from now on, and the held findings are returned.
     pub(crate) fn add_writer(
         &mut self,
         key: GroupId,

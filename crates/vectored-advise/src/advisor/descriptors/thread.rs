@@ -26,7 +26,7 @@ pub(crate) struct Thread {
     /// The least time that strace added to its calls so far, and the time that it was preempted, in ns.
     pub(crate) delayed_ns: u64,
     barriers: VecDeque<OwnBarrier>,
-    /// The last ones that are not among them any more: one that does not wait, and one that does.
+    /// The last dropped barriers: one that does not wait, and one that does.
     dropped: [Option<OwnBarrier>; 2],
     pub(crate) began_ns: u64,
     /// Hashes of the files that it asked for last.
@@ -68,7 +68,8 @@ impl Thread {
         self.barriers.range(since..)
     }
 
-    /// The barriers since `event` to transfers through an open file description. One that was set several times may be older.
+    /// The barriers since `event` to transfers through an open file description. A barrier that was set several times may be
+    /// older.
     pub(crate) fn barriers_since(
         &self,
         event: u64,
@@ -88,7 +89,7 @@ impl Thread {
         })
     }
 
-    /// Of the barriers since `event` the one that says most.
+    /// The most telling barrier since `event`.
     #[inline(always)]
     pub(crate) fn barrier_since(
         &self,

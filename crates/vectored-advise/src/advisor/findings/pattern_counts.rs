@@ -271,7 +271,7 @@ impl PatternCounts {
             let (processes, openings) = (counts.tally.processes, counts.tally.openings);
             for &place in &places {
                 let known = &mut self.entries[place as usize].1.counts;
-                // Both may have counted the same ones.
+                // Both may have counted the same processes and openings.
                 let most = (
                     known.tally.processes.max(processes),
                     known.tally.openings.max(openings),
@@ -359,7 +359,7 @@ impl PatternCounts {
             };
             let reason = key.reason.map(|reason| reason.in_words(max_delay_ns));
             let known = into.found.entry((named, reason)).or_default();
-            // Both may have counted the same ones.
+            // Both may have counted the same processes.
             let processes = known.processes.max(tally.processes);
             let openings = known.openings.max(tally.openings);
             join(known, &tally);

@@ -51,7 +51,7 @@ impl Row {
             == (other.kind, other.grade, other.reason, other.is_read)
     }
 
-    /// The alignment of another row's pattern in this one, if both come from one loop.
+    /// The alignment of `part`'s pattern in the pattern of this row, if both rows come from one loop.
     pub(crate) fn place_of(&self, part: &Row) -> Option<Alignment> {
         let has = |site: &(u32, u64, u64)| self.sites.iter().any(|known| known.0 == site.0);
         let is_alike = self.is_like(part)
@@ -144,7 +144,7 @@ pub(crate) fn outlived(
     ends: &[(Barrier, u64)],
     calls: &mut Vec<(String, u64)>,
 ) -> Option<Barrier> {
-    // Only some writes are records, so the remedy of writes is taken to be a buffer, which is the first kind.
+    // The remedy of writes is taken to be a buffer, the first kind: only some writes are records.
     let kinds = kinds_of(kind, false);
     let kinds = if kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
     for &(end, times) in ends {

@@ -109,8 +109,8 @@ pub(crate) fn fold_files(found: &mut Found) {
     }
 }
 
-/// Joins a finding without a call site to the finding of the same kind that has one, and the most calls: a sample of the stack that
-/// cannot be unwound names none.
+/// Joins a finding without a call site to the finding of the same kind with a call site that has the most calls. A sample of
+/// a stack that cannot be unwound names no site.
 pub(crate) fn fold_sites(found: &mut Found) {
     let apart = |(key, reason): &FoundKey| {
         let key = FindingKey {

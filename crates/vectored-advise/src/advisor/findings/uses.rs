@@ -75,7 +75,8 @@ pub(crate) fn transfers(key: &FindingKey, tally: &Tally) -> u64 {
     }
 }
 
-/// Moves the calls of a finding from the counted to the listed ones of its uses, for a reason. If `is_back`, moves them back.
+/// Moves the calls of a finding from the counted calls of its uses to the listed calls, for a reason. If `is_back`, moves
+/// them back.
 pub(crate) fn relist(
     uses: &mut UsesByName,
     (key, tally): (&FindingKey, &Tally),
@@ -124,7 +125,7 @@ pub(crate) fn relist(
             name.unwrap_or(path).to_owned()
         });
         let standard = standard_of(file.descriptor, path.as_ref());
-        // Of seeks and transfers, the transfers.
+        // Counts the transfers, not the seeks.
         let share = u128::from(file.calls) * u128::from(all);
         let most = share.div_ceil(u128::from(tally.calls.max(1)));
         let one = uses.get_mut(&name(kind, path, standard));
@@ -283,7 +284,7 @@ impl Entry {
             ),
             (calls.empty, "the calls failed or moved nothing"),
         ];
-        // The first of equal ones.
+        // The first of equal entries.
         let most = why.iter().rev().max_by_key(|(calls, _)| *calls)?;
         Some(most.1.to_owned())
     }

@@ -75,7 +75,7 @@ macro_rules! barriers {
     };
 }
 
-// In the order in which the reasons of equally many calls are preferred, the last one first.
+// In the order of preference between reasons of equally many calls, the most preferred last.
 barriers! {
     Poll(Call) = "poll, select or epoll_wait between them";
     Sleep = "a sleep or sched_yield between them";
@@ -88,7 +88,7 @@ barriers! {
     Polled = "open, stat or read of a file again or in vain between them, which may be a wait";
     OtherStream = "a write to another pipe or socket between them";
     StreamClosed = "a close of a pipe or socket between them";
-    // Of the descriptor itself: no barrier between transfers, but to a buffer that outlives it.
+    // A close of the descriptor is no barrier between transfers, but to a buffer that outlives it.
     Closed Strong = CLOSE;
     OtherTransfer = "a read or write of a terminal, a device or another special descriptor between them";
     // A transfer without one buffer or list of the program.
@@ -118,7 +118,7 @@ barriers! {
     Reopened = REOPENED;
     Library = "a database library of the process makes such calls, not the program: with SQLite, use larger transactions or WAL mode";
     Datagrams = "each call sends a datagram: sendmmsg sends several in one call and keeps them apart";
-    // Of stalls.
+    // Barriers to stalls.
     FewStalls = "a delayed acknowledgement makes at least half of the exchanges wait";
     UnevenStalls = "the waits differ more than those for a timer do";
     SlowPeer = SLOW_PEERS[0];

@@ -105,9 +105,8 @@ impl Pattern {
     }
 
     /// The offset in `whole`, repeated without end, at which these steps occur, with sizes that differ
-    /// by a factor of two at most: records `rec9` and `rec10` come from one loop. Of several offsets the
-    /// one with the smallest differences; `gap` is the difference in bytes between a step and one of
-    /// `whole`.
+    /// by a factor of two at most: records `rec9` and `rec10` come from one loop. Of several such offsets, the one with the
+    /// smallest differences. `gap` is the difference in bytes between a step and a step of `whole`.
     pub(crate) fn place_in(
         &self,
         whole: &Pattern,

@@ -20,7 +20,7 @@ pub(crate) enum Link {
     Broken,
 }
 
-/// The most files that are named of those written between the calls of a run.
+/// The maximum number of named files, among the files written between the calls of a run.
 pub(crate) const IN_TURN_MAX: usize = 3;
 
 /// The thread that made a transfer, and its process at that time.
@@ -123,8 +123,8 @@ impl DirectionRuns {
         self.last != 0 && self.calls == 1
     }
 
-    /// Puts a barrier between the last transfer and the next one: `reason`, or [`Barrier::Elsewhere`] if it was another
-    /// thread that did what `reason` says.
+    /// Puts a barrier between the last transfer and the next: `reason`, or [`Barrier::Elsewhere`] if another thread did what
+    /// `reason` says.
     pub(crate) fn cross_by(&mut self, event: u64, thread: ThreadId, reason: Barrier) {
         let is_own = self.last_caller.thread == thread || self.last == 0;
         self.cross(event, if is_own { reason } else { Barrier::Elsewhere });

@@ -93,7 +93,7 @@ impl Wait {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
     pub(crate) kind: FindingKind,
-    /// The first part and the last one, which was waited for.
+    /// The first part, and the last part, whose answer was waited for.
     pub(crate) parts: [Part; 2],
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Answered {
     /// Whether it was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
-    /// Whether the parts allow that the kernel of their writer kept the last one back.
+    /// Whether the parts allow that the kernel of their writer kept the last part back.
     pub(crate) may_stall: bool,
     /// The time of `connect`, in ns; 0 if it was short: a busy machine made it, or the answers that do not stall contain it.
     pub(crate) round_trip_ns: u64,
@@ -145,7 +145,7 @@ impl Exchange {
             site: 0,
             is_first: !message.is_later,
             wait: message.longest,
-            // A message that one read returned says nothing of the others. Several long waits are for a slow peer.
+            // A message that one read returned says nothing about its parts. Several long waits are for a slow peer.
             may_stall: message.reads > 1 && message.long_waits < 2,
             round_trip_ns: 0,
             is_whole: true,

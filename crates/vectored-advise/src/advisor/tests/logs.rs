@@ -6,7 +6,7 @@ use crate::advisor::{Analysis, Options};
 use crate::model::{FindingKey, Step, Tally};
 use vectored_strace::Reader;
 
-/// Of a log that holds every call.
+/// Options for a log that holds every call.
 pub(super) fn whole() -> Options {
     Options {
         shows_all: true,
@@ -101,7 +101,8 @@ fn call_of(short: &str) -> String {
 /// which stand in its place.
 ///
 /// `FINDINGS` are `-`, or findings with ` | ` between them, each up to any place in its reason, of adjacent writes to a file
-/// unless that is said. `steps STEPS` are the steps of the first. `says TEXT` is a part of their actions, `says not TEXT` is none.
+/// unless that is said. `steps STEPS` are the steps of the first. `says TEXT`: their actions contain the text. `says not
+/// TEXT`: no action does.
 #[track_caller]
 pub(super) fn check(table: &str) {
     check_with(whole(), table);

@@ -168,9 +168,9 @@ impl Tracker {
         }
     }
 
-    /// Fills `self.ends` with the barriers since the last transfer in a direction that a buffer may not outlive. Of the own
-    /// thread: the first one that its program shows, any before that, and the ones that matter most. Also the barriers of
-    /// other threads.
+    /// Fills `self.ends` with the barriers since the last transfer in a direction that a buffer may not outlive. For the own
+    /// thread: the first barrier that its program shows, any barrier before that, and the barriers that matter most. Also
+    /// the barriers of other threads.
     pub(super) fn find_ends(&mut self, key: DescriptorId, is_read: bool) {
         let (mut ends, mut own) = std::mem::take(&mut self.ends);
         ends.clear();
@@ -203,7 +203,7 @@ impl Tracker {
         }
         let thread = &self.kernel.threads[caller.thread];
         for one in thread.barriers_since(runs.last, key, is_read, is_file) {
-            // One that was also set before may have come at any time up to its last event.
+            // A barrier that was also set before may have been set again at any time up to its last event.
             let is_vague = one.first <= runs.last;
             if is_vague {
                 add(one.reason);

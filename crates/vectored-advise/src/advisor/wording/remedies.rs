@@ -83,7 +83,7 @@ fn rows_for(
     }
 }
 
-/// Whether a text with the name of an interpreter in front is for this one, or may be: a script has its own name.
+/// Whether a text that may begin with the name of an interpreter suits a program. A script has its own name.
 fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
     let begin = text.split([':', ',']).next().unwrap_or(text);
     let named = runtime_of_interpreter(begin.to_ascii_lowercase().as_bytes());
@@ -122,7 +122,8 @@ pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
 
 const NO_OPTION: &str = "a program of the system, without an option that is known to merge them";
 
-/// The bytes of a call with each remedy of the finding, if the buffers of the language are smaller than the one that was asked for.
+/// The bytes of a call with each remedy of the finding, if the buffers of the language are smaller than the size that was
+/// asked for.
 pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
     let is_buffer = |one: &&Remedy| one.kind == RemedyKind::WriteBuffer;
     let rows = rows_of(key, tally);

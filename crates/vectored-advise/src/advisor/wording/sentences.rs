@@ -224,8 +224,7 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
     what.to_owned() + &flushed(key.target, tally)
 }
 
-/// Where a buffer is flushed: before each call that is named, and before the file is closed, which the next one may take the
-/// place of.
+/// Where a buffer is flushed: before each named call, and before the file is closed, since the next file may take its place.
 pub(crate) fn flushed(target: DescriptorKind, tally: &Tally) -> String {
     let file = match target {
         DescriptorKind::File => "the file",
@@ -296,8 +295,8 @@ fn reads_streams(tally: &Tally) -> bool {
     tally.ends.iter().any(|(call, _)| read == Some(&**call))
 }
 
-/// Whether the number of calls that remain depends on the pace of another process: they are reads of a stream, or writes that a program
-/// flushes before it reads a stream or waits for one.
+/// Whether the number of remaining calls depends on the pace of another process. The calls are reads of a stream, or writes
+/// that a program flushes before it reads a stream or waits for one.
 pub(crate) fn is_paced(key: &FindingKey, tally: &Tally) -> bool {
     let is_wait = |(call, _): &(String, u64)| call.contains("poll") || call.contains("select");
     let is_buffer = remedy_kinds(key, tally).first() == Some(&RemedyKind::WriteBuffer);
@@ -313,8 +312,8 @@ pub(crate) fn waits_unseen(key: &FindingKey, tally: &Tally) -> bool {
         && reads_streams(tally)
 }
 
-/// Whether reads of a run are to be one call, and their lengths vary, or the number of reads without an offset: a program may
-/// learn the bytes of the next from the one before.
+/// Whether the reads of a run are to be one call, and either their lengths vary, or their number varies and they have no
+/// offset. A program may learn the length of the next read from the read before.
 pub(crate) fn is_of_varying_reads(key: &FindingKey, tally: &Tally) -> bool {
     let varies = |&(least, most): &(u64, u64)| least != most;
     let reads_runs = remedy_kinds(key, tally) == [RemedyKind::ReadRun];

@@ -31,7 +31,7 @@ fn seed_of(args: &MeasureArgs) -> u64 {
     args.seed.unwrap_or_else(|| fastrand::u32(..).into())
 }
 
-/// The outputs of the report, which are on the first rank alone, and the place of its result.
+/// The outputs of the report, and the place of its result. The first rank alone has them.
 fn report_plan(args: &MeasureArgs, is_first: bool) -> Result<(Option<Outputs>, Store), Failure> {
     if !is_first {
         return Ok((None, Store::Unwanted));
@@ -83,7 +83,8 @@ fn measure(args: &MeasureArgs, team: Option<&Team>) -> Result<ExitCode, Failure>
             });
         }
     };
-    // After the measurement, so that an error stands alone. The longest lists of the default grid are too long on purpose.
+    // Printed after the measurement, so that an error stands alone. The longest lists of the default grid are too long on
+    // purpose.
     for (reason, cells) in left_out_in_words(&plan.left_out) {
         if !is_default_grid(args) || !reason.ends_with(" in one call") {
             notes.note(&format!("not measured ({reason}): {cells}"));

@@ -112,7 +112,7 @@ fn end_of(
     }
 }
 
-/// The reads in `proc_pid_io(5)`. A file that cannot be read has none: not every kernel counts them.
+/// The reads in `proc_pid_io(5)`. `None` if the file cannot be read: not every kernel counts reads.
 fn reads_in(counts: File) -> Option<u64> {
     let text = io::read_to_string(counts).ok()?;
     let mut lines = text.lines();

@@ -86,7 +86,7 @@ struct Slot {
     offset: Option<u64>,
     list: Array,
     moved: u64,
-    /// What a call after the first one moves.
+    /// What the calls after the first one move.
     rest: Array,
 }
 
@@ -156,7 +156,7 @@ impl AioQueue {
                     assert!(taken > 0, "io_submit(2) took none and named no error");
                     refusals = 0;
                 }
-                // The others can be submitted when one has ended.
+                // The remaining calls can be submitted when a call has ended.
                 Err(libc::EAGAIN) if self.in_kernel > 0 => return None,
                 Err(libc::EAGAIN) if refusals < MAX_REFUSALS => {
                     refusals += 1;
@@ -233,7 +233,7 @@ impl ListQueue for AioQueue {
             entries.collect()
         };
         let mut free = lists.into_iter().map(array).collect();
-        // The list that has been over for the longest time is the first one.
+        // The list whose transfer ended first is at the front.
         let next = |free: &mut VecDeque<_>, _| free.pop_front().expect("a list for each transfer");
         self.run((fd, PREADV), how, &mut free, next, on_event)
     }

@@ -94,7 +94,7 @@ impl ListQueue for RingQueue {
         // SAFETY: the ring is empty when `lent` is dropped, and `free` is dropped with this function.
         let lists = lists.into_iter().map(|list| unsafe { buffers(list) });
         let mut free: Lists = lists.collect();
-        // The list that has been over for the longest time is the first one.
+        // The list whose transfer ended first is at the front.
         let next = |free: &mut Lists, _| free.pop_front().expect("a list for each transfer");
         move_by_ring(lent.0, (fd, &shared), how, &mut free, next, on_event)
     }

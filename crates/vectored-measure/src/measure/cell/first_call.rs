@@ -46,8 +46,8 @@ impl FirstCall {
         matches!(self, FirstCall::InBatch | FirstCall::Filling)
     }
 
-    /// The untimed call of the next samples of a cell, after a sample of `calls` calls. A floor with long calls ends the untimed
-    /// ones, of all contenders alike: they would take as long as the samples.
+    /// The untimed call of the next samples of a cell, after a sample of `calls` calls. If the calls of a floor are long,
+    /// the cell has no more untimed calls, for all contenders alike: they would take as long as the samples.
     pub fn after(self, contender: Contender, timing: Timing, calls: u32) -> FirstCall {
         let is_long = timing.elapsed_ns >= LONG_CALL_NS * u64::from(calls);
         match self {

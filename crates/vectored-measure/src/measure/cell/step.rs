@@ -36,7 +36,7 @@ impl Turn {
     }
 }
 
-/// The descriptors to take from and to write to: the same one twice if there is only one.
+/// The input and the output. If there is only one descriptor, it is both.
 pub(crate) type Ends<'f> = (BorrowedFd<'f>, BorrowedFd<'f>);
 
 pub(crate) trait Step {

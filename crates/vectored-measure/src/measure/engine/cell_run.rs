@@ -19,7 +19,8 @@ const SCREENING_ROUNDS: u32 = 5;
 const FAR_BEHIND: f64 = 4.0;
 
 /// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of this many rounds. It needs the full
-/// [`MIN_ROUNDS`] for a significant result: without one, a clear cell would stay open because of a hopeless technique.
+/// [`MIN_ROUNDS`] for a significant result: without such a result, a clear cell would stay open because of a hopeless
+/// technique.
 const OUT_EVERY: u32 = 10;
 
 /// A technique that is no contender is not sampled while the samples that it had as none have taken more than one part
@@ -191,8 +192,8 @@ impl<'a> CellRun<'a> {
     }
 
     /// Decides which techniques are contenders: after the screening rounds, and again later, since the machine may have been in
-    /// an unusual state during these. A rival that is surely behind is none, unless a run of fixed rounds has no budget to save. Returns whether one
-    /// became a contender again.
+    /// an unusual state during these. A rival that is surely behind is no contender, unless a run of fixed rounds has no
+    /// budget to save. Returns whether one became a contender again.
     pub fn readmit(&mut self) -> bool {
         let nearby = self.nearby();
         let has_budget = self.experiment.budget_ns < u64::MAX;
@@ -341,9 +342,8 @@ impl Sample {
     }
 }
 
-/// Target duration of a sample. Samples of 50–600 µs are equally precise per
-/// round, so short ones give more precision per second. The lower end leaves
-/// the cost of reading the clock negligible.
+/// Target duration of a sample. Samples of 50–600 µs are equally precise per round, so short samples give more precision per
+/// second. The lower end leaves the cost of reading the clock negligible.
 const SAMPLE_NS: u64 = 75_000;
 
 /// A sample of the slowest technique lasts at most this many times as long, unless it is one call.

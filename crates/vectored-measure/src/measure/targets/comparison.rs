@@ -1,4 +1,4 @@
-//! Comparison of the bytes that arrived with those that were sent.
+//! Comparison of the bytes that arrived with the bytes that were sent.
 
 use std::fs::File;
 use std::io::ErrorKind;

@@ -55,9 +55,10 @@ fn summarize(row: &mut ExperimentRow) {
     row.loops = samples().last().and_then(|sample| sample.loops);
 }
 
-/// Scales the times of copies of a prefix to the whole file, but for the time of a copy of nothing: the start. A time of
-/// less than twice the start would be scaled noise, so there is none then. CPU and wall time are scaled both or not at all.
-/// A process that waited longer in its start than in its copy, by chance, keeps a wall time of at least its CPU time.
+/// Scales the times of copies of a prefix to the whole file. The start of the process is not scaled: it is the time of a
+/// copy of 0 bytes. A row with less than twice the start gets no time: it would be scaled noise. CPU and wall time are
+/// scaled both or not at all. By chance, a process may wait longer in its start than in its copy: its wall time is then its
+/// CPU time.
 fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
     let starts = rows.iter().filter(|row| row.is_start());
     let starts: Vec<ExperimentRow> = starts.cloned().collect();
@@ -90,7 +91,7 @@ fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
 fn ratios(experiment: &Reproduction) -> Vec<Ratio> {
     let measures: &[Measure] = match experiment.name {
         ExperimentName::Apue35 if experiment.setting.program.is_some() => &[experiment.compared()],
-        // The wall time of a file that is in memory says no more.
+        // With the file in memory, wall time adds nothing to CPU time.
         ExperimentName::Apue35 if experiment.cache == PageCache::Hot => &[Measure::Cpu],
         ExperimentName::Mincer => &[Measure::Clock],
         _ => &[Measure::Cpu, Measure::Clock],
@@ -122,7 +123,7 @@ fn is_base(
                 let is_it = row.key.technique == "program";
                 row.key.buffer_bytes.filter(|_| is_it)
             } else if measure == Measure::Cpu {
-                // Chosen beforehand, it stands for all that are larger than a block.
+                // Chosen before the run: it stands for all buffers larger than a block.
                 experiment.setting.st_blksize.map(|block| 16 * block)
             } else {
                 Some(READ_AHEAD_BYTES)
@@ -141,8 +142,8 @@ fn is_base(
     base.key == wanted
 }
 
-/// The ratio of two rows; `None` if no repeat has both. A copy by a program of the user, and ours beside it, are without
-/// the start of the process, and must be longer than the noise of the starts.
+/// The ratio of two rows; `None` if no repeat has both. Beside a program of the user, the start of the process is subtracted
+/// from each copy, and the rest must exceed the noise of the starts.
 fn ratio(experiment: &Reproduction, (of, over): (usize, usize), measure: Measure) -> Option<Ratio> {
     let is_beside = experiment.setting.program.is_some();
     let samples = |row: &ExperimentRow| -> Option<Vec<Option<f64>>> {

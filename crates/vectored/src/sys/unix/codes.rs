@@ -2,10 +2,10 @@
 
 pub(crate) use libc::{EINTR, EINVAL, ENOSYS, ENOTSUP, EOPNOTSUPP};
 
-/// Errors of a call that reads from one side and writes to another: those that only the output gives.
+/// Errors that only the output gives, for a call with an input and an output.
 pub(crate) const OF_OUTPUT: [i32; 4] = [libc::EPIPE, libc::ENOSPC, libc::EFBIG, libc::EDQUOT];
 
-/// The errors with which a kernel or a sandbox refuses a call that a read and a write replace.
+/// The errors with which a kernel or a sandbox refuses a call. A read and a write then replace the call.
 pub(crate) const REFUSALS: [i32; 7] = [
     EINVAL,
     ENOSYS,

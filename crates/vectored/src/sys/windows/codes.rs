@@ -11,11 +11,10 @@ pub(crate) const EOPNOTSUPP: i32 = win32::ERROR_NOT_SUPPORTED as i32;
 /// A descriptor that has no position.
 pub(crate) const ESPIPE: i32 = win32::ERROR_SEEK_ON_DEVICE as i32;
 
-/// Errors of a call that reads from one side and writes to another: those that only the output gives. Windows has no
-/// such call.
+/// Errors that only the output gives, for a call with an input and an output. Windows has no such call.
 pub(crate) const OF_OUTPUT: [i32; 1] = [win32::ERROR_DISK_FULL as i32];
 
-/// The errors with which a kernel refuses a call that a read and a write replace: none, since Windows has no such call.
+/// The errors with which a kernel refuses a call that a read and a write replace. Windows has no such call.
 pub(crate) const REFUSALS: [i32; 0] = [];
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Lists for handles, whose calls take one buffer: short segments are joined for one call.
 //!
-//! A call writes the longest start of a list that needs no copying, if that is all of it or at least 64 KiB, else as many
-//! whole segments as fit 64 KiB, joined in memory that begins at a page. So a file that is open with
-//! `FILE_FLAG_NO_BUFFERING` takes aligned lists.
+//! A call writes the adjoining slices at the start of a list without copying, if they are the whole list or at least 64 KiB.
+//! Otherwise it writes as many whole segments as fit 64 KiB, joined in memory that begins at a page. So a file that is open
+//! with `FILE_FLAG_NO_BUFFERING` takes aligned lists.
 //!
 //! # Safety
 //!
@@ -33,7 +33,7 @@ pub(super) fn write_list(
         return Ok(0);
     };
     for slice in &slices[..count] {
-        // The kernel reads the memory of all of them: see `coalesce`.
+        // The kernel reads the memory of all these slices: see `coalesce`.
         slice.as_ptr().expose_provenance();
     }
     let from = std::ptr::with_exposed_provenance(first.as_ptr().addr());

@@ -59,7 +59,7 @@ calls! {
     Pause 1 ""
 }
 
-/// A call with all that any call may take.
+/// A call; each kind of call uses some of the fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) thread: u32,
@@ -80,12 +80,12 @@ pub(super) fn text_of(op: Op) -> &'static str {
         .map_or("", |known| known.2)
 }
 
-/// From this number on a name is `/proc/self/fd/N`.
+/// A name from this number on stands for `/proc/self/fd/N`.
 pub(super) const OWN_DESCRIPTOR: u8 = 100;
 
 const ANY_THREAD: u32 = 0;
 
-/// Most steps after the preamble.
+/// The maximum number of steps after the preamble.
 const STEPS_MAX: usize = 40;
 
 pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
@@ -162,7 +162,7 @@ impl Step {
     }
 }
 
-/// Transfers in a row: at offsets of their own, after a seek each, in turn with others, or plain.
+/// A loop of transfers: positional, after seeks, in turn with other calls, or plain.
 fn any_loop(rng: &mut Rng) -> Vec<Step> {
     let fd = rng.i32(3..5);
     let how = rng.u8(..10);
@@ -184,10 +184,10 @@ fn any_loop(rng: &mut Rng) -> Vec<Step> {
         ],
         4 => vec![some.call(Op::Read, 5)],
         5 => vec![some.call(Op::Read, 7)],
-        // Through two descriptors of one open file.
+        // The writes alternate between two descriptors of one open file.
         6 if round == 0 => vec![some.call(Op::Duplicate, fd).to(6)],
         6 => vec![some.call(Op::Write, [fd, 6][round % 2])],
-        // Writes at an offset, then reads there through another descriptor: bytes that were just written, and older ones.
+        // Writes at an offset, then reads there through another descriptor.
         7 if round == 0 => {
             vec![
                 some.call(Op::WriteAt, 3).at(96),

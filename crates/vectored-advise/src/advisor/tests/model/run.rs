@@ -17,15 +17,15 @@ pub(super) struct Outcome {
     pub(super) log: String,
     /// What each step saw, by its number.
     pub(super) seen: BTreeMap<usize, Vec<Cell>>,
-    /// The steps in the order in which they ended; those that wait for ever come last.
+    /// The steps in the order in which they ended; steps that wait for ever come last.
     pub(super) order: Vec<usize>,
     /// Threads that wait for ever.
     pub(super) stuck: BTreeSet<u32>,
     /// At the end: the bytes of each file, and all bytes that came to each stream.
     pub(super) content: Vec<Vec<Cell>>,
-    /// Steps by the begin of their calls, in ns.
+    /// Steps by the times at which their calls began, in ns.
     pub(super) begins: BTreeMap<u64, usize>,
-    /// By whom and through what each transfer was made.
+    /// The user of each transfer, by its step.
     pub(super) users: BTreeMap<usize, User>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Runner<'a> {
     before: Option<&'a Outcome>,
     pub(super) kernel: Kernel,
     pub(super) threads: BTreeMap<u32, u32>,
-    /// The next steps of each thread, if the first of them waits.
+    /// The next steps of each thread that waits, from the step that waits on.
     pub(super) queues: BTreeMap<u32, VecDeque<usize>>,
     /// When the steps that wait began.
     began: BTreeMap<usize, u64>,
@@ -102,7 +102,7 @@ pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome
 }
 
 impl Runner<'_> {
-    /// Runs all that can run.
+    /// Runs every step that need not wait.
     fn advance(&mut self) {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
@@ -121,7 +121,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends each process that does not wait, after which others may go on.
+    /// Ends each process that does not wait: other processes may then go on.
     fn finish(mut self) -> Outcome {
         loop {
             self.advance();
@@ -173,7 +173,7 @@ impl Runner<'_> {
         format!("{fd}<{text}>")
     }
 
-    /// Runs a step, and logs it when it ends. `None` if it has to wait, `Some(None)` if it makes no sense where it stands.
+    /// Runs a step, and logs it when it ends. `None` if the step has to wait, `Some(None)` if it is impossible.
     fn attempt(&mut self, number: usize) -> Option<Option<Vec<Cell>>> {
         let step = self.program[number];
         let process = self.threads.get(&step.thread).copied();
@@ -249,7 +249,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends a process; one that is killed loses what is in its buffers, which the text may say.
+    /// Ends a process. A kill loses the bytes in its buffers. If the remedy warns of that loss, they are written here: the
+    /// loss is then no fault.
     fn end(&mut self, process: u32, writes: bool) {
         let is_flushed = if writes { Fix::flushes_at_ends } else { Fix::tells_of_kills };
         if self.fix.is_some_and(is_flushed) {
@@ -291,7 +292,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Writes the part of a joined call that is there already, before a seek that comes between its parts.
+    /// Before a seek between the parts of a joined call: writes the parts so far.
     pub(super) fn write_parts(&mut self, key: usize) {
         let Some((fix, before)) = self.fix.zip(self.before) else {
             return;
@@ -368,7 +369,7 @@ impl Runner<'_> {
         (turn.process, turn.fd, key, programs)
     }
 
-    /// The open file of a transfer, which is noted, if the transfer can be.
+    /// Notes the user of a transfer, and returns its open file; `None` if the transfer is impossible.
     fn used(&mut self, turn: Turn, has_offset: bool, writes: bool) -> Option<usize> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let open_file = &self.kernel.open_files[&key];
