@@ -1,8 +1,9 @@
 //! The languages of programs: how each is known, and its remedies, by way of moving bytes and by what the remedy does. A language is a
 //! [`Runtime`], one block of the table below, and a program in
 //! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "not" is in the program before the
-//! change, if it is there. The text before a colon is what the program has; the name of an interpreter there is a condition. What a buffer still has is written by the code after `=>`, at
-//! the places that the action names: each row of a buffer has that code.
+//! change, if it is there. The text before a colon is what the program has; the name of an interpreter there is a condition.
+//! The code after `=>` writes what a buffer still has, at the places that the action names: each row of a buffer has that
+//! code.
 
 use serde::{Deserialize, Serialize};
 
@@ -121,13 +122,13 @@ pub(crate) struct Language {
     files: &'static [&'static str],
     /// The programs that run its scripts or byte code, without a version.
     programs: &'static [&'static str],
-    /// What tells its compiled programs, `|` between signs: the begin of the name of a library that they need, `:`, and a text that they
-    /// hold; either may be empty. The first block with a sign in a program tells its language: C is the last, since programs of many
-    /// languages have its signs.
+    /// How its compiled programs are recognised, `|` between signs: the begin of the name of a library that they need, `:`,
+    /// and a text that they hold; either may be empty. The first block with a sign in a program tells its language: C is the
+    /// last, since programs of many languages have its signs.
     signs: &'static str,
     /// The begins of the names of calls that the runtime makes itself, below where the program waits.
     pub(crate) own: &'static [(&'static str, &'static [&'static str])],
-    /// What has several threads read, and write, through one buffer.
+    /// What makes several threads read, and write, through one buffer.
     pub(crate) threads: &'static [&'static str],
     /// The ways out of a program that write nothing of a buffer.
     pub(crate) ends: &'static str,
@@ -256,7 +257,7 @@ pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Run
     known.or(has_options.then_some(Runtime::C))
 }
 
-/// What stands before the code that writes what a buffer has.
+/// The text before the code that writes what a buffer has.
 pub(crate) const FLUSH: &str = "; flush: `";
 
 macro_rules! rows {

@@ -206,7 +206,7 @@ pub fn check() -> Result<(), Failure> {
     )))
 }
 
-/// A command that runs under strace. What is read is the log, which ends with the last traced process.
+/// A command that runs under strace. Its log is read, and ends with the last traced process.
 pub struct TracedCommand {
     log: PipeReader,
     waiter: JoinHandle<io::Result<ExitStatus>>,

@@ -82,7 +82,7 @@ impl<W, E> FramedQueue<W, E> {
         &self.writer
     }
 
-    /// The writer. What is written to it comes before the bytes in the queue, and maybe inside a frame.
+    /// The writer. Bytes written to it directly come before the bytes in the queue, and maybe inside a frame.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.writer
@@ -106,7 +106,7 @@ impl<W, E> FramedQueue<W, E> {
         &self.queue
     }
 
-    /// The queue of the encoded items. What is put in comes after them.
+    /// The queue of the encoded items. Bytes put in here come after them.
     #[must_use]
     pub fn queue_mut(&mut self) -> &mut SegmentQueue {
         &mut self.queue

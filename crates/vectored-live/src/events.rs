@@ -294,7 +294,7 @@ impl Events {
             .execute(record.process, program, record.a1, record.a2);
         let caller = record.a0 as u32;
         if caller != record.thread {
-            // Another thread than the first called it, and has its number from now on. All others have ended.
+            // Another thread than the first called it, and has its number from now on. All other threads have ended.
             let child = Action::Fork {
                 child: record.thread,
                 same_process: true,

@@ -77,7 +77,7 @@ pub struct Seen {
 pub enum Refusal {
     /// This user can attach no programs on this machine, or cannot read what processes have open.
     Machine(String),
-    /// What is to be watched is not there.
+    /// The target of the watch does not exist.
     Target(String),
     /// The command could not be started.
     Command(io::Error),

@@ -17,7 +17,7 @@ pub(crate) struct Batch {
 
 type Take<'t> = &'t mut dyn FnMut(&Record, &[Slot], Option<Sample>);
 
-/// The records of each CPU, which wait for the records of the others.
+/// The records of each CPU, which wait for records of the other CPUs.
 pub(crate) struct Order {
     queues: Vec<Queue>,
 }

@@ -5,7 +5,7 @@ use vectored_strace::escaped;
 /// A part of a ring: a record, or what belongs to the record before it.
 pub(crate) type Slot = [u64; 8];
 
-/// What a record tells. `bpf/live.bpf.c` has the same numbers.
+/// The kind of a record. `bpf/live.bpf.c` has the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Call,

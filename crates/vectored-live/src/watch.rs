@@ -36,7 +36,7 @@ struct Aligned<T: ?Sized>(T);
 /// The programs, compiled from `bpf/live.bpf.c`.
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../bpf/live.x86.o"));
 
-/// The programs, and where they are attached. What `on_exit` keeps of a thread is valid until `on_switch`.
+/// The programs, and where they are attached. Data of a thread that `on_exit` keeps is valid until `on_switch`.
 const PROGRAMS: [(&str, &str); 6] = [
     ("on_switch", "sched_switch"),
     ("on_exit", "sys_exit"),

@@ -43,7 +43,7 @@ fn system(host: &Host) -> String {
     }
 }
 
-/// What is known of a machine and stays through a run, the most interesting first.
+/// The properties of a machine that stay through a run, the most interesting first.
 pub fn lasting_properties(host: &Host) -> Vec<(&'static str, String)> {
     let cpu = &host.cpu;
     let caches = [

@@ -35,7 +35,7 @@ fn a_peak_is_true_or_no_more_than_what_was_inherited() {
     assert!(small < 8 * MIB, "{small}");
     let of_shell = peak(20);
     assert!((20 * MIB..60 * MIB).contains(&of_shell), "{of_shell}");
-    // What this process has from now on hides the shell: the figure is known to be none of its own.
+    // From now on the memory of this process hides the peak of the shell: `inherited` shows that.
     let grown = std::hint::black_box(vec![1_u8; 300 << 20]);
     let (large, hidden) = (inherited(), peak(20));
     assert!(

@@ -97,7 +97,7 @@ fn os_error(error: &io::Error, done: u64) -> PyErr {
     }
 }
 
-/// The text of an error of the system, as `os.strerror` has it. That cannot be imported while the interpreter ends.
+/// The text of an error of the system, as `os.strerror` has it. While the interpreter ends, `os` cannot be imported.
 fn text_of(error: &io::Error, code: c_int) -> String {
     let text = error.to_string();
     let without_code = text.strip_suffix(&format!(" (os error {code})"));

@@ -52,7 +52,7 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
         return Ok(());
     }
     let reads_ahead = reads_ahead(file)?;
-    // A file that is also written goes back to its position. One of text would forget that `next` has read ahead.
+    // A file that is also written goes back to its position. A text file would forget that `next` has read ahead.
     if !reads_ahead || !file.hasattr(intern!(py, "buffer"))? {
         flush(file)?;
     }

@@ -65,8 +65,8 @@ pub enum Varying {
     All,
 }
 
-/// What varies of an output: some lines, or their order; the numbers in the lines if no line stays; all of it if more
-/// varies, if the number of lines varies, or if it is longer than what is kept.
+/// What varies of an output: some lines, or their order. If no line stays: the numbers in the lines. All of it if more
+/// varies, if the number of lines varies, or if the output is longer than the part that is kept.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
@@ -345,7 +345,7 @@ mod tests {
     fn the_last_line_is_the_last_one_with_text() {
         assert_eq!(last_line(b"a\nb\n \n"), "b");
         assert_eq!(last_line("x".repeat(61).as_bytes()), "x".repeat(60) + "…");
-        // Of an output whose end is not kept it is not known.
+        // The last line of an output whose end is not kept is unknown.
         let long = vec![b'a'; HEAD_BYTES + 1];
         let last = |output: &[u8]| capture(output).unwrap().last_line();
         assert_eq!([last(b"a\nb\n"), last(&long)], ["b", ""]);

@@ -6,7 +6,7 @@ use crate::model::FailedRun;
 pub struct RunEnd {
     /// The exit status, or 128 and the number of the signal that ended it.
     pub code: i32,
-    /// Which run it was, and its end in words.
+    /// The number of the run, and its end in words.
     pub run: FailedRun,
 }
 
@@ -29,7 +29,7 @@ pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
         .or(runs.first())
 }
 
-/// The runs that failed: those with another end than the usual one, and those with an end that is never normal.
+/// The runs that failed: runs with another end than the usual one, and runs with an end that is never normal.
 pub fn failed(runs: &[RunEnd]) -> Vec<FailedRun> {
     let usual = usual(runs).map(|run| run.code);
     let failed = runs

@@ -277,7 +277,8 @@ fn ruled(command: &Ruled<'_>, figure: &str, share: f64, option: &str) -> RuledLi
     }
 }
 
-/// The names of the calls that exceed limits: those with one of their own, and all that grew if all together do.
+/// The names of the calls that exceed limits: calls with a limit of their own, and all calls that grew if a limit on all
+/// calls is exceeded.
 pub fn beyond(limits: &[CallLimit], old: &Calls, new: &Calls) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for limit in limits {
@@ -451,7 +452,7 @@ mod tests {
             ((100, 110), (112, 112), Change::More, Ruling::Beyond),
             ((0, 0), (0, 0), Change::NotFound, Ruling::Within),
             ((0, 0), (1, 1), Change::More, Ruling::Beyond),
-            // Of a damaged file.
+            // From a damaged file.
             (
                 (1, u64::MAX),
                 (1, u64::MAX),

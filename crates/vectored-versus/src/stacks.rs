@@ -9,7 +9,7 @@ use vectored_strace::{frame, is_of_c_library};
 
 use crate::model::CallStack;
 
-/// Functions of a stack that are kept: those next to the call.
+/// The number of functions of a stack that are kept, next to the call.
 const KEPT_FRAMES: usize = 6;
 
 const KEPT_STACKS: usize = 20;
@@ -58,8 +58,8 @@ fn name(line: &[u8]) -> Option<String> {
     (is_call && end > 0).then(|| call[..end].to_owned())
 }
 
-/// The functions of the program, the outermost first. The C library is left out at both ends, where it starts `main` or a thread
-/// and makes the call, and so is the offset within a function, which any edit changes.
+/// The functions of the program, the outermost first. The C library is left out at both ends, where it starts `main` or a
+/// thread and where it makes the call. The offset within a function is left out, since any edit changes it.
 fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     let is_outside = |frame: &&Vec<u8>| {
         let name = function(frame).unwrap_or_default();

@@ -20,7 +20,7 @@ struct Log {
 }
 
 impl Log {
-    /// Opens a log and returns its records. Truncates the file after the last whole one, where a crash left a part.
+    /// Opens a log and returns its records. Truncates the file after the last whole record, where a crash left a part.
     fn open(path: &Path) -> io::Result<(Log, Vec<Vec<u8>>)> {
         let mut options = File::options();
         let file = options.append(true).create(true).open(path)?;
@@ -56,7 +56,7 @@ impl Log {
     }
 }
 
-/// Removes a record from the front of `bytes`. `None` if there is no whole one, with the checksum that was written.
+/// Removes a record from the front of `bytes`. `None` if there is no whole record with the checksum that was written.
 fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (header, rest) = bytes.split_at_checked(8)?;
     let number = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).ok();

@@ -80,7 +80,7 @@ impl SegmentCursor {
         self.offset
     }
 
-    /// Advances by `bytes`, over all segments that they span, and past the empty segments after those.
+    /// Advances by `bytes`, over all segments that they span, and past the empty segments that follow.
     ///
     /// # Panics
     ///
@@ -137,7 +137,7 @@ impl SegmentCursor {
         remaining(rest.iter().map(Span::byte_len), self.offset)
     }
 
-    /// This position after any empty segments: on a byte that is still to be moved, or at the end of the list.
+    /// This position, moved past empty segments: on a byte that is still to be moved, or at the end of the list.
     pub(crate) fn skip_empty<S: Span>(self, segments: &[S]) -> SegmentCursor {
         self.assert_within(segments);
         match segments.get(self.segment) {

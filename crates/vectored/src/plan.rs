@@ -56,10 +56,9 @@ pub(crate) fn plan_uncopied<'b, 'a: 'b>(
 
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs are copied into `staging` and take one entry each. Other segments are referenced. What `staging` holds, if
-/// anything, is the segments before `from`, and the first entry. If nothing is to be copied, the call is a part of the
-/// caller's list itself. The call ends where `staging` is full: the next one begins at the start of the buffer again,
-/// while that is still in the cache.
+/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may hold the segments
+/// before `from`, and the first entry. If nothing is to be copied, the call is a part of the caller's list itself. The call
+/// ends where `staging` is full: the next call begins at the start of the buffer again, while that is still in the cache.
 ///
 /// `iovecs` is overwritten. Only a plan that copies allocates the staging buffer.
 pub(crate) fn plan<'b, 'a: 'b>(

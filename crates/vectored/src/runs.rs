@@ -107,7 +107,7 @@ impl Stretch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListScan {
     pub(crate) bytes: usize,
-    /// False if no segment adjoins the one before it.
+    /// False if no segment adjoins the segment before it.
     pub(crate) may_adjoin: bool,
 }
 
@@ -136,7 +136,7 @@ impl ListScan {
     }
 }
 
-/// Whether a list with this small segment cannot go as it is. Out of line, since most lists have none.
+/// Whether a list with this small segment cannot go as it is. Out of line, since most lists have no such segment.
 #[cold]
 #[inline(never)]
 fn ends_scan(segment: &IoSlice<'_>, behind: &[IoSlice<'_>], small_bytes: usize) -> bool {
@@ -178,7 +178,7 @@ mod tests {
             let mut at = 0;
             for (gap, len, rare) in places {
                 at += if rare == 0 { 0 } else { gap + 1 };
-                // Most segments are longer than a small one.
+                // Most segments are longer than a small segment.
                 let len = if rare == 1 { len } else { len + 3 };
                 segments.push(IoSlice::new(&data[at..at + len]));
                 at += len;

@@ -54,7 +54,7 @@ fn toned(tone: Tone, text: impl Into<String>) -> Block {
     Block::Sentence(Sentence::toned(tone, text.into()))
 }
 
-/// The findings that matter, the largest saving first. The others are summed up; if none matters, the first is shown.
+/// The findings that matter, the largest saving first. Other findings are summed up; if none matters, the first is shown.
 fn findings(advisory: &Advisory, top: usize) -> Vec<Block> {
     let least_s = (advisory.saving_s + advisory.stalled_s) * MIN_PART;
     let matters = |one: &&Finding| one.saving_s > 0.0 && one.saving_s >= least_s;

@@ -207,7 +207,7 @@ const SUMS: [Case; 9] = [
     }),
     ("30 times 2 ms", |a| more_listed(a, Some(0.002), 5000, 30)),
     ("30 times 0.2 s", |a| more_listed(a, Some(0.2), 5000, 30)),
-    // Nothing is known of these but their number: 4000 others are counted.
+    // Only their number is known: 4000 other findings are counted.
     ("26 times few calls", |a| more_listed(a, None, 30, 26)),
     ("26 times many calls", |a| more_listed(a, None, 300, 26)),
 ];

@@ -63,7 +63,7 @@ impl Team {
         node.lines().next().unwrap_or_default()
     }
 
-    /// On rank 0 all ranks, each with the machine that it runs on; none on the others.
+    /// On rank 0 all ranks, each with the machine that it runs on; empty on the other ranks.
     pub fn ranks(&self, machine: &Host) -> Vec<Rank> {
         let own = Rank {
             rank: self.rank(),

@@ -104,8 +104,8 @@ enum Kind {
 }
 
 impl Output {
-    /// Makes or opens a file; without a name and for `-` it is standard output. What exists is not changed, and `check` says
-    /// before a file is made whether it would be copied to.
+    /// Makes or opens a file; without a name and for `-` it is standard output. An existing file is not changed. `check`
+    /// says, before a file is made, whether it would be copied to.
     pub fn open(
         path: Option<&Path>,
         from: &Input,

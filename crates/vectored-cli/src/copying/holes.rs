@@ -86,7 +86,7 @@ impl Copy<'_, '_> {
             let data = match seek(self.from, SeekFrom::Data(at)) {
                 Ok(data) => data,
                 Err(error) => {
-                    // What was appended or cut off meanwhile is no hole.
+                    // Bytes appended or cut off meanwhile are no hole.
                     let end = self.length()?.min(length);
                     if error == Errno::NXIO && end > at && self.may_end_in_a_hole()? {
                         at = end;

@@ -254,7 +254,7 @@ pub fn identity(path: &Path) -> Option<Identity> {
 /// What differs between runs of the old command, by the name of the output.
 pub type Unstable = BTreeMap<String, Varying>;
 
-/// What differs between a run of the old command and others of it.
+/// What differs between one run of the old command and its other runs.
 pub fn unstable<'a>(old: &Observed, others: impl IntoIterator<Item = &'a Observed>) -> Unstable {
     let mut all = Unstable::new();
     for other in others {

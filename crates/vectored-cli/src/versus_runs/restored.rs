@@ -74,7 +74,8 @@ impl Kept {
         })
     }
 
-    /// Writes the bytes if they differ. The times are set in each case: a program may compare them with others.
+    /// Writes the bytes if they differ. The times are set in each case: a program may compare them with the times of other
+    /// files.
     fn restore(&mut self, path: &Path) -> io::Result<()> {
         if self.identity.is_some() && identity(path) == self.identity {
             return Ok(());

@@ -42,7 +42,7 @@ const EMFILE: i32 = Errno::MFILE.raw_os_error();
 
 const COUNTED_RUNS: u64 = 2;
 
-/// What the kernel's count of resident memory may be wrong by: each processor keeps some pages for itself.
+/// By how much the kernel's count of resident memory may be wrong: each processor keeps some pages for itself.
 const COUNT_ERROR_BYTES: u64 = 512 << 10;
 
 /// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that its length moves all that
@@ -331,7 +331,7 @@ impl Session<'_> {
             for &index in &order {
                 let observed = self.observe(index, longest)?;
                 let side = self.sides().nth(index).expect("a side of each command");
-                // The files may be others before the next run.
+                // The files may have changed before the next run.
                 if let (1, Some(counter)) = (number, &observed.counter) {
                     side.files = files(counter);
                 }

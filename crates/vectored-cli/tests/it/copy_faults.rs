@@ -64,7 +64,7 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
         assert_eq!(fs::read_to_string(&present).unwrap(), "keep");
         assert_eq!(names(&bench), before);
     }
-    // What can be copied cuts it, also if it is empty.
+    // A source that can be copied cuts it, also if the source is empty.
     for words in [
         "COPY --force from present",
         "COPY --sparse --force unread present",

@@ -66,7 +66,7 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     let pages = pages.filter(|page| page.ends_with(".md"));
     for page in pages.chain(["README.md".to_owned()]) {
         for block in blocks(&page, "console") {
-            // What is typed before it prints nothing.
+            // Commands that are typed before it print nothing.
             let commands = block.rfind("$ vectored ").unwrap();
             let (command, screen) = block[commands + 2..].split_once('\n').unwrap();
             // `ten_minutes_can_be_typed` runs it.
@@ -173,7 +173,7 @@ fn ten_minutes_can_be_typed() {
     }
 }
 
-/// What is typed, as a script that prints the exit status of each command.
+/// The commands of a page, as a script that prints the exit status of each command.
 fn typed(page: &str, address: &str) -> String {
     let (mut files, mut script) = (HashMap::new(), String::new());
     // Every other part stands between two fences.

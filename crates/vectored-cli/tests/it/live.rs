@@ -118,7 +118,7 @@ fn result_at_end(watcher: Child) -> Value {
 const WRITER: &str = "import os, time\nlog = os.open('log', os.O_WRONLY | os.O_CREAT)\nos.write(1, b'ready\\n')\n\
     while True:\n for _ in range(20): os.write(log, b'a record')\n time.sleep(0.005)";
 
-/// What findings are about, without what differs between runs: numbers, of pipes and sockets too, and the folder.
+/// The subjects of findings, without what differs between runs: numbers, also of pipes and sockets, and the folder.
 fn kinds_of(result: &Value) -> Vec<String> {
     const FIELDS: &str =
         "program kind target descriptor pattern grade reason merged_calls runs calls";
@@ -271,7 +271,7 @@ fn what_is_lost_is_said_exactly() {
         (seen + lost).abs_diff(3_000_000 + rest) <= 2000,
         "{seen} + {lost}, {rest}: {found}"
     );
-    // What is written after the gap is known by its name.
+    // The writes after the gap are known by their name.
     let names = found["descriptors"].to_string();
     assert!(names.contains("/dev/null"), "{names}");
 }
@@ -366,7 +366,7 @@ fn both_sources_find_the_same_stalls() {
         fs::write(bench.work().join("stall.py"), script).unwrap();
         let words = ["--source", source, "--", "/usr/bin/python3", "stall.py"];
         let found = result_of(advise(&bench, &words));
-        // The first exchanges of a connection do not wait, and on a busy machine some others.
+        // The first exchanges of a connection do not wait, nor do some other exchanges on a busy machine.
         assert!(found["stalls"].as_u64().unwrap() > 0, "{source}: {found}");
         let all = ["findings", "uncounted"].map(|name| found[name].as_array().unwrap());
         let is_stall = |one: &&Value| one["kind"] == "stall";

@@ -250,7 +250,7 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     let told = " and write (100 instead of 1); ";
     assert!(stderr.contains(told), "{stderr}");
     assert_eq!(bench.only_result()["limits"][2]["ruling"], "beyond");
-    // Limits by name. What makes the calls is known, unless strace of this machine cannot tell.
+    // Limits by name. The makers of the calls are known, unless strace of this machine cannot tell.
     let limits = "--fail-if-more-calls=read=0%,write=10%,total=500%,fsync=0";
     let (stdout, stderr) = said_by(&mut versus(&bench, "1", &[limits, NEW, OLD]), 3);
     for told in [

@@ -140,7 +140,7 @@ impl Model {
                 Answer::Take(most) => {
                     let taken = most.min(given);
                     self.advance(taken);
-                    // A writer that took bytes does not expect the others again.
+                    // A writer that took bytes does not expect the remaining bytes again.
                     if taken > 0 {
                         self.offered = 0;
                     }
@@ -250,7 +250,7 @@ fn write_some(
     let expected: Vec<u8> = model.bytes.range(..written).copied().collect();
     assert!(received[..read] == expected, "other bytes were written");
     model.advance(written);
-    // A writer that took bytes does not expect the others again.
+    // A writer that took bytes does not expect the remaining bytes again.
     if written > 0 {
         model.offered = 0;
     }

@@ -275,7 +275,7 @@ const PLAIN_CALLS: usize = 2_700_000_usize.div_ceil(256 * 1024);
 fn a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once_a_transfer() {
     let test =
         "faults::a_file_without_vectored_writes_gets_plain_calls_and_is_asked_once_a_transfer";
-    // The first makes its calls itself and has no fallback, the second never makes another call, and the others
+    // The first way makes its calls itself and has no fallback, and the second never makes another call. The remaining ways
     // make many calls, and each is a transfer of its own.
     let others = [
         "SegmentCursor by hand",

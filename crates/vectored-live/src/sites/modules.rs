@@ -88,7 +88,7 @@ fn is_of_runtime(path: &str) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The C library, the loader or the runtime of a language: they make calls for others.
+    /// The C library, the loader or the runtime of a language: they make calls for other code.
     Runtime,
     /// A program with a C library in it.
     Static,
@@ -240,7 +240,7 @@ impl Module {
         })
     }
 
-    /// The address of a function, or of a variable, that it gives to others.
+    /// The address of a function, or of a variable, that the module exports.
     pub(crate) fn function(&self, name: &[u8]) -> Option<u64> {
         with_elf(&self.file, |elf| {
             let is_dynamic = |section: &&SectionHeader64<_>| section.sh_type(ENDIAN) == SHT_DYNSYM;
@@ -311,7 +311,7 @@ impl Program {
     }
 }
 
-/// Files that are kept open. Frames in others are unknown.
+/// Files that are kept open. Frames in other files are unknown.
 const FILES_MAX: usize = 400;
 
 /// The modules of all processes, each file once, by its device, inode and path.
@@ -319,7 +319,8 @@ const FILES_MAX: usize = 400;
 pub(crate) struct Modules(FxHashMap<(u64, u64, String), Option<Rc<Module>>>);
 
 impl Modules {
-    /// What a program has mapped that begins: `code` is where its first code is in memory, and `inode` the number of its file.
+    /// The mappings of a program that begins: `code` is where its first code is in memory, and `inode` the number of its
+    /// file.
     pub(crate) fn begin(&mut self, path: &[u8], code: u64, inode: u64) -> Program {
         let mut program = Program::default();
         if let Some(module) = self.at_path(path, Some(inode))

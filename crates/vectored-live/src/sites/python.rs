@@ -31,7 +31,7 @@ struct Offsets {
     frame: [u64; 3],
     /// Offsets in a code object: the file, the name, the table of lines, the first line, and the instructions.
     code: [u64; 5],
-    /// Bytes before the letters of a string: of ASCII, of others.
+    /// Bytes before the letters of a string: of an ASCII string, and of any other.
     text: [u64; 2],
 }
 
@@ -184,7 +184,7 @@ impl Python {
     }
 
     fn insert(&mut self, process: u32, layout: Layout) {
-        // With too many processes the map is full: then the lines of others are unknown.
+        // With too many processes the map is full: then the lines of further processes are unknown.
         if let Some(offsets) = layout.offsets
             && self
                 .map

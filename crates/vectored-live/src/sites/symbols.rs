@@ -19,13 +19,13 @@ struct Place {
 
 /// What a call instruction, or a jump, leads to.
 enum Leads {
-    /// Into a library that makes calls for others, or into such a function.
+    /// Into a library that makes calls for other code, or into such a function.
     Runtime,
     /// To a function of a program.
     To(Rc<Module>, u64),
 }
 
-/// Names places. What was read of a file is kept.
+/// Names places. Parts of files that were read are kept.
 pub(crate) struct Symbols(Symbolizer);
 
 impl Symbols {
@@ -118,7 +118,7 @@ impl Symbols {
         }
     }
 
-    /// What is at an address that is called.
+    /// Where an address that is called leads.
     fn target(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
         if module.is_jump(address) {
             let code = module.data(address, 16)?;

@@ -123,7 +123,7 @@ impl CopyProgram {
         Err(self.wrong(buffer_bytes, why))
     }
 
-    /// Makes a copy and waits for its end; `None` if the run was stopped. The bytes are left for others to check.
+    /// Makes a copy and waits for its end; `None` if the run was stopped. The bytes are not checked here.
     pub fn copy(
         &self,
         bench: &mut Bench<'_>,

@@ -52,7 +52,7 @@ pub enum CopyTarget {
     Pipe,
 }
 
-/// What is measured at once: one row, or several in turn.
+/// What is measured at once: one row, or several rows in turn.
 pub struct Step {
     pub rows: Vec<ExperimentRow>,
     pub name: String,
@@ -75,8 +75,8 @@ pub trait Plan {
 
     fn steps(&self) -> Vec<Step>;
 
-    /// Proves what cannot be proven in the samples, and makes the files that are read. `None` if the run was stopped. What
-    /// is found is noted in the result.
+    /// Proves what cannot be proven in the samples, and makes the files that are read. `None` if the run was stopped.
+    /// Findings are noted in the result.
     fn begin<'a>(
         &'a self,
         bench: &mut Bench<'_>,

@@ -51,7 +51,7 @@ fn read(
     read.unwrap();
 }
 
-/// Unwinds when the list of this number has ended. The kernel may have others then.
+/// Unwinds when the list of this number has ended. The kernel may hold other transfers then.
 fn unwinding(last: u64, transfer: impl FnOnce(&mut dyn FnMut(Event))) {
     let mut hear = |event| {
         if event == Event::Ended(last) {

@@ -104,8 +104,8 @@ pub enum Step<'s> {
     End,
 }
 
-/// A simulated machine with a hook. The hook runs before each step, and may fail. What the hook returns for
-/// [`Step::Begin`] is how the target is emptied. Each visit of a cell makes one proof call.
+/// A simulated machine with a hook. The hook runs before each step, and may fail. The hook returns for [`Step::Begin`] how
+/// the target is emptied. Each visit of a cell makes one proof call.
 pub struct Hooked<H> {
     pub inner: SyntheticMachine,
     pub hook: H,

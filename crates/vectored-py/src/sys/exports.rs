@@ -163,7 +163,7 @@ impl Drop for Exports<'_> {
 }
 
 /// The error of a buffer that cannot be had in this way. Some objects, such as arrays of numpy, raise a `ValueError` for it.
-/// For one that is read-only, CPython raises a `BufferError` or, for a bytes object, as well.
+/// For a read-only buffer, CPython raises a `BufferError`, or a `ValueError` if the object is a bytes object.
 fn as_buffer_error(object: &Bound<'_, PyAny>, error: PyErr, access: Access) -> PyErr {
     let py = object.py();
     if !error.is_instance_of::<PyValueError>(py) {

@@ -57,7 +57,7 @@ fn refuse_encoders(file: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// The error of an object that gives no descriptor. `BytesIO` raises one whose only text is the word "fileno".
+/// The error of an object that gives no descriptor. `BytesIO` raises an error whose only text is the word "fileno".
 fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = file.py();
     if error.is_instance_of::<PyTypeError>(py)
@@ -104,7 +104,7 @@ fn without_descriptor(file: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     error
 }
 
-/// Adds a note to an exception, which is the right one even if that fails.
+/// Adds a note to an exception. If that fails, the exception stays right without the note.
 pub fn note(py: Python<'_>, exception: &PyErr, text: &str) {
     // A new name would stay in the interpreter's cache of attributes.
     let add_note = intern!(py, "add_note");

@@ -1,8 +1,8 @@
 //! Curves on logarithmic axes.
 //!
-//! A curve far above all others would press them together. So the axis ends a little above the middle one if the
-//! highest would make it more than half as long again: arrows stand where a curve is beyond it, and a line below says how
-//! far it goes.
+//! A curve far above all others would press them together. So the axis ends a little above the middle curve if the highest
+//! curve would make it more than half as long again: arrows stand where a curve is beyond the axis, and a line below says
+//! how far it goes.
 
 use maud::{Markup, html};
 

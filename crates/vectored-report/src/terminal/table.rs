@@ -308,8 +308,8 @@ fn head_pieces(head: &str) -> Vec<String> {
         .collect()
 }
 
-/// The unbreakable pieces of a cell: a word; of figures a figure with its unit, and an interval. A blank before a piece
-/// stands between it and the one before.
+/// The unbreakable pieces of a cell: a word; of figures a figure with its unit, and an interval. The blank before a piece
+/// stands between this piece and the piece before.
 fn pieces(cell: &str, align: Align) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for word in cell.split(' ') {

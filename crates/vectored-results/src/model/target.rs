@@ -39,7 +39,7 @@ impl Target {
     /// The targets that `vectored measure` measures by default, in the order of the tables.
     pub const USUAL: [Target; 3] = [Target::File, Target::Pipe, Target::Unix];
 
-    /// The targets that can be requested by name. The others need a path.
+    /// The targets that can be requested by name. The other kinds need a path.
     pub const NAMED: [Target; 6] = [
         Target::File,
         Target::FileOverwrite,

@@ -62,8 +62,8 @@ pub fn machines_document(runs: &[&Results]) -> Document {
     }
 }
 
-/// `1.40 KiB [1.31, 1.52]`; with technique names if it is not from copying to gathering; [`no_crossover`]
-/// if there is none.
+/// `1.40 KiB [1.31, 1.52]`. Has the names of the techniques if the crossover is not from copying to gathering. Without a
+/// crossover: [`no_crossover`].
 fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> String {
     let text = |crossover: &Crossover| {
         let place = place(crossover);
@@ -123,8 +123,8 @@ pub(crate) fn place(of: &Crossover) -> String {
     about_within(of.at_bytes, of.low_bytes, of.high_bytes)
 }
 
-/// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if each
-/// has this winner, `none: tie` if all tie, otherwise `not decided`.
+/// The text for `cells` of one shape that have no crossover: `none: copy-then-write` if this technique wins each cell,
+/// `none: tie` if all tie, otherwise `not decided`.
 fn no_crossover(cells: &[&Cell]) -> String {
     let mut outcomes = cells.iter().map(|cell| (cell.verdict, cell.winner));
     let Some(first) = outcomes.next() else {

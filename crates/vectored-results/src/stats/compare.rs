@@ -285,8 +285,8 @@ fn floors(lists: &[List<'_>]) -> Vec<FloorChange> {
     targets.into_iter().map(target).collect()
 }
 
-/// Properties of the machine, the system and the program that differ between the sides. One that some run does not have, such
-/// as a directory when no file was measured, is not compared.
+/// Properties of the machine, the system and the program that differ between the sides. A property that some run does not
+/// have, such as a directory when no file was measured, is not compared.
 fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference> {
     let values = |runs: &[&Results], what: &str| -> Option<Vec<String>> {
         let of_run = |run: &&Results| {

@@ -287,8 +287,8 @@ impl<'a> Bracket<'a> {
         [&self.steps[past - 1], &self.steps[past]]
     }
 
-    /// The sizes that determine the crossover: those around it, and the nearest one that lies
-    /// significantly on neither side.
+    /// The sizes that determine the crossover: the two sizes around it, and the nearest size that lies significantly on
+    /// neither side.
     fn nearest(&self) -> Vec<&Step<'a>> {
         let around = self.around();
         let doubtful = self.nearest_doubtful().map(|index| &self.steps[index]);

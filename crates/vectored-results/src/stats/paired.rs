@@ -86,7 +86,8 @@ pub fn paired(log_ratios: &[f64]) -> Option<PairStats> {
     // A batch leaves out what correlates over more rounds than it has.
     let longer = inflation(rho, f64::INFINITY) / inflation(rho, rounds as f64 / count);
     let error_of_batches = standard_error(&batches, mean) * longer.sqrt();
-    // Values that alternate cancel out in a batch. The error of 16 batches of independent values is seldom below half of theirs.
+    // Values that alternate cancel out in a batch. The error of 16 batches of independent values is seldom below half the
+    // error of the values.
     let error = error_of_batches.max(standard_error(&values, mean) / 2.0);
     let around = |reach: f64| Some(((mean - reach * error).exp(), (mean + reach * error).exp()));
     let (interval, equivalence) = REACHES[batches.len() - 2];

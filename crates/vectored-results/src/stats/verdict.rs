@@ -179,8 +179,8 @@ pub fn weigh_cell(cell: &Cell, competing: &[TechniqueName]) -> Option<Evidence> 
     })
 }
 
-/// An estimate of the rounds that decide a pair, as a multiple of those it has: a difference is significant at about 1.6
-/// times the half width of the interval, and a tie certain at about 0.85 times.
+/// An estimate of the rounds that decide a pair, as a multiple of its present rounds: a difference is significant at about
+/// 1.6 times the half width of the interval, and a tie certain at about 0.85 times.
 fn rounds_to_decide(pair: &PairStats) -> f64 {
     let (away, width) = (pair.ratio.ln().abs(), pair.half_width());
     let inside = (TIE_ZONE.ln_1p() - away).max(0.0);

@@ -146,7 +146,7 @@ fn what_is_called_is_large_enough_and_surer_than_the_runs_are() {
     // Below the tie zone nothing is called however many runs there are.
     assert_eq!(call(3, 1.015, 1.005), (0.02, None));
     assert_eq!(call(3, 1.0 / 1.019, 1.005), (0.02, None));
-    // An interval is at least as wide as the ones of its runs.
+    // An interval is at least as wide as the intervals of its runs.
     assert_eq!(call(3, 1.04, 1.5), (0.02, None));
 }
 
@@ -159,7 +159,7 @@ fn a_slower_machine_is_no_difference_and_what_cannot_be_compared_is_told() {
     for cell in &mut new.cells {
         cell.floor_ns *= 1.5;
     }
-    // A cell is missing, one is another on each side; one result is missing, one has no interval.
+    // One cell is missing, and one differs, on each side. One result is missing, and one has no interval.
     new.cells.truncate(50);
     new.cells[0].drain = Some(Drain::ReaderThread);
     base.cells[1].techniques.remove(0);

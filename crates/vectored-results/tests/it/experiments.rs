@@ -132,8 +132,8 @@ fn beside(least: Option<u64>, own_bytes: u64) -> Reproduction {
     experiment(ExperimentName::Apue35, setting, rows)
 }
 
-/// The published rows, and one of another technique, measured here. `of` has the CPU time, if there is one, the wall time and the
-/// turn of the noise of a row.
+/// The published rows, and a row of another technique, measured here. `of` has the CPU time of a row, if there is one, its
+/// wall time, and the turn of its noise.
 fn measured(
     name: ExperimentName,
     file_bytes: Option<u64>,

@@ -14,7 +14,7 @@ use crate::counts::SkipReason;
 use crate::event::{Action, Ask, LinkKind, Place};
 use crate::text::numbers::{leading, leading_any};
 
-/// The text after the first occurrence of another one. Preparing a search takes as long as searching a line.
+/// The text after the first occurrence of a literal. Preparing a search takes as long as searching a line.
 macro_rules! after {
     ($text:expr, $name:literal) => {{
         static FINDER: LazyLock<Finder> = LazyLock::new(|| Finder::new($name));

@@ -249,7 +249,7 @@ pub(crate) fn seek(body: Body<'_>, is_32: bool) -> Found<'_> {
             position: leading_any(position)?.0,
             only_asked: by == b"0" && relative,
             relative,
-            // An unknown `whence` counts as one that depends on the contents of the file.
+            // An unknown `whence` counts as dependent on the contents of the file.
             asks_size: !relative && !matches!(whence, b"SEEK_SET" | b"0"),
         }))
     } else if matches!(result.strip_prefix(b"-1 "), Some(error) if error.starts_with(b"ESPIPE")) {

@@ -89,7 +89,7 @@ fn with_parts<'a>(
                 transfer.result = Ok(sum(lengths.iter())?);
             }
         }
-        // `sendfile(1, 3, NULL, 100)` and others that move bytes from one descriptor to another.
+        // `sendfile(1, 3, NULL, 100)` and similar calls that move bytes from one descriptor to another.
         ArgumentShape::Between { from, to, count } => {
             transfer.descriptor = Arguments::new(parts[to]).descriptor()?;
             transfer.from = Some(Arguments::new(parts[from]).descriptor()?);
@@ -183,7 +183,7 @@ enum Listed {
     Whole,
     /// Its first segments; `...]` follows.
     Cut,
-    /// Its address alone.
+    /// Only its address.
     Unknown,
 }
 

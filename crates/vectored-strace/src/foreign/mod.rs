@@ -17,7 +17,7 @@ use rewriter::Rewriter;
 const FORMAT_BYTES: u64 = 4096;
 const FORMAT_LINES: usize = 20;
 
-/// Longest line that is rewritten. A longer one is passed on in parts that are no lines of strace.
+/// Longest line that is rewritten. A longer line is passed on in parts that are no lines of strace.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// A call, as far as a line shows it.
@@ -125,7 +125,7 @@ impl Record<'_> {
             output.push(b' ');
         }
         if let Some(at_ns) = self.at_ns {
-            // Times with less than nine digits may be relative ones.
+            // Times with fewer than nine digits could be read as relative times.
             let (seconds, ns) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
             output.extend_from_slice(format!("{seconds:09}.{:06} ", ns / 1000).as_bytes());
         }

@@ -55,7 +55,7 @@ impl Clock {
     /// The time `ns` after the line before.
     fn later(&mut self, ns: u64) -> u64 {
         if !self.relative {
-            // The first relative time continues from the last absolute one.
+            // The first relative time continues from the last absolute time.
             self.base_ns = self.base_ns.max(self.last_ns);
         }
         self.relative = true;

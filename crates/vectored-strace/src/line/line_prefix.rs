@@ -69,7 +69,7 @@ impl Prefix {
             prefix.end = at;
             prefix.read_number(line)?;
         }
-        // The relative time beside an absolute one, the number of the call (`-n`), the instruction pointer (`-i`).
+        // The relative time beside an absolute time, the number of the call (`-n`), the instruction pointer (`-i`).
         loop {
             let rest = &line[prefix.end..];
             let end = match rest.first() {

@@ -95,7 +95,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Skips a line that is too long, or the last one without a line feed.
+    /// Skips a line that is too long, or the last line if it has no line feed.
     #[cold]
     fn without_end(&mut self) -> io::Result<NextLine> {
         if self.start == self.filled {

@@ -134,7 +134,7 @@ fn a_thread_that_was_announced_is_not_the_first_one() {
     for announcement in [
         "clone(flags=SIGCHLD) = 12",
         "strace: Process 12 attached",
-        // It is in a call, and the other begins one.
+        // Process 12 is in a call, and the other process begins a call.
         "vfork( <unfinished ...>",
     ] {
         let log = format!("{announcement}\n[pid 12] close(3) = 0\n");

@@ -51,7 +51,7 @@ impl Writers {
         }
     }
 
-    /// Times batches by these techniques in turn, and takes the mean time of each technique: NaN for one that is not
+    /// Times batches by these techniques in turn, and takes the mean time of each technique: NaN for a technique that is not
     /// among them. `None` if the target does not take the list.
     pub(super) fn observe(
         &mut self,

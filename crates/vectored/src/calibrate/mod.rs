@@ -48,7 +48,7 @@ const STEPS: [i32; 2] = [1, 2];
 const TECHNIQUES: [Technique; 3] = [Technique::Write, Technique::Reference, Technique::Copy];
 
 /// Two pairs at a time: a change of speed disturbs both techniques equally. The order alternates, since it may matter
-/// whether a batch is an outer or an inner one.
+/// whether a batch is an outer or an inner batch of the four.
 const PAIRS: [[Technique; 4]; 2] = {
     let (reference, copy) = (Technique::Reference, Technique::Copy);
     [
@@ -70,8 +70,8 @@ impl CostModel {
     /// and longer than the crossover so far are measured next. A threshold that the rounds do not show to within a factor of 1.3
     /// stays unmeasured, and a cost that cannot be measured stays near its default.
     ///
-    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). They are measured as a server
-    /// pays for them: 1 MiB of other memory is read before each write. A threshold of
+    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). These thresholds are
+    /// measured as a server pays for them: 1 MiB of other memory is read before each write. A threshold of
     /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
     ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. The least number of measurements takes 10 ms on a stream and 30 to

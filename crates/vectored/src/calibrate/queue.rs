@@ -35,7 +35,7 @@ const VALUES: usize = 16;
 const HEAD: [u8; 24] = [0x5a; 24];
 
 /// How many bytes two messages have together, which are joined into one call, or written by two calls. A stream takes
-/// all these lengths. The last one is the highest threshold of any policy, and is the threshold if joining takes less
+/// all these lengths. The last length is the highest threshold of any policy, and is the threshold if joining takes less
 /// time at every length.
 const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
@@ -117,7 +117,7 @@ impl Comparison {
         let mut times = [None; 2];
         let copies_first = round % 2 == 0;
         for copies in [copies_first, !copies_first] {
-            // Other segments each time: the last ones may still be in a cache.
+            // Other segments each time: the last segments may still be in a cache.
             if self.next + self.count > self.segments.len() {
                 self.next = 0;
             }

@@ -111,7 +111,7 @@ pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Op
     }
 }
 
-/// Whether a file probably fills a pipe. A shorter one is read and written in 0.95 of the time that splicing takes.
+/// Whether a file probably fills a pipe. A shorter file is read and written in 0.95 of the time that splicing takes.
 fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
     let is_long = from.bytes > USUAL_PIPE_BYTES as u64;
     from.kind == FileKind::Regular && is_long && to.kind == FileKind::Fifo

@@ -1,21 +1,21 @@
 //! How the next part of a long copy is copied: by the way that took the least time for parts before it.
 //!
 //! At first each way copies some parts in turn, and the fastest goes on. After each stretch it is measured again beside the
-//! fastest way of another technique, since page cache, throttling and storage change. If that one is faster by then, or a part
-//! takes much longer than in the contest, all ways are tried again.
+//! fastest way of another technique, since page cache, throttling and storage change. If the rival is faster by then, or a
+//! part takes much longer than in the contest, all ways are tried again.
 
 use super::Technique;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Way {
     pub(super) technique: Technique,
-    /// Bytes of the buffer; 0 if it needs none.
+    /// Bytes of the buffer; 0 without a buffer.
     pub(super) buffer_bytes: usize,
 }
 
-/// The ways between two files; of equal ones the first goes on. `copy_file_range` is none: on a file system that has no copy of its
-/// own, it splices through a pipe of 64 KiB. The best buffer differs by machine: between 128 KiB and 512 KiB it has
-/// taken 0.9 to 1.2 of the time.
+/// The ways between two files; of equally fast ways the first goes on. `copy_file_range` is not among them: on a file system
+/// that has no copy of its own, it splices through a pipe of 64 KiB. The best buffer differs by machine: between 128 KiB and
+/// 512 KiB it has taken 0.9 to 1.2 of the time.
 const WAYS: [Way; 5] = [
     Way {
         technique: Technique::Splice,
@@ -76,7 +76,7 @@ enum State {
     Contest { turn: usize, way: usize },
     /// The fastest way goes on.
     Stretch { left_bytes: u64, slow_parts: u32 },
-    /// The fastest way of another technique, and the one that goes on, in turn.
+    /// The present way, and the fastest way of another technique, in turn.
     Duel { rival: usize, part: usize },
 }
 

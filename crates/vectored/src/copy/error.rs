@@ -67,7 +67,7 @@ impl CopyError {
         self.written
     }
 
-    /// The bytes that were read and not written. They follow those that were written.
+    /// The bytes that were read and not written. They follow the bytes that were written.
     #[must_use]
     pub fn unwritten(&self) -> &[u8] {
         &self.unwritten

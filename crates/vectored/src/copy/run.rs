@@ -37,7 +37,7 @@ pub(super) trait Calls {
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// One call of a technique that moves up to `most` bytes within the kernel. One that fails has moved nothing.
+    /// One call of a technique that moves up to `most` bytes within the kernel. A call that fails has moved nothing.
     fn transfer(&mut self, technique: Technique, most: usize) -> io::Result<usize>;
 
     /// How many calls of the last transfer took bytes from the input.
@@ -187,7 +187,7 @@ impl<'p, C: Calls> Run<'p, C> {
             filled = if read == memory_bytes { filled + 1 } else { 0 };
             if filled >= 2 && read < plan.most_bytes {
                 let larger = allocated(read.saturating_mul(4).min(plan.most_bytes));
-                // Without memory for a larger buffer, the old one goes on.
+                // Without memory for a larger buffer, the copy continues with the old buffer.
                 if larger.capacity() > 0 {
                     buffer = Some(larger);
                     filled = 0;

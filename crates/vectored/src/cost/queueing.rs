@@ -14,7 +14,7 @@ pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
 /// The most bytes of joined messages that a model may give: the largest threshold that was measured on any target.
 pub(crate) const MAX_JOIN_BELOW_BYTES: usize = 65_536;
 
-/// The bounds of the formulas: half of the smallest threshold that was measured on any target, and the largest one.
+/// The bounds of the formulas: half of the smallest threshold that was measured on any target, and the largest threshold.
 const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
 const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, MAX_JOIN_BELOW_BYTES as f64];
 

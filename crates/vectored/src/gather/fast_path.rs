@@ -42,8 +42,8 @@
 //!
 //! # Why it copies before it has looked
 //!
-//! Of a list that begins with a run, that run is copied whatever follows: alone, or as the first entry of a longer call.
-//! So lengths are read once, by the loop that copies.
+//! If a list begins with a run, the run is copied whatever follows: alone, or as the first entry of a longer call. So
+//! lengths are read once, by the loop that copies.
 
 use std::io::{self, IoSlice};
 
@@ -355,8 +355,8 @@ impl FastPath {
 
     /// Copies the `rest` after a staged run too, if that is worth it.
     ///
-    /// The run is copied in any case. The kernel then sees it as one entry of a list with the rest. A list of as many
-    /// equal segments would be copied if it had no more bytes than the threshold allows. So a copy of the rest pays up
+    /// The run is copied in any case. The kernel then sees it as one entry of a list with the rest. A list of equal segments
+    /// with as many entries would be copied if it had no more bytes than the threshold allows. So a copy of the rest pays up
     /// to that many bytes, for example of a body after a header in pieces.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
@@ -456,8 +456,7 @@ impl FastPath {
     /// The policy for the next call of a list: the last of several chunks may be half as long again, so that it is half
     /// a chunk or more.
     ///
-    /// The reader would be done with a shorter one before the next list begins, and sleep: to wake it takes
-    /// microseconds.
+    /// The reader would be done with a shorter call before the next list begins, and sleep: to wake it takes microseconds.
     #[inline]
     pub(crate) fn policy_for_rest(
         &self,

@@ -229,7 +229,7 @@ impl Gather {
         self.finish(miss, segments, cursor, may_split, sink)
     }
 
-    /// Makes all calls from `cursor` on of a transfer that is not one call. What the fast path did before counts: the
+    /// Makes all calls from `cursor` on of a transfer that is not one call. Counts what the fast path did before: the
     /// segments that it staged, and the result of its call.
     #[inline(never)]
     fn finish(

@@ -56,7 +56,7 @@ proptest! {
         };
         let segments: Vec<_> = places.into_iter().map(piece).collect();
         let mut gather = warmed(Limits::default(), model(copy_below_bytes));
-        // A list whose threshold is not known yet, and one whose threshold is.
+        // A list whose threshold is not known yet, and then a list whose threshold is known.
         for _ in 0..2 {
             let _ = gather.fast_path.send_in_one_call(&segments, &mut Doubting);
         }

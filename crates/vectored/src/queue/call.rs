@@ -19,7 +19,7 @@ thread_local! {
 /// ([why](crate::gather::fast_path)).
 #[inline(always)]
 pub(super) fn with_slices<'a, R>(call: impl FnOnce(&mut Vec<IoSlice<'a>>) -> R) -> R {
-    // Empty in a destructor of the thread, when the memory is gone.
+    // Empty in a destructor of the thread, after the thread-local memory is gone.
     let mut slices = recycle(SLICES.try_with(Cell::take).unwrap_or_default());
     let result = call(&mut slices);
     let _gone = SLICES.try_with(|kept| kept.set(recycle(slices)));

@@ -69,7 +69,7 @@ pub struct SegmentQueue {
     record_ends: RecordEnds,
     /// Bytes that were written since the queue was made.
     written: u64,
-    /// The next call gets at least this many bytes: as many as the last one, for which the writer was not ready.
+    /// The next call gets at least this many bytes: the writer was not ready for the last call, which had as many.
     offered_bytes: usize,
 }
 

@@ -9,7 +9,7 @@ use crate::sys::limits::MAX_CALL_BYTES;
 #[non_exhaustive]
 pub struct QueuePolicy {
     /// The longest segment that [`push`](crate::SegmentQueue::push) copies, in bytes. A longer one is kept, and referenced
-    /// when it is written. 0 copies none.
+    /// when it is written. 0 copies no segment.
     ///
     /// It is the length at which copying and keeping take the same time, if a call has some segments with short copied
     /// heads. With one segment a call, copying is faster up to 2 to 4 times that length.
@@ -38,8 +38,8 @@ impl QueuePolicy {
     /// The two thresholds were measured on one machine (2-core Zen 4 VM, Linux 6.18) by the bench `queue`, with 1 MiB of other
     /// memory read before each write. `Other` was not measured: its `join_below_bytes` is the longest record of TLS.
     ///
-    /// One `copy_below_bytes` serves calls of one value and of many. No constant suits all machines:
-    /// [`from_model`](Self::from_model) with a calibrated model was within 4 % of the better way on another one.
+    /// One `copy_below_bytes` serves calls of one value and of many. No constant suits all machines. On another machine,
+    /// [`from_model`](Self::from_model) with a calibrated model was within 4 % of the better way.
     #[must_use]
     pub const fn for_target(kind: TargetKind) -> QueuePolicy {
         let other = QueuePolicy {

@@ -162,7 +162,7 @@ impl SegmentQueue {
         if bytes <= head.len() {
             return call(&head[..bytes]);
         }
-        // Empty in a destructor of the thread, when the memory is gone.
+        // Empty in a destructor of the thread, after the thread-local memory is gone.
         let mut joined = JOINED.try_with(Cell::take).unwrap_or_default();
         joined.clear();
         joined.reserve(bytes);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// The ends of the records in a queue, as numbers of bytes since the queue was made.
 ///
 /// Records in a row are a group, as long as they have only a small part of the bytes that a call may have. A record with a
-/// kept segment begins a group. Of a group, only the last end is remembered. A call then holds whole groups, and so whole
+/// kept segment begins a group. Only the last end of a group is remembered. A call then holds whole groups, and so whole
 /// records. Most ends cost a comparison and a store, and no memory.
 ///
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
@@ -30,7 +30,7 @@ impl RecordEnds {
         }
     }
 
-    /// A record ends at `position`, which is no less than the ones before. Returns false if it does not belong to the last
+    /// A record ends at `position`, which is at or after all earlier ends. Returns false if it does not belong to the last
     /// group: call [`push_group`](RecordEnds::push_group) then.
     #[inline]
     pub(super) fn extend_group(&mut self, position: u64) -> bool {
@@ -88,7 +88,7 @@ impl RecordEnds {
         self.ends.capacity()
     }
 
-    /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is none.
+    /// The number of bytes from `from` to the last end within `most` bytes; `None` if there is no such end.
     pub(super) fn last_within(&self, from: u64, most: usize) -> Option<usize> {
         let limit = from.saturating_add(most as u64);
         let end = if self.last <= limit {

@@ -157,7 +157,7 @@ impl SegmentQueue {
     }
 }
 
-/// The number of bytes that a writer reports of those it was given.
+/// Checks the number of bytes that a writer reports against the number it was given.
 #[inline]
 pub(crate) fn checked(taken: usize, given: usize) -> io::Result<usize> {
     if (1..=given).contains(&taken) {

@@ -58,7 +58,7 @@ fn check(copier: Copier, segments: &[&[u8]], most_bytes: usize, at: usize, room:
     );
 }
 
-/// All lengths up to 600; under Miri, which is slow, only those around the limits of the copying loops.
+/// All lengths up to 600. Under Miri, which is slow, only lengths around the limits of the copying loops.
 fn lengths() -> Vec<usize> {
     if !cfg!(miri) {
         return (0..=600).collect();
@@ -81,7 +81,7 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
         for len in lengths() {
             for align in (0..64).step_by(if cfg!(miri) { 21 } else { 1 }) {
                 let segment = &source[align..align + len];
-                // Alone in a room of its length, then among others in a longer one.
+                // Alone in memory of its length, then among other segments in longer memory.
                 check(copier, &[segment], usize::MAX, 63 - align, len);
                 let three = [&source[5..8], segment, &source[9..29]];
                 check(copier, &three, usize::MAX, align, len + 150);

@@ -39,7 +39,8 @@ pub(crate) fn splice(
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
 }
 
-/// A pipe of this crate's own, through which `splice(2)` copies from a regular file to another one. Nothing is in it between calls.
+/// A pipe of this crate's own, through which `splice(2)` copies from one regular file to another. Nothing is in it between
+/// calls.
 #[derive(Default)]
 pub(crate) struct OwnPipe {
     ends: Option<(OwnedFd, OwnedFd)>,
@@ -134,10 +135,10 @@ fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
     Ok(poll(ends, Some(&at_once))? == ends.len())
 }
 
-/// Polls two ends before a call that sleeps. One of them is a pipe.
+/// Polls two ends before a call that sleeps. One of the ends is a pipe.
 ///
 /// To sleep and to be woken takes 20 to 50 µs on a virtual machine, longer than another process needs for all of a pipe
-/// of 64 KiB. If the other process is slower, most calls sleep at once, and those that poll cost at most 1/32 of the
+/// of 64 KiB. If the other process is slower, most calls sleep at once, and the calls that poll cost at most 1/32 of the
 /// time.
 #[derive(Default)]
 pub(crate) struct Patience {
@@ -145,7 +146,7 @@ pub(crate) struct Patience {
     waits: u32,
     /// How often since the last success they did not become ready.
     vain: u32,
-    /// One of the two does not block.
+    /// One of the two ends does not block.
     is_pointless: bool,
 }
 

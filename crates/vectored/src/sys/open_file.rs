@@ -10,7 +10,7 @@ pub(crate) struct OpenFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKind {
     Regular,
-    // Windows has none.
+    // Windows has no block devices.
     #[cfg_attr(windows, allow(dead_code))]
     Block,
     Character,

@@ -137,8 +137,8 @@ impl StagingBuffer {
         self.filled += len;
     }
 
-    /// Replaces the content by the first of `segments`, up to one of more than `most_segment_bytes` or 128 bytes, or to
-    /// where less than 128 bytes are free. Returns the number of copied segments.
+    /// Replaces the content by the first of `segments`. Stops before a segment of more than `most_segment_bytes` or 128
+    /// bytes, or where fewer than 128 bytes are free. Returns the number of copied segments.
     ///
     /// For short segments, where each instruction counts.
     #[inline(always)]
@@ -152,8 +152,8 @@ impl StagingBuffer {
         count
     }
 
-    /// Replaces the content by the first of `segments`, up to one of more than `most_segment_bytes` or to one that does
-    /// not fit. Returns the number of copied segments. For a few segments that are not short.
+    /// Replaces the content by the first of `segments`. Stops before a segment of more than `most_segment_bytes`, or before
+    /// a segment that does not fit. Returns the number of copied segments. For a few segments that are not short.
     #[inline(always)]
     pub(crate) fn fill_by_memcpy(
         &mut self,
@@ -165,7 +165,7 @@ impl StagingBuffer {
         count
     }
 
-    /// Copies segments after the content, up to the first one that does not fit, and returns their number.
+    /// Copies segments after the content, until a segment does not fit. Returns their number.
     #[inline]
     pub(crate) fn push_run(&mut self, segments: &[IoSlice<'_>]) -> usize {
         self.push_run_up_to(segments, usize::MAX)
@@ -266,8 +266,8 @@ impl<'a> StagingTail<'a> {
         self.filled += len;
     }
 
-    /// Copies segments after the content, up to the first one that has more than `most_segment_bytes` or with which
-    /// more than `most_bytes` would be copied. Returns their number.
+    /// Copies segments after the content. Stops before a segment of more than `most_segment_bytes`, or before more than
+    /// `most_bytes` would be copied. Returns their number.
     #[inline]
     pub(crate) fn push_run_up_to(
         &mut self,

@@ -8,7 +8,7 @@ use crate::sys::codes;
 use crate::sys::limits::Limits;
 use crate::testing::{Answer, check_place, failure, payload};
 
-/// Bytes that a source has after those that a list asks for.
+/// Bytes that a source has after the bytes that a list asks for.
 const EXTRA_BYTES: usize = 500;
 
 /// A source that answers each call as its script says, and checks every call. After the end of the script it fills

@@ -46,7 +46,7 @@ pub(crate) fn before_each_read(fd: BorrowedDescriptor<'_>) -> impl FnMut() -> io
     }
 }
 
-/// Other descriptors pass, and so do invalid ones: the call that follows reports those.
+/// Other descriptors pass. So do invalid descriptors: the next call reports them.
 fn refuse(fd: BorrowedDescriptor<'_>, why: &str) -> io::Result<()> {
     let Some(name) = sys::files::message_socket(fd) else {
         return Ok(());

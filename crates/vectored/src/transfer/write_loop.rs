@@ -12,7 +12,7 @@ use crate::plan::Batch;
 pub(crate) trait Sink: Sized {
     /// Makes one call that is expected to take all `bytes` of `slices`; `Err` with its result (the bytes that it took,
     /// or its error) if it did not.
-    /// `_may_adjoin` is false if no slice adjoins the one before it.
+    /// `_may_adjoin` is false if no slice adjoins the slice before it.
     #[inline]
     fn take_all(
         &mut self,

@@ -47,7 +47,7 @@ use crate::uring::transfer::Transfer;
 /// that call; the ring then makes it again.
 pub struct Ring<B: Buffer = Vec<u8>> {
     calls: Calls<Transfer<B>>,
-    /// Transfers without a call in flight, in the order in which they get one.
+    /// Transfers without a call in flight, in the order in which they get a call.
     waiting: VecDeque<Box<Transfer<B>>>,
     /// Transfers that ended without a call, with their results.
     ended: VecDeque<(Box<Transfer<B>>, io::Result<()>)>,
@@ -61,7 +61,7 @@ impl Ring {
     ///
     /// # Errors
     ///
-    /// If the kernel gives none. [`is_disabled`](SetupError::is_disabled) tells whether plain calls must do; its message
+    /// If the kernel gives no ring. [`is_disabled`](SetupError::is_disabled) tells whether plain calls must do; its message
     /// names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an example.
     pub fn new(depth: u32) -> Result<Ring, SetupError> {
         Ring::with_buffers(depth)

@@ -44,7 +44,7 @@ enum Place {
     /// known.
     Submitted(Option<u64>),
     Offset(u64),
-    /// The position of a file, which was this one at the start of the transfer.
+    /// The position of a file; the number was the position at the start of the transfer.
     Position(u64),
     /// The position does not matter, though the descriptor takes offsets.
     Device,
@@ -56,7 +56,7 @@ enum Place {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Readiness {
     Unknown,
-    /// A call was refused with `EAGAIN`: the next one waits.
+    /// A call was refused with `EAGAIN`: the next call waits.
     Awaited,
     /// The wait has ended. If the next call is refused too, another transfer used the room or the bytes, or waiting does
     /// not help: a regular file is always ready.

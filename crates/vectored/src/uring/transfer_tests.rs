@@ -81,7 +81,7 @@ fn begin(transfer: &mut Transfer<Vec<u8>>, incoming: &[u8]) -> (Operation, Vec<u
     (operation, given.collect(), room)
 }
 
-/// Makes calls by the script, and whole ones after its end. Returns the bytes that were written.
+/// Makes the calls of the script, and whole calls after its end. Returns the bytes that were written.
 fn drive(transfer: &mut Transfer<Vec<u8>>, script: &[Answer], incoming: &[u8]) -> Vec<u8> {
     let (mut moved, mut script) = (Vec::new(), script.iter().copied());
     loop {

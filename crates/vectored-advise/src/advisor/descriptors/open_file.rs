@@ -96,8 +96,8 @@ impl OpenFile {
         if self.text.is_empty() { &self.path } else { &self.text }
     }
 
-    /// Most bytes of a merged call. If others may write there, it has whole records: as many as fit into the buffer, or as
-    /// Linux writes to a pipe at once.
+    /// Most bytes of a merged call. If other processes may write there, it has whole records: as many as fit into the
+    /// buffer, or as Linux writes to a pipe at once.
     pub(crate) fn most_bytes(&self, buffer_bytes: u64) -> u64 {
         match self.kind {
             _ if !self.has_other_writers => u64::MAX,

@@ -96,7 +96,8 @@ impl Buffers {
 }
 
 impl Buffer {
-    /// Notes why others see some of the transfers. [`Barrier::WakeUp`] holds for one pipe, and may be withdrawn.
+    /// Notes why another thread or process sees some of the transfers. [`Barrier::WakeUp`] holds for one pipe, and may be
+    /// withdrawn.
     pub(crate) fn rule_out(&mut self, reason: Option<Barrier>) {
         let lasting = reason.filter(|&reason| reason != Barrier::WakeUp);
         self.reason = self.reason.or(lasting);

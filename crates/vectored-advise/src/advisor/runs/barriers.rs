@@ -27,7 +27,7 @@ impl std::fmt::Debug for Call {
     }
 }
 
-/// What else is known of a barrier, besides its words.
+/// What is known of a barrier besides its words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// The own thread made a call.
@@ -38,7 +38,8 @@ enum Class {
     Elsewhere,
     /// A library may have made the call: no line of the program names it.
     Implicit,
-    /// What is in a buffer then is written twice, or elsewhere, or is not on the disk when the program relies on it.
+    /// If bytes are then in a buffer, they are written twice, or elsewhere, or are not on the disk when the program relies
+    /// on them.
     Strong,
 }
 

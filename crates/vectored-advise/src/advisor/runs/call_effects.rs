@@ -18,7 +18,7 @@ pub(crate) enum Effect {
 }
 
 /// Evidence that a log was not filtered: the set of kinds of calls that it holds, and whether it is whole. strace filters by
-/// names and by its classes (`-e trace=%process`), and a log of one class lacks the waits of the others.
+/// names and by its classes (`-e trace=%process`), and a log of one class lacks the waits of the other classes.
 pub(crate) type Evidence = u16;
 
 /// Calls that a filter for transfers, descriptors and files leaves in.

@@ -10,7 +10,7 @@ pub(crate) struct PatternStep {
 
 pub(crate) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
 
-/// Calls that move bytes, and two that come with them. The last stands for all others.
+/// Calls that move bytes, and two that come with them. The last entry stands for all other calls.
 const CALLS: [&str; 21] = [
     "lseek", "fsync", "write", "writev", "pwrite64", "pwritev", "pwritev2", "send", "sendto",
     "sendmsg", "sendmmsg", "read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom",
@@ -131,7 +131,7 @@ impl Pattern {
         near.min().map(|(.., from)| from)
     }
 
-    /// Inserts a step before or after each of the others; unchanged if that does not fit.
+    /// Inserts a step before or after each step of the pattern; unchanged if that does not fit.
     pub(crate) fn with(self, extra: PatternStep, before: bool) -> Pattern {
         if self.steps().len() * 2 > PERIOD_MAX {
             return self;

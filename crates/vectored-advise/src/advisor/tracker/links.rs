@@ -33,7 +33,7 @@ impl Tracker {
             return Link::Broken;
         }
         if runs.last_caller.thread != caller.thread {
-            // The order of two threads is not the program's own, unless one waited for the other.
+            // The order of two threads is not the program's own, unless one thread waited for the other.
             let program = self.kernel.processes[caller.process].program;
             let is_listed = !is_read && self.groups.groups[open_file.group].listed.is_some();
             return match open_file.kind {
@@ -115,7 +115,7 @@ impl Tracker {
             _ => {}
         }
         let of_file = self.barrier_of_file(key, is_read);
-        // If others can see the file at any time, all writes to it are listed, whatever else lies between them.
+        // If another process can see the file at any time, all writes to it are listed, whatever else lies between them.
         if matches!(
             of_file,
             Some(Barrier::Observed | Barrier::Submitted | Barrier::Watched)

@@ -81,8 +81,7 @@ impl Tracker {
         self.end_runs(key, READS);
     }
 
-    /// Ends the runs of one process. If others keep the open file description, they may go on from its
-    /// offset.
+    /// Ends the runs of one process. If another process keeps the open file description, it may go on from its offset.
     pub(super) fn end_runs_of_process(
         &mut self,
         key: DescriptorId,
@@ -274,7 +273,7 @@ impl Tracker {
 /// Closed files that are kept because they may be opened again.
 const CLOSED_MAX: usize = 8;
 
-/// Why the calls of a row cannot be merged: others read from, write to or seek in the same open file.
+/// Why the calls of a row cannot be merged: other descriptors read from, write to or seek in the same open file.
 fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Option<Barrier> {
     if row.is_positional && open_file.is_of_library {
         Some(Barrier::Library)

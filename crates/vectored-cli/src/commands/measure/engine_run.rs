@@ -10,8 +10,8 @@ use crate::cluster::Team;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 
-/// Runs the engine on this rank if it is the first; the others follow it, and have no outcome. An error that ended the run early
-/// comes with what was measured before. `save` takes the outcome so far.
+/// Runs the engine on this rank if it is the first. Other ranks follow the first, and have no outcome. An error that ended
+/// the run early comes with what was measured before. `save` takes the outcome so far.
 pub fn run_engine(
     (experiment, clock): (&Experiment, &dyn Clock),
     own: &mut dyn Sampler,

@@ -85,7 +85,7 @@ pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, Run
     Ok(ended.usage.peak_bytes)
 }
 
-/// Waits for the end of the process, whose status is left for others.
+/// Waits for the end of the process. Its status is left to be read.
 fn end_of(
     process: Pid,
     began: Instant,

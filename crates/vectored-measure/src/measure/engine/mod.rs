@@ -368,9 +368,8 @@ impl<'a> Engine<'a> {
                     let like = &sampled[like];
                     let bytes = like.spec.nearest_size(bytes);
                     let refined = like.with_list(like.spec.workload.with_bytes(bytes)?);
-                    // If the cell exists already, its target is filled or
-                    // emptied in another way than the others', so they cannot
-                    // be compared.
+                    // If the cell exists already, its target is filled or emptied in another way than the targets of these
+                    // cells, so they cannot be compared.
                     let is_new = cells.iter().all(|cell| cell.spec != refined.spec);
                     is_new.then(|| Step {
                         cost_ns: like.cost_ns_of(REFINED_ROUNDS),

@@ -27,14 +27,14 @@ pub trait Group {
     /// Replaces each value by the largest of all ranks' values at its place. The length is the same on all ranks.
     fn largest(&self, values: &mut [u64]);
 
-    /// Hands the bytes of all ranks over to rank 0, in their order. Empty on the others.
+    /// Hands the bytes of all ranks over to rank 0, in their order. Empty on the other ranks.
     fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
 
     /// A [`barrier`](Group::barrier) at which a rank that waits sleeps: it takes no CPU time from ranks that measure,
     /// and may notice the end some ms late.
     fn rest(&self);
 
-    /// The group of the first `count` ranks; `None` on the others. All ranks of this group call it.
+    /// The group of the first `count` ranks; `None` on the other ranks. All ranks of this group call it.
     fn first(&self, count: u32) -> Option<Box<dyn Group>>;
 }
 
@@ -60,14 +60,14 @@ fn parsed<T: DeserializeOwned>(text: Vec<u8>) -> T {
     serde_json::from_str(&text).expect(SAME_PROGRAM)
 }
 
-/// The values of all ranks on rank 0, in their order; none on the others.
+/// The values of all ranks on rank 0, in their order; empty on the other ranks.
 pub fn gathered<T: Serialize + DeserializeOwned>(group: &dyn Group, value: &T) -> Vec<T> {
     let text = serde_json::to_vec(value).expect("plain data");
     let all = group.gather(&text).into_iter();
     all.map(parsed).collect()
 }
 
-/// How an operation ended on one rank, ordered by what the others have to know.
+/// How an operation ended on one rank, ordered by what the other ranks have to know.
 pub(crate) const DONE: u64 = 0;
 pub(crate) const DID_NOT_FIT: u64 = 1;
 pub(crate) const FAILED: u64 = 2;
@@ -133,7 +133,7 @@ fn of_failures(failed: Vec<RankFailure>) -> MeasureError {
 
 /// Returns `outcome` if it is `Ok` on every rank. All ranks call it, before and after a run.
 ///
-/// On rank 0 [`MeasureError::Ranks`], which names the ranks that failed, each with its host; on the others
+/// On rank 0 [`MeasureError::Ranks`], which names the ranks that failed, each with its host; on the other ranks
 /// [`MeasureError::OtherRank`].
 pub fn agree<T, E: std::fmt::Display>(
     group: &dyn Group,

@@ -219,8 +219,8 @@ fn follow_cell(member: &mut Member<'_>, mut open: OpenCell) {
     }
 }
 
-/// The setup that suits all ranks. If some empty their target by a thread and others do not, the error is `DidNotFit`:
-/// the engine starts over with threads everywhere.
+/// The setup that suits all ranks. If some ranks empty their target by a thread and other ranks do not, the error is
+/// `DidNotFit`: the engine starts over with threads everywhere.
 fn agree_on_setup(
     part: &dyn Group,
     host: &str,

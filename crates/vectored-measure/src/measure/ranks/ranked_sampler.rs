@@ -21,7 +21,7 @@ pub struct RankedSampler<'a> {
 }
 
 impl<'a> RankedSampler<'a> {
-    /// Samples with `own` on this rank, which is 0, and on the others with the samplers that they follow with.
+    /// Samples with `own` on this rank, rank 0. The other ranks sample with the samplers that they follow with.
     ///
     /// `hear` is called with the number of a signal that another rank got. The sample before it counts.
     pub fn new(
@@ -101,8 +101,8 @@ impl Sampler for RankedSampler<'_> {
 
 impl Drop for RankedSampler<'_> {
     fn drop(&mut self) {
-        // During a panic the other ranks may wait for something else: this process ends, and its launcher ends
-        // theirs.
+        // During a panic the other ranks may wait for something else: this process ends, and its launcher ends the processes
+        // of the other ranks.
         if std::thread::panicking() {
             return;
         }

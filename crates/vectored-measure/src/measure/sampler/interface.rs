@@ -54,7 +54,7 @@ pub enum DrainChoice {
     Thread,
 }
 
-/// What an open cell, or one of its ends, is like.
+/// The properties of an open cell, or of one of its ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellSetup {
     /// At least 1. An end has room for so many calls, the untimed ones included.

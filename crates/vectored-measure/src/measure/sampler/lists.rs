@@ -19,7 +19,7 @@ impl<'a> Lists<'a> {
         Lists { segments, per_list }
     }
 
-    /// The list of the first call. The others have the same sizes.
+    /// The list of the first call. The other lists have the same sizes.
     pub fn first(&self) -> &[&'a [u8]] {
         &self.segments[..self.per_list]
     }

@@ -60,8 +60,8 @@ impl<O, R> ThreadBeside<O, R> {
 
 impl<O, R> Drop for ThreadBeside<O, R> {
     fn drop(&mut self) {
-        // Closing our end, which no technique has any more, ends a blocked call of the thread; closing the channel ends the
-        // thread.
+        // Closing our end, which no technique holds any more, ends a blocked call of the thread. Closing the channel ends
+        // the thread.
         self.open = None;
         if let Some(thread) = self.thread.take() {
             // A panic of the thread has been reported as a missing answer.

@@ -178,7 +178,7 @@ impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover fo
         } = self;
         match batch.iovec_setup {
             IovecSetup::Timed => {
-                // Not by `call`, whose array goes back after the system call: functions that return then take longer.
+                // Not by `call`: it gives the array back after the system call, and functions that return then take longer.
                 let mut turns = lists.in_turn();
                 let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
                 let timing = batch.time(clock, fd, || {

@@ -18,7 +18,7 @@ use crate::report::measured::maps::has_helper;
 use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
 
-/// Clauses of a sentence about different lists. The map has the others.
+/// Clauses of a sentence about different lists. The map shows the other lists.
 const MAX_CLAUSES: usize = 4;
 
 /// A sentence for each set of conditions, `None` if all its lists have one segment; and the sentences about all of them.

@@ -6,7 +6,7 @@ use vectored_report::{Block, Cell, Column, Section, Table};
 use crate::model::{Drain, FittedModel, ModelSource, Results};
 use crate::report::target_names::Titles;
 
-/// Segment counts whose copy threshold has a column. The JSON has others too.
+/// Segment counts whose copy threshold has a column. The JSON has further counts.
 const THRESHOLD_COUNTS: [usize; 3] = [2, 8, 64];
 
 /// The models that were fitted to the cells, each followed by the calibrated one for the same conditions, and how to

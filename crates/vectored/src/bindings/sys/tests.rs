@@ -13,8 +13,8 @@ use crate::sys::span::Span;
 use crate::testing::{any_limits, any_sizes};
 use crate::write::all::send_all_referenced;
 
-/// Entries at addresses that nothing may be read from. A slice there is an error that Miri finds; at null, where the empty
-/// ones are, the standard library finds it in test builds too.
+/// Entries at addresses that nothing may be read from. A slice there is an error that Miri finds. At null, the address of
+/// the empty entries, the standard library finds it in test builds as well.
 fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     let mut at = 4096;
     let mut entry = |&iov_len: &usize| {

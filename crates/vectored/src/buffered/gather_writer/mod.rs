@@ -216,8 +216,8 @@ impl<W> GatherWriter<W> {
     ///
     /// # Errors
     ///
-    /// The error of that write, or one that an earlier call left to be reported. It carries this writer, so that
-    /// no staged byte is lost.
+    /// The error of that write, or an error that an earlier call left to be reported. It carries this writer, so that no
+    /// staged byte is lost.
     pub fn into_inner(mut self) -> Result<W, IntoInnerError<GatherWriter<W>>> {
         match self.write_staged() {
             Ok(()) => Ok(self.into_parts().0),
@@ -305,7 +305,7 @@ impl<W> GatherWriter<W> {
         }
     }
 
-    /// Writes the first segment, and stages those after it that fit.
+    /// Writes the first segment, and stages the segments after it that fit.
     ///
     /// It makes no call after it has accepted a segment, since that call might fail or panic.
     fn write_first_and_stage(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {

@@ -34,8 +34,8 @@ struct Case<'c> {
     at_eof: AtEof,
 }
 
-/// Reads several lists one after another, resuming after every error and end of file. The bytes left in the buffer and
-/// the source must then be those that follow the lists.
+/// Reads several lists one after another, resuming after every error and end of file. The bytes left in the buffer and the
+/// source must then be the bytes that follow the lists.
 fn check(case: &Case<'_>) {
     const BEYOND: usize = 300;
     let sizes = case.lists.concat();

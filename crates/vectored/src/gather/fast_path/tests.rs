@@ -168,7 +168,7 @@ fn a_list_that_is_one_piece_of_memory_goes_as_it_is() {
     );
     assert_eq!(prepared(9, &[(0, 5), (5, 9), (10, 50)]), prefix(2, 49));
     assert_eq!(prepared(9, &[(0, 5), (5, 9), (9, 51)]), Err(2));
-    // More segments than a call takes, and small ones: those are staged.
+    // Small segments, and more than a call takes: they are staged.
     let five = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)];
     assert_eq!(prepared(9, &five), Ok(SingleCall::Staged));
 }

@@ -12,7 +12,7 @@ use crate::queue::SegmentQueue;
 // of `copied`, and `advance_mut` makes its first bytes a part of the queue, after all others.
 unsafe impl BufMut for SegmentQueue {
     fn remaining_mut(&self) -> usize {
-        // All bytes count, also the kept ones.
+        // All bytes count, also the kept bytes.
         (isize::MAX as usize).saturating_sub(self.len())
     }
 

@@ -1,7 +1,7 @@
 //! The segments of a queue that were not copied, and the copied bytes between them.
 //!
-//! A call of the kernel gets pointers and lengths. They are stored as such, apart from the owners of the segments:
-//! making the list of a call reads 16 bytes a segment, and a segment without an owner costs nothing when it is
+//! A call of the kernel gets pointers and lengths. Pointers and lengths are stored as such, apart from the owners of the
+//! segments: making the list of a call reads 16 bytes a segment, and a segment without an owner costs nothing when it is
 //! removed.
 //!
 //! # Safety
@@ -28,8 +28,8 @@ use bytes::Bytes;
 use crate::queue::segment::{Owner, Segment};
 
 pub(in crate::queue) struct Kept {
-    /// The parts in the order of the queue, none of them empty. The last one is a segment. The parts before `start`
-    /// were removed.
+    /// The parts in the order of the queue, none of them empty. The last part is a segment. The parts before `start` were
+    /// removed.
     ///
     /// Appending to a `Vec` takes a third of the instructions of a `VecDeque`.
     parts: Vec<Part>,
@@ -104,7 +104,7 @@ impl Kept {
         &self.parts[self.start..]
     }
 
-    /// The number of segments, and of runs of copied bytes before one.
+    /// The number of parts: segments, and runs of copied bytes before a segment.
     #[inline]
     pub(in crate::queue) fn parts(&self) -> usize {
         self.parts.len() - self.start
@@ -343,7 +343,8 @@ impl Kept {
         segments
     }
 
-    /// The bytes of the first part, without copying them, if it is a segment of `least` bytes or more. They stay in the list.
+    /// The bytes of the first part, without copying them, if it is a segment of `least` bytes or more. The segment stays in
+    /// the list.
     #[cfg(feature = "bytes")]
     pub(in crate::queue) fn share_first(&mut self, least: usize) -> Option<Bytes> {
         let number = self.first_left();

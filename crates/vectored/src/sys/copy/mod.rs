@@ -154,7 +154,7 @@ fn copy_run_baseline(
 
 /// Copies stretches of short segments by `copy_short_run`, and the longer segments between them by [`copy_while`].
 ///
-/// A segment is short if it has up to `short_bytes` bytes and as many are free. The long ones are copied out of line:
+/// A segment is short if it has up to `short_bytes` bytes and as many are free. Longer segments are copied out of line:
 /// where wide registers are in use, each call of another function costs as much as to copy a segment.
 #[cfg(all(unix, target_arch = "x86_64", target_pointer_width = "64", not(miri)))]
 #[inline(always)]
@@ -296,7 +296,7 @@ unsafe fn copy_bytes(from: *const u8, to: *mut u8, len: usize) {
         } else if len >= 4 {
             copy_ends::<4>(from, to, len);
         } else if len > 0 {
-            // First, middle, last: all of one, two or three bytes.
+            // The first, the middle and the last byte: these are all of one, two or three bytes.
             let (middle, last) = (len / 2, len - 1);
             let bytes = [*from, *from.add(middle), *from.add(last)];
             *to = bytes[0];

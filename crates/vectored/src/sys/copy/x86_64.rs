@@ -2,9 +2,9 @@
 //!
 //! # What it does
 //!
-//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one, copies its bytes to `place`,
-//! moves `place` on by the length, and goes to the next. In pseudo-code, with `limit` the length of the longest segment
-//! to copy and `last` the highest place at which the longest one still fits:
+//! Each segment is an address and a length (`struct iovec`, 16 bytes). The loop reads one such pair, copies the bytes of the
+//! segment to `place`, moves `place` on by the length, and goes to the next. In pseudo-code, with `limit` the length of the
+//! longest segment to copy and `last` the highest place at which the longest one still fits:
 //!
 //! ```text
 //! loop:                                      label 20
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! It stops where the longest segment would not fit, even if the next one would. So one comparison keeps all moves of a
-//! segment within the memory. The caller copies what is left then: segments above `limit`, and the last ones before the
+//! segment within the memory. The caller copies what is left then: segments above `limit`, and the last segments before the
 //! end of the memory.
 //!
 //! # How the bytes are copied
@@ -68,7 +68,7 @@ use super::sizes::{MAX_BY_16, MAX_BY_32};
 /// The end of each case: goes to the next segment, if there is one and the longest one would fit.
 ///
 /// The instructions take up to 29 bytes, and must lie in one block of 32. `aligned` begins a new block, where the moves
-/// before leave too little room in the current one.
+/// before leave too little room in the current block.
 macro_rules! next {
     (aligned) => {
         concat!(".p2align 5\n", next!())
@@ -162,7 +162,7 @@ macro_rules! copy_short_run {
                     "mov word ptr [{place}], {a:x}",
                     "mov word ptr [{place} + {len} - 2], {b:x}",
                     next!(aligned),
-                    // 1 byte, and none.
+                    // 1 byte or none.
                     "2:",
                     "test {len:e}, {len:e}",
                     "jz 29f",

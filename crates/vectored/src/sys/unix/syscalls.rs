@@ -238,7 +238,7 @@ pub(crate) fn pwrite_slices(
 /// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
 ///
 /// Without flags it is [`pwrite_slices`] or [`write_slices`], which kernels without `pwritev2` have too.
-/// `slices` must be within [`Limits`](crate::limits::Limits) as for those.
+/// `slices` must be within [`Limits`](crate::limits::Limits), as there.
 pub(crate) fn write_slices_with(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],

@@ -106,7 +106,7 @@ pub(super) fn has_offsets(handle: BorrowedHandle<'_>) -> bool {
     kind(handle) != FileKind::Fifo
 }
 
-/// Whether the descriptor is a pipe. Called for records of more than `PIPE_BUF` bytes: there are none.
+/// Whether the descriptor is a pipe. Called for records of more than `PIPE_BUF` bytes: Windows has no such records.
 pub(crate) fn is_fifo(descriptor: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(match descriptor {
         BorrowedDescriptor::Handle(handle) => kind(handle) == FileKind::Fifo,

@@ -64,7 +64,7 @@ fn write_joined(
     let bytes: usize = slices.iter().map(|slice| slice.len()).sum();
     let mut joined = StagingBuffer::with_capacity(bytes.min(most_bytes));
     joined.push_run(slices);
-    // SAFETY: a slice, which is borrowed meanwhile.
+    // SAFETY: the buffer is borrowed meanwhile.
     unsafe { native::write(handle, joined.as_ptr(), joined.len(), offset) }
 }
 

@@ -1,8 +1,8 @@
 //! One read or write of one buffer, by the calls of NT.
 //!
-//! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. They are made directly because those cannot
-//! wait for the end of a call on a handle that is open for overlapped I/O, as the pipes of `std::process` are: there
-//! they return before the kernel is done with the memory. The standard library calls NT for the same reason.
+//! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. They are made directly because `WriteFile` and
+//! `ReadFile` cannot wait for the end of a call on a handle that is open for overlapped I/O, as the pipes of `std::process`
+//! are: there they return before the kernel is done with the memory. The standard library calls NT for the same reason.
 //!
 //! # Safety
 //!

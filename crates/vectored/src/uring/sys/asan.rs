@@ -8,7 +8,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::ptr;
 
 unsafe extern "C" {
-    /// The first byte of a region that the program must not access, or null. Of the sanitizer's interface.
+    /// The first byte of a region that the program must not access, or null. Declared by the sanitizer.
     fn __asan_region_is_poisoned(start: *const u8, bytes: usize) -> *const u8;
 }
 
@@ -38,7 +38,7 @@ impl Given {
             // SAFETY: the sanitizer looks at its own map of the memory.
             let freed = unsafe { __asan_region_is_poisoned(start, bytes) };
             if !freed.is_null() {
-                // SAFETY: no access is sound. The sanitizer ends the process before this one, with the stacks of the
+                // SAFETY: no access is sound. The sanitizer ends the process before this access, with the stacks of the
                 // allocation and of the deallocation.
                 let byte = unsafe { ptr::read_volatile(freed) };
                 panic!(

@@ -8,9 +8,8 @@
 //! buffers, and no argument about each kind of owner is needed.
 //!
 //! - A call is `'static`. If a [`Calls`] is forgotten, the calls, the lists and the ring are forgotten with it, and stay.
-//! - A dropped [`Calls`] cancels its calls and waits until each has ended. If the kernel refuses to wait, or if the
-//!   process is a fork of the one that started the calls, all is leaked.
-//! - Each call has one entry of the submission queue, which makes one completion: no entry is a multishot one.
+//! - A dropped [`Calls`] cancels its calls and waits until each has ended. If the kernel refuses to wait, or if the process
+//!   is a fork of the process that started the calls, all is leaked.
 #![allow(unsafe_code)]
 
 #[cfg(vectored_asan)]
@@ -103,8 +102,8 @@ pub(super) struct Ended<C> {
     /// Bytes, or the events of a wait.
     pub(super) result: io::Result<usize>,
     pub(super) was_cancelled: bool,
-    /// For a call that was cancelled: whether another thread than this one may have passed it to the kernel. When that
-    /// thread ends, the kernel cancels its calls.
+    /// For a call that was cancelled: whether a thread other than the present thread may have passed it to the kernel. When
+    /// that thread ends, the kernel cancels its calls.
     pub(super) is_of_other_thread: bool,
 }
 
@@ -114,16 +113,17 @@ pub(super) struct Calls<C: Call> {
     ring: ManuallyDrop<IoUring>,
     slots: ManuallyDrop<Vec<Slot<C>>>,
     /// The lists of the call of each slot, borrowed from it. Dropped when no call is left: the kernel may read them.
-    /// A call whose list lies in its own memory uses none, and then these are not read: with many calls in flight
+    /// A call whose list lies in its own memory uses no lists here, and they are not read then: with many calls in flight
     /// they are in no cache.
     lists: ManuallyDrop<Vec<Lists>>,
     free: Vec<u32>,
     /// The bytes of the lists that are empty.
     retained_bytes: usize,
-    /// Completions: marks and results. The ones before `next_taken` were handled.
+    /// Completions: marks and results. The completions before `next_taken` were handled.
     taken: Vec<(u64, i32)>,
     next_taken: usize,
-    /// Whether the submission queue may have a cancellation. Without one, it has room for as many calls as there are slots.
+    /// Whether the submission queue may have a cancellation. Without a cancellation, the queue has room for as many calls as
+    /// there are slots.
     has_cancellations: bool,
     /// The calls that a cancellation has not ended, as marks.
     missed: Vec<u64>,
@@ -237,7 +237,7 @@ impl<C: Call> Calls<C> {
         self.note_thread();
         let index = *self.free.last().expect("there is a free slot");
         if self.slots[index as usize].uses_lists {
-            // A panic of `begin` left them. That call was leaked.
+            // A panic of `begin` left them. That call was leaked: a panic of `begin` left its lists.
             self.empty_lists(index);
         }
         let slot = &mut self.slots[index as usize];

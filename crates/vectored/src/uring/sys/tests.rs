@@ -52,7 +52,7 @@ fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     };
     let (pipe, _writer) = io::pipe().unwrap();
     read_byte(&mut calls, pipe, 1);
-    // The first call of the first slot, and one that is not there.
+    // Cancels the first call of the first slot, and a call that does not exist.
     let (of_call, of_none) = (mark(0, 1), mark(0, 7));
     calls.push_cancellation(of_none, of_call).unwrap();
     let ended = loop {
@@ -182,7 +182,7 @@ fn lists_are_empty_after_a_panic() {
         }));
         assert!(started.is_err());
         assert_eq!(calls.in_flight(), 0);
-        // The first call is leaked, and its slice is seen by no other one.
+        // The first call is leaked, and no other call sees its slice.
         assert_eq!(calls.lists[0].targets.len(), usize::from(buffer.is_some()));
     }
 }

@@ -11,7 +11,7 @@ use crate::languages::RemedyKind;
 
 const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) log: String,

@@ -134,7 +134,7 @@ fn an_inner_writer_that_reports_too_much_is_an_error_and_nothing_is_sent_again()
         ) -> Result<u64, TransferError> {
             self.0
                 .extend(segments.iter().flat_map(|segment| segment.iter()));
-            // At first a place that is in no list, then one that contradicts the count.
+            // At first a place that is in no list, then a place that contradicts the count.
             let offset = if self.0.len() > 6 { 0 } else { 7 };
             *cursor = SegmentCursor::at(segments.len(), offset);
             Ok(3)
