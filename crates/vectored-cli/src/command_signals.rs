@@ -38,8 +38,9 @@ pub struct CommandSignals(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    /// Whether a signal has arrived and was not taken yet, for each of [`WATCHED`]. The signal handler sets it: the
-    /// thread that watches may run much later, when the stage is another one.
+    /// Whether a signal has arrived and was not taken yet, for each of [`WATCHED`]. The signal handler sets it: when the
+    /// thread that watches runs, the stage may have changed. The signal handler sets it: the thread that watches may run
+    /// much later, when the stage is another one.
     arrived: [Arc<AtomicBool>; WATCHED.len()],
     stage: AtomicU8,
     process: AtomicU32,
@@ -56,7 +57,7 @@ impl CommandSignals {
     pub fn watch() -> anyhow::Result<Self> {
         let shared = Arc::new(Shared::default());
         let mut watched = Vec::new();
-        // Before the iterator, so that a signal that it returns has its mark.
+        // Registered before the iterator, so that a signal that it returns has its mark.
         for (signal, arrived) in WATCHED.into_iter().zip(&shared.arrived) {
             if !is_ignored(signal).context("cannot ask which signals are ignored")? {
                 flag::register(signal, Arc::clone(arrived)).context("cannot watch for signals")?;

@@ -22,7 +22,7 @@ impl Failure {
         }
     }
 
-    /// A failure with a directory that the user named. It is wrong usage if another directory would help.
+    /// A failure with a directory that the user named. The failure is wrong usage if another directory would help.
     pub fn of_directory(error: impl Into<MeasureError>) -> Self {
         let error = error.into();
         let another_name_helps = match &error {

@@ -52,7 +52,7 @@ pub struct Ran {
     /// Whether it accepted more connections than it made: clients from outside came.
     accepts: bool,
     here: PathBuf,
-    /// Where standard output and standard error lead.
+    /// The paths to which standard output and standard error lead.
     standard: Vec<PathBuf>,
 }
 

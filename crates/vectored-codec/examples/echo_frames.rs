@@ -1,4 +1,4 @@
-//! A server whose messages are frames: four bytes of length, and then the body. It answers each by itself.
+//! A server whose messages are frames: four bytes of length, and then the body. The server answers each message by itself.
 //!
 //! ```text
 //! cargo run -p vectored-codec --example echo_frames

@@ -167,7 +167,7 @@ pub const BROKEN_READ_WAY: ReadWay = ReadWay::exact("a broken read cursor", || {
     })
 });
 
-/// Adapts a function that fills whole lists. It gets the rest of a list as another list.
+/// Adapts a function that fills whole lists. The function gets the rest of a list as another list.
 pub fn whole_list(
     mut read_all: impl FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
 ) -> ReadFn {
@@ -236,7 +236,7 @@ pub(crate) fn buffered(capacity: usize) -> ReadFn {
     })
 }
 
-/// A `ScatterReader` that gets its descriptor for each transfer anew. It keeps the bytes that it read ahead.
+/// A `ScatterReader` that gets its descriptor for each transfer anew. The reader keeps the bytes that it read ahead.
 #[cfg(unix)]
 struct ReusedReader(ScatterReader<Lent>);
 

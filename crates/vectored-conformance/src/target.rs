@@ -289,7 +289,7 @@ impl Receiver {
     }
 }
 
-/// Makes a file without a name. It is gone when it is closed, however the process ends.
+/// Makes a file without a name. The file is gone when it is closed, however the process ends.
 pub(crate) fn nameless(directory: &Path, append: bool) -> io::Result<File> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

@@ -116,7 +116,7 @@ impl<'a> Call<'a> {
             "splice" | "copy_file_range" | "sendto" | "recvfrom" => {
                 (self.name, [first, 0, r.a2, r.a3, r.a1, 0])
             }
-            // It returns with any registers.
+            // The call returns with any registers.
             "rt_sigreturn" => ("rt_sigreturn", [u64::MAX; 6]),
             name => (name, [first, r.a1, r.a2, r.a3, 0, 0]),
         };
@@ -133,7 +133,7 @@ impl<'a> Call<'a> {
             "readv" | "writev" | "preadv" | "pwritev" | "preadv2" | "pwritev2" | "vmsplice" => {
                 self.list(r.a2)?
             }
-            // Its structure could not be read.
+            // The `msghdr` could not be read.
             "sendmsg" | "recvmsg" if r.a1 == u64::MAX => return None,
             "sendmsg" | "recvmsg" => {
                 let list = self.list(r.a1).unwrap_or_else(|| "0x1".to_owned());

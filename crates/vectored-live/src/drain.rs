@@ -144,7 +144,7 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
         for cpu in stale.collect::<Vec<_>>() {
             let mut only = CpuSet::new();
             only.set(cpu);
-            // It may be a CPU where this process may not run.
+            // This process may not be allowed to run on the CPU.
             if sched_setaffinity(None, &only).is_ok()
                 && let Ok(everywhere) = &everywhere
             {

@@ -114,7 +114,7 @@ impl Events {
         }
         let since = self.since.get(&record.process).copied();
         if since.is_none() && record.kind != Kind::Exit {
-            // Its fork was lost, or it came into the cgroup: it may have ended.
+            // The fork of the process was lost, or the process came into the cgroup: it may have ended.
             let _ = self.tell(record.process, 0, follow);
         }
         let is_old = record.end_ns < since.unwrap_or_default();

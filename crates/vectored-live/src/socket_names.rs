@@ -23,7 +23,7 @@ pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
                 continue;
             };
             match (address(local), address(peer)) {
-                // It listens.
+                // A listening socket.
                 (Some(local), _) if state == "0A" => add(inode, format!("{kind}:[{local}]")),
                 (Some(local), Some(peer)) => add(inode, format!("{kind}:[{local}->{peer}]")),
                 _ => {}

@@ -181,7 +181,7 @@ impl Watch {
         let start = |command: &mut Command| {
             wanted.insert(std::process::id(), 1, 0)?;
             let child = command.spawn();
-            // It is there. An error now would run the command twice.
+            // The child exists. An error now would run the command twice.
             let _ = wanted.remove(&std::process::id());
             Ok::<_, Failed>(child.map_err(Refusal::Command)?.id())
         };
@@ -207,7 +207,7 @@ impl Watch {
         })
     }
 
-    /// The process of the command. It is to be waited for.
+    /// The process of the command. The caller has to wait for it.
     pub fn command(&self) -> Option<u32> {
         self.command
     }

@@ -23,7 +23,7 @@ struct State {
     is_in_use: bool,
 }
 
-/// The position of a cursor that a call uses. It goes back into the cursor when this is dropped.
+/// The position of a cursor that a call uses. The position goes back into the cursor when this value is dropped.
 pub struct InUse<'c> {
     cursor: &'c Cursor,
     pub at: SegmentCursor,

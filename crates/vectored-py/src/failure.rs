@@ -38,7 +38,7 @@ pub fn raised(file: &Bound<'_, PyAny>, error: TransferError, rest: Option<&str>)
         }
         _ => {}
     }
-    // An exception of the program's own class may refuse attributes. It is raised all the same.
+    // An exception of the program's own class may refuse attributes. The exception is raised without the attribute then.
     if exception
         .value(py)
         .setattr(intern!(py, "done"), done)

@@ -47,7 +47,7 @@ impl Analysis {
         self.tracker.follow(event);
     }
 
-    /// Notes a path that leads to a FIFO, which a log may not show. It holds for the rest of this log.
+    /// Notes a path that leads to a FIFO, which a log may not show. The note holds for the rest of this log.
     pub fn name_fifo(&mut self, path: &[u8]) {
         self.tracker.fifos.insert(last_part(path));
     }
@@ -67,8 +67,8 @@ impl Analysis {
         self.tracker.path_of(thread, path)
     }
 
-    /// Notes the runtime of a program whose name does not tell it, by its path (see [`Analysis::path_of`]). It holds for the
-    /// rest of this log.
+    /// Notes the runtime of a program whose name does not tell it, by its path (see [`Analysis::path_of`]). The note holds
+    /// for the rest of this log.
     pub fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
         self.tracker.runtimes.insert(program.to_vec(), runtime);
     }

@@ -52,7 +52,7 @@ fn programs() -> String {
     log
 }
 
-/// Its log is read once.
+/// Reads its log once.
 fn fixed() -> Advisory {
     static FIXED: LazyLock<Advisory> = LazyLock::new(any_advisory);
     FIXED.clone()

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// The ranks of this run, seen by one of them.
 pub struct Team {
-    /// How they talk. When it is dropped, MPI is ended.
+    /// The means by which the ranks communicate. When it is dropped, MPI is ended.
     pub group: Box<dyn Group>,
     pub nodes: Nodes,
 }
@@ -86,7 +86,7 @@ impl Team {
         let outcome = outcome.map_err(|failure| format!("{:#}", failure.error));
         agree(&*self.group, self.host(), outcome).map_err(|error| {
             let failure = match &error {
-                // For example because of an option that all ranks were given.
+                // All ranks failed for the same reason, for example an option that all ranks were given.
                 MeasureError::Ranks(failed) if self.is_same_for_all(failed) => {
                     Failure::from(anyhow::anyhow!("{}", failed[0].message))
                 }

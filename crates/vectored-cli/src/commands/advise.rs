@@ -37,7 +37,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let notes = Notes {
         quiet: args.saving.quiet,
     };
-    // clap would ask for a log only.
+    // The error of clap would ask for a log only.
     let is_watch = !args.pid.is_empty() || args.cgroup.is_some();
     if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() && !is_watch {
         return Err(Failure::usage(

@@ -97,7 +97,7 @@ fn copied(
             progress.hear(before.get() + bytes);
         }
         let written = before.get() + bytes;
-        // It is also called before any byte was written.
+        // The callback is also called before any byte was written.
         let cut = if written > 0 { to.cut_old_bytes(written) } else { Ok(()) };
         match cut {
             Ok(()) => ControlFlow::Continue(()),
@@ -151,7 +151,7 @@ fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
         Some(Side::Input) => format!("cannot read {from}"),
         _ => format!("cannot copy {from} to {to}"),
     };
-    // Not an error of the system: both are one file, a socket keeps messages apart, or the technique does not suit.
+    // An error of usage: both are one file, a socket keeps messages apart, or the technique does not suit.
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
         let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
         return Failure::usage(format!("{what}: {cause}{remedy}"));

@@ -49,7 +49,7 @@ fn show(page: &Man) -> Result<ExitCode, Failure> {
     let path = page
         .generate_to(directory.path())
         .context("cannot write the page to a temporary file")?;
-    // With a slash in its name it is a file and not the name of a page.
+    // A name with a slash is a file and not the name of a page.
     let status = Command::new("man").arg(&path).status().map_err(|error| {
         anyhow::anyhow!(
             "cannot run man: {error}; 'vectored help' has the same text, and 'vectored man | cat' \

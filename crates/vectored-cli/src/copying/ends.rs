@@ -180,7 +180,7 @@ impl Output {
         }
         let file = File::options().write(true).open(path).map_err(cannot)?;
         let opened = file.metadata().map_err(cannot)?;
-        // It may have become another file since.
+        // The path may have become another file since.
         if opened.is_file() && from.is(&opened) {
             return Err(same());
         }

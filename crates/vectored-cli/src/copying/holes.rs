@@ -101,7 +101,7 @@ impl Copy<'_, '_> {
             };
             let bytes = self.part(data, self.output_start + data - self.start, hole - data)?;
             at = data + bytes;
-            // It was cut off meanwhile, or is shorter than its size says, like files of /sys.
+            // The file was cut off meanwhile, or is shorter than its size says, like files of /sys.
             if at < hole {
                 break;
             }

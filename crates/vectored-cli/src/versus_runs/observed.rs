@@ -32,7 +32,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Splits a command, or hands it to a shell. Its program is looked for.
+    /// Splits a command, or hands it to a shell. Looks for its program.
     pub fn new(name: String, typed: &str, shell: Option<&str>) -> Result<Self, Failure> {
         let words = match shell {
             Some(shell) => vec![shell.to_owned(), "-c".to_owned(), typed.to_owned()],
@@ -57,7 +57,7 @@ impl Program {
     }
 }
 
-/// A command with these words and input. Its outputs are discarded.
+/// A command with these words and input. The outputs of the command are discarded.
 pub fn command(words: &[String], input: Option<&PathBuf>) -> io::Result<Command> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
@@ -72,7 +72,7 @@ pub fn command(words: &[String], input: Option<&PathBuf>) -> io::Result<Command>
 pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
     Ok(match stdout {
         Stdout::Null => Stdio::null(),
-        // It has no name, and so is gone with its last descriptor.
+        // The file has no name, and so is gone with its last descriptor.
         Stdout::File => tempfile::tempfile()?.into(),
         Stdout::Pipe => {
             let (mut reader, writer) = io::pipe()?;

@@ -16,7 +16,7 @@ pub struct Restored {
 }
 
 struct Kept {
-    /// It has no name, and is gone with this process.
+    /// The file has no name, and is gone with this process.
     copy: File,
     sha256: String,
     times: FileTimes,

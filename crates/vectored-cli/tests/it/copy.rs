@@ -241,7 +241,7 @@ fn holes_are_kept_where_they_are() {
     write(3 << 20, b"in the middle");
     file.set_len(5 << 20).unwrap();
     let of = |name: &str| fs::metadata(bench.work().join(name)).unwrap();
-    // From a position, with nothing but a hole after it. Files of /sys are shorter than their size says.
+    // Reads from a position, with nothing but a hole after it. Files of /sys are shorter than their size says.
     check(
         &bench,
         "\

@@ -56,7 +56,7 @@ fn live(bench: &Bench, script: &str) -> Value {
     result_of(advise(bench, &["--live", "--", "sh", "-c", script]))
 }
 
-/// A program that says when it is ready. It goes on until it is killed, if it does not end.
+/// A program that says when it is ready. The program goes on until it is killed, if it does not end.
 struct Service(Child);
 
 impl Service {
@@ -87,7 +87,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The program may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -186,7 +186,7 @@ fn a_running_process_is_watched_for_a_time_and_goes_on() {
         text.contains("/log\"") && text.contains("write 8 B"),
         "{text}"
     );
-    // It was started by the link of this name.
+    // The link of this name started it.
     assert_eq!(finding["program"], "python3");
     assert_eq!(found["watch"]["lost"], 0);
     let wall = found["watch"]["wall_s"].as_f64().unwrap();

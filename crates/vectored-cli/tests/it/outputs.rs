@@ -170,7 +170,7 @@ fn standard_output_that_is_full_or_closed_is_a_failure_of_all_that_print() {
         let said = stderr_of(&mut bench.script(&script), 1);
         assert!(said.contains(why), "{script}: {said}");
     }
-    // They are saved.
+    // Both results are saved.
     assert_eq!(bench.saved().len(), 2);
 }
 

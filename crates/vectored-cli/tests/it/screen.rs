@@ -44,7 +44,7 @@ fn on_terminal_until(
     };
     command.stdin(Stdio::null()).stdout(open()).stderr(open());
     let mut child = command.spawn().unwrap();
-    // Its ends are closed here, so that reading ends with the child.
+    // The ends of the child are closed here, so that reading ends with the child.
     drop(command);
     let (mut text, mut reader) = (Vec::new(), fs::File::from(terminal));
     let mut part = [0; 4096];

@@ -288,7 +288,7 @@ impl Flight {
         Ok(())
     }
 
-    /// Compares what a transfer moved, and returns the bytes that are wrong. Its buffers get canaries.
+    /// Compares what a transfer moved, and returns the bytes that are wrong. The buffers of the transfer get canaries.
     fn ended(
         mut self,
         done: Completion<AnyBuffer>,

@@ -176,8 +176,8 @@ impl Wake for WakeCounter {
     }
 }
 
-/// Polls one operation once, and drops it. Its result is the last answer of the writer, unless the budget of a poll was spent:
-/// then the task is woken.
+/// Polls one operation once, and drops it. The result of the operation is the last answer of the writer, unless the budget
+/// of a poll was spent: then the task is woken.
 fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
     let wakes = Arc::new(WakeCounter::default());
     let waker = Waker::from(Arc::clone(&wakes));

@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 pub type WriteFn =
     Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
 
-/// Adapts a function that writes whole lists. It gets the rest of a list as another list.
+/// Adapts a function that writes whole lists. The function gets the rest of a list as another list.
 pub fn whole_list(
     mut write_all: impl FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
 ) -> WriteFn {

@@ -70,7 +70,7 @@ fn of_a_stream<F: AsDescriptor>(
 ) -> Outcome {
     let list = bytes_of(segments);
     thread::scope(|scope| {
-        // It fails when the copy has failed before.
+        // The write fails when the copy has failed before.
         let bytes = &list;
         scope.spawn(move || to.write_all(bytes));
         let result = copy(&from);

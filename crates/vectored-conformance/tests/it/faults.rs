@@ -23,7 +23,7 @@ use vectored_conformance::write_ways::{COPY_WAYS, WriteWay};
 
 use crate::support::{build_directory, expect_all_of, expect_whole, write_ways};
 
-/// Expects this error, and the count of the bytes that arrived. They are the first bytes of the list.
+/// Expects this error, and the count of the bytes that arrived. The bytes that arrived must be the first bytes of the list.
 fn expect_partial(way: &WriteWay, model: &[u8], delivery: &Delivery, error: Errno) {
     let Delivery {
         received, reported, ..

@@ -15,7 +15,7 @@ use vectored_conformance::source::{self, Feed, Source};
 use crate::everywhere::PIECES;
 use crate::support::{build_directory, content, expect_filled, read_ways};
 
-/// The bytes of a source after the list. They must stay there.
+/// The bytes of a source after the list. These bytes must stay there.
 const BEYOND: usize = 9000;
 
 /// All lists of up to three segments of 0 to 3 bytes.

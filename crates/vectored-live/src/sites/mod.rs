@@ -119,7 +119,8 @@ impl Sites {
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
+        // A sample of CPython names a line of Python or nothing. The sample names nothing until the kernel knows where the
+        // frames are.
         let mut modules = frames.iter().map(|frame| &frame.module);
         let is_python = modules.any(|module| self.python.is_interpreter(module));
         let site = if is_python {

@@ -92,7 +92,7 @@ pub(crate) enum Owner {
     Runtime,
     /// A program with a C library in it.
     Static,
-    /// It may have the library of its language in it, and has no symbols of that: an address says nothing.
+    /// The module may contain the library of its language, but not the symbols of that library: an address says nothing.
     Hidden,
     Other,
 }
@@ -167,7 +167,7 @@ impl Table {
 pub(crate) enum Slot {
     /// A function of this name, in another module or in this one.
     Named(Vec<u8>),
-    /// This address of the module.
+    /// An address of the module.
     At(u64),
 }
 

@@ -134,7 +134,7 @@ impl Layout {
 }
 
 struct Code {
-    /// Its fields, to see whether another object is there by now.
+    /// The fields of the code object, to see whether another object is there by now.
     fields: [u64; 4],
     name: String,
     file: String,

@@ -43,7 +43,7 @@ impl Symbols {
             }
             let places = self.places(module, frame.end - 1);
             if places.is_empty() && module.owner != Owner::Other {
-                // It may be in a library.
+                // The call may be in a library.
                 return None;
             }
             let mut of_runtime = places

@@ -124,7 +124,7 @@ fn remove(Named(name, device, inode): &Named) {
 extern "C" fn remove_and_end(signal: c_int) {
     if let Some(named) = taken() {
         remove(&named);
-        // Its memory may belong to an allocation that the signal has interrupted.
+        // The memory of the name may belong to an allocation that the signal has interrupted.
         std::mem::forget(named);
     }
     // SAFETY: the call has no conditions, and is safe in the handler of a signal.

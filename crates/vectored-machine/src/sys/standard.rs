@@ -52,7 +52,7 @@ pub fn close(fd: OwnedFd) -> io::Result<()> {
         return Ok(());
     }
     match io::Error::last_os_error() {
-        // It is closed (close(2)).
+        // The descriptor is closed all the same (close(2)).
         error if error.kind() == io::ErrorKind::Interrupted => Ok(()),
         error => Err(error),
     }

@@ -20,7 +20,7 @@ pub trait ListQueue: Sized {
 
     fn depth(&self) -> u32;
 
-    /// Writes `count` lists. `list` returns the list of a number. It is called for each number from 0 on, in order.
+    /// Writes `count` lists. `list` returns the list of a number. `list` is called for each number from 0 on, in order.
     ///
     /// At most [`depth`](ListQueue::depth) lists are in flight. When one has ended, the next one begins. `on_event` is
     /// called when a list begins and when it has ended.

@@ -39,8 +39,8 @@ pub fn uncopied_queue() -> Box<SegmentQueue> {
 
 /// Moves `count` lists by an empty ring, at most `most` at a time, as [`ListQueue`](crate::in_flight::ListQueue) does.
 ///
-/// `next` makes the list of a number: within the time of that list, so after its [`Event::Began`]. It is given the lists
-/// that are over, the latest one last, with empty queues, and may take one of them. `shared` is `fd`.
+/// `next` makes the list of a number: within the time of that list, so after its [`Event::Began`]. `next` is given the lists
+/// that are over, the latest list last, with empty queues, and may take a list. `shared` is `fd`.
 ///
 /// Panics if the ring has transfers, or if `next` or `on_event` does. The ring may have some of the lists then.
 pub fn move_by_ring<B: Buffer>(

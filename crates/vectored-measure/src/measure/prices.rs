@@ -242,7 +242,7 @@ impl Scene {
         let ours = match pair {
             Some((ours, reader)) if operation == Operation::Write => {
                 let count = Arc::clone(arrived_bytes.insert(Arc::default()));
-                // It ends when the writer is closed.
+                // The thread ends when the writer is closed.
                 std::thread::Builder::new()
                     .name("peer".to_owned())
                     .spawn(move || take_all(File::from(reader), &count))?;
@@ -382,8 +382,8 @@ fn sample(
 
 /// Computes a price. `entry_ns`, the cost of entering the kernel, is its minimum.
 ///
-/// `call_ns` is the mean of the medians of the usual states. Its interval contains nine of ten
-/// rounds of every usual and medium state, except stalls ([`MAX_TIMES`]).
+/// `call_ns` is the mean of the medians of the usual states. The interval of a price contains nine of ten rounds of every
+/// usual and medium state, except stalls ([`MAX_TIMES`]).
 fn price(
     target: DescriptorKind,
     operation: Operation,

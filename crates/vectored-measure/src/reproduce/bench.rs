@@ -112,7 +112,7 @@ mod tests {
         // The second repeat is expected to take as long as the first.
         eta.end(4.0);
         eta.begin(1);
-        // It takes longer than was estimated.
+        // The step takes longer than was estimated.
         eta.within(2.0);
         assert_eq!(reported, [(0.0, 21.0), (4.0, 5.0), (4.0, 5.0), (5.0, 4.0)]);
     }

@@ -30,8 +30,8 @@ const SAID_BYTES: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyProgram {
     pub typed: String,
-    /// Its words, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. A program whose words lack the name of the input reads its
-    /// standard input, and likewise for the output.
+    /// The words of the program, with [`BUFFER`], [`INPUT`] and [`OUTPUT`]. A program whose words lack the name of the input
+    /// reads its standard input, and likewise for the output.
     pub words: Vec<String>,
     /// Whether it is `vectored`, whose words are arguments, and which reports what it copied.
     pub is_ours: bool,

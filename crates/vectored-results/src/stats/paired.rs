@@ -36,7 +36,7 @@ pub struct PairStats {
     pub ratio: f64,
     /// The smallest and the largest ratio of a round.
     pub range: (f64, f64),
-    /// Its interval; `None` with fewer than six rounds.
+    /// The interval of the ratio; `None` with fewer than six rounds.
     pub interval: Option<(f64, f64)>,
     pub equivalence: Option<(f64, f64)>,
     /// Two-sided p-value of "the ratio is 1".
@@ -157,7 +157,7 @@ fn batch_means(values: &[f64], least: f64) -> Vec<f64> {
         .collect()
 }
 
-/// The correlation of one value with the next, at least 0. Its bias of −(1 + 3ρ) ÷ n is corrected (Marriott and Pope,
+/// The correlation of one value with the next, at least 0. The bias of −(1 + 3ρ) ÷ n is corrected (Marriott and Pope,
 /// Biometrika 41, 1954).
 fn serial_correlation(series: &[f64]) -> f64 {
     let n = series.len();

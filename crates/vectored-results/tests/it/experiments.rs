@@ -114,8 +114,8 @@ fn copies(cache: PageCache) -> Reproduction {
     made
 }
 
-/// Copies of a program of the user beside ours. It is told no buffer, or buffers of this size and more, and reads at least
-/// `own_bytes` at once.
+/// Copies of a program of the user beside ours. The program is told no buffer, or buffers of this size and more, and reads
+/// at least `own_bytes` at once.
 fn beside(least: Option<u64>, own_bytes: u64) -> Reproduction {
     let prefix = |size: u64| if size < 64 { size * 200_000 } else { PUBLISHED_FILE_BYTES };
     let ours = sizes().map(|size| copy("read-write", Some(size), (size, prefix(size))));

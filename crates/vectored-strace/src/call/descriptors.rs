@@ -58,7 +58,7 @@ pub(crate) fn folder(text: &[u8]) -> Option<Descriptor<'_>> {
 /// `pipe2([3, 4], O_CLOEXEC) = 0`.
 pub(crate) fn pipe(body: Body<'_>) -> Found<'_> {
     if !body.text.starts_with(b"[") {
-        // It is known when it is used.
+        // The pipe becomes known when it is used.
         return Ok(Some(Action::Other { descriptor: None }));
     }
     let ([ends, flags, ..], result) = body.arguments().parts()?;

@@ -26,7 +26,7 @@ pub(crate) struct Process {
     pub(crate) forked: u64,
     pub(super) table: TableId,
     pub(super) threads: u32,
-    /// Its fork has not shown; it may come later in the log.
+    /// Whether the process was found before its fork, which may come later in the log.
     pub(super) is_found: bool,
     pub(crate) has_executed: bool,
     /// Whether it is in [`KernelTables::process_count`].

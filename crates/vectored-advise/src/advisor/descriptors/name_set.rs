@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The most names that are kept. A full set counts as one that contains every name.
 const NAMES_MAX: usize = 1 << 16;
 
-/// A set of the hashes of names. It may contain a name that was never added; it is used where a wrong
-/// "yes" only makes the analysis more careful.
+/// A set of the hashes of names. The set may contain a name that was never added. It is used only where a wrong "yes" makes
+/// the analysis more careful.
 #[derive(Debug, Default)]
 pub(crate) struct NameSet(HashSet<u64>);
 

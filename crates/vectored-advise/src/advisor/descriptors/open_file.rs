@@ -106,7 +106,7 @@ impl OpenFile {
         }
     }
 
-    /// Notes a call that depends on the offset. It may be the offset that a seek and the next transfer left.
+    /// Notes a call that depends on the offset. The program may rely on the offset that a seek and the next transfer left.
     pub(crate) fn use_offset(&mut self) {
         self.offset_is_used |= self.was_sought && !self.is_placed;
     }

@@ -112,7 +112,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
         reason,
         tally,
     };
-    // Both are sorted by key already, and the sort is stable.
+    // Both lists are sorted by key already, and the sort is stable.
     let mut findings: Vec<Finding> = priced.into_iter().map(finding).collect();
     sort::sort_by(&mut findings, |one, other| {
         other.saving_s.total_cmp(&one.saving_s)

@@ -56,7 +56,7 @@ pub(crate) struct PatternCounts {
 #[derive(Debug, Default)]
 struct Entry {
     counts: Counts,
-    /// In the entry of any file: files that have an entry of their own.
+    /// In the entry that stands for any file: the number of files that have an entry of their own.
     apart: u32,
 }
 
@@ -167,7 +167,8 @@ impl PatternCounts {
                 ..self.entries[place as usize].0
             };
             if counts.tally.runs == 0 {
-                // This entry of any file has no runs of its own. `place` finds it again for each single file.
+                // An entry that stands for any file has no runs of its own. `place` finds the entry again for each single
+                // file.
                 continue;
             }
             let places = self.places(key);
@@ -230,8 +231,8 @@ impl PatternCounts {
         place
     }
 
-    /// Lists each finding whose buffer would also change calls that it breaks. To other findings it adds the barriers
-    /// that their buffers meet outside of the finding.
+    /// Lists each finding whose buffer would also change calls that it breaks. Adds to other findings the barriers that
+    /// their buffers meet outside of the finding.
     fn judge(&mut self, buffers: &Buffers, writes: &StreamWrites) {
         for place in 0..self.entries.len() {
             let (key, entry) = &mut self.entries[place];

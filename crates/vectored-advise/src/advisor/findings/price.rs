@@ -289,7 +289,7 @@ mod tests {
             50_000.0 - 0.75 * gathering,
         ];
         assert_eq!(saved(AdjacentWrites, &record, PRICE), expected);
-        // Where references are dear all is copied. If a header and a payload are merged, the call of the header is saved.
+        // Where references are dear, all is copied. If a header and a payload are merged, the call of the header is saved.
         let dear = Price {
             large_segment_ns: 1e6,
             medium_call_ns: 600.0,

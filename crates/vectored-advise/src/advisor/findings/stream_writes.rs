@@ -1,4 +1,4 @@
-//! Writes to pipes and sockets. They tell how many reads the other end makes at most: a fast reader makes one for each
+//! Writes to pipes and sockets. They show how many reads the other end makes at most: a fast reader makes one read for each
 //! write.
 
 use rustc_hash::FxHashMap;
@@ -30,7 +30,8 @@ impl StreamWrites {
     }
 }
 
-/// `TCP:[`, A, `->` and B of `TCP:[A->B]`, also without a path that follows. `None` for a pipe: its ends have one text.
+/// `TCP:[`, A, `->` and B of `TCP:[A->B]`, also without a path that follows. `None` for a pipe: both its ends have the same
+/// text.
 pub(crate) fn parts_of(name: &[u8]) -> Option<[&[u8]; 4]> {
     let (kind, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
     let ends = rest.split(|&byte| byte == b',').next()?;

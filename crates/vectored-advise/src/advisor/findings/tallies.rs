@@ -61,7 +61,7 @@ impl Tallies {
 /// Joins findings that differ only by file if there are more than `FILES_APART`, or if the files are parts of one log, which
 /// differ by the numbers in their names.
 ///
-/// Each log has done so for itself. A process that used several of the files is counted once for each.
+/// Within each log this has been done already. A process that used several of the files is counted once for each.
 pub(crate) fn fold_files(found: &mut Found) {
     let named = |(key, reason): &FoundKey, file| {
         let key = FindingKey {

@@ -7,13 +7,13 @@ use crate::advisor::runs::barriers::{Barrier, Call};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// It cannot observe the data.
+    /// The call cannot observe the data.
     Harmless,
-    /// It may read the size of a file: a barrier to writes to files.
+    /// The call may read the size of a file: a barrier to writes to files.
     ObservesSize(Barrier),
     /// Another process may notice it and rely on earlier writes: a barrier to writes.
     ExposesWrites(Barrier),
-    /// It waits, or its effect is unknown: a barrier to reads and writes.
+    /// The call waits, or its effect is unknown: a barrier to reads and writes.
     Waits(Barrier),
 }
 
@@ -51,7 +51,7 @@ pub(crate) const PLAIN_EXIT: Evidence = 2048;
 /// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log covers a whole program
 /// without a C library. No evidence can rule out `-e trace='!fsync'`.
 pub(crate) fn is_enough(evidence: Evidence) -> bool {
-    // In none of `%file`, `%desc` and `%process`.
+    // The evidence of calls that are in none of `%file`, `%desc` and `%process`.
     let has_others = evidence & (MEMORY | SIGNALS | ASKS | WAITS | LIMITS | PLAIN_EXIT) != 0;
     // A C library that sets up a thread also makes the calls of all kinds.
     let is_whole = evidence & (BEGIN | END | MISSING | SETUP) == BEGIN | END;

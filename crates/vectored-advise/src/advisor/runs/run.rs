@@ -1,5 +1,5 @@
-//! A run of calls that fewer calls would replace. It is counted while the calls come, in memory that
-//! does not grow with its length.
+//! A run of calls that fewer calls would replace. The run is counted while the calls come, in memory that does not grow with
+//! its length.
 
 use vectored_machine::model::FAST_IOVECS;
 
@@ -62,7 +62,7 @@ fn add_segments(tally: &mut Tally, call: &RunCall) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     pub(crate) is_read: bool,
-    /// At offsets that the calls gave.
+    /// Whether the calls give offsets.
     pub(crate) is_positional: bool,
     pub(crate) kind: FdKind,
     /// A merged call is complete when it has this many bytes.
@@ -182,7 +182,7 @@ impl Run {
         }
     }
 
-    /// Whether a call from this site begins a new run. It does if the last `PHASE_CALLS` calls came from one other
+    /// Whether a call from this site begins a new run. Such a call does if the last `PHASE_CALLS` calls came from one other
     /// site: then the two sites do not take turns.
     #[inline]
     pub(crate) fn is_left_for(&self, site: u32) -> bool {

@@ -98,7 +98,7 @@ pub(crate) struct Answered {
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
     pub(crate) site: u32,
-    /// Whether it was the first of the socket.
+    /// Whether it was the first exchange of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
     /// Whether the parts allow that the kernel of their writer kept the last part back.

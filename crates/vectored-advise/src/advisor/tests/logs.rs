@@ -35,7 +35,7 @@ pub(super) fn tallies_of(calls: &str) -> Tallies {
 }
 
 /// A log in short: calls with `; ` between them. `3 × CALL` are three, and `2: CALL` is of thread 2, all others of thread 1.
-/// They begin 10 µs apart, but after `sleep` 20 ms later.
+/// Calls begin 10 µs apart, but the call after `sleep` begins 20 ms later.
 pub(super) fn log_in_short(calls: &str) -> String {
     let (mut log, mut us) = (String::new(), 0);
     for call in calls.split("; ") {
@@ -101,8 +101,8 @@ fn call_of(short: &str) -> String {
 /// which stand in its place.
 ///
 /// `FINDINGS` are `-`, or findings with ` | ` between them, each up to any place in its reason, of adjacent writes to a file
-/// unless that is said. `steps STEPS` are the steps of the first. `says TEXT`: their actions contain the text. `says not
-/// TEXT`: no action does.
+/// unless that is said. `steps STEPS` are the steps of the first finding. `says TEXT`: their actions contain the text. `says
+/// not TEXT`: no action does.
 #[track_caller]
 pub(super) fn check(table: &str) {
     check_with(whole(), table);

@@ -106,7 +106,7 @@ proptest! {
     /// A gap counts without 80 µs for each call in it: twice what strace shows in a call. A log that shows no durations keeps it.
     #[test]
     fn a_gap_is_deflated_by_its_calls(between in 0_u64..300, pause_us in 0_u64..30_000) {
-        // From the end of one write to the begin of the next.
+        // The time from the end of one write to the begin of the next.
         let gap_us = (between + 1) * 100 + pause_us - 40;
         let deflated_us = gap_us.saturating_sub((between + 1) * 80);
         let whole = log(2, between, pause_us);

@@ -413,7 +413,7 @@ impl Tracker {
             } else if moves {
                 runs.note_barrier(self.event, Barrier::Sought);
             } else if direction == READS || !asks_size {
-                // It moves nothing as long as nothing is in a buffer.
+                // The seek moves nothing as long as nothing is in a buffer.
                 runs.cross(self.event, Barrier::Sought);
             }
         }

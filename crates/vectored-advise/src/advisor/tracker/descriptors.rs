@@ -71,7 +71,7 @@ impl Tracker {
             self.groups.groups[open_file.group].end = 0;
         }
         if open_file.kind.has_peer() {
-            // `/dev/stdin`: another descriptor leads to the same stream.
+            // The name is `/dev/stdin` or the like: another descriptor leads to the same stream.
             open_file.shared_reads = Some(Barrier::OtherReaders);
         }
         if is_fifo {
@@ -102,7 +102,7 @@ impl Tracker {
     }
 
     fn note_opened(&mut self, key: DescriptorId, name: &[u8], flags: OpenFlags, caller: Caller) {
-        // By another name it is in a group already.
+        // A file that has another name is in a group already.
         let group = self.kernel.open_files[key].group;
         if flags.truncates {
             self.groups

@@ -53,7 +53,7 @@ impl Tracker {
             return Link::Barrier(Barrier::TwoDescriptors);
         }
         if runs.barrier == Some(Barrier::Reopened) {
-            // This holds whatever else the program calls on its new descriptor.
+            // The barrier holds whatever else the program calls on its new descriptor.
             return Link::Barrier(Barrier::Reopened);
         }
         let has_own_offset = !is_positional && open_file.kind == FdKind::File;

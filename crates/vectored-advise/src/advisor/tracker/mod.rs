@@ -209,7 +209,7 @@ impl Tracker {
         let mut thread = self.kernel.thread(event.thread);
         let mut process = self.kernel.threads[thread].process;
         if self.kernel.processes.get(process).is_none() {
-            // Its process has ended: the end interrupted a call, or the number is used again.
+            // The process of the thread has ended: the end interrupted a call, or the number is used again.
             if !matches!(event.action, Action::Execute { .. }) {
                 return;
             }
@@ -253,7 +253,8 @@ impl Tracker {
         }
     }
 
-    /// Notes a name that the log shows beside a thread. It is no event. The first one is the program's, unless an `execve` showed.
+    /// Notes a name that the log shows beside a thread. The name is no event. The first one is the program's, unless an
+    /// `execve` showed.
     #[cold]
     fn name(&mut self, thread: u32, program: &[u8]) {
         let key = self.kernel.thread(thread);

@@ -19,7 +19,7 @@ const MADE_MAX: usize = 1 << 16;
 /// Bytes of the longest path that Linux takes.
 const PATH_MAX: usize = 4096;
 
-/// A path from a folder on, without `.`, `..` and empty parts. It stays as it is if the folder is unknown.
+/// A path from a folder on, without `.`, `..` and empty parts. The path stays as it is if the folder is unknown.
 pub(super) fn joined<'a>(folder: &[u8], path: &'a [u8]) -> Cow<'a, [u8]> {
     let is_absolute = path.starts_with(b"/");
     let is_plain = || !path.windows(2).any(|two| matches!(two, b"//" | b"/."));
@@ -114,7 +114,7 @@ impl Tracker {
         self.kernel.work += noted;
     }
 
-    /// Notes device and inode of the file of an open file description. By another name it is the same file.
+    /// Notes device and inode of the file of an open file description. They identify the file under any name.
     pub(super) fn identify(
         &mut self,
         key: DescriptorId,

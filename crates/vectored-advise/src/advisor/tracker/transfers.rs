@@ -439,7 +439,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
 enum Shape {
     Whole,
     Short,
-    /// It moved nothing, failed, or has a meaning of its own.
+    /// The transfer moved nothing, failed, or has a meaning of its own.
     Unusable,
 }
 

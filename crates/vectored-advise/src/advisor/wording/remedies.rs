@@ -180,7 +180,8 @@ fn text_in(runtime: Option<Runtime>, row: &Remedy) -> &'static str {
     &row.text[..end.unwrap_or(row.text.len())]
 }
 
-/// The changes in a program that opens a file for each write. It may look whether the file is there before the first.
+/// The changes in a program that opens a file for each write. The new program may look, before its first write, whether the
+/// file is there.
 pub fn reopening(runtime: Option<Runtime>, program: &str) -> String {
     let rows = rows_for(Way::Reopened, &[RemedyKind::EachCall], runtime, program);
     let texts: Vec<&str> = rows.iter().map(|one| one.text).collect();

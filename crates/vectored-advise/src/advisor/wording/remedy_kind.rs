@@ -19,7 +19,7 @@ pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Verdict {
     match (remedy, end) {
         (RemedyKind::EachCall, _) => Verdict::Allowed,
         (RemedyKind::ReadAhead, Barrier::Gap | Barrier::ClockSetBack) => Verdict::Allowed,
-        // After the barrier the bytes in the buffer may be old.
+        // Bytes that were in the buffer before the barrier may be old after it.
         (RemedyKind::ReadAhead, _) => Verdict::Not,
         // The barrier is no call of the thread that writes: it cannot flush before.
         (RemedyKind::WriteBuffer, end) if end.is_elsewhere() => Verdict::Not,

@@ -46,7 +46,7 @@ pub fn incomplete(
             share * 100.0
         )
     });
-    // With a fifth more, in steps of 10 s.
+    // A fifth more, in steps of 10 s.
     let next_s = (needed_ns as f64 * 1.2 / 1e10).ceil() * 10.0;
     format!(
         "the budget of {} s ended before every cell had {MIN_ROUNDS} rounds; {short}{busy}; use --budget {next_s}s",

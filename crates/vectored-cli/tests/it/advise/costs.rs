@@ -48,7 +48,7 @@ fn a_command_that_removes_the_directory_for_costs_loses_no_findings() {
         command
             .args(["advise", "--dir", "measured", "--output", "report"])
             .args(["--format", "markdown", "--", "sh", "-c", script])
-            // Where the log of strace goes is not of these.
+            // The log of strace goes elsewhere, and is not checked here.
             .env("TMPDIR", temporary);
         let output = command.output().unwrap();
         let stderr = text(&output.stderr);

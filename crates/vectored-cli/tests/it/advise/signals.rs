@@ -45,7 +45,7 @@ fn waiting_for_remaining_processes_is_announced_and_a_signal_stops_it() {
     needs_strace!();
     for is_stopped in [false, true] {
         let bench = bench();
-        // At most for half a minute or so.
+        // Ends by itself after about half a minute.
         let script = "{ n=0; until [ -e go ] || [ $n -gt 2000 ]; do sleep 0.01; n=$((n + 1)); done; } & \
                       echo ready";
         let (mut child, _stdout) = waiting(&bench, script);
@@ -64,7 +64,7 @@ fn waiting_for_remaining_processes_is_announced_and_a_signal_stops_it() {
         assert!(child.wait().unwrap().success());
         assert_eq!(bench.only_result()["complete"], !is_stopped);
         fs::write(bench.work().join("go"), "").unwrap();
-        // It was said once.
+        // The wait was announced once.
         let mut rest = String::new();
         stderr.read_to_string(&mut rest).unwrap();
         assert!(!rest.contains("(Ctrl-C stops the waiting)"), "{rest}");

@@ -49,7 +49,7 @@ pub fn run(
     let outcome = end_of(process, began, limit, &mut is_stopped);
     let took = began.elapsed();
     if outcome.is_err() {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = kill_process_group(process, Signal::KILL);
     }
     let reads = counts.ok().and_then(reads_in);
@@ -172,7 +172,7 @@ fn children() -> io::Result<Vec<Pid>> {
         let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // It may have ended already. The name of the program may hold anything.
+        // The process may have ended already. The name of the program may hold anything.
         let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
         let stat = String::from_utf8_lossy(&stat);
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -276,7 +276,7 @@ impl AioScope<'_> {
             fildes: self.fd.as_raw_fd() as u32,
             buf: entries,
             nbytes: count,
-            // A stream has no offsets, and an appending write ignores it. It is in the range of `i64`.
+            // A stream has no offsets, and an appending write ignores it. The offset is in the range of `i64`.
             offset: offset as i64,
             ..Iocb::default()
         };

@@ -697,7 +697,7 @@ impl<'a> Engine<'a> {
 #[derive(Clone, Copy)]
 struct Visit {
     rounds: u32,
-    /// It ends before if the rounds of the cell have taken this time, and are fewer than [`MIN_ROUNDS`].
+    /// The visit ends before if the rounds of the cell have taken this time, and are fewer than [`MIN_ROUNDS`].
     most_ns: u64,
     /// See [`Progress::open`].
     open: Option<usize>,

@@ -138,9 +138,8 @@ impl PoolPayload {
     /// segments of the next `calls` calls, one slot each, without touching them.
     ///
     /// Segments are stamped after their batch because stamping brings them into
-    /// the cache. They have left it when their slot is reused. No two batches
-    /// have the same bytes: different slots differ since they are random, and a
-    /// reused slot differs by its stamp.
+    /// the cache. The segments have left the cache when their slot is reused. No two batches have the same bytes: different
+    /// slots differ since they are random, and a reused slot differs by its stamp.
     pub fn draw(&mut self, form: Form, calls: u32, mark: u64) {
         self.pools[self.form as usize].stamp(mark);
         self.form = form;

@@ -51,7 +51,7 @@ pub(crate) fn overwritten_bytes(call_bytes: u64) -> u64 {
     OVERWRITE_SPAN_BYTES.max(for_two)
 }
 
-/// An unnamed file, accessible to its owner only. It disappears when the process ends, however it ends.
+/// An unnamed file, accessible to its owner only. The file disappears when the process ends, however the process ends.
 pub struct SpanFile {
     file: File,
     pub directory: PathBuf,
@@ -180,7 +180,7 @@ impl Sink for FileSink {
 }
 
 /// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
-/// transfer of each page would have to do that. Its bytes must have been synced.
+/// transfer of each page would have to do that. The bytes of the file must have been synced.
 pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
     match evict(file) {
         Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),

@@ -153,8 +153,7 @@ fn serve(
                     return;
                 }
             }
-            // The batch has arrived, but its writer has not returned. It may be
-            // blocked writing more than the batch.
+            // The batch has arrived, but its writer has not returned. The writer may be blocked writing more than the batch.
             Err(RecvTimeoutError::Timeout) if is_read => match take_surplus(stream) {
                 Ok(bytes) => surplus_bytes += bytes,
                 Err(error) => filled = Err(error),

@@ -45,8 +45,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Whether `finish` can compare every byte. It cannot if another
-    /// program reads the bytes, or none does.
+    /// Whether `finish` can compare every byte. The target cannot if another program reads the bytes, or no program does.
     fn can_prove(&self) -> bool {
         true
     }

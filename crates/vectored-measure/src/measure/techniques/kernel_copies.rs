@@ -138,7 +138,7 @@ mod tests {
         let null = File::open("/dev/null").unwrap();
         let mut splice = Splice::between(&Conditions::copy(Target::File, Target::File));
         splice.prepare(0).unwrap();
-        // It was not opened for writing.
+        // The null device was not opened for writing.
         splice.call(from.as_fd(), null.as_fd(), 3).unwrap_err();
         splice.prepare(0).unwrap();
         splice.call(from.as_fd(), to.as_fd(), 3).unwrap();

@@ -20,7 +20,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Its number in a row, in seconds, bytes or as a ratio; `None` for the ratio of a row to itself.
+    /// The number of the figure in a row, in seconds, bytes or as a ratio; `None` for the ratio of a row to itself.
     pub fn value(self, experiment: &Reproduction, row: &ExperimentRow) -> Option<f64> {
         let samples = || row.samples.iter().flatten();
         match self {

@@ -26,7 +26,7 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    /// With all that the object allows.
+    /// An open file that allows all that the object allows.
     pub(super) fn new(object: Object, text: String) -> OpenFile {
         let (may_read, may_write) = match object {
             Object::File(_) => (true, true),
@@ -73,7 +73,7 @@ pub(super) struct Kernel {
     pub(super) names: BTreeMap<u8, usize>,
     pub(super) files: Vec<File>,
     pub(super) streams: Vec<Stream>,
-    /// By the step that made them.
+    /// Keyed by the step that made the open file.
     pub(super) open_files: BTreeMap<usize, OpenFile>,
     pub(super) processes: BTreeMap<u32, Process>,
     /// Whether a futex was woken for which nobody waited yet.
