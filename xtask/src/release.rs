@@ -136,7 +136,7 @@ pub fn workflow() -> Result<()> {
     }
     match actionlint() {
         Err(why) => missing("workflow", &format!("{why:#}")),
-        // Not with other linters, which may be installed or not.
+        // Other linters are switched off: they may be installed or not.
         Ok(program) => {
             let mut lint = Command::new(program);
             run_command(lint.args(["-shellcheck=", "-pyflakes="]).args(workflows))

@@ -48,7 +48,8 @@ pub fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// Skips what could not run since something that can be installed is missing. In the continuous integration that is an error.
+/// Skips what could not run since something that can be installed is missing. In the continuous integration, skipping so is
+/// an error.
 pub fn missing(name: &str, reason: &str) -> Result<()> {
     if in_ci() {
         bail!("{name}: {reason}");

@@ -75,7 +75,7 @@ impl Report {
                 let began = Instant::now();
                 println!("   {name} begins");
                 let (outcome, output) = run_kept(name, &command(name), LONGEST);
-                // In one piece, so that no other step comes between.
+                // Printed in one piece, so that no other step comes between.
                 let done = done(name, &format!("── {name}\n{output}"), began, || outcome);
                 over.lock().expect("no lane panics").push(done);
             }

@@ -186,7 +186,7 @@ impl System {
         if is_emulated {
             command.env(self.variable("RUNNER"), &qemu);
             command.env("QEMU_LD_PREFIX", libraries);
-            // For the tests that start a program of the system.
+            // Used by the tests that start a program of the system.
             command.env("VECTORED_RUNNER", qemu);
             // qemu allocates with GLib, whose own allocator keeps its locks across fork: a child hangs in g_slice_alloc if
             // another thread allocated at that moment (https://gitlab.com/qemu-project/qemu/-/issues/285).

@@ -64,7 +64,7 @@ pub fn run_step(name: &str) -> Result<()> {
 /// This program with a step. Nothing is built incrementally: for that, a whole run would write files that it never
 /// uses. Without debug information compilers take a sixth less; a panic still has its line.
 fn in_own_process(step: &str) -> Command {
-    // Not `cargo xtask`, which would build it and wait for another build.
+    // This program, not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
     let mut this = Command::new(program);
     this.args(["step", step]).env("CARGO_INCREMENTAL", "0");
@@ -150,8 +150,8 @@ fn in_debug() -> Vec<Step> {
                 .into_iter()
                 .try_for_each(|name| run_command(&mut Command::new(built.join(name))))
         }),
-        // Each bench is named: with `--benches` cargo builds each library as a test program once more. Not optimised, as its figures
-        // decide nothing.
+        // Each bench is named: with `--benches` cargo builds each library as a test program once more. Not optimised, as the
+        // figures of a bench decide nothing.
         Step::new("benches", move || {
             let names = packages::targets("bench")?;
             let names = names.iter().map(|name| format!(" --bench {name}"));

@@ -28,7 +28,7 @@ pub struct Options {
     pub read_ways: Vec<&'static ReadWay>,
     /// Whether queues are written to the sockets and pipes of tokio.
     pub tokio: bool,
-    /// Whether many transfers of a ring are made at once. At least one way, or this or `tokio`, is needed.
+    /// Whether many transfers of a ring are made at once. At least one way, `rings` or `tokio` is needed.
     pub rings: bool,
 }
 

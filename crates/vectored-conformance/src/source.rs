@@ -32,7 +32,7 @@ use crate::target::{MAX_IDLE, nameless};
 pub struct Feed {
     content: Vec<u8>,
     given: usize,
-    /// The sizes of the writes. After the last, the first comes again.
+    /// The sizes of the writes. After the last size, the first comes again.
     pieces: Vec<usize>,
     next_piece: usize,
     wait: Duration,
@@ -103,9 +103,9 @@ pub struct Arrival {
     pub received: Vec<u8>,
     pub reported: u64,
     pub error: Option<io::Error>,
-    /// How often the reader would have blocked and was resumed.
+    /// The number of times that the reader would have blocked and was resumed.
     pub resumptions: u64,
-    /// How often the reported count then differed from the bytes that had been fed.
+    /// The number of those times at which the reported count differed from the bytes that had been fed.
     pub miscounts: u64,
     /// Changed bytes outside the segments, and segments whose address or length changed.
     pub stray_writes: u64,

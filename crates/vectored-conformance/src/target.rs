@@ -57,9 +57,9 @@ pub struct Delivery {
     pub received: Vec<u8>,
     pub reported: u64,
     pub error: Option<io::Error>,
-    /// How often the writer would have blocked and was resumed.
+    /// The number of times that the writer would have blocked and was resumed.
     pub resumptions: u64,
-    /// How often the reported count then differed from the bytes that could be read.
+    /// The number of those times at which the reported count differed from the bytes that could be read.
     pub miscounts: u64,
     pub cursor: SegmentCursor,
 }

@@ -44,7 +44,7 @@ const NAP: Duration = Duration::from_millis(8);
 const SHORT_NAP: Duration = Duration::from_millis(2);
 const BEGIN: Duration = Duration::from_millis(200);
 
-/// Bytes that may wait for the analysis. With more the rings fill, and then calls are lost.
+/// Bytes that may wait for the analysis. With more bytes the rings fill, and calls are lost.
 const QUEUED_MAX: usize = 256 << 20;
 
 pub(crate) struct Pass {
@@ -177,7 +177,7 @@ impl Rings {
         (calls > 0).then(|| self.field(cpu, RUN))
     }
 
-    /// Empties all rings. At the end the open runs belong to it.
+    /// Empties all rings. The last pass takes the open runs as well.
     fn pass(&self, is_last: bool) -> Pass {
         let now = now_ns();
         let mut pass = Pass {
@@ -187,7 +187,7 @@ impl Rings {
             bytes: 0,
         };
         for cpu in 0..self.count {
-            // Before the ring is read: a run that is sent meanwhile is then in it.
+            // Asked before the ring is read, so that a run that is sent meanwhile is in the ring.
             let open = self
                 .open_since(cpu)
                 .filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);

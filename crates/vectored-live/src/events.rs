@@ -87,7 +87,7 @@ impl Events {
     pub(crate) fn tell_command(&mut self, process: u32, follow: Follow<'_>) {
         self.held = Some(process);
         self.since.insert(process, 0);
-        // With no descriptor left for that, it is unknown.
+        // If no descriptor is left to read this, it is unknown.
         let _ = open_before::tell(process, true, follow);
     }
 
@@ -160,7 +160,7 @@ impl Events {
         }
     }
 
-    /// Calls were lost. Unless they left descriptors as they were, only what can be seen of descriptors now is known.
+    /// Calls were lost. Unless these calls left descriptors as they were, only what can be seen of descriptors now is known.
     pub(crate) fn gap(&mut self, calls: u64, keeps: bool, follow: Follow<'_>) {
         self.lost += calls;
         if keeps {

@@ -107,7 +107,8 @@ impl Cursor {
                 let message = format!("cannot advance by {count} bytes: only {left} remain");
                 return Err(PyValueError::new_err(message));
             }
-            // At most the bytes of a list: each has an address. A list with a buffer many times may have more.
+            // At most the bytes of a list without repetitions: each byte has an address. A list with a buffer many times may
+            // have more.
             let mut count = count;
             while count > 0 {
                 let step = usize::try_from(count).unwrap_or(usize::MAX);

@@ -62,7 +62,7 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
     let told = match file.call_method0(intern!(py, "tell")) {
         // In some states, the position of a file of text is no number of bytes.
         Ok(told) => told.extract().ok(),
-        // After `next`.
+        // The error after `next`.
         Err(error)
             if error
                 .value(py)

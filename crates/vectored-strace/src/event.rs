@@ -119,7 +119,7 @@ pub enum Action<'a> {
     },
     /// `pipe`, `pipe2`, `socketpair`, successful.
     Pair {
-        /// Both ends; of a pipe the read end first.
+        /// Both ends; the read end of a pipe is the first.
         ends: [Descriptor<'a>; 2],
         kind: SocketKind,
         close_on_exec: bool,
@@ -226,8 +226,8 @@ pub enum Action<'a> {
     ///
     /// Without a name: a line that could not be read. Its thread and its call are unknown.
     Unread { descriptor: Option<Descriptor<'a>> },
-    /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. In a log: a call
-    /// whose path is not shown.
+    /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. In a log, this
+    /// stands for a call whose path is not shown.
     Lost,
     /// The delivery of a signal.
     Signal,

@@ -257,7 +257,7 @@ mod tests {
     fn what_remains_of_more_than_a_number_holds_is_the_largest_number() {
         let most = isize::MAX as usize;
         assert_eq!(remaining([most, most].into_iter(), 0), 2 * most as u64);
-        // On 32 bits no list is so long.
+        // With 32-bit addresses no list is so long.
         #[cfg(target_pointer_width = "64")]
         {
             assert_eq!(remaining([most, most, 1].into_iter(), 0), u64::MAX);

@@ -86,8 +86,8 @@ mod tests {
         true
     }
 
-    /// Runs `transfer` until it succeeds, and checks that it was stopped after each call. It returns the number of calls so
-    /// far, and its result.
+    /// Runs `transfer` until it succeeds, and checks that it was stopped after each call. Returns the number of calls so
+    /// far, and the result of `transfer`.
     fn stop_after_each_call(mut transfer: impl FnMut() -> (usize, Result<u64, TransferError>)) {
         let mut calls_before = 0;
         loop {

@@ -14,7 +14,7 @@ use crate::sys::staging::StagingTail;
 /// The segments of one call, and where in the caller's list they end.
 #[derive(Debug)]
 pub(crate) struct Batch<'b> {
-    /// At least one segment, none of them empty.
+    /// At least one segment; no segment is empty.
     pub(crate) slices: &'b [IoSlice<'b>],
     pub(crate) bytes: usize,
     pub(crate) end: SegmentCursor,

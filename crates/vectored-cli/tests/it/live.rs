@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::advise::{costs, until};
 use crate::support::{Bench, json, needs_strace, one_line, said_by, skip};
 
-/// A bench with costs. Skips a test where no program of the kernel can be attached. In CI it fails: there it can.
+/// A bench with costs. Skips a test where no program of the kernel can be attached. In CI the test fails instead: there a
+/// program can be attached.
 macro_rules! bench_of_live {
     () => {{
         if !rustix::process::geteuid().is_root() || !fs::exists("/sys/kernel/btf/vmlinux").unwrap()
@@ -93,7 +94,7 @@ impl Drop for Service {
     }
 }
 
-/// The programs that a watcher has attached. Then it looks at what is open: a service waits meanwhile.
+/// The programs that a watcher has attached. After attaching, the watcher looks at what is open: a service waits meanwhile.
 fn attached(watcher: &Child) -> Vec<u32> {
     until(|| {
         let files = fs::read_dir(format!("/proc/{}/fdinfo", watcher.id())).unwrap();

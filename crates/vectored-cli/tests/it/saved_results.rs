@@ -110,7 +110,7 @@ fn no_output_replaces_a_saved_result_or_an_input() {
     let before = fs::read(&kept).unwrap();
     let (saved, input) = ("it is a saved result", "would be overwritten");
     for (words, told) in [
-        // Also where it is not read here, and under another name.
+        // Refused also for a file that is not read here, and for a file under another name.
         ("report own.json --csv link", saved),
         ("host --output KEPT", saved),
         ("report link.json --csv own.json", input),

@@ -80,7 +80,7 @@ fn a_locale_without_utf_8_gets_the_same_text_in_ascii() {
     let whole = stdout_of(&mut bench.command("report"));
     let ascii = stdout_of(bench.command("report").env("LC_ALL", "C"));
     assert!(ascii.is_ascii() && !whole.is_ascii(), "{ascii}");
-    // Each character has its own look.
+    // Each character of the map has its own ASCII form.
     let unknown = |text: &str| text.matches('?').count();
     assert_eq!(unknown(&ascii), unknown(&whole), "{ascii}");
     assert!(widest(&ascii) <= widest(&whole), "{ascii}");
@@ -138,7 +138,7 @@ fn colours_follow_the_option_and_the_environment() {
     };
     assert!(!piped("report") && piped("--color=always report"));
     assert!(shown("report", "") && !shown("report", "1"));
-    // Also the messages of clap.
+    // The messages of clap follow the option as well.
     assert!(shown("report --help", "") && !shown("report --help --color=never", ""));
 }
 

@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 fn measured(bench: &Bench, args: &[&str]) -> Vec<Value> {
-    // On a busy machine that may be for one cell only.
+    // On a busy machine the budget may be for one cell only.
     let is_long = args.iter().any(|arg| arg.contains(','));
     let budget = if is_long { "5s" } else { "200ms" };
     let words = format!("measure --segments 2 --sizes 64 --budget {budget}");
@@ -167,7 +167,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     command.args(["--technique", "stdio,writev", "--iovec-setup", "once"]);
     assert!(command.output().unwrap().status.success());
     let log = fs::read_to_string(log).unwrap();
-    // After that the saved result is synced.
+    // After the last list the saved result is synced.
     let lines = log
         .lines()
         .take_while(|line| !line.contains("vectored-results"));

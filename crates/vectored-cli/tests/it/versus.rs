@@ -93,7 +93,7 @@ fn outputs_that_differ_have_their_own_exit_status_and_are_not_timed() {
 #[test]
 fn a_run_that_fails_is_named_and_no_times_are_compared() {
     needs_strace!();
-    // Each counts its runs; two are counted. Old runs twice in a round.
+    // Each command counts its runs; two runs are counted. Old runs twice in a round.
     let fails = |log: &str, when: &str, how: &str| {
         let failing = format!("then echo failing >&2; {how}; fi");
         format!("echo >> {log}; n=$(wc -l < {log}); if [ $n {when} ]; {failing}")

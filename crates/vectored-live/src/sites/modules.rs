@@ -114,7 +114,7 @@ pub(crate) struct Module {
 pub(crate) struct Table {
     bytes: Vec<u8>,
     pub(crate) bases: BaseAddresses,
-    /// Where each function begins, and its entry in the section.
+    /// The begin of each function, and its entry in the section.
     functions: Vec<(u64, EhFrameOffset)>,
 }
 

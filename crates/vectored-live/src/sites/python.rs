@@ -143,7 +143,7 @@ struct Code {
 
 pub(crate) struct Python {
     map: Pythons,
-    /// By the place of the module in memory, where it stays.
+    /// Layouts, by the address of the module in memory, which stays.
     layouts: FxHashMap<usize, Option<Layout>>,
     interpreters: FxHashMap<u32, Layout>,
     codes: FxHashMap<(u32, u64), Code>,
@@ -296,7 +296,7 @@ fn is_of_library(file: &str) -> bool {
 
 /// Whether a count of references is one: the allocator writes an address over it, or 0, when it frees an object.
 fn is_alive(references: u64) -> bool {
-    // From 3.14 on the upper 16 bits are marks.
+    // From 3.14 on the upper 16 bits are flags.
     references != 0 && (references >> 32 == 0 || references >> 48 != 0)
 }
 

@@ -11,7 +11,7 @@ use vectored_strace::event::{Action, Direction, Event};
 
 use crate::planted::{C, CPP, Language, PYTHON, RUST, source};
 
-/// Whether programs can be attached to this kernel. In CI they have to be.
+/// Whether programs can be attached to this kernel. In CI this is required.
 fn is_able() -> bool {
     let is_able =
         rustix::process::geteuid().is_root() && Path::new("/sys/kernel/btf/vmlinux").exists();
@@ -85,8 +85,8 @@ fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: &str
     named * 100 / lines.len()
 }
 
-/// Builds the program in each way: what its sites have, the least share of named ones in %, and options. With few loops it has ended
-/// before anything can be read of its process.
+/// Builds the program in each way: what its sites have, the least share of named ones in %, and options. With few loops the
+/// program has ended before anything can be read of its process.
 fn check_ways(language: &Language, file: &str, compiler: &str, ways: &str) {
     if !is_able() {
         return;

@@ -1,4 +1,4 @@
-//! Descriptors. On Windows, where files have handles and sockets do not, types of the same names stand for both.
+//! Descriptors. On Windows files have handles and sockets do not: types of the same names stand for both there.
 
 pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

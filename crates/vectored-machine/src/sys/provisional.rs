@@ -47,7 +47,7 @@ const DEADLY: &[c_int] = &[
     libc::SIGSTKFLT,
 ];
 
-/// The file to remove; null if there is none. Who takes it owns it.
+/// The file to remove; null if there is none. Whoever takes the pointer owns the file.
 static TO_REMOVE: AtomicPtr<Named> = AtomicPtr::new(ptr::null_mut());
 
 /// A path, and the device and inode of the file that was created at it.

@@ -22,8 +22,8 @@ pub trait ListQueue: Sized {
 
     /// Writes `count` lists. `list` returns the list of a number. `list` is called for each number from 0 on, in order.
     ///
-    /// At most [`depth`](ListQueue::depth) lists are in flight. When one has ended, the next one begins. `on_event` is
-    /// called when a list begins and when it has ended.
+    /// When a list has ended, the next list begins. When one has ended, the next one begins. `on_event` is called when a
+    /// list begins and when it has ended.
     ///
     /// The error is the first one, in the order of the lists. All lists before it have been written whole. Fewer lists after it than the
     /// depth had begun: they may have been written whole, in part, or not at all. An error is
@@ -61,7 +61,7 @@ pub enum Place {
     /// it ends, and up to the depth are in flight. The position of the descriptor is neither used nor changed: set it
     /// afterwards if needed.
     ///
-    /// Not for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
+    /// Not used for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
     Offset(u64),
     /// A pipe, a socket, a character device, or for writes the end of a file with `O_APPEND`. One list at a time is in
     /// flight, whatever the depth, since the kernel makes transfers in any order.

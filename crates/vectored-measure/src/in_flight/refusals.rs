@@ -1,10 +1,11 @@
-//! What becomes of a system call that the kernel refuses while transfers are in flight.
+//! What happens to a system call that the kernel refuses while transfers are in flight.
 
 use std::io;
 use std::process::abort;
 use std::time::Duration;
 
-/// The pause after the kernel had no memory for a system call. Then the call is made again.
+/// The pause after the kernel had no memory for a system call. The pause before a system call is made again for which the
+/// kernel had no memory.
 pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
 /// After this number of refusals in a row, a call is not made again.

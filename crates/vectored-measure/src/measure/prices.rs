@@ -168,7 +168,7 @@ pub fn measure_prices(
         let model = match measured {
             Some((_, model)) => *model,
             None => {
-                // By writing: reads use the same costs.
+                // Calibrated by writing: reads use the same costs.
                 let fitted = match calibrate(place, None, directory) {
                     // Without writev(2) here, lists have the costs of another machine.
                     Err(error) if is_refusal(&error) => None,

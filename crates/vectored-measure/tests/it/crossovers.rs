@@ -123,7 +123,7 @@ fn any_machine(rng: &mut Rng) -> CostModel {
     })
 }
 
-/// How often the fastest technique changes with the size.
+/// The number of times that the fastest technique changes with the size.
 fn true_crossovers(machine: &CostModel, count: usize) -> usize {
     let largest = (MAX_BYTES / count).min(SIZES[5]);
     let fastest = |bytes: usize| {

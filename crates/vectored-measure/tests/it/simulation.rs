@@ -135,7 +135,7 @@ fn check(name: &str, noise: Noise, least_decided: f64) {
         let (coverage, wrong) = (tally.coverage(), tally.wrong());
         assert!(coverage >= MIN_COVERAGE, "{name}: {coverage:.4}");
         assert!(wrong <= MAX_FALSE_DISCOVERIES, "{name}: {wrong:.4}");
-        // With few bounds chance has a wide range.
+        // With few bounds the share varies much by chance.
         let broken = tally.broken as f64 / tally.bounds as f64;
         assert!(broken <= 0.05 || tally.bounds < 40, "{name}: {broken:.4}");
     }

@@ -197,8 +197,8 @@ fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
     Some(item)
 }
 
-/// Each technique's mean over the cells of a target. Cells with a thread at the other end are no part of it:
-/// their variation would mask all other cells.
+/// The mean of each technique over the cells of a target. Cells with a thread at the other end are no part of it: their
+/// variation would mask all other cells.
 fn of_targets(cells: &[Item]) -> Vec<Item> {
     let key = |item: &Item| (item.compared.conditions.clone(), item.compared.technique);
     let groups = by_key(cells.iter().map(|item| (key(item), item)));

@@ -51,8 +51,8 @@ pub enum RefinementRequest {
     },
 }
 
-/// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. None
-/// for a crossover whose interval is narrow enough.
+/// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. No measurement for a
+/// crossover whose interval is narrow enough.
 ///
 /// Cells have no verdict during a run, so crossovers are located between two cells with a fastest
 /// technique by unadjusted intervals.
@@ -83,7 +83,7 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
             }
         }
     }
-    // In turns, so that the rounds of each cell are far apart in time.
+    // The cells take turns, so that the rounds of each cell are far apart in time.
     sort::sort_by(&mut rounds, |a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
     let rounds = rounds.into_iter();
     sizes.extend(rounds.map(|(.., cell)| RefinementRequest::Rounds { cell }));
@@ -135,7 +135,7 @@ fn fastest(cell: &Cell, rivals: &[TechniqueName], noise: f64) -> Option<Techniqu
 struct Bracket<'a> {
     below: TechniqueName,
     above: TechniqueName,
-    /// Both ends and all sizes between them.
+    /// The steps at both ends, and at all sizes between them.
     steps: Vec<Step<'a>>,
 }
 
@@ -308,8 +308,8 @@ impl<'a> Bracket<'a> {
         if gap <= NEAR.ln() || self.nearest_doubtful().is_some() {
             return None;
         }
-        // At the interpolated crossover, but not too close to either end, so that a step near the other
-        // end is found quickly.
+        // Measures at the interpolated crossover, but not too close to either end, so that a step near the other end is
+        // found quickly.
         let share = ((self.ln_at() - before.ln_bytes) / gap).clamp(0.3, 0.7);
         let size = (before.ln_bytes + share * gap).exp().round() as usize;
         let is_new = |step: &Step<'_>| step.point.cell.swept_bytes() != Some(size);

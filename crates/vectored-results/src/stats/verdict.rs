@@ -30,7 +30,7 @@ pub const LOOKS: [usize; 13] = [
 ];
 
 /// The factor of the p-values of a look (weighted Bonferroni): the shares of the level, 1 ÷ factor, sum to 1. Most cells are
-/// decided at one of the first seven looks, which have seven eighths.
+/// decided at one of the first seven looks, so these have seven eighths of the level.
 pub(crate) fn look_factor(rounds: usize) -> f64 {
     if rounds <= LOOKS[6] { 8.0 } else { 48.0 }
 }

@@ -394,7 +394,7 @@ fn within(mut experiment: Reproduction, from: u64, to: u64) -> Reproduction {
     experiment
 }
 
-/// Parts of findings. By hand: the ratios of the noise go from 0.942 to 1.041, their median is 1.020.
+/// Parts of findings. Computed by hand: the ratios of the noise go from 0.942 to 1.041, their median is 1.020.
 const FINDINGS: &str = "\
 records => Copying beats writev at 300 B: yes (writev takes 1.11× [1.03, 1.13] the CPU time of copying, 1.14× in 2005 Linux,
 fast writev => Copying beats writev at 300 B: no (writev takes 0.77× [0.71, 0.78]

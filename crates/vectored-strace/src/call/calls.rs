@@ -46,7 +46,7 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
         Syscall::Read(read, paths) => (read(body), paths),
     };
     if body.lacks_path(paths) {
-        // Unless it is known what the call does to any path, calls around it are not merged.
+        // If it is unknown what the call does to a path, calls around it are not merged.
         return ReadCall {
             action: match read {
                 Ok(action) => action.unwrap_or(Action::Lost),

@@ -199,7 +199,7 @@ pub(crate) fn close(body: Body<'_>) -> Found<'_> {
     }))
 }
 
-/// `close_range(3, 4294967295, 0) = 0`. With `CLOSE_RANGE_CLOEXEC` nothing is closed yet.
+/// `close_range(3, 4294967295, 0) = 0`. With `CLOSE_RANGE_CLOEXEC` no descriptor is closed yet.
 pub(crate) fn close_range(body: Body<'_>) -> Found<'_> {
     let ([first, last, flags, ..], result) = body.arguments().parts()?;
     let end = |text| -> Result<_, SkipReason> {

@@ -112,7 +112,7 @@ fn plain(
     body: Body,
     segments: &mut Segments,
 ) -> Result<(), SkipReason> {
-    // From the end, since the string may be long.
+    // Searched from the end, since the string may be long.
     let mut rest = body.arguments_text()?;
     if positional {
         let (number, start) = trailing(rest)?;

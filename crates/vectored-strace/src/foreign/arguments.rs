@@ -182,7 +182,7 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
             Value::Text(value[..end].strip_prefix(b": ").unwrap_or_default()),
         )]);
     };
-    // From the end, since texts may hold what looks like a name. What is 0 is left out.
+    // Searched from the end, since texts may hold what looks like a name. Values of 0 are left out.
     let mut end = text.len();
     let mut values: Vec<(char, Value)> = call
         .forms

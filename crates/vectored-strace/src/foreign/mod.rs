@@ -90,7 +90,7 @@ impl<R: Read> Read for Rewritten<R> {
             if bytes > 0 || buffer.is_empty() {
                 return Ok(bytes);
             }
-            // After an interruption the line goes on.
+            // After an interruption, reading continues in the same line.
             let rest = MAX_LINE_BYTES.saturating_sub(self.line.len() as u64);
             let mut input = self.input.by_ref().take(rest);
             input.read_until(b'\n', &mut self.line)?;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::line::line_prefix::Prefix;
 
-/// On its standard error strace names threads only while it follows more than one (`[pid 12]`). The number of the first
-/// thread is then unknown until there is a second one, so the first thread is 0 in all events.
+/// On its standard error strace names threads only while it follows several (`[pid 12]`). The number of the first thread is
+/// then unknown until there is a second one, so the first thread is 0 in all events.
 #[derive(Debug)]
 pub(crate) struct ThreadTracker {
     /// Threads that have had a line, or that a call returned.
@@ -16,7 +16,7 @@ pub(crate) struct ThreadTracker {
     lone: u32,
     /// In a log with `[pid 12]`: threads that have not ended, the first one as `start`.
     alive: HashSet<u32>,
-    /// In such a log: the number that strace writes for the first thread.
+    /// In such a log, the number that strace writes for the first thread.
     first: Option<u32>,
     start: u32,
 }

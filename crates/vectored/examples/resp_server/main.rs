@@ -1,4 +1,4 @@
-//! A server of a part of Redis's protocol. Without an argument it checks itself. With one it serves `redis-cli`:
+//! A server of a part of Redis's protocol. Without an argument it checks itself. With an argument it serves `redis-cli`:
 //! `cargo run -p vectored --features bytes,tokio --example resp_server -- 127.0.0.1:6379`.
 
 mod check;

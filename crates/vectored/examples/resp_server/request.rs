@@ -5,7 +5,7 @@ use std::io::{self, Error};
 use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// The words of the next request. Each has its own memory, so a value that is stored keeps no other in memory.
+/// The words of the next request. Each word has its own memory, so a stored value keeps no other word in memory.
 pub async fn read_request(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<Bytes>> {
     let mut words = Vec::new();
     for _ in 0..read_number(reader).await? {

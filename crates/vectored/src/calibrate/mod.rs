@@ -161,7 +161,7 @@ fn observe(
 }
 
 /// The lengths to measure next with `count` segments: above and below the crossover of the `observations` so far, and at most
-/// `max`. Each is 30 bytes times a power of √2, so that later rounds measure the same lengths again.
+/// `max`. Each length is 30 bytes times a power of √2, so that later rounds measure the same lengths again.
 fn next_lengths(
     round: usize,
     count: usize,

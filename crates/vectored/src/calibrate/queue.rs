@@ -28,15 +28,15 @@ const POOL_BYTES: usize = 1 << 20;
 const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 
 /// The values in a call. With fewer, their copies fit the nearest cache, and the threshold is higher: by a factor of
-/// two with four of them (Zen 5). Then calls of many values would be up to 12 % slower, and with this number calls of one
-/// value are up to 4 % slower.
+/// two with four of them (Zen 5). With a threshold measured so, calls of many values would be up to 12 % slower. With the
+/// threshold for this number, calls of one value are up to 4 % slower.
 const VALUES: usize = 16;
 
 const HEAD: [u8; 24] = [0x5a; 24];
 
-/// How many bytes two messages have together, which are joined into one call, or written by two calls. A stream takes
-/// all these lengths. The last length is the highest threshold of any policy, and is the threshold if joining takes less
-/// time at every length.
+/// The bytes of two messages together, which are joined into one call, or written by two calls. A stream takes all these
+/// lengths. The last length is the highest threshold of any policy, and is the threshold if joining takes less time at every
+/// length.
 const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
 /// The least number of pairs of writes at each size, for any budget. The first is not counted, since the queues allocate

@@ -16,8 +16,8 @@ const PAGE_NS: f64 = 500.0;
 
 /// A file of this size or more is spliced to another file through a pipe of 1 MiB, on a file system that has no copy of
 /// its own. On ext4 (Zen 4, Linux 6.18.44) this took, of the time of `copy_file_range`, which goes through a pipe of 64
-/// KiB: 0.88 at 1 MiB, with the making of the pipe, 0.82 at 4 MiB and 0.81 at 64 MiB. On tmpfs it took 1.03, 1.05 and
-/// 1.05. `copy_file_range` took 0.79 to 0.92 of the time of reading and writing for 16 KiB to 16 MB (Skylake: 0.85;
+/// KiB: 0.88 at 1 MiB, with the making of the pipe, 0.82 at 4 MiB and 0.81 at 64 MiB. On tmpfs it took 1.03, 1.05 and 1.05
+/// of that time. `copy_file_range` took 0.79 to 0.92 of the time of reading and writing for 16 KiB to 16 MB (Skylake: 0.85;
 /// another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
 const SPLICED_BYTES: u64 = 1 << 20;
 
@@ -117,8 +117,8 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
     from.kind == FileKind::Regular && is_long && to.kind == FileKind::Fifo
 }
 
-/// The technique for two kinds of descriptors, on Linux. None of them puts pages of a file into a pipe or socket, where a later
-/// write to the file would change them.
+/// The technique for two kinds of descriptors, on Linux. No technique here puts pages of a file into a pipe or socket, where
+/// a later write to the file would change them.
 ///
 /// Where bytes could be spliced and are not, splicing took longer (two processes on 2 CPUs, Linux 6.18, loopback): 1.5
 /// times as long from a pipe to a file, 1.3 to 1.7 times to a socket. From pipe to pipe splicing took 0.8 to 1.0 of the
@@ -147,7 +147,7 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
 /// 256 MiB.) To others it is the power of two at which calls and first accesses to pages cost about the same: with more
 /// bytes in all, fewer calls are worth more pages.
 ///
-/// At most twice the staging memory, which the second-level cache has room for: a copy has no other memory.
+/// The buffer has at most twice the staging memory, which the second-level cache has room for: a copy has no other memory.
 fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wishes) -> usize {
     let model = model(to.kind);
     let expected = match from.kind {

@@ -1,4 +1,4 @@
-//! How the next part of a long copy is copied: by the way that took the least time for parts before it.
+//! How the next part of a long copy is copied: in the way that took the least time for earlier parts.
 //!
 //! At first each way copies some parts in turn, and the fastest goes on. After each stretch it is measured again beside the
 //! fastest way of another technique, since page cache, throttling and storage change. If the rival is faster by then, or a

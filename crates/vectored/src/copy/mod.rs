@@ -243,7 +243,7 @@ impl<'p> Options<'p> {
     /// Allows a technique that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a pipe.
     /// [`technique`](Options::technique) says what may reach the reader then.
     ///
-    /// With a fast reader it takes half of the time of reading and writing.
+    /// With a fast reader, aliasing takes half of the time of reading and writing.
     #[must_use]
     pub fn may_alias(mut self, allowed: bool) -> Self {
         self.wishes.may_alias = allowed;
@@ -255,7 +255,7 @@ impl<'p> Options<'p> {
     /// as it is, and so does one that the kernel refuses to enlarge, since a user's pipes may have 64 MiB in all
     /// (pipe(7)).
     ///
-    /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of one through the usual 64 KiB.
+    /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of a copy through the usual 64 KiB.
     #[must_use]
     pub fn enlarge_pipe(mut self, bytes: usize) -> Self {
         self.wishes.larger_pipe_bytes = Some(bytes);

@@ -13,7 +13,7 @@ use super::*;
 use crate::sys::codes;
 use crate::testing::{Answer, any_script, failure, payload};
 
-/// An input and an output whose calls are answered as a script says. After its end each call takes all.
+/// An input and an output whose calls are answered as a script says. After the end of the script each call takes all bytes.
 struct Kernel {
     script: std::vec::IntoIter<Answer>,
     last: Answer,
@@ -21,13 +21,13 @@ struct Kernel {
     taken: usize,
     output: Vec<u8>,
     is_full: bool,
-    /// How many more questions whether the output is full are interrupted.
+    /// The number of further questions whether the output is full that are interrupted.
     signals: u32,
     /// The kinds of calls so far: `r`, `w`, `t`.
     calls: String,
     /// Whether transfers move nothing, as from a file of /proc.
     has_size_0: bool,
-    /// How often the input is waited for in vain.
+    /// The number of times that the input is waited for in vain.
     silences: u32,
     /// What a byte takes by a call of each kind, in ns.
     ns: fn(char) -> u64,
@@ -202,7 +202,7 @@ fn memory_grows_fourfold_when_two_reads_have_filled_it() {
     let mut kernel = Kernel::new(sizes.iter().sum(), &[]);
     run(&mut kernel, plan).unwrap();
     assert_eq!(kernel.calls, "rwrwrwrwrwrwrwr");
-    // After a read that does not fill the memory, two more have to fill it before it grows.
+    // After a read that does not fill the memory, two reads have to fill it before it grows.
     let script = [usize::MAX, usize::MAX, 50].map(Answer::Take);
     let mut kernel = Kernel::new(50 + (16 << 10) * 3 + (64 << 10), &script);
     run(&mut kernel, plan).unwrap();
@@ -358,7 +358,7 @@ fn progress_is_heard_while_the_input_is_silent_and_at_its_end() {
         ..OF_FILES
     };
     for plan in [OF_PIPES, read] {
-        // After the bytes: two silences, and the end.
+        // After the bytes come two silences, and the end.
         for stop_at in 1..=5 {
             let mut heard = Vec::new();
             let mut progress = |bytes| {

@@ -16,9 +16,9 @@ pub enum CalibrationTarget<'a> {
     /// is faster up to about 4 KB if they are appended, and up to about 300 B if they overwrite bytes
     /// in the page cache.
     FileOverwrite(&'a Path),
-    /// A pipe. Not on Windows, whose pipes block.
+    /// A pipe. Not available on Windows, whose pipes block.
     Pipe,
-    /// A pair of connected Unix stream sockets. Not on Windows.
+    /// A pair of connected Unix stream sockets. Not available on Windows.
     Unix,
     /// A TCP connection over the loopback interface, with `TCP_NODELAY`.
     Tcp,

@@ -31,7 +31,7 @@ pub struct ChunkPolicy {
 impl ChunkPolicy {
     /// The policy for pipes: chunks of 8 KiB, of lists of more than 28 KiB.
     ///
-    /// Chunks of shorter lists took 1.1 to 1.5 times as long as one call. From 31 KB on one call may fill the pipe.
+    /// Chunks of shorter lists took 1.1 to 1.5 times as long as one call. From 31 KB on, one call may fill the pipe.
     pub const OF_PIPES: ChunkPolicy = ChunkPolicy {
         threshold_bytes: 28 << 10,
         chunk_bytes: 8 << 10,

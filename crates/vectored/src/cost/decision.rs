@@ -221,7 +221,7 @@ mod tests {
             iovec_step_ns: 0.0,
             ..CostModel::default()
         };
-        // By the cost of a large segment the threshold would be 180 bytes.
+        // With the cost of a large segment the threshold would be 180 bytes.
         assert_eq!(model.copy_below_bytes(4), 100);
         let step = CostModel {
             segment_ns: 100.0,

@@ -5,7 +5,8 @@ use crate::cost::CostModel;
 /// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
 const COLD_CALL_NS: f64 = 1000.0;
 
-/// How many kept segments, each with a copied head, a call is assumed to have: a queue does not know their number yet.
+/// The number of kept segments, each with a copied head, that a call is assumed to have: a queue does not know their number
+/// yet.
 const KEPT_IN_A_CALL: f64 = 4.0;
 
 /// The largest threshold that a model may give: the largest that was measured on any target, with 16 such segments in a call.

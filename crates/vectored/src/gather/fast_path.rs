@@ -194,7 +194,7 @@ impl FastPath {
 
     /// The call that was to be all of a list, retried if it was interrupted.
     ///
-    /// It is retried with the same entries: at a socket that keeps messages apart the list is one message.
+    /// A retry has the same entries: at a socket that keeps messages apart the list is one message.
     #[cold]
     pub(crate) fn retried(
         &self,
@@ -441,7 +441,8 @@ impl FastPath {
         if let Some((chunks, count, bytes)) = long {
             limits.bytes = limits.bytes.min(chunks.chunk_bytes.max(1));
             fills = true;
-            // The kernel sees each chunk as one list. Its length follows from the first segments of the whole list.
+            // The kernel sees each chunk as one list. The length of a chunk follows from the first segments of the whole
+            // list.
             let share = (limits.bytes as f64 / bytes as f64).min(1.0);
             segment_count = (count as f64 * share) as usize;
         }

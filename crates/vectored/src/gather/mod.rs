@@ -167,7 +167,7 @@ impl Gather {
     ///
     /// # `SIGPIPE`
     ///
-    /// As the function [`resume_write`](crate::resume_write#sigpipe) does.
+    /// The same as for the function [`resume_write`](crate::resume_write#sigpipe).
     pub fn resume_write(
         &mut self,
         fd: impl AsDescriptor,

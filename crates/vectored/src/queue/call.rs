@@ -1,4 +1,4 @@
-//! How many bytes of a queue the next call gets.
+//! The number of bytes of a queue that the next call gets.
 
 use std::cell::Cell;
 use std::io::IoSlice;

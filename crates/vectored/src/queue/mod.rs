@@ -159,7 +159,8 @@ impl SegmentQueue {
     /// [`put_slice`](SegmentQueue::put_slice) of up to `bytes` bytes, or the next [`push`](SegmentQueue::push) of a segment
     /// that is kept, needs no other memory. A pushed segment up to `copy_below_bytes` is copied: reserve its bytes.
     ///
-    /// For programs that do not end when memory is refused. `put_slice` and `push` abort the process then, as a `Vec` does.
+    /// This is for programs that do not end when memory is refused. `put_slice` and `push` abort the process then, as a
+    /// `Vec` does.
     ///
     /// # Errors
     ///

@@ -37,7 +37,7 @@ pub fn iov_max() -> usize {
 #[cfg(unix)]
 fn system_iov_max() -> usize {
     if cfg!(miri) {
-        // Miri does not know `_SC_IOV_MAX`. With this number it runs the code that counts segments.
+        // Miri does not know `_SC_IOV_MAX`. With this number Miri runs the code that counts segments.
         return 1024;
     }
     // SAFETY: `sysconf` takes an integer by value and returns one; it touches no memory of

@@ -142,9 +142,9 @@ fn are_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
 /// time.
 #[derive(Default)]
 pub(crate) struct Patience {
-    /// How often the ends were not ready.
+    /// The number of times that the ends were not ready.
     waits: u32,
-    /// How often since the last success they did not become ready.
+    /// The number of times since the last success that the ends did not become ready.
     vain: u32,
     /// One of the two ends does not block.
     is_pointless: bool,
@@ -152,7 +152,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     const TIME: Duration = Duration::from_micros(50);
-    /// After polling in vain this many times in a row, only one call in 32 polls.
+    /// After this many polls in vain in a row, only one call in 32 polls.
     const MOST_IN_VAIN: u32 = 4;
 
     /// Polls until the output has room and, if the input is to be waited for, the input has bytes. An error is left to

@@ -109,8 +109,8 @@ pub(crate) fn part_mut<'a>(
     unsafe { std::mem::transmute::<Entry, IoSliceMut<'a>>(part) }
 }
 
-/// Whether every segment is as long as an object can be, and ends within the address space. In a list of another language any
-/// numbers may stand.
+/// Whether every segment is as long as an object can be, and ends within the address space. A list of another language may
+/// hold any numbers.
 pub(crate) fn are_objects<S: Span>(segments: &[S]) -> bool {
     segments.iter().all(|segment| {
         let (start, bytes) = (segment.start().addr(), segment.byte_len());

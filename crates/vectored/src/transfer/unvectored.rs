@@ -70,7 +70,7 @@ impl Sink for Stream<'_> {
                 result => result,
             }
         };
-        // Each arm moves the result, so that none is left to be dropped after the system call.
+        // Each arm moves the result, so that no result is left to be dropped after the system call.
         match result {
             Ok(taken) => {
                 if taken == bytes {

@@ -23,8 +23,8 @@ enum Owner {
 /// A descriptor for many transfers.
 ///
 /// A transfer first asks the kernel whether its descriptor takes offsets, and where its position is: lseek(2). For a shared
-/// descriptor that is asked once, except for transfers at the position of a regular file or a block device. A clone costs no
-/// allocation, unlike a [`Descriptor`] of any other owner.
+/// descriptor the kernel is asked once, except for transfers at the position of a regular file or a block device. A clone
+/// costs no allocation, unlike a [`Descriptor`] of any other owner.
 ///
 /// Its descriptor must stay open on the same file: dup2(2) must not replace it.
 #[derive(Clone)]

@@ -168,7 +168,7 @@ impl<B: Buffer> Ring<B> {
     /// # Errors
     ///
     /// The errors of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the
-    /// moment. In a forked child, always. No transfer is lost: call it again. The errors of a transfer are in its
+    /// moment. In a forked child, it always fails. No transfer is lost: call it again. The errors of a transfer are in its
     /// [`Completion`].
     pub fn wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;

@@ -30,7 +30,7 @@ impl SetupError {
     }
 
     /// Whether this process gets no ring at all: the kernel has no io_uring or is older than Linux 5.11, an administrator
-    /// or a sandbox forbids it, or the system has no `MADV_WIPEONFORK`, as gVisor and qemu-user. Then use plain calls.
+    /// or a sandbox forbids it, or the system has no `MADV_WIPEONFORK`, as gVisor and qemu-user. Plain calls are the remedy.
     ///
     /// Otherwise the kernel lacks memory or descriptors, or the depth is out of range.
     #[must_use]

@@ -197,8 +197,9 @@ impl<B: Buffer> Transfer<B> {
 
     /// Sets the position of a file after the bytes of a short call.
     ///
-    /// io_uring tries the rest of a short call on a regular file again by itself. If that fails, it reports the bytes before
-    /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
+    /// If a call on a regular file is short, io_uring tries the rest again by itself. If that fails, it reports the bytes
+    /// before the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over
+    /// them.
     fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
         let (descriptor, _) = self.descriptor.get();
         // A device may answer `lseek` without a position (inotify, /dev/urandom), and is not tried again by the kernel.

@@ -1,4 +1,5 @@
-//! A queue in a steady state allocates nothing, whatever writes it. In a program of its own, since its allocator counts.
+//! A queue in a steady state allocates nothing, whatever writes it. The test is a program of its own, since its allocator
+//! counts.
 //!
 //! On Unix: on Windows a list for a handle is joined in memory that is allocated for the call.
 #![cfg(unix)]

@@ -324,7 +324,7 @@ fn a_connection_that_its_peer_has_reset_has_no_end() {
     for to in ["file", "pipe", "tcp"] {
         let (source, mut peer) = UnixStream::pair().unwrap();
         peer.write_all(b"part").unwrap();
-        // It closes with bytes that it has not read.
+        // The peer closes with bytes that it has not read.
         (&source).write_all(b"request").unwrap();
         drop(peer);
         let (sink, arrival) = output(to);

@@ -145,7 +145,8 @@ impl AioQueue {
             }
             let count = self.pointers.len() as c_long;
             // SAFETY: each pointer is to a control block, which the kernel reads, and whose key it sets, in this call
-            // alone. Each names an array of buffers that stays as it is until the event: see the head of this file.
+            // alone. Each control block names an array of buffers that stays as it is until the event: see the head of this
+            // file.
             let taken =
                 answer(unsafe { syscall(SYS_io_submit, self.id, count, self.pointers.as_ptr()) });
             match taken.map_err(|error| error.raw_os_error().unwrap_or(libc::EIO)) {

@@ -124,7 +124,7 @@ impl OpenCell {
     /// and are no longer cached when they are reused. Calls to a pipe that a
     /// thread reads take a third longer after about the first 10 MiB.
     ///
-    /// On a busy machine, where each wait for the thread takes milliseconds, it ends after [`AGE_NS`].
+    /// On a busy machine, where each wait for the thread takes milliseconds, aging ends after [`AGE_NS`].
     pub fn age(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
         let end_ns = clock.now_ns() + AGE_NS;
         let calls = (AGE_BATCH_BYTES / self.call_bytes).clamp(1, MAX_CALLS.into());
@@ -294,7 +294,7 @@ impl OpenCell {
         };
         let is_read = self.sink.is_none();
         match failed {
-            // At a full target or an empty source. The engine restarts the cell with threads at its ends, where a
+            // The target is full or the source empty. The engine restarts the cell with threads at its ends, where a
             // technique that takes too much meets the end of the source.
             Failed::Filling(error) if error.kind() == WouldBlock => MeasureError::DidNotFit,
             Failed::Moving(error) if error.kind() == WouldBlock && !is_read => {

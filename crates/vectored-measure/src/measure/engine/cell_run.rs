@@ -218,7 +218,7 @@ impl<'a> CellRun<'a> {
         let near_ns = || std::iter::zip(call_ns, &near).filter(|(_, near)| **near);
         let fastest_ns = near_ns().map(|(ns, _)| *ns).min().unwrap_or(1);
         let slowest_ns = near_ns().map(|(ns, _)| *ns).max().unwrap_or(1);
-        // As many as the fastest needs to fill a sample, or fewer for the slowest.
+        // As many calls as the fastest technique needs to fill a sample, or fewer for the slowest.
         let most = fitting(LONGEST * SAMPLE_NS / slowest_ns, setup);
         self.calls = calls_per_sample(fastest_ns, setup).min(most);
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
@@ -236,8 +236,8 @@ impl<'a> CellRun<'a> {
         self.near(&times)
     }
 
-    /// For each technique, whether its time is at most [`FAR_BEHIND`] times the shortest of a rival. A technique that chooses
-    /// among others, such as `adaptive`, always counts as near.
+    /// For each technique, whether its time is at most [`FAR_BEHIND`] times the shortest time of a rival. A technique that
+    /// chooses among others, such as `adaptive`, always counts as near.
     fn near(&self, times: &[f64]) -> Vec<bool> {
         let is_rival = |name: &TechniqueName| self.experiment.rivals.contains(name);
         let timed = || std::iter::zip(&self.techniques, times);

@@ -83,7 +83,7 @@ pub(crate) enum Form {
 
 #[derive(Debug)]
 pub(crate) struct PoolPayload {
-    /// By [`Form`]: the image is a list of one segment.
+    /// Indexed by [`Form`]: the image is a list of one segment.
     pools: [Pool; 2],
     sweep: Vec<u8>,
     /// The pool of the current batch.
@@ -208,7 +208,7 @@ impl Pool {
         while greatest_common_divisor(stride, slots) != 1 {
             stride += 1;
         }
-        // For any phase.
+        // The memory has room for any phase.
         fill_up(&mut memory, slots * slot_bytes + LINE_BYTES, rng);
         Pool {
             memory,

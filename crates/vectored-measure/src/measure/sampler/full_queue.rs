@@ -93,7 +93,7 @@ fn between_refills(
         }
         Event::Began(_) => {}
     })?;
-    // With fewer calls the queue may drain before enough have ended.
+    // With fewer calls the queue may drain before enough transfers have ended.
     let (to, to_ns) = to.unwrap_or_else(|| (ended, clock.now_ns()));
     let (from, from_ns) =
         from.expect("a transfer begins after as many have ended as fill the queue");

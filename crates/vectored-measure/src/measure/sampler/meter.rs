@@ -69,7 +69,7 @@ impl Timed {
         }
     }
 
-    /// Makes the calls. For a technique with its own `sample`: it sets up a resource that lasts for many calls.
+    /// Makes the calls. For a technique with its own `sample`, which sets up a resource that lasts for many calls.
     #[inline(always)]
     pub fn time(
         self,

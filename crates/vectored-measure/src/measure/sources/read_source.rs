@@ -29,7 +29,7 @@ const COLD_GAP_BYTES: u64 = 2 << 20;
 
 /// A source of the bytes of samples, which follow a [`Pattern`].
 ///
-/// `aim`, `begin` and `finish` enclose a batch of calls. None is timed.
+/// `aim`, `begin` and `finish` enclose a batch of calls. These three are not timed.
 pub(crate) trait Source {
     fn fd(&self) -> BorrowedFd<'_>;
 

@@ -59,7 +59,8 @@ pub struct SpanFile {
     pub sync: SyncMode,
     /// Whether its transfers bypass the page cache.
     pub is_direct: bool,
-    /// The length up to which it is written. Then it is truncated, or rewritten from its beginning.
+    /// The length up to which it is written. The length up to which the file is written. It is then truncated, or rewritten
+    /// from its beginning.
     pub span_bytes: u64,
     is_truncated: bool,
 }

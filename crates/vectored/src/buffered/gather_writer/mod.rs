@@ -260,7 +260,7 @@ impl<W> GatherWriter<W> {
         self.should_stage_after_send(bytes) || (bytes <= self.capacity() && !goes_in_one_call)
     }
 
-    /// `write` of a slice that the fast path does not stage. Not inlined, so that the fast path is.
+    /// `write` of a slice that the fast path does not stage. Not inlined, so that the fast path can be inlined.
     #[cold]
     #[inline(never)]
     fn write_cold(&mut self, slice: &[u8]) -> io::Result<usize> {
@@ -376,7 +376,7 @@ impl<W> GatherWriter<W> {
                 match sent {
                     Some((bytes, error)) => (bytes.saturating_sub(staged_bytes), error),
                     None => {
-                        // How much was written is unknown. Dropping the staged bytes prevents writing them twice.
+                        // The number of written bytes is unknown. Dropping the staged bytes prevents writing them twice.
                         sending.cursor = SegmentCursor::at(1, 0);
                         (0, Some(wrong_count()))
                     }

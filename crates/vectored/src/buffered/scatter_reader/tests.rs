@@ -163,7 +163,7 @@ fn it_reads_as_any_buffered_reader_does() {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
         assert_eq!(line, " line\n");
-        // 13 bytes, more than the capacity of 12. At that capacity, the buffer has one byte left.
+        // 13 bytes, more than the capacity of 12. With a capacity of 12, the buffer has one byte left.
         let (mut some, mut more) = ([0; 2], [0; 11]);
         let mut bufs = [IoSliceMut::new(&mut some), IoSliceMut::new(&mut more)];
         let bytes = reader.read_vectored(&mut bufs).unwrap();

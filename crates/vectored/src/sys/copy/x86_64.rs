@@ -242,8 +242,8 @@ copy_short_run! {
     /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
     ///
     /// The loop uses `ymm16` and above, which need AVX-512 but no `vzeroupper`. (`Copier::is_wide` says what they
-    /// gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes
-    /// at each end are copied then. All lengths meet again at `66:` for the stores of the outer bytes.
+    /// gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes at
+    /// each end are copied after that. All lengths meet again at `66:` for the stores of the outer bytes.
     ///
     /// # Safety
     ///

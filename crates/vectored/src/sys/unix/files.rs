@@ -155,7 +155,7 @@ pub(crate) fn direct_alignment(fd: BorrowedDescriptor<'_>) -> io::Result<Option<
             answer.stx_dio_mem_align,
             answer.stx_dio_offset_align,
         ))),
-        // Before Linux 4.11 there is no statx.
+        // Linux before 4.11 has no statx.
         Ok(_) | Err(Errno::NOSYS) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -55,7 +55,7 @@ pub(crate) fn write_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize>
 #[inline(always)]
 fn write_one(fd: BorrowedFd<'_>, one: &IoSlice<'_>) -> io::Result<usize> {
     // SAFETY: the call writes to no memory of this process. It reads the bytes of the entry, which may be read as long as
-    // that lives; memory that cannot be read is `EFAULT`.
+    // the entry lives. Memory that cannot be read gives `EFAULT`.
     moved(unsafe { libc::write(fd.as_raw_fd(), one.start().cast(), one.byte_len()) })
 }
 

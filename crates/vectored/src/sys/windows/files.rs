@@ -139,8 +139,8 @@ pub(crate) fn direct_alignment(
 pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     let mut answer = FILE_FS_SIZE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
-    // SAFETY: the call writes to `result`, and to `answer` at most its size. It has ended when it returns: queries of a
-    // volume are synchronous.
+    // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns:
+    // queries of a volume are synchronous.
     let status = unsafe {
         NtQueryVolumeInformationFile(
             handle.as_raw_handle(),
@@ -167,8 +167,8 @@ pub(crate) struct HandleMode {
 pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
     let mut answer = FILE_MODE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
-    // SAFETY: the call writes to `result`, and to `answer` at most its size. It has ended when it returns: the answer is
-    // in the file object, so no driver is asked.
+    // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns: the
+    // answer is in the file object, so no driver is asked.
     let status = unsafe {
         NtQueryInformationFile(
             handle.as_raw_handle(),

@@ -123,10 +123,10 @@ impl Call {
 
     /// Waits until the kernel is done, and returns the status and the number of bytes.
     ///
-    /// By reference: the kernel has the address of `result`, so a call must not move before it has ended.
+    /// The block is taken by reference: the kernel has the address of `result`, so a call must not move before it has ended.
     fn end(&self, status: NTSTATUS) -> (NTSTATUS, usize) {
-        // SAFETY: the block is initialised, and the kernel writes a status and a number to it. It is read volatile, since
-        // the compiler does not know of that write.
+        // SAFETY: the block is initialised, and the kernel writes a status and a number to it. The block is read volatile,
+        // since the compiler does not know of the kernel's write.
         let read = || unsafe { self.result.get().read_volatile() };
         if status != STATUS_PENDING {
             // An error that is known at once leaves the block as it was: no bytes.

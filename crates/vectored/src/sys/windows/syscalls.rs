@@ -39,7 +39,7 @@ pub(crate) fn send_slices(
     }
 }
 
-/// Writes a record: all of `slices` in one call. For a handle they are copied into one buffer.
+/// Writes a record: all of `slices` in one call. For a handle the slices are copied into one buffer.
 pub(crate) fn write_record(
     descriptor: BorrowedDescriptor<'_>,
     slices: &[IoSlice<'_>],

@@ -80,7 +80,7 @@ pub(super) struct Begun<'a> {
     pub(super) operation: Operation,
     /// The list of a write, instead of `sources`.
     pub(super) list: Option<&'a [IoSlice<'a>]>,
-    /// A queue that the call uses when it has ended, or null. It is loaded into the cache before.
+    /// A queue that the call uses when it has ended, or null. Its memory is loaded into the cache before.
     pub(super) used_at_end: *const SegmentQueue,
 }
 
@@ -281,8 +281,8 @@ impl<C: Call> Calls<C> {
         Ok(())
     }
 
-    /// Passes what was started to the kernel, and waits for a completion if `wait` is set and a call is in flight. It may
-    /// return without one. `EINTR` is retried.
+    /// Passes what was started to the kernel, and waits for a completion if `wait` is set and a call is in flight. This may
+    /// return without a completion. `EINTR` is retried.
     pub(super) fn enter(&mut self, wait: bool) -> io::Result<()> {
         let waits = wait && self.in_flight() > 0;
         let Some(since) = self.missed_since else {
@@ -504,7 +504,7 @@ impl<C: Call> Calls<C> {
         }
     }
 
-    /// Waits like [`enter`](Calls::enter), but no longer than `most`. It may return earlier.
+    /// Waits like [`enter`](Calls::enter), but no longer than `most`. This may return earlier.
     fn enter_for(&mut self, most: Duration) -> io::Result<()> {
         self.note_thread();
         let most = Timespec::from(most);

@@ -67,7 +67,7 @@ fn a_refusal_is_met_once_a_transfer_and_an_invalid_argument_may_have_another_cau
             [Ok(2); 2],
             &[true, false, false],
         ),
-        // The call without the flag fails for another reason. After `EINVAL`, that may have been the reason of both.
+        // The call without the flag fails for another reason. After `EINVAL`, that reason may hold for both calls.
         (
             Fallback,
             [Err(refused), Err(codes::EIO)],

@@ -61,8 +61,8 @@ pub fn refuse_call(number: libc::c_long, errno: i32) {
 
 /// Runs `test` in a forked child and returns its result: false if it panics as well.
 pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child has this thread only. It calls no function that waits for a lock of another one: the locks of the
-    // allocator are free after fork(3) of glibc and musl. It ends without the destructors of this process.
+    // SAFETY: the child has this thread only. The child calls no function that waits for a lock of another thread: the locks
+    // of the allocator are free after fork(3) of glibc and musl. The child ends without the destructors of this process.
     let child = unsafe { libc::fork() };
     if child == 0 {
         let holds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));

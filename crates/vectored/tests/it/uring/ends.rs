@@ -51,7 +51,7 @@ fn each_error_is_that_of_its_transfer() {
     let (ours, _theirs) = UnixDatagram::pair().unwrap();
     let shared = SharedDescriptor::new(ours).unwrap();
     ring.submit_read(&shared, buffers(), 1000);
-    // io_uring itself would ignore the offset of what cannot seek.
+    // io_uring itself would ignore the offset for a descriptor that cannot seek.
     let (_reader, writer) = std::io::pipe().unwrap();
     let (stream, _theirs) = UnixStream::pair().unwrap();
     ring.submit_write_at(writer, queue(), 0, libc::ESPIPE as u64);

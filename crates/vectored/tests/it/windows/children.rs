@@ -13,7 +13,7 @@ use crate::support::{TemporaryFile, list, mixed_sizes, payload, writers};
 /// Names the file to which the child copies its standard input.
 const COPY_TO: &str = "VECTORED_TEST_COPY_TO";
 
-/// This test, as the child process, copies its standard input. As a test it does nothing.
+/// This test, as the child process, copies its standard input. Run as a test, it does nothing.
 #[test]
 fn as_a_child() {
     let Some(path) = env::var_os(COPY_TO) else {
