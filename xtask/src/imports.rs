@@ -7,9 +7,9 @@ use anyhow::Result;
 use crate::root;
 use crate::sources::{read, rust_files};
 
-/// A folder, seen from what is in it.
+/// A folder, as the modules in it see it.
 pub struct Home {
-    /// The path that leads to what is in it, as `crate::`.
+    /// The path that leads to its modules, as `crate::`.
     pub path: String,
     /// The text of the module there, with its re-exports.
     pub exports: String,

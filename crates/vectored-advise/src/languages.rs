@@ -1,9 +1,8 @@
-//! The languages of programs: how each is known, and its remedies, by way of moving bytes and by what the remedy does. A language is a
-//! [`Runtime`], one block of the table below, and a program in
-//! `xtask/tests/remedies/`, which tries all code between backticks. Code after "no" or "not" is in the program before the
-//! change, if it is there. The text before a colon is what the program has; the name of an interpreter there is a condition.
-//! The code after `=>` writes what a buffer still has, at the places that the action names: each row of a buffer has that
-//! code.
+//! The languages of programs: how each is recognised, and its remedies, by way of moving bytes and by kind of remedy. A
+//! language is a [`Runtime`], one block of the table below, and a program in `xtask/tests/remedies/`, which tries all code
+//! between backticks. Code after "no" or "not" is in the program before the change, if it is there. The text before a colon
+//! is what the program has; the name of an interpreter there is a condition. The code after `=>` writes what a buffer still
+//! has, at the places that the action names: each row of a buffer has that code.
 
 use serde::{Deserialize, Serialize};
 

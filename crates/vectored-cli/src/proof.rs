@@ -273,8 +273,8 @@ mod tests {
 
     use super::*;
 
-    /// The command, its programs, what interpreters read, what is written; then the word that is copied, the files that are
-    /// compared, and what is not.
+    /// The command, its programs, the files that interpreters read, the files that are written; then the word that is
+    /// copied, the files that are compared, and the files that are not compared.
     const RUNS: &str = "
 python3 -u DIR/w.py DIR/q.bin 30 |  | w.py q.bin |  | w.py>w.py.old |  |
 nice DIR/y.old | y.old | y.old |  | y.old>y.older |  |

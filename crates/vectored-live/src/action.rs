@@ -54,7 +54,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The direction of a call with one buffer and no flags, which most calls are.
+    /// The direction of a call with one buffer and no flags. Most calls are of this kind.
     fn direction(&self) -> Option<Direction> {
         match self.name {
             "read" | "pread64" => Some(Direction::Read),

@@ -14,7 +14,7 @@ use crate::record::{Kind, Record, Run, Sample, Slot, texts};
 use crate::sites::Sites;
 use crate::socket_names::socket_name;
 
-/// Sites of calls that are remembered. More are forgotten at once.
+/// Sites of calls that are remembered. When there are more, all are forgotten.
 const SITES_MAX: usize = 1 << 16;
 
 /// Lengths from here on are alike for [`Alike`].
@@ -31,8 +31,7 @@ type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 pub(crate) struct Events {
     pub(crate) sites: Sites,
     last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
-    /// The processes that are known, each with a time: what was told of a process contains all that it did before its
-    /// time.
+    /// The known processes, each with a time. The events of a process so far contain all that it did before that time.
     since: FxHashMap<u32, u64>,
     /// Processes that have called `exit_group`.
     ended: FxHashSet<u32>,
@@ -71,7 +70,7 @@ impl Events {
         }
     }
 
-    /// Tells what a process is that runs already.
+    /// Passes on events that describe a process which runs already.
     pub(crate) fn tell(
         &mut self,
         process: u32,
@@ -83,7 +82,7 @@ impl Events {
         open_before::tell(process, false, follow)
     }
 
-    /// Tells what a command has that was started.
+    /// Passes on events that describe a command which was started.
     pub(crate) fn tell_command(&mut self, process: u32, follow: Follow<'_>) {
         self.held = Some(process);
         self.since.insert(process, 0);

@@ -61,8 +61,8 @@ fn program_of(process: u32) -> io::Result<PathBuf> {
     Ok(if is_it { link } else { program })
 }
 
-/// Tells what a process is: its threads, its program, its folder, and what it has open. These events have no name: they are no calls.
-/// A command has what this process has, until it begins its program.
+/// Passes on events that describe a process: its threads, its program, its folder, and its open files. These events have no
+/// name: they are no calls. A command has what this process has, until it begins its program.
 pub(crate) fn tell(
     process: u32,
     is_command: bool,

@@ -175,7 +175,7 @@ impl Watch {
                 let _ = wanted.remove(&process);
             }
         }
-        // The samples so far belong to calls that are not told.
+        // The samples so far belong to calls that are not reported.
         drain.sample_again();
         // The process that this one forks is watched from its start.
         let start = |command: &mut Command| {

@@ -33,7 +33,7 @@ pub fn write<'py>(
     result
 }
 
-/// Flushes a file object, so that what it has buffered precedes.
+/// Flushes a file object, so that its buffered bytes come first.
 fn flush(file: &Bound<'_, PyAny>) -> PyResult<()> {
     if file.is_exact_instance_of::<PyInt>() {
         return Ok(());
@@ -73,7 +73,7 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
         }
         Err(error) => return Err(error),
     };
-    // `tell` of text writes what is buffered, and so moves the descriptor.
+    // `tell` of a text file writes the buffered bytes, and so moves the descriptor.
     if told == position(fd) {
         return Ok(());
     }

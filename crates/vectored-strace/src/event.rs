@@ -200,7 +200,7 @@ pub enum Action<'a> {
         option: TcpOption,
         on: bool,
     },
-    /// `connect`, which has connected.
+    /// `connect`, successful.
     Connect { descriptor: Descriptor<'a> },
     /// `poll`, `ppoll`, `select`, `pselect6`, `epoll_wait`, `epoll_pwait` and `epoll_pwait2`, successful.
     Poll {

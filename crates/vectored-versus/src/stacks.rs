@@ -68,7 +68,7 @@ fn functions(frames: &[Vec<u8>]) -> Vec<String> {
             || STARTS.split(' ').any(|start| start == name)
     };
     let own: Vec<&Vec<u8>> = frames.iter().skip_while(is_outside).collect();
-    // `_start` of a program without symbols has no name: the outermost frame of the C library ends what is shown.
+    // `_start` of a program without symbols has no name: the shown stack ends at the outermost frame of the C library.
     let start = own.iter().rposition(&is_outside);
     let own = &own[..start.unwrap_or(own.len())];
     let last = own.iter().rposition(|frame| !is_outside(frame));

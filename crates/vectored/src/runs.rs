@@ -15,7 +15,7 @@ pub(crate) struct RunPolicy {
     /// The threshold: the length of the longest small segment.
     pub(crate) copy_below_bytes: usize,
     pub(crate) limits: Limits,
-    /// Whether a call is filled up with a part of the segment that does not fit, which is referenced even if it is small.
+    /// Whether a call is filled up with a part of the segment that does not fit. The part is referenced even if it is small.
     pub(crate) fills: bool,
 }
 

@@ -24,7 +24,8 @@ const MIN_CALLS: u64 = 100;
 /// Findings below this share of all savings and waits are summed up.
 const MIN_PART: f64 = 0.01;
 
-/// The answer; its body has up to `top` findings, what is not counted, the files with the most calls, notes.
+/// The document of an advisory. Its body has up to `top` findings, the findings that are not counted, the files with the
+/// most calls, and notes.
 pub fn document(advisory: &Advisory, top: usize) -> Document {
     let failed = advisory.failed.as_ref().map(|end| {
         let end = visible(end);

@@ -18,7 +18,8 @@ use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
 use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_file, is_shown};
 use crate::failure::Failure;
 
-/// The size that a pipe gets. More would take more of the 64 MiB that a user's pipes may have, and saves no more time.
+/// The size that a pipe gets. A larger pipe would take more of the 64 MiB that a user's pipes may have, and would save no
+/// more time.
 const PIPE_BYTES: usize = 256 << 10;
 
 const OTHER_TECHNIQUE: &str = "; choose another --technique";

@@ -6,7 +6,7 @@ use vectored_machine::model::Host;
 use vectored_report::sort::sort;
 use vectored_versus::model::{Run, RunOptions, Side, Versus};
 
-/// Why the rounds of both cannot be put together, by what is known before anything runs.
+/// Why the rounds of the two results cannot be put together, as far as that is known before any command runs.
 pub fn differs(earlier: &Versus, now: &Versus, host: &Host) -> Option<&'static str> {
     let commands =
         |of: &Versus| -> Vec<String> { sides(of).map(|side| side.command.clone()).collect() };
@@ -46,7 +46,8 @@ pub fn same_files(one: &Side, other: &Side) -> bool {
     sums[0] == sums[1] && !sums[0].is_empty() && !sums[0].contains(&None)
 }
 
-/// Whether the commands ran files of other contents than in the earlier result. Without a trace it is not known what they ran.
+/// Whether the commands ran files of other contents than in the earlier result. Without a trace it is unknown which files
+/// they ran.
 pub fn other_files(earlier: &Versus, now: &Versus) -> bool {
     let mut pairs = iter::zip(sides(earlier), sides(now));
     pairs.any(|(one, other)| other.files.is_empty() || sums(one) != sums(other))

@@ -349,8 +349,8 @@ impl Session<'_> {
         Ok(runs)
     }
 
-    /// Fails if no run has written a file of `--same`, so that nothing would be compared, or if runs of old leave nothing of it
-    /// equal: an edit could not be told from no edit.
+    /// Fails if no run has written a file of `--same`: nothing would be compared. Fails if runs of old leave no part of such
+    /// a file equal: an edit could not be told from none.
     fn check_compared(&self, runs: &[Vec<Observed>], varies: &Unstable) -> Result<(), Halt> {
         if self.args.ignore_output {
             return Ok(());

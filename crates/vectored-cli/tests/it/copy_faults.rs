@@ -217,7 +217,7 @@ impl Scene {
         }
         assert!(said.starts_with("error: "), "{what}");
         match (self.old, to) {
-            // Only what the name of a complete file lacks is told without removing it.
+            // Only an error about the name of a complete file leaves the new file.
             (None, Some(to)) if !self.is_filter => {
                 assert!(to == whole && said.contains("is complete"), "{what}");
             }

@@ -100,8 +100,8 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
     }
 }
 
-/// The ends of commands of the page, their exit statuses, and what they say, also on the page: counts, no times. On a busy machine
-/// some exchanges of ask.py stand apart, with less sure waits.
+/// The ends of commands of the page, their exit statuses, and a part of their output that the page shows as well: counts, no
+/// times. On a busy machine some exchanges of ask.py stand apart, with less sure waits.
 const TYPED: &str = "\
 advise -- python3 report.py => 0: 20,000 × write 9–13 B | calls instead of 20,000.
 'python3 report.py.old' 'python3 report.py' => 0: writes instead of 20,000 | writes 20,000

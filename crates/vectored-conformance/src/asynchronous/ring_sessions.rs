@@ -1,5 +1,5 @@
-//! Many transfers of one ring at once, at random: moved in parts, cancelled, or dropped with the ring, to and from memory of
-//! several owners, past the page cache too. Their memory is watched when they have ended.
+//! Random transfers, many at once on one ring. They are moved in parts, cancelled, or dropped with the ring. They use memory
+//! of several owners, and files with and without the page cache. Their memory is watched when they have ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -346,7 +346,7 @@ impl Flight {
 
     /// Checks a transfer whose ring was dropped, like [`ended`](Flight::ended).
     fn dropped(mut self, watched: &mut Vec<AnyBuffer>) -> io::Result<u64> {
-        // The allocator gives out again what the transfer had.
+        // The allocator gives out the memory of the transfer again.
         let canaries = self.sizes.iter().map(|size| vec![CANARY; *size]);
         watched.extend(canaries.map(|buffer| AnyBuffer(Box::new(buffer))));
         match &mut self.side {

@@ -204,7 +204,7 @@ fn filled<B: Buffer>(
     let Data::Buffers(buffers) = done.data else {
         panic!("a read has no queue");
     };
-    // All of them: what was not read must be as it was.
+    // Copies whole buffers: bytes that were not read must be unchanged.
     for (segment, buffer) in segments.iter_mut().zip(buffers) {
         segment.copy_from_slice(&buffer);
     }

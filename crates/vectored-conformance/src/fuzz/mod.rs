@@ -33,7 +33,7 @@ pub fn read_plan(data: &[u8]) {
         .collect();
     let sizes = input.sizes();
     let total: usize = sizes.iter().sum();
-    // The content is between nothing and one and a half times what the list holds.
+    // The content has between 0 and 1.5 times the bytes of the list.
     let content = payload(&[total * held / 170]).concat();
     // Pieces of single bytes would take too long with a long list.
     let least = content.len() / 500;

@@ -1,4 +1,5 @@
-//! Call sites: the line of a program that makes a call, by a sample of its stack. A line that is not certain is not told.
+//! Call sites: the line of a program that makes a call, by a sample of its stack. A line that is not certain is not
+//! reported.
 
 mod linetable;
 mod modules;
@@ -19,7 +20,7 @@ use crate::sites::unwind::frames;
 
 pub(crate) use crate::sites::python::Pythons;
 
-/// Stacks that are remembered. More are forgotten at once.
+/// Stacks that are remembered. When there are more, all are forgotten.
 const STACKS_MAX: usize = 1 << 16;
 
 /// A stack: for each frame the file that is kept open, by its place in memory, and the address in it.
@@ -80,8 +81,8 @@ impl Sites {
         }
     }
 
-    /// Reads what a process has mapped now, unless it has ended: then what is known stays. The kernel may be told where its frames
-    /// are.
+    /// Reads the present mappings of a process. If it has ended, the known mappings stay. The kernel may be told where its
+    /// frames are.
     pub(crate) fn read(&mut self, process: u32) -> bool {
         let program = self.modules.now(process);
         let program = program.map(|program| {

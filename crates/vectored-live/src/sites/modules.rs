@@ -269,7 +269,7 @@ impl Module {
     }
 }
 
-/// A range of memory with code of a module, and what is to be added to the addresses of that.
+/// A range of memory with code of a module, and the number to add to the addresses of the module.
 #[derive(Clone)]
 struct Mapped {
     memory: Range<u64>,
@@ -292,7 +292,7 @@ impl Program {
         Some((&mapped.module, address.wrapping_sub(mapped.base)))
     }
 
-    /// All modules, and what is to be added to their addresses.
+    /// All modules, each with the number to add to its addresses.
     pub(crate) fn modules(&self) -> impl Iterator<Item = (&Rc<Module>, u64)> {
         self.mapped
             .iter()

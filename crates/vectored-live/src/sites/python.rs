@@ -18,7 +18,7 @@ pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
 /// Bytes of a code object that are looked at.
 const CODE_BYTES: usize = 256;
 
-/// Code objects that are remembered. More are forgotten at once.
+/// Code objects that are remembered. When there are more, all are forgotten.
 const CODES_MAX: usize = 1 << 16;
 
 /// Where things are in a version of CPython, as offsets within its structures.

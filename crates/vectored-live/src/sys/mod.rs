@@ -51,7 +51,7 @@ impl Shared {
         self.word(index).store(value, Ordering::Release);
     }
 
-    /// Copies words. The kernel may write them meanwhile: then the copy is of no use, which another word tells.
+    /// Copies words. The kernel may write these words meanwhile. Another word tells that, and the copy is discarded.
     pub(crate) fn copy(&self, from: usize, into: &mut [u64]) {
         for (index, word) in into.iter_mut().enumerate() {
             *word = self.word(from + index).load(Ordering::Relaxed);

@@ -105,7 +105,7 @@ impl Drop for ProvisionalFile {
 
 fn taken() -> Option<Box<Named>> {
     let named = TO_REMOVE.swap(ptr::null_mut(), Ordering::SeqCst);
-    // SAFETY: what is not null comes from `Box::into_raw`, and whoever takes it leaves null.
+    // SAFETY: a pointer that is not null comes from `Box::into_raw`, and whoever takes it leaves null.
     (!named.is_null()).then(|| unsafe { Box::from_raw(named) })
 }
 

@@ -61,7 +61,7 @@ pub struct CopyPlan {
     pub program: Option<CopyProgram>,
 }
 
-/// A row: who copies with which buffer, and the length of the file.
+/// A row: the program that copies, its buffer, and the length of the file.
 struct PlannedCopy {
     by: CopyProgram,
     technique: &'static str,

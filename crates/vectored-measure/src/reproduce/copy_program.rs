@@ -54,7 +54,7 @@ pub struct CopyOrder {
 pub struct Copied {
     /// Its reads are the successful ones of `vectored copy`, unknown for the C library.
     pub ended: Ended,
-    /// The last line that it wrote to its standard error, but for its report.
+    /// The last line of its standard error, except its report.
     pub said: String,
 }
 

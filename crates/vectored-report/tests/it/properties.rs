@@ -95,7 +95,7 @@ fn hostile() -> impl Strategy<Value = String> {
         "\\PC{1,3}",
         any::<char>().prop_map(|c| c.to_string()),
     ];
-    // A text is never empty, which would leave elements out.
+    // A text is never empty: an empty text would leave elements out.
     prop::collection::vec(pieces, 1..5).prop_map(|pieces| format!("x{}", pieces.concat()))
 }
 

@@ -1,4 +1,4 @@
-//! Runs against runs, invented: what is the same is not called, what is slower is.
+//! Invented runs against each other: no change is reported between equal runs, and a slowdown is reported.
 
 use fastrand::Rng;
 use vectored_report::{Change, Document, Ruling, TerminalOptions, terminal};

@@ -299,7 +299,7 @@ fn an_interval_is_between_sure_sizes_or_around_a_doubtful_one() {
             (at, low, high)
         );
     }
-    // Nothing is said of what it costs to be wrong at sizes within the interval.
+    // States nothing about the cost of a wrong choice at sizes within the interval.
     let mut results = run_on(machine());
     results.cells = priced(&sure, 40);
     results.find(Vec::new());

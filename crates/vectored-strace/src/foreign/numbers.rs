@@ -44,7 +44,8 @@ pub fn name_of(number: u16) -> &'static str {
     NAMES.get(usize::from(number)).unwrap_or(&"unknown")
 }
 
-/// Writes a call as a line of strace, from its numbers. `paths` and `structure` are what it has in memory, as strace shows that.
+/// Writes a call as a line of strace, from its numbers. `paths` and `structure` are the arguments in memory, as strace shows
+/// them.
 pub fn write_line(
     line: &mut Vec<u8>,
     name: &str,

@@ -25,7 +25,7 @@ pub(crate) struct UnfinishedCall {
 pub(crate) struct UnfinishedCalls {
     by_thread: BTreeMap<u32, UnfinishedCall>,
     bytes: usize,
-    /// Threads within a call that creates a thread, which had no line yet.
+    /// Threads within a call that creates a thread whose first line has not come.
     forking: Vec<u32>,
 }
 

@@ -246,8 +246,8 @@ pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<I
     said.map(|(ruling, text)| ruling.sentence(text))
 }
 
-/// `makes 120 writes instead of 40,025`, with each count of transfers that differs; or what is known of all calls, as `equal` if
-/// they are equally many.
+/// `makes 120 writes instead of 40,025`, with each count of transfers that differs. If none differs: a statement on all
+/// calls, as `equal` if they are equally many.
 pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     let changed = |noun: &str, of: fn(&Calls) -> Range| {
         let (old, new) = (of(old), of(new));

@@ -305,7 +305,7 @@ fn a_sentence_says_what_its_interval_supports() {
         }
         said += &format!("{old:?} {new:?}: {}\n", answer(&result, &result.new[0]));
     }
-    // Writes whose ranges overlap are not told.
+    // Writes are not reported if their ranges overlap.
     let mut result = result();
     result.new[0]
         .figures

@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_threshold_is_right_within_a_factor_of_1_3_or_unknown() {
-        // The least share of thresholds that are known: somewhat less than what was seen.
+        // The least share of thresholds that are known: somewhat less than the share seen.
         for (deviation, least_known) in [(0.01, 0.5), (0.05, 0.2), (0.4, 0.0)] {
             let mut random = Random(1);
             let (mut all, mut known, mut wrong, mut wrong_crossovers) = (0.0, 0.0, 0.0, 0.0);

@@ -159,7 +159,7 @@ impl Contest {
         }
     }
 
-    /// The kernel has refused the technique of the part, which is not tried again.
+    /// Notes that the kernel has refused the technique of the part: the technique is not tried again.
     pub(super) fn refuse(&mut self) {
         let (refused, _) = self.next();
         for (way, is_refused) in std::iter::zip(WAYS, &mut self.is_refused) {

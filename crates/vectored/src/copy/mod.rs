@@ -283,8 +283,8 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0 it only looks at both, and changes neither: it
-    /// fails if a copy would be refused before any byte for what they are.
+    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0 it changes neither descriptor: it fails
+    /// if a copy between their kinds would be refused before any byte.
     pub fn copy(
         &mut self,
         from: impl AsDescriptor,

@@ -250,7 +250,7 @@ impl Gather {
         let mut guard = SplitGuard::new(segments, *cursor, may_split)?;
         let policy = self.fast_path.policy(segments);
         if self.fast_path.staging.len() > policy.limits.bytes {
-            // The list goes in chunks. The first chunk is shorter than what is staged, so it is staged anew.
+            // The list goes in chunks. The first chunk is shorter than the staged bytes, so the chunk is staged anew.
             staged_count = 0;
         }
         send_all(segments, cursor, |from| {

@@ -164,7 +164,7 @@ impl SegmentQueue {
     ///
     /// # Errors
     ///
-    /// If memory is refused, or if the bytes are more than `isize::MAX`. The queue holds what it held.
+    /// If memory is refused, or if the bytes are more than `isize::MAX`. The queue is unchanged.
     #[inline]
     pub fn try_reserve(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         if self.copied.capacity() - self.copied.len() < bytes {

@@ -80,8 +80,8 @@ impl QueuePolicy {
     ///                    at least 4096 and at most 65,536
     /// ```
     ///
-    /// The second `large_segment_ns` stands for what keeping a segment costs besides its `iovec`, the 1000 ns for what a call costs
-    /// more after other work.
+    /// The second `large_segment_ns` stands for the cost of keeping a segment, besides its `iovec`. The 1000 ns stand for
+    /// the extra cost of a call after other work.
     ///
     /// [`chunk_bytes`](QueuePolicy::chunk_bytes) comes from the model. All other fields come from
     /// [`TargetKind::Other`], since a model has no kind of target. For a file, take the higher limit of its kind:

@@ -155,7 +155,7 @@ impl SegmentQueue {
         poll_fn(|cx| Pin::new(&mut *io).poll_flush(cx)).await
     }
 
-    /// Calls `call` with the next bytes in one slice, which are copied together unless they are in one segment.
+    /// Calls `call` with the next bytes in one slice. Bytes of several segments are copied together.
     fn with_joined<R>(&self, call: impl FnOnce(&[u8]) -> R) -> R {
         let head = self.segments().next().unwrap_or_default();
         let bytes = self.joined_bytes(head.len());

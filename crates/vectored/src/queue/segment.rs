@@ -39,8 +39,8 @@ impl Default for Owner {
 }
 
 impl Segment {
-    /// A segment of the bytes of any owner, such as a memory mapping or a buffer of a pool, which is dropped when they
-    /// are written.
+    /// A segment of the bytes of any owner, such as a memory mapping or a buffer of a pool. The owner is dropped when its
+    /// bytes are written.
     ///
     /// Allocates once, for the owner. [`AsRef::as_ref`] is called once.
     pub fn from_owner(owner: impl AsRef<[u8]> + Send + 'static) -> Segment {

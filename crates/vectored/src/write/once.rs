@@ -112,7 +112,7 @@ fn send_once(
     if !batch.end.is_end_of(segments) {
         return Err(refused(exceeded(segments, limits)));
     }
-    // Up to `PIPE_BUF` bytes a pipe keeps the call in one piece, so it need not be told from a file.
+    // A pipe keeps a call of up to `PIPE_BUF` bytes in one piece, so only larger calls ask for the kind.
     if batch.bytes > PIPE_BUF && is_fifo().map_err(refused)? {
         return Err(refused(invalid(format!(
             "{} bytes exceed the {} that a pipe takes in one piece (PIPE_BUF)",

@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use slab::Slab;
 
-/// Values by keys of one kind. A key of what is gone leads to an empty value.
+/// Values by keys of one kind. A key of a removed entry leads to an empty value.
 #[derive(Debug, Default)]
 pub(crate) struct Arena<const KIND: u8, T> {
     known: Slab<(u32, T)>,

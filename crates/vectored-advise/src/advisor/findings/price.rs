@@ -278,8 +278,8 @@ mod tests {
             saved(SeekThenTransfer, &tally(199, 100, &[]), PRICE),
             ends(9900.0)
         );
-        // 8 B and 10,000 B, in one call instead of two, a hundred times. Copied: 100 × 4 + 800 × 0.05; referenced: 100 × 50; what is
-        // copied is one more segment, and each call has a list.
+        // 8 B and 10,000 B, in one call instead of two, a hundred times. Copied bytes are one more segment, and each call
+        // has a list.
         let record = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
         // The costs are uncertain by a quarter, as the calls are: both at their worse ends, and both at their better ends.

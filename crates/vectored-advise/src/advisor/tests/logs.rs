@@ -100,9 +100,9 @@ fn call_of(short: &str) -> String {
 /// Checks a table of lines `CALLS => FINDINGS`, of logs that hold every call. A line with `…` is the head of the lines below it,
 /// which stand in its place.
 ///
-/// `FINDINGS` are `-`, or findings with ` | ` between them, each up to any place in its reason, of adjacent writes to a file
-/// unless that is said. `steps STEPS` are the steps of the first finding. `says TEXT`: their actions contain the text. `says
-/// not TEXT`: no action does.
+/// `FINDINGS` are `-`, or findings with ` | ` between them. Each is the start of a finding, up to any place in its reason.
+/// It is of adjacent writes to a file unless the text says otherwise. `steps STEPS` are the steps of the first finding.
+/// `says TEXT`: their actions contain the text. `says not TEXT`: no action does.
 #[track_caller]
 pub(super) fn check(table: &str) {
     check_with(whole(), table);

@@ -47,7 +47,8 @@ fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
         follow(&mut analysis, &log_in_short(&writes));
         analysis.finish().counted().next().unwrap().1.runtime
     };
-    // An option of the system's program is no remedy for the user's, who can edit none of the system's.
+    // An option of a program of the system is no remedy for a program of the user, and the user can edit no program of the
+    // system.
     for (program, expected) in [
         ("/usr/bin/node", Some(Runtime::Node)),
         ("/usr/local/bin/tar", None),

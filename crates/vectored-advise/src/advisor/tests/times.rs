@@ -8,8 +8,8 @@ use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
-/// A program with a call each 100 µs; strace shows 40 µs of each in the call: 64 calls, `writes` to a
-/// file with `between` other calls after each, and a pause of `pause_us` besides.
+/// A log of 64 calls, `writes` to a file with `between` other calls after each, and a pause of `pause_us` besides. The calls
+/// begin 100 µs apart, and each takes 40 µs.
 fn log(writes: u64, between: u64, pause_us: u64) -> String {
     let mut now_us = 1_795_315_726_000_000_u64;
     let mut text = String::new();

@@ -77,7 +77,8 @@ impl Tracker {
         }
     }
 
-    /// Notes that a thread asks for a file: again, in vain, or when another one made it, that may be a wait.
+    /// Notes that a thread asks for a file. If the thread asks again, asks in vain, or another thread made the file, the
+    /// call may be a wait.
     pub(super) fn note_poll(&mut self, file: Place<'_>, failed: bool, caller: Caller) {
         let (hash, made_by) = match (file.descriptor(), file.path) {
             (Some(descriptor), _) => {
@@ -175,9 +176,9 @@ impl Tracker {
         self.kernel.processes[caller.process].folder = folder;
     }
 
-    /// The path that a call means: a relative path gets its folder in front, and a path through a descriptor what the
-    /// descriptor leads to. Also the open file description, if the path leads to one. A path of more than `PATH_MAX`
-    /// bytes stays relative: each `chdir("x")` makes the path of the folder longer.
+    /// The full path of a file in a call. A relative path gets its folder in front. In a path through a descriptor, the path
+    /// of that descriptor takes its place. Also the open file description, if the path leads to one. A path of more than
+    /// `PATH_MAX` bytes stays relative: each `chdir("x")` makes the path of the folder longer.
     pub(super) fn full_path<'a>(
         &mut self,
         Place { path, folder }: Place<'a>,

@@ -151,8 +151,8 @@ pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
 }
 
 /// Alternative changes to the program, one for each way in which it may have made the calls, under the name of the
-/// language. If a change has a buffer, also the ways out that lose what is in it. The calls named may transfer only a
-/// part, unless the text says otherwise.
+/// language. If a change has a buffer, also names the ways out of the program that lose its bytes. The calls named may
+/// transfer only a part, unless the text says otherwise.
 pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) {
     let runtime = runtime_of(key, tally);
     let mut rows = rows_of(key, tally);

@@ -1,11 +1,11 @@
-//! A budget that was too short: what is said after the run.
+//! The message after a run whose budget was too short.
 
 use vectored_results::model::Results;
 use vectored_results::stats::MIN_ROUNDS;
 
 use crate::interrupt::Interrupt;
 
-/// A share of the time without a CPU below this is not told.
+/// The least share of time without a CPU that is reported.
 const TOLD_CPU_WAIT: f64 = 0.1;
 
 /// The reason why a run is incomplete, with the remedy. `unmeasured` cells have no figures.

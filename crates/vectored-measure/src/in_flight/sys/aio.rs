@@ -135,7 +135,7 @@ impl AioQueue {
         engine::run(&mut scope, how, over, next, on_event)
     }
 
-    /// Passes what was started to the kernel. Returns a slot that it refuses, with the code of the error.
+    /// Passes the started calls to the kernel. Returns a slot that it refuses, with the code of the error.
     fn submit(&mut self) -> Option<(usize, i32)> {
         let mut refusals = 0;
         while !self.started.is_empty() {

@@ -85,8 +85,8 @@ pub struct Watch<'a> {
     /// Called before each visit to a cell, and twice a second during one.
     pub progress: &'a mut dyn FnMut(Progress),
     pub stop: &'a AtomicBool,
-    /// Called with what is measured so far, after each visit to a cell, except if that would take more than a twentieth of
-    /// the time. [`Outcome::complete`] is false then.
+    /// Called after each visit to a cell with the outcome so far, unless that would take more than a twentieth of the time.
+    /// [`Outcome::complete`] is false then.
     pub save: Option<&'a mut dyn FnMut(Outcome)>,
 }
 

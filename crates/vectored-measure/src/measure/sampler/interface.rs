@@ -134,7 +134,7 @@ pub enum MeasureError {
     /// A sample did not fit its target, although the probe found that it would.
     /// The engine handles this: it restarts the cell with another thread.
     DidNotFit,
-    /// A directory does not suit what is asked for. Another one may.
+    /// The directory does not suit the request. Another one may.
     OtherDirectory(String),
     Ranks(Vec<RankFailure>),
     /// Another rank of a cluster failed; rank 0 knows which.

@@ -118,7 +118,7 @@ impl Sink for DrainThreadSink {
     }
 }
 
-/// Runs the thread: reads each batch to its end, and then what a writer may still be blocked with.
+/// Runs the thread. It reads each batch to its end, and then the bytes with which a writer may still be blocked.
 fn serve(
     stream: &ByteStream,
     orders: &Receiver<Order>,

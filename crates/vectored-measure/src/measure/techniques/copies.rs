@@ -25,7 +25,7 @@ pub const READ_WRITE: Technique = Technique {
     ..Technique::named("read-write")
 };
 
-/// A copy as a program makes it: each finds out what the two descriptors are.
+/// A copy as a program makes it: each copy asks for the kinds of the two descriptors.
 pub fn copy_adaptively(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
     let bytes = bytes as u64;
     match Options::new().limit(bytes).copy(from, to) {

@@ -1,4 +1,4 @@
-//! The finding of an experiment: claims, each with the ratio that decides it. Only what the intervals support.
+//! The finding of an experiment: claims, each with the ratio that decides it. States only what the intervals support.
 
 use vectored_report::sort;
 use vectored_report::words;

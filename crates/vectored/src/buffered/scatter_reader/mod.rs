@@ -213,7 +213,7 @@ impl<R: Read> ScatterReader<R> {
     }
 }
 
-/// Rejects a count of more bytes than the inner reader, which may be any code, was asked for.
+/// Rejects a count of more bytes than were asked for: the inner reader may be any code.
 fn check_count(read: usize, asked: usize) -> io::Result<usize> {
     if read > asked {
         return Err(io::Error::new(

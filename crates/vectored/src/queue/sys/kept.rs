@@ -116,7 +116,7 @@ impl Kept {
     }
 
     /// Appends the copied bytes that are not before a segment, and a segment. The queue has `copied_bytes` in all. Returns
-    /// false if the segment is empty, which is not kept.
+    /// false for an empty segment, which is not kept.
     #[inline(always)]
     pub(in crate::queue) fn push(&mut self, copied_bytes: usize, segment: Segment) -> bool {
         let part = Part::of_bytes(&segment);

@@ -45,8 +45,8 @@ pub(crate) fn write_slices(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Re
     }
 }
 
-/// `write(2)` of bytes of this process, without libc's function: it is left after the call, when the processor has lost
-/// its prediction of return addresses, and in a program with threads it makes the call a cancellation point.
+/// `write(2)` of bytes of this process, without libc's function. That function returns after the call, when the processor
+/// has lost its prediction of return addresses. In a program with threads, it makes the call a cancellation point.
 #[inline(always)]
 pub(crate) fn write_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
     rustix::io::write(fd, bytes).map_err(refusal)
@@ -266,7 +266,8 @@ pub(crate) fn read_slices(fd: BorrowedFd<'_>, slices: &mut [IoSliceMut<'_>]) -> 
     match slices {
         [one] => {
             let (to, bytes) = (one.start().cast_mut().cast(), one.byte_len());
-            // SAFETY: the call writes only to the bytes of the entry, which are borrowed exclusively as long as that lives.
+            // SAFETY: the call writes only to the bytes of the entry, which are borrowed exclusively as long as the entry
+            // lives.
             moved(unsafe { libc::read(fd.as_raw_fd(), to, bytes) })
         }
         many => rustix::io::readv(fd, many).map_err(refusal),

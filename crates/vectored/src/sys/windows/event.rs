@@ -30,8 +30,8 @@ impl Event {
         let Some(event) = kept else {
             return create().map(|event| Event(Some(event)));
         };
-        // A call that ended at once has set it, and nothing has waited.
-        // SAFETY: the handle is open. The call takes no memory.
+        // A call that ended at once has set the event, and nothing has waited for it. SAFETY: the handle is open. The call
+        // takes no memory.
         match unsafe { ResetEvent(event.as_raw_handle()) } {
             0 => Err(io::Error::last_os_error()),
             _ => Ok(Event(Some(event))),

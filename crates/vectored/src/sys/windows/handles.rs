@@ -92,7 +92,7 @@ pub(super) fn read_list(
     match slices {
         [] => Ok(0),
         [first, rest @ ..] if rest.is_empty() || first.len() >= MAX_JOINED_BYTES => {
-            // SAFETY: a slice, which is borrowed exclusively meanwhile.
+            // SAFETY: the slice is borrowed exclusively meanwhile.
             unsafe { native::read(handle, first.as_mut_ptr(), first.len(), offset) }
         }
         many => read_joined(handle, many, offset),
@@ -136,7 +136,7 @@ pub(super) fn read_uninit<'b>(
     handle: BorrowedHandle<'_>,
     free: &'b mut [MaybeUninit<u8>],
 ) -> io::Result<&'b mut [u8]> {
-    // SAFETY: a slice, which is borrowed exclusively meanwhile.
+    // SAFETY: the memory is borrowed exclusively meanwhile.
     let read = unsafe { native::read(handle, free.as_mut_ptr().cast(), free.len(), None)? };
     // SAFETY: the call has initialised that many bytes.
     Ok(unsafe { std::slice::from_raw_parts_mut(free.as_mut_ptr().cast(), read) })

@@ -35,7 +35,7 @@ pub(super) type Done = (Vec<Cell>, String);
 /// A process, a descriptor, its open file, and how many programs the process has run before.
 pub(super) type User = (u32, i32, usize, u32);
 
-/// A step and who makes it.
+/// A step, and the process that makes it.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub(super) number: usize,
