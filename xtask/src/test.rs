@@ -61,8 +61,8 @@ pub fn run_step(name: &str) -> Result<()> {
         .work)()
 }
 
-/// This program with a step. Nothing is built incrementally: for that, a whole run would write files that it never
-/// uses. Without debug information compilers take a sixth less; a panic still has its line.
+/// This program with a step. Nothing is built incrementally: a whole run would write files for that, and never use them.
+/// Without debug information compilers take a sixth less; a panic still has its line.
 fn in_own_process(step: &str) -> Command {
     // This program, not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());

@@ -54,7 +54,7 @@ pub enum Runtime {
     Cpp,
     /// Rust.
     Rust,
-    /// C, by a C library and nothing else of these.
+    /// C, by a C library and no sign of another language.
     C,
     /// None of the user's: a program of the system that runs no script.
     System,
@@ -101,7 +101,7 @@ pub enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RemedyKind {
     /// One call in place of the calls of a run, or of the pieces of a record: a list, or one joined buffer. No byte stays in
-    /// memory after it.
+    /// memory after the call.
     Join,
     /// A buffer that collects what is written until it is full or flushed.
     WriteBuffer,

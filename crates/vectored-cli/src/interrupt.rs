@@ -80,8 +80,8 @@ impl Interrupt {
         self.signal.load(Ordering::Relaxed) as u64
     }
 
-    /// Hears of a signal to another rank: it ends the run like one to this process. A launcher sends it to all ranks, so
-    /// one to this process may follow, and is still its first.
+    /// Hears of a signal to another rank. The signal ends the run, as a signal to this process does. A launcher sends it to
+    /// all ranks, so one to this process may follow, and is still its first.
     pub fn hear(&self, signal: u64) {
         self.signal.store(signal as usize, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);

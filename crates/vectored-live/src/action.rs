@@ -107,7 +107,7 @@ impl<'a> Call<'a> {
         let r = self.record;
         let first = r.a0 as u64;
         let (name, numbers) = match self.name {
-            // The flags of its structure were recorded in its place.
+            // The flags in `struct open_how` were recorded in place of its address.
             "openat2" => ("openat", [first, r.a1, r.a2, 0, 0, 0]),
             // The descriptor and the offset were recorded in place of the address and the length.
             "mmap" => ("mmap", [0, 0, r.a2, r.a3, first, r.a1]),

@@ -36,11 +36,11 @@ const SLACK_NS: u64 = 2_000_000;
 /// Time after which a run that is still open is sent by a switch on its CPU.
 const STALE_NS: u64 = 20_000_000;
 
-/// Time between two passes: what two million calls a second write meanwhile stays in a cache.
+/// Time between two passes. The records of two million calls a second stay in a cache for this time.
 const NAP: Duration = Duration::from_millis(8);
 
-/// Time between two passes while programs begin, and time for which they do: until the kernel knows where CPython's frames are, its
-/// calls have no lines.
+/// Time between two passes while programs begin, and the time for which programs begin. Until the kernel knows where the
+/// frames of CPython are, calls of CPython have no lines.
 const SHORT_NAP: Duration = Duration::from_millis(2);
 const BEGIN: Duration = Duration::from_millis(200);
 

@@ -38,7 +38,7 @@ pub(crate) struct Events {
     /// The command, which has not begun its program.
     held: Option<u32>,
     own: u32,
-    /// Times of preemption that the next event of a thread is to tell, in ns.
+    /// Times of preemption, in ns, that the next event of a thread has.
     delays_ns: FxHashMap<u32, u64>,
     shown: Shown,
     classes: Vec<Class>,

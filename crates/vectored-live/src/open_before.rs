@@ -69,7 +69,7 @@ pub(crate) fn tell(
     follow: &mut dyn FnMut(&Event<'_>),
 ) -> io::Result<()> {
     let read = if is_command { std::process::id() } else { process };
-    // All is read first: whoever follows may take its time, and the process goes on.
+    // All is read first: `follow` may take long, and the process goes on meanwhile.
     let link = |name: &str| {
         fs::read_link(format!("/proc/{read}/{name}"))
             .map(|path| escaped(path.as_os_str().as_bytes()))

@@ -11,7 +11,7 @@ pub(crate) struct Batch {
     pub(crate) cpu: usize,
     pub(crate) slots: Vec<Slot>,
     pub(crate) has_begin: bool,
-    /// Samples of stacks, by their numbers. Some were overwritten.
+    /// Samples of stacks, by their numbers. Some samples were overwritten.
     pub(crate) samples: FxHashMap<u32, Sample>,
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Record {
     pub(crate) a1: u64,
     pub(crate) a2: u64,
     pub(crate) a3: u64,
-    /// For how long the thread had no CPU since its record before, although it did not wait, in ns: no record has it, see
+    /// For how long the thread was ready to run but had no CPU, since its last record, in ns. Not in the record itself: see
     /// [`Kind::Held`].
     pub(crate) delayed_ns: u64,
 }

@@ -249,7 +249,7 @@ impl Watch {
     pub fn finish(mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
         let now = self.events.processes().map(cpu_ns).sum();
         self.programs = None;
-        // A program that began before may still run.
+        // A program in the kernel that began before may still run.
         std::thread::sleep(DETACHED);
         self.drain.stop();
         while let Ok(pass) = self.drain.passes.try_recv() {
@@ -290,7 +290,7 @@ fn has_ended(process: &OwnedFd) -> bool {
 /// Time after which the end is looked for again.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Time after which no program runs that is detached.
+/// Time after which no detached program still runs.
 const DETACHED: Duration = Duration::from_millis(10);
 
 fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64) -> Result<Ebpf, Failed> {

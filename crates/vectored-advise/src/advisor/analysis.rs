@@ -41,8 +41,8 @@ impl Analysis {
         self.tallies.add(of_log);
     }
 
-    /// Adds the next event of the log. The events of one thread come in the order of time, and a call of
-    /// another thread that saw the effect of an event comes after it.
+    /// Adds the next event of the log. The events of one thread come in the order of time. A call of another thread that saw
+    /// the effect of an event comes after that event.
     pub fn follow(&mut self, event: &Event<'_>) {
         self.tracker.follow(event);
     }
@@ -62,7 +62,7 @@ impl Analysis {
         self.tracker.folder = folder.to_vec();
     }
 
-    /// The path that a thread means now, from its working folder on.
+    /// A path in a call of a thread, resolved from the present working folder of the thread.
     pub fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
         self.tracker.path_of(thread, path)
     }

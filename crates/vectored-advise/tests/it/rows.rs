@@ -173,7 +173,7 @@ fn what_programs_are_told() {
     let write_at: String = (0..90)
         .map(|at| format!("pwrite64(3</o>, \"x\", 8, {}) = 8\n", at * 8))
         .collect();
-    // One more in the first run: they are of no one length.
+    // The first run has one more read, so the runs differ in length.
     let one_more = records([20, 20]).replacen("wait4", "read(3</o>, \"x\", 4) = 4\nwait4", 1);
     let mut said = String::new();
     for (path, calls) in [

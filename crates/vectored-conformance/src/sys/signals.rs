@@ -44,7 +44,7 @@ impl SignalStorm {
         if outcome != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it has no requirement.
+        // SAFETY: the call has no requirement.
         let target = unsafe { libc::pthread_self() } as usize;
         let (ender, ended) = channel::<()>();
         let thread = Builder::new().spawn(move || {

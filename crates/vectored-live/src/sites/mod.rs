@@ -23,7 +23,7 @@ pub(crate) use crate::sites::python::Pythons;
 /// Stacks that are remembered. When there are more, all are forgotten.
 const STACKS_MAX: usize = 1 << 16;
 
-/// A stack: for each frame the file that is kept open, by its place in memory, and the address in it.
+/// A stack. For each frame: its module, by the place of that value in memory, and the address in the module.
 type Stack = Vec<(usize, u64)>;
 
 /// Finds call sites, with what it knows of each process.
@@ -72,7 +72,7 @@ impl Sites {
         }
     }
 
-    /// A process mapped a part of a file to run it: a library, maybe where another one was.
+    /// A process mapped a part of a file to run it: a library, maybe where another library was.
     pub(crate) fn map(&mut self, process: u32, descriptor: i32, memory: u64, page: u64) {
         if !self.read(process)
             && let Some(program) = self.programs.get_mut(&process)

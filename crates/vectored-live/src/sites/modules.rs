@@ -377,7 +377,7 @@ impl Modules {
         Some((module, number(from)?..number(to)?, address))
     }
 
-    /// The file that has a path here; with a number, only if it is that file.
+    /// The module of the file at a path. With an inode, only if the file has that inode.
     fn at_path(&mut self, path: &[u8], inode: Option<u64>) -> Option<Rc<Module>> {
         let path = fs::canonicalize(OsStr::from_bytes(path)).ok()?;
         let metadata = fs::metadata(&path).ok()?;

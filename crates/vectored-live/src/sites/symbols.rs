@@ -25,7 +25,7 @@ enum Leads {
     To(Rc<Module>, u64),
 }
 
-/// Names places. Parts of files that were read are kept.
+/// Finds the functions and the lines of addresses. Parts of files that were read are kept.
 pub(crate) struct Symbols(Symbolizer);
 
 impl Symbols {
@@ -77,7 +77,7 @@ impl Symbols {
         })
     }
 
-    /// The functions at an address, the innermost first. Others than the last are inlined.
+    /// The functions at an address, the innermost first. All but the last are inlined.
     fn places(&self, module: &Module, address: u64) -> Vec<Place> {
         let source = Source::Elf(Elf::new(module.own_path()));
         let found = self.0.symbolize_single(&source, Input::VirtOffset(address));
@@ -157,7 +157,7 @@ impl Symbols {
         }
     }
 
-    /// The only jump from a function to another one at its end, as a site.
+    /// The site of the only jump at the end of a function to another function.
     fn jump(
         &self,
         program: &Program,

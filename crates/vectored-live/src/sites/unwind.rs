@@ -65,7 +65,7 @@ pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
     (frames, true)
 }
 
-/// Goes from a frame to its caller: returns where that goes on.
+/// Goes from a frame to its caller. Returns the address at which the caller continues.
 fn step(
     table: &Table,
     address: u64,

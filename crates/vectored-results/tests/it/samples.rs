@@ -107,7 +107,7 @@ pub fn cell(
     }
 }
 
-/// The usual techniques: of each its tax, its ratio to the leader and, if it is known, the interval of that.
+/// The usual techniques: for each its tax, its ratio to the leader and, if known, the interval of that ratio.
 fn four(figures: &str) -> Vec<TechniqueResult> {
     let names = WRITES.into_iter().chain([TechniqueName::ADAPTIVE]);
     let of = |(name, figures): (TechniqueName, &str)| {

@@ -8,7 +8,7 @@ use crate::sys::open_file::{CopyEnd, FileKind};
 
 const PAGE_BYTES: u64 = 4096;
 
-/// The least memory of a buffer: that on the stack.
+/// The memory of the smallest buffer, which is on the stack.
 const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 
 /// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual ones.

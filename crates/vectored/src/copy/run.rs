@@ -248,7 +248,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(Moved::Part)
     }
 
-    /// Reads once, and writes all of that. Returns 0 at the end of the input.
+    /// Reads once, and writes all bytes that were read. Returns 0 at the end of the input.
     fn read_and_write(&mut self, memory: &mut [MaybeUninit<u8>]) -> Result<usize, CopyError> {
         self.await_input()?;
         let most = self.left.min(memory.len() as u64) as usize;

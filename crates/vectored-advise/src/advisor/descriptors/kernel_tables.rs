@@ -37,8 +37,8 @@ pub(crate) struct Process {
 #[derive(Clone, Debug, Default)]
 pub(super) struct FdTable {
     pub(super) processes: u32,
-    /// Number, and the open file description with whether `execve` closes the descriptor, or `None` if it is closed. A
-    /// number that is not here may have been open before the log began.
+    /// By number: the open file description, and whether `execve` closes the descriptor; `None` if the descriptor is closed.
+    /// A number that is not here may have been open before the log began.
     pub(super) slots: FxHashMap<i32, Option<(DescriptorId, bool)>>,
 }
 

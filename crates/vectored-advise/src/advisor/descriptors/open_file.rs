@@ -63,13 +63,13 @@ pub(crate) struct OpenFile {
     /// Runs of writes, then of reads.
     pub(crate) runs: [DirectionRuns; 2],
     pub(crate) was_counted: [bool; 2],
-    /// Number of its descriptor when its calls were first added to the table of uses. All its calls go under this
-    /// number, since the processes that share it may use several.
+    /// Number of its descriptor when its calls were first added to the table of uses. All calls of the open file description
+    /// go under this number, since the processes that share it may use several numbers.
     pub(crate) use_number: Option<i32>,
     /// Its name when its calls were first added to the table of uses, if it was renamed later; else empty. A run that
     /// began before the renaming is listed by the name under which its calls are counted.
     pub(crate) renamed_use: Vec<u8>,
-    /// Number of earlier open file descriptions of the file whose writes it took over.
+    /// Number of earlier open file descriptions whose writes this one took over.
     pub(crate) reopened: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The runtime of a program, from its executable: what that itself needs, not its libraries.
+//! The runtime of a program, from what its executable itself needs, not from its libraries.
 
 use object::LittleEndian;
 use object::elf;
@@ -6,7 +6,8 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 use crate::languages::{Runtime, last_part, runtime_by_signs, runtime_of_program};
 
-/// Whether a file is a library, or its binding, that transfers at offsets on its own: of a database or of arrays.
+/// Whether a file is a library of a database or of arrays that makes transfers at offsets itself, or a binding of such a
+/// library.
 pub(crate) fn is_database_library(path: &[u8]) -> bool {
     const PARTS: [&str; 6] = ["sqlite", "lmdb", "rocksdb", "leveldb", "hdf5", "libdb-"];
     let name = String::from_utf8_lossy(last_part(path)).to_ascii_lowercase();

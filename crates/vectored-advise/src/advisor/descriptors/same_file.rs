@@ -315,7 +315,7 @@ impl FileGroups {
         true
     }
 
-    /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for it.
+    /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for the write.
     #[inline]
     pub(crate) fn note_write(&mut self, key: GroupId, event: u64, thread: ThreadId) -> bool {
         let Some(group) = self.groups.get_mut(key) else {

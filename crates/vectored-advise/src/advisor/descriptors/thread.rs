@@ -78,7 +78,8 @@ impl Thread {
         is_file: bool,
     ) -> impl Iterator<Item = &OwnBarrier> {
         self.since(event).filter(move |one| match one.reason {
-            // A write to a stream may be answered on the same stream, so a read of it also counts for its own writes.
+            // A write to a stream may be answered on the same stream, so a read of the stream also counts for the writes to
+            // it.
             _ if is_read => one.waits && one.by != key,
             Barrier::OtherStream
             | Barrier::StreamClosed
@@ -124,7 +125,7 @@ impl Thread {
         Some(if is_write(&last) { Barrier::Request } else { last.reason })
     }
 
-    /// Notes that it asks for a file, and returns whether it did so a moment ago.
+    /// Notes that the thread asks for a file. Returns whether the thread did so a moment ago.
     pub(crate) fn asks_again(&mut self, file: u64) -> bool {
         if self.asked.contains(&file) {
             return true;

@@ -187,7 +187,8 @@ impl PatternCounts {
         self.site_sets.number(names.join(" + ").as_bytes())
     }
 
-    /// The place of a pattern, and the one for any file. Up to `FILES_APART` files have a place each; further files share that.
+    /// The place of a pattern, and its place for any file. Up to `FILES_APART` files have a place each; further files share
+    /// the place for any file.
     fn places(&mut self, key: Key) -> Vec<u32> {
         let any_file = self.place_of(Key { file: 0, ..key });
         let mut places = vec![any_file];

@@ -17,9 +17,9 @@ pub struct Saving {
 ///
 /// Each call that is no longer made saves the cost of a call. The segments of a merged call add a cost:
 /// all segments of a size class are copied into one buffer or referenced in a list, whichever is cheaper; what
-/// goes through a read buffer is copied. The cost of lists that the program uses already is subtracted
-/// from that. On a file, larger calls also save [`Price::batch_byte_ns`] for each byte: in full if they grow
-/// from a page to 64 KiB, and in part if they grow less.
+/// goes through a read buffer is copied. The cost of lists that the program uses already is subtracted from this cost. On a
+/// file, larger calls also save [`Price::batch_byte_ns`] for each byte: in full if they grow from a page to 64 KiB, and in
+/// part if they grow less.
 ///
 /// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does not reach below
 /// the time of these entries, less the cost of copying and lists.

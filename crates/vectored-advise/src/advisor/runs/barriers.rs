@@ -34,7 +34,7 @@ enum Class {
     Own,
     /// The log lacks information, rather than that the program did something.
     OfTheLog,
-    /// Another thread or process set it: no call of the own thread comes before it.
+    /// Another thread or process set the barrier: the own thread makes no call before it.
     Elsewhere,
     /// A library may have made the call: no line of the program names it.
     Implicit,
@@ -207,7 +207,7 @@ impl Barrier {
             Barrier::BothWays if is_read => Some("a write to the same open file"),
             Barrier::BothWays => Some("a read of the same open file"),
             Barrier::SameFile if is_read => Some("a write to the file through another descriptor"),
-            // The close comes before it.
+            // The close of the file comes before this barrier.
             Barrier::Reopened => None,
             Barrier::Closed => Some(CLOSE),
             Barrier::Thread => Some("waiting for or waking another thread"),

@@ -11,7 +11,7 @@ pub(crate) enum Effect {
     Harmless,
     /// The call may read the size of a file: a barrier to writes to files.
     ObservesSize(Barrier),
-    /// Another process may notice it and rely on earlier writes: a barrier to writes.
+    /// Another process may notice the call and rely on earlier writes: a barrier to writes.
     ExposesWrites(Barrier),
     /// The call waits, or its effect is unknown: a barrier to reads and writes.
     Waits(Barrier),

@@ -124,8 +124,8 @@ loopback socket connect/0.1 | long body answer/43 => 10 of 10 lost 428 ms
 loopback socket connect/0.1 | header body answer/43 body answer/1 => 10 of 11 lost 428 ms
 loopback socket4 accept answer/43 | header body answer/43 => server 10 of 11 lost 428 ms",
     );
-    // Other systems acknowledge after 200 ms. A busy machine makes some waits longer. Two answers that are waited for at the same
-    // time lose it once.
+    // Other systems acknowledge after 200 ms. A busy machine makes some waits longer. Two answers that are waited for at the
+    // same time lose the delay once.
     check(
         "\
 loopback socket connect/0.1 | header body answer/203 => 10 of 11 lost 2028 ms

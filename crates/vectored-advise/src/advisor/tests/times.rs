@@ -103,7 +103,8 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// A gap counts without 80 µs for each call in it: twice what strace shows in a call. A log that shows no durations keeps it.
+    /// A gap counts without 80 µs for each call in it: twice what strace shows in a call. A log that shows no durations
+    /// keeps the gap.
     #[test]
     fn a_gap_is_deflated_by_its_calls(between in 0_u64..300, pause_us in 0_u64..30_000) {
         // The time from the end of one write to the begin of the next.

@@ -138,7 +138,7 @@ impl Tracker {
                 // shutdown(2) sends the waiting bytes at once.
                 self.kernel.open_files[key].exchange.writes = 0;
             }
-            // Others change no descriptor.
+            // Other calls change no descriptor.
             _ => {}
         }
     }
@@ -391,7 +391,7 @@ impl Tracker {
         open_file.has_shared_offset |=
             open_file.offset_user != ThreadId::NONE && open_file.offset_user != caller.thread;
         if seek.relative {
-            // Even if a seek set it.
+            // Even if a seek set the offset.
             open_file.offset_is_used |= open_file.was_sought || open_file.is_placed;
         }
         open_file.is_placed |= !seek.relative;

@@ -297,7 +297,7 @@ impl Tracker {
     }
 }
 
-/// Turns a file into a FIFO. Processes outside of the log may write to it.
+/// Turns a file into a FIFO. Processes outside of the log may write to the FIFO.
 fn turn_to_fifo(open_file: &mut OpenFile) {
     open_file.kind = FdKind::Pipe;
     open_file.may_be_fifo = false;

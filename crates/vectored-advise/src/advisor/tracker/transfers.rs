@@ -14,7 +14,7 @@ use crate::advisor::runs::run_builder::{CallingThread, Link};
 use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 
-/// The most that Linux moves in one call: `MAX_RW_COUNT`. A log with more is wrong.
+/// The most that Linux moves in one call: `MAX_RW_COUNT`. A log with a larger call is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 impl Tracker {
@@ -469,7 +469,7 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut
         return match only.cmp(&bytes) {
             std::cmp::Ordering::Greater => Shape::Short,
             std::cmp::Ordering::Equal => Shape::Whole,
-            // More than it asked for: the log is wrong.
+            // The call moved more than it asked for: the log is wrong.
             std::cmp::Ordering::Less => Shape::Unusable,
         };
     }

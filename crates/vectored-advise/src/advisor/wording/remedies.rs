@@ -20,7 +20,8 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
     language_of(runtime).name
 }
 
-/// The option that has a program of the system's make larger calls. A program of the name in another language is the user's.
+/// The option that has a program of the system's make larger calls. A program with this name in another language is the
+/// user's.
 pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
     let runtime = runtime_of(key, tally);
     let way = way_of(key.kind, key.target);
@@ -57,8 +58,8 @@ fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
     }
 }
 
-/// The rows of these kinds for a way in a language; general rows if the language has none. Rows with calls of section 2
-/// are left out of these unless the language is unknown.
+/// The rows of these kinds for a way in a language; general rows if the language has none. General rows with calls of
+/// section 2 are left out, unless the language is unknown.
 fn rows_for(
     way: Way,
     kinds: &[RemedyKind],

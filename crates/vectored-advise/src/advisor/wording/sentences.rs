@@ -181,7 +181,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 { "call" } else { "calls" };
-        // Other remedies of the finding leave more.
+        // Other remedies of the finding leave more calls.
         let by = match remedy_kinds(key, tally).first() {
             Some(RemedyKind::WriteBuffer | RemedyKind::ReadAhead) => " with such a buffer,",
             _ => "",

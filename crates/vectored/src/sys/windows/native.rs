@@ -6,7 +6,7 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for the two calls. The kernel uses the memory of a call until it ends, and these functions return after that.
+//! `unsafe` for the two calls. The kernel uses the memory of a call until the call ends, and these functions return later.
 #![allow(unsafe_code)]
 
 use std::cell::UnsafeCell;

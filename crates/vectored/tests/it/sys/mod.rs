@@ -66,7 +66,7 @@ pub fn holds_in_fork(test: impl FnOnce() -> bool) -> bool {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let holds = std::panic::catch_unwind(std::panic::AssertUnwindSafe(test));
-        // SAFETY: it has no requirement.
+        // SAFETY: the call has no requirement.
         unsafe { libc::_exit(i32::from(!matches!(holds, Ok(true)))) };
     }
     assert!(child > 0, "{}", std::io::Error::last_os_error());

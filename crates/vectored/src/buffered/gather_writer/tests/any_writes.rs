@@ -119,7 +119,7 @@ proptest! {
             prop_assert_eq!(writer.buffer(), buffered.buffer());
             prop_assert_eq!(ours.call_ends(), theirs.call_ends());
         }
-        // Neither writer has been dropped: that would write the staged bytes.
+        // Neither writer has been dropped: dropping writes the staged bytes.
         prop_assert_eq!(ours.taken(), theirs.taken());
     }
 
