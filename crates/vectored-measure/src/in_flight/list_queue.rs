@@ -15,7 +15,7 @@ pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
 /// refusal of the queue itself for lack of memory.
 /// In a forked child all fail, since a queue shares memory of its parent with the kernel.
 pub trait ListQueue: Sized {
-    /// A queue that has up to `depth` lists in flight. The error of a kernel that gives none names the remedy.
+    /// A queue that has up to `depth` lists in flight. If the kernel gives no queue, the error names the remedy.
     fn with_depth(depth: u32) -> io::Result<Self>;
 
     fn depth(&self) -> u32;
@@ -25,9 +25,9 @@ pub trait ListQueue: Sized {
     /// When a list has ended, the next list begins. When one has ended, the next one begins. `on_event` is called when a
     /// list begins and when it has ended.
     ///
-    /// The error is the first one, in the order of the lists. All lists before it have been written whole. Fewer lists after it than the
-    /// depth had begun: they may have been written whole, in part, or not at all. An error is
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
+    /// The error is the error of the first list that failed, in the order of the lists. All lists before that list have been
+    /// written whole. After that list, fewer lists than the depth had begun: these may have been written whole, in part, or
+    /// not at all. An error is [`WouldBlock`](io::ErrorKind::WouldBlock) if the descriptor is non-blocking and full,
     /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of the kernel.
     fn write<'b>(
         &mut self,

@@ -47,9 +47,8 @@ const MAX_LISTS: u32 = 8;
 /// Share of a state's rounds that may lie below the interval, and above it: nine of ten lie within.
 const TAIL: f64 = 0.05;
 
-/// Minimum relative half width of the interval: how much a call in a program may differ from one in
-/// a loop, in either direction. The program's own work evicts the kernel's code and data from the
-/// caches, and entries from branch predictors.
+/// Minimum relative half width of the interval: how much a call in a program may differ from a call in a loop, in either
+/// direction. The program's own work evicts the kernel's code and data from the caches, and entries from branch predictors.
 const COLDER: f64 = 0.1;
 
 /// A round longer than this many medians is a stall, not a state of the machine. With few rounds, a
@@ -112,8 +111,8 @@ const FILE: &[Probe] = &[
     probe(Usual, SMALL, 0.2),
 ];
 
-/// Whether the reader sleeps between two pieces depends on the speeds of both programs. A log does not show them, since
-/// strace slows the programs down. So the price is the mean of both states.
+/// Whether the reader sleeps between two pieces depends on the speeds of both programs. A log does not show these speeds,
+/// since strace slows the programs down. So the price is the mean of both states.
 const TO_STREAM: &[Probe] = &[
     probe(Usual, SMALL, 0.3),
     Probe {
@@ -344,7 +343,7 @@ impl Scene {
     }
 }
 
-/// Reads to the end of the stream. An error ends it, and the writer misses the bytes.
+/// Reads to the end of the stream. An error ends the thread, and the writer misses the bytes.
 fn take_all(mut stream: File, arrived_bytes: &AtomicU64) {
     let mut buffer = vec![0; 1 << 16];
     loop {

@@ -10,7 +10,7 @@ pub(crate) struct PatternStep {
 
 pub(crate) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
 
-/// Calls that move bytes, and two that come with them. The last entry stands for all other calls.
+/// Calls that move bytes, and `lseek` and `fsync`, which come with them. The last entry stands for all other calls.
 const CALLS: [&str; 21] = [
     "lseek", "fsync", "write", "writev", "pwrite64", "pwritev", "pwritev2", "send", "sendto",
     "sendmsg", "sendmmsg", "read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom",

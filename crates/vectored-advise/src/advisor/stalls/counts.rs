@@ -1,4 +1,4 @@
-//! The exchanges of a log, counted by program and shape, and the findings of those that stall.
+//! The exchanges of a log, counted by program and shape, and the findings of exchanges that stall.
 
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ const EXCHANGES_MIN: u64 = 3;
 /// ones.
 const SOONER_NS: u64 = 10_000_000;
 
-/// An undisturbed timer of the peer ends at most this time, in ns, after the least delay. A busy machine can make it end
-/// later, never sooner.
+/// An undisturbed timer of the peer ends at most this time, in ns, after the least delay. A busy machine can make the timer
+/// end later, never sooner.
 const LATE_TIMER_NS: u64 = 2_000_000;
 
 /// The delays of acknowledgements of Linux and of other systems, in ns, after the time that the peer itself takes. Waits from
@@ -260,8 +260,8 @@ impl Counts {
         }
     }
 
-    /// Judges the waits by the delay that more of them are near. Returns them, the time that the peer takes itself, in ns, and
-    /// what speaks against a stall.
+    /// Judges the waits by the delay that more waits are near. Returns the waits, the time that the peer takes itself, in
+    /// ns, and what speaks against a stall.
     fn judged(&self, peers: &Peers) -> (Waits, u64, Option<Barrier>) {
         let quick_ns = self.first_ns.or(peers.first_ns);
         let [one, other] = DELAYS.map(|delay| {

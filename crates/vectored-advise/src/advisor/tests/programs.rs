@@ -72,7 +72,7 @@ fn any_log_is_analysed_in_bounded_memory_and_time() {
     let open = |number: u32| format!("1 openat(AT_FDCWD, \"a\", O_RDONLY) = {number}\n");
     let fork = |by: u32, child: u32| format!("{by} clone(flags=SIGCHLD) = {child}\n");
     let thread = |child: u32| format!("1 clone(flags=CLONE_FILES|CLONE_THREAD) = {child}\n");
-    // More than there may be of open files, processes and threads. A chain of forks, and the forks of one process with a high
+    // More open files, processes and threads than are kept. A chain of forks, and the forks of one process with a high
     // descriptor; descriptors that are looked through for each call.
     let many: [&dyn Fn(u32) -> String; 6] = [
         &open,

@@ -135,7 +135,7 @@ impl AioQueue {
         engine::run(&mut scope, how, over, next, on_event)
     }
 
-    /// Passes the started calls to the kernel. Returns a slot that it refuses, with the code of the error.
+    /// Passes the started calls to the kernel. Returns a slot that the kernel refuses, with the code of the error.
     fn submit(&mut self) -> Option<(usize, i32)> {
         let mut refusals = 0;
         while !self.started.is_empty() {
@@ -153,7 +153,7 @@ impl AioQueue {
                 Ok(taken) => {
                     self.in_kernel += taken;
                     self.started.drain(..taken);
-                    // Linux takes one at least, or names the error of the first.
+                    // Linux takes at least one call, or names the error of the first.
                     assert!(taken > 0, "io_submit(2) took none and named no error");
                     refusals = 0;
                 }
@@ -163,7 +163,7 @@ impl AioQueue {
                     refusals += 1;
                     thread::sleep(PAUSE);
                 }
-                // The first one failed, and none was taken.
+                // The first call failed, and no call was taken.
                 Err(code) => return Some((self.started.remove(0), code)),
             }
         }

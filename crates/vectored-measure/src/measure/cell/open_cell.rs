@@ -118,7 +118,7 @@ impl OpenCell {
         Ok(most)
     }
 
-    /// Sends bytes through a new stream until it behaves like one in use.
+    /// Sends bytes through a new stream until it behaves like a stream in use.
     ///
     /// Pages that one CPU fills and another frees spread over memory with time,
     /// and are no longer cached when they are reused. Calls to a pipe that a

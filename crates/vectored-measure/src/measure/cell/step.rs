@@ -20,7 +20,7 @@ pub(crate) struct Turn {
     pub timed: Timed,
     /// Position of the first byte in the pattern of the source.
     pub position: u64,
-    /// Makes the bytes of each batch different, so that bytes of an earlier batch are not taken for them.
+    /// Makes the bytes of each batch different, so that bytes of an earlier batch are not taken for the bytes of this batch.
     pub mark: u64,
     /// Offset of the techniques' working memory in its allocation in this round.
     pub start_bytes: usize,

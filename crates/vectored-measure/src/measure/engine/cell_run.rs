@@ -23,14 +23,14 @@ const FAR_BEHIND: f64 = 4.0;
 /// technique.
 const OUT_EVERY: u32 = 10;
 
-/// A technique that is no contender is not sampled while the samples that it had as none have taken more than one part
-/// in this many of the cell's time.
+/// A technique that is no contender is not sampled while its samples since it was one have taken more than one part in this
+/// many of the cell's time.
 const OUT_DIVISOR: u64 = 20;
 
 #[derive(Clone)]
 pub(super) struct CellRun<'a> {
     pub spec: CellSpec,
-    /// Whether the engine added it; the experiment does not list it.
+    /// Whether the engine added the cell: the experiment does not list it.
     pub is_refined: bool,
     experiment: &'a Experiment,
     pub techniques: Vec<TechniqueName>,
@@ -41,13 +41,13 @@ pub(super) struct CellRun<'a> {
     pub order: BalancedOrder,
     pub drain: DrainChoice,
     pub calls: u32,
-    /// Why it cannot be measured: the kernel refuses the calls of its rivals.
+    /// Why the cell cannot be measured: the kernel refuses the calls of its rivals.
     pub impossible: Option<String>,
     pub spent_ns: u64,
     pub visits: u64,
     pub rounds_ns: u64,
     timed_ns: u64,
-    /// Time of the samples of each technique while it was out.
+    /// Time of the samples of each technique while it was no contender.
     out_ns: Vec<u64>,
     pub evidence: Option<Evidence>,
 }
@@ -193,7 +193,7 @@ impl<'a> CellRun<'a> {
 
     /// Decides which techniques are contenders: after the screening rounds, and again later, since the machine may have been in
     /// an unusual state during these. A rival that is surely behind is no contender, unless a run of fixed rounds has no
-    /// budget to save. Returns whether one became a contender again.
+    /// budget to save. Returns whether a technique became a contender again.
     pub fn readmit(&mut self) -> bool {
         let nearby = self.nearby();
         let has_budget = self.experiment.budget_ns < u64::MAX;

@@ -557,7 +557,7 @@ impl<'a> Engine<'a> {
     fn sample_until(&mut self, cell: &mut CellRun<'a>, visit: Visit) -> Result<(), MeasureError> {
         while cell.cell.rounds < visit.rounds && !self.stopped() {
             // Rounds beyond the minimum are begun only if they fit the budget.
-            // Up to the minimum, long calls could exceed it by minutes.
+            // Up to the minimum, long calls could exceed the budget by minutes.
             let is_late =
                 self.elapsed_ns() >= self.experiment.budget_ns || cell.rounds_ns >= visit.most_ns;
             if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {

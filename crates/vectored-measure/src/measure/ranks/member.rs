@@ -22,9 +22,9 @@ pub(crate) struct Member<'a> {
     pub host: &'a str,
     /// The number of the signal that asks this rank to end the run; 0 if none does.
     signal: &'a dyn Fn() -> u64,
-    /// The groups of the first ranks, by how many they are. `None` if this rank is not one of them.
+    /// The groups of the first ranks, by the number of ranks. `None` if this rank is not one of them.
     parts: Vec<(u32, Option<Rc<dyn Group>>)>,
-    /// The samples of this rank. Only summaries of them leave it.
+    /// The samples of this rank. Only summaries of the samples leave this rank.
     tallies: Vec<(CellSpec, CellTally)>,
 }
 

@@ -23,7 +23,7 @@ pub struct RankedSampler<'a> {
 impl<'a> RankedSampler<'a> {
     /// Samples with `own` on this rank, rank 0. The other ranks sample with the samplers that they follow with.
     ///
-    /// `hear` is called with the number of a signal that another rank got. The sample before it counts.
+    /// `hear` is called with the number of a signal that another rank got. The sample before the signal counts.
     pub fn new(
         group: &'a dyn Group,
         own: &'a mut dyn Sampler,

@@ -23,7 +23,7 @@ pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
     }
 }
 
-/// Sets the position of a descriptor to that after `bytes` bytes at `place`, as synchronous calls leave it.
+/// Sets the position of a descriptor behind `bytes` bytes at `place`, as synchronous calls leave it.
 pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -> io::Result<()> {
     if let Place::Offset(offset) = place {
         seek(fd, SeekFrom::Start(offset + bytes))?;
@@ -60,9 +60,9 @@ pub(crate) fn time_full_queue(
 /// Completions are noticed several at a time, up to as many as are in flight: these transfers ended while others were
 /// submitted, which with direct I/O takes as long as the device. So the count at which the clock is read may be reached in
 /// the middle of such a group, long after that many transfers had ended. The clock is therefore read only when a group has
-/// been taken and the next transfer begins: then all that had ended are counted, at both readings. It is started at the
-/// first such moment after the queue has been full once, and stopped at the first one at which enough more have ended, while
-/// there are still transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
+/// been taken and the next transfer begins: then all transfers that had ended are counted, at both readings. It is started
+/// at the first such moment after the queue has been full once, and stopped at the first one at which enough more have
+/// ended, while there are still transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
 ///
 /// With 2d calls or more at depth d, at least d transfers are timed.
 fn between_refills(
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// A device that ends one transfer every `gap_ns`, in order, and notices them in groups of `burst`.
+    /// A device that ends one transfer every `gap_ns`, in order. The ends are noticed in groups of `burst`.
     fn device(
         clock: FakeClock,
         count: u32,

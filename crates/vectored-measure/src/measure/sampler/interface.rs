@@ -9,7 +9,7 @@ use vectored_results::stats::RankSamples;
 
 pub(crate) const MAX_CALLS: u32 = 1024;
 
-/// The most failed ranks, and the most errors of theirs, that a message names.
+/// The maximum number of failed ranks, and of their errors, that a message names.
 const MAX_NAMED_RANKS: usize = 3;
 
 /// `rank 2 on n1`; `rank 2 on n1, rank 3 on n1 and 62 more`.
@@ -70,7 +70,7 @@ pub struct CellSetup {
 }
 
 impl CellSetup {
-    /// Of an end with room for `bytes` bytes or for one call of the cell, whichever is more.
+    /// The setup of an end with room for `bytes` bytes or for one call of the cell, whichever is more.
     pub(crate) fn with_room(bytes: u64, spec: &CellSpec) -> Self {
         let calls = bytes / spec.workload.total_bytes() as u64;
         CellSetup {
@@ -79,7 +79,7 @@ impl CellSetup {
         }
     }
 
-    /// Of a cell that has no such end.
+    /// The setup of a cell that has no such end.
     pub(crate) fn of_no_end() -> Self {
         CellSetup {
             max_calls: u32::MAX,
@@ -134,7 +134,7 @@ pub enum MeasureError {
     /// A sample did not fit its target, although the probe found that it would.
     /// The engine handles this: it restarts the cell with another thread.
     DidNotFit,
-    /// The directory does not suit the request. Another one may.
+    /// The directory does not suit the request. Another directory may.
     OtherDirectory(String),
     Ranks(Vec<RankFailure>),
     /// Another rank of a cluster failed; rank 0 knows which.

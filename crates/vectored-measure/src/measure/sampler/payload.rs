@@ -41,7 +41,7 @@ pub struct Payload {
 
 impl Payload {
     /// Lays out segments of these sizes that begin at multiples of `alignment`, a power of two of at least
-    /// [`ALIGNMENT`]. Adjacent segments do so only if their sizes are also multiples of it.
+    /// [`ALIGNMENT`]. Adjacent segments begin there only if their sizes are also multiples of `alignment`.
     pub fn new(sizes: &[usize], layout: Layout, alignment: usize, seed: u64) -> Self {
         let total_bytes = sizes.iter().sum();
         let mut payload = Payload {

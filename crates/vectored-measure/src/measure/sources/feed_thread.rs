@@ -12,8 +12,8 @@ use crate::measure::sampler::Pattern;
 use crate::measure::sources::read_source::{Source, nothing_left};
 use crate::measure::targets::{Batch, Mismatch, ThreadBeside};
 
-/// Time allowed for the thread to report that everything is written. All calls
-/// have returned by then; if it takes longer, they have read too little.
+/// Time allowed for the thread to report that everything is written. All calls have returned by then; if the report takes
+/// longer, the calls have read too little.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// If all bytes are written and the calls have not returned after this many

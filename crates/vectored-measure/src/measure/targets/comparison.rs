@@ -18,7 +18,7 @@ pub(crate) struct ByteComparison<'a> {
 }
 
 impl<'a> ByteComparison<'a> {
-    /// Without an `image` it counts.
+    /// Without an `image`, only counts the bytes.
     pub fn new(image: Option<&'a [u8]>, batch: Batch) -> Self {
         ByteComparison {
             image,

@@ -104,7 +104,7 @@ impl SpanFile {
         })
     }
 
-    /// Whether two calls of `call_bytes` bytes fit in it.
+    /// Whether two calls of `call_bytes` bytes fit in the span.
     pub fn suffices(&self, call_bytes: u64) -> bool {
         overwritten_bytes(call_bytes) <= self.span_bytes
     }

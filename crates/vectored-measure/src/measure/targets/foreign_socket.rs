@@ -22,8 +22,8 @@ use crate::measure::targets::sink::{Batch, Mismatch, Sink};
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The bytes that a peer must take within [`PATIENCE`]. A slower one would hold one sample for longer than a run may take, and
-/// a signal ends a run after a sample.
+/// The bytes that a peer must take within [`PATIENCE`]. A slower peer would hold one sample for longer than a run may take,
+/// and a signal ends a run after a sample.
 const TRIAL_BYTES: u64 = 1 << 20;
 
 /// A connection to another program, which reads the bytes at its own pace. All

@@ -38,7 +38,7 @@ pub(crate) struct DrainThreadSink {
 
 enum Order {
     Read(u64),
-    /// Compare the bytes with the image, or without one count them: all writers have returned.
+    /// Compare the bytes with the image, or count them without an image. All writers have returned.
     Compare(Batch, Vec<u8>),
 }
 

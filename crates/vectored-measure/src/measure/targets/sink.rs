@@ -21,8 +21,8 @@ pub trait Sink {
         Ok(())
     }
 
-    /// Removes the batch and checks that as many bytes as it has have arrived. If there is a `proof` and
-    /// [`Sink::can_prove`] is true, each byte is compared with it. A proof of fewer calls than the batch is repeated.
+    /// Removes the batch, and checks the number of bytes that have arrived. If there is a `proof` and [`Sink::can_prove`] is
+    /// true, each byte is compared with it. A proof of fewer calls than the batch is repeated.
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
     /// Discards all bytes that have arrived, whether a batch is complete or not, if they would be in the way.

@@ -73,8 +73,8 @@ impl StreamKind {
         Ok((writer, reader))
     }
 
-    /// Nothing asks for it where streams are not
-    /// [emptied between samples](vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES).
+    /// Not called where streams are not [emptied between
+    /// samples](vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES).
     #[cfg(windows)]
     pub fn open_non_blocking(&self) -> io::Result<Pair> {
         Err(vectored_machine::platform::lacks(

@@ -53,7 +53,7 @@ pub(super) struct File {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
     bytes: VecDeque<Cell>,
-    /// All bytes that were ever written to it.
+    /// All bytes that were ever written to the stream.
     pub(super) history: Vec<Cell>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Process {
     pub(super) descriptors: BTreeMap<i32, usize>,
     pub(super) has_ended: bool,
     pub(super) is_awaited: bool,
-    /// Programs that it has run before.
+    /// Programs that the process has run before.
     pub(super) programs: u32,
     pub(super) parent: u32,
 }
