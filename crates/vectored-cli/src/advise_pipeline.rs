@@ -266,7 +266,7 @@ pub fn conclude(observed: Observed, costs: &Costs, about: Advisory, notes: &Note
     advise(observed.tallies, &prices, about)
 }
 
-/// Calls of a listed pattern from which on its price is measured.
+/// The price of a listed pattern is measured from this number of calls on.
 const MIN_LISTED_CALLS: u64 = 100;
 
 /// The prices of calls of these kinds, as far as they are known. The first `counted` are needed.

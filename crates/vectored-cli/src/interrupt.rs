@@ -80,8 +80,8 @@ impl Interrupt {
         self.signal.load(Ordering::Relaxed) as u64
     }
 
-    /// Hears of a signal to another rank. The signal ends the run, as a signal to this process does. A launcher sends it to
-    /// all ranks, so one to this process may follow, and is still its first.
+    /// Hears of a signal to another rank. The signal ends the run, as a signal to this process does. A launcher sends the
+    /// signal to all ranks. A signal to this process may follow, and still counts as its first.
     pub fn hear(&self, signal: u64) {
         self.signal.store(signal as usize, Ordering::Relaxed);
         self.stop.store(true, Ordering::Relaxed);
@@ -111,7 +111,7 @@ mod tests {
         interrupt.hear(SIGHUP as u64);
         assert!(interrupt.flag().load(Ordering::Relaxed));
         assert_eq!(interrupt.exit_code(), Some(129));
-        // A second one would end this test.
+        // A second signal would end this test.
         signal_hook::low_level::raise(SIGTERM).unwrap();
         assert_eq!(interrupt.exit_code(), Some(143));
         assert!(interrupt.arrived.load(Ordering::Relaxed));

@@ -63,7 +63,7 @@ fn arguments() -> impl Iterator<Item = String> {
     arguments.map(|argument| argument.to_string_lossy().into_owned())
 }
 
-/// The subcommand, even if other arguments are invalid. Only `--color` may precede it.
+/// The subcommand, even if other arguments are invalid. Only `--color` may precede the subcommand.
 fn subcommand() -> Option<String> {
     let mut arguments = arguments();
     loop {

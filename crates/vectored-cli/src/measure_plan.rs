@@ -216,7 +216,7 @@ fn check_ranks(args: &MeasureArgs, started: Option<u32>) -> Result<(), Failure> 
     }
 }
 
-/// The product of the targets, the lists and the axes, without what does not go together.
+/// The product of the targets, the lists and the axes, without combinations that do not go together.
 #[derive(Default)]
 struct Product {
     cells: Vec<CellSpec>,

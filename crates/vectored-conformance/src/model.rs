@@ -47,7 +47,7 @@ pub fn bytes_lost(expected: &[u8], received: &[u8]) -> u64 {
     (wrong.count() + expected.len().abs_diff(received.len())) as u64
 }
 
-/// Memory for a list that is read into, with guard bytes around each segment. A test fails if they change.
+/// Memory for a list that is read into, with guard bytes around each segment. A test fails if guard bytes change.
 #[derive(Debug)]
 pub struct GuardedList {
     memory: Vec<u8>,
@@ -57,7 +57,7 @@ pub struct GuardedList {
 /// The bytes of a guard: one before the first segment and one after each.
 const GUARD_BYTES: usize = 3;
 
-/// The value of guards and of segments that are not filled. No byte of a payload has it.
+/// The value of guards and of segments that are not filled. No byte of a payload has this value.
 const BLANK: u8 = 0xff;
 
 impl GuardedList {

@@ -93,7 +93,8 @@ impl Team {
                 _ => Failure::from(error),
             };
             Failure {
-                // Rank 0 fails for all: a launcher kills it before it has said why if another rank ends with an error.
+                // Rank 0 fails for all ranks. If another rank ended with an error, the launcher would kill rank 0 before it
+                // has said why.
                 code: if self.is_first() { own_code.unwrap_or(1) } else { 0 },
                 ..failure
             }

@@ -177,7 +177,8 @@ fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Fa
     }
 }
 
-/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. Several techniques have their shares.
+/// For example `103316352 bytes, 25224 reads`, which `vectored reproduce` reads. If several techniques copied, each has its
+/// share.
 fn in_words(copied: Copied) -> String {
     let techniques = [
         (Technique::ReadWrite, "reading and writing"),

@@ -179,8 +179,8 @@ fn planned(args: &VersusArgs, plan: &Plan<'_>) -> Versus {
     }
 }
 
-/// The limits that were set, and whether they are kept: none if a run failed or outputs differ, since figures of commands that
-/// do different things decide nothing.
+/// The limits that were set, and whether they are kept. None if a run failed or outputs differ: figures of commands that do
+/// different things decide nothing.
 fn limits(args: &VersusArgs, result: &Versus) -> Vec<RuledLimit> {
     if has_failed(result) || differ(args, result) {
         return Vec::new();

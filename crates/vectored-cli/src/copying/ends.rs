@@ -73,7 +73,7 @@ impl Input {
         Some(file.len().saturating_sub(position))
     }
 
-    /// The mode of a file that is made of it, before the umask.
+    /// The mode of a file that is made from the input, before the umask.
     fn mode(&self) -> u32 {
         match &self.metadata {
             Some(found) if found.is_file() => found.mode() & 0o777,
@@ -189,7 +189,7 @@ impl Output {
         Ok(())
     }
 
-    /// Refuses what fsync(2) does not know, before anything is copied. (Of a file it may take long.)
+    /// Before anything is copied, refuses an output that fsync(2) refuses. A file is not tried: its sync may take long.
     fn check_sync(&self) -> Result<(), Failure> {
         let found =
             fstat(self.fd()).map(|found| rustix::fs::FileType::from_raw_mode(found.st_mode));

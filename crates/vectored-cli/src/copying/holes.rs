@@ -49,7 +49,7 @@ pub fn copy_with_holes(
         before,
         copied: None,
     };
-    // The first read decides whether old bytes may leave: a copy of one byte tells its error.
+    // If the first read fails, old bytes are not cut off: a copy of one byte gives the error.
     if pread(from, &mut [0], copy.start).is_err_and(|error| error != Errno::SPIPE) {
         copy.part(copy.start, output_start, 1)?;
     }
@@ -132,7 +132,7 @@ impl Copy<'_, '_> {
         match tell(self.from) {
             Ok(at) if at == from => {}
             Ok(_) => drop(seek(self.from, SeekFrom::Start(from)).map_err(of_input)?),
-            // A file without places is copied from where it is.
+            // A file that cannot seek is copied from its position.
             Err(Errno::SPIPE) => {}
             Err(error) => return Err(of_input(error)),
         }

@@ -18,7 +18,7 @@ const MAX_SEGMENTS: usize = 1 << 20;
 const DEFAULT_COUNTS: [usize; 3] = [2, 16, 1000];
 const DEFAULT_SIZES: [usize; 6] = [16, 64, 256, 1 << 10, 4 << 10, 16 << 10];
 
-/// Sizes of `--join`. A call costs as much as copying tens of KiB, so its crossovers lie higher.
+/// Sizes of `--join`. A call costs as much as copying tens of KiB, so the crossovers of `--join` lie higher.
 const JOIN_SIZES: [usize; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 
 const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
@@ -26,14 +26,14 @@ const COPY_SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
 #[derive(PartialEq)]
 pub struct List {
     pub runs: Vec<(usize, usize)>,
-    /// The mix that it is a list of, and the size of the swept run.
+    /// The mix that the list belongs to, and the size of the swept run.
     swept: Option<(SweptMix, usize)>,
-    /// The option that would make it shorter.
+    /// The options that would make the list shorter.
     options: &'static str,
 }
 
 impl List {
-    /// Why it is left out, if it is too long.
+    /// Why the list is left out, if it is too long.
     pub fn too_long(&self, args: &MeasureArgs) -> Option<String> {
         let most = if is_default_grid(args) { GRID_CALL_BYTES } else { MAX_CALL_BYTES };
         (total_bytes(&self.runs) > most)

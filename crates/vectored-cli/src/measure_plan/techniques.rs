@@ -53,7 +53,8 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
         )));
     }
     let is_named = |one: &Technique| args.technique.iter().any(|name| *one.name == **name);
-    // Without it, a winner could be slower than the call that every program can make. Windows has no vectored one for files.
+    // Without this reference, a winner could be slower than the call that every program can make. Windows has no vectored
+    // call for files.
     let reference = if cfg!(windows) {
         TechniqueName::WRITE_EACH
     } else {

@@ -381,7 +381,7 @@ fn both_sources_find_the_same_stalls() {
 #[test]
 fn a_program_that_is_preempted_has_no_pauses() {
     let bench = bench_of_live!();
-    // Six other processes on the CPU of the program: without a CPU for 18 ms and more, again and again.
+    // Six other processes on the CPU of the program: the program has no CPU for 18 ms and more, again and again.
     let script = "for i in 1 2 3 4 5 6; do (while :; do :; done) & pids=\"$pids $!\"; done\n\
         /usr/bin/python3 -c 'import os\nf = os.open(\"out\", os.O_WRONLY | os.O_CREAT)\n\
         for i in range(100000): os.write(f, b\"x\" * 100)'\nkill $pids";

@@ -219,7 +219,7 @@ fn a_program_is_timed_beside_ours_however_it_names_its_files() {
         let rows = list(&experiment["rows"]);
         for (ours, theirs) in [(&rows[0], &rows[2]), (&rows[1], &rows[3])] {
             assert_eq!(ours["buffer_bytes"], theirs["buffer_bytes"]);
-            // The kernel may not count them.
+            // The kernel may not count reads.
             let loops = [&Value::Null, &ours["loops"]];
             assert!(loops.contains(&&theirs["loops"]), "{theirs}");
         }

@@ -129,7 +129,7 @@ fn no_output_replaces_a_saved_result_or_an_input() {
     }
     assert_eq!(fs::read(&kept).unwrap(), before);
     assert_eq!(fs::read(bench.work().join("own.json")).unwrap(), before);
-    // A name that is free there, and a file of one's own elsewhere, are one's own affair.
+    // A free name there, and a user's file elsewhere, may be written.
     let own = bench.state_home().join("vectored/own.html");
     fs::write(bench.work().join("b.html"), "old").unwrap();
     stdout(&bench, &format!("report --html {}", own.display()));

@@ -176,7 +176,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
     for pair in lines.windows(2) {
         if pair[1].contains(" fsync(") {
             assert!(pair[0].ends_with(" = 128"), "{pair:?}");
-            // `123 writev(5, `: of its own duplicate if it is stdio's.
+            // A call such as `123 writev(5, `. stdio writes to a duplicate of the descriptor.
             let call = pair[0].split_once(", ").unwrap().0;
             writers.insert(call.split_once(' ').unwrap().1.trim().to_owned());
         }

@@ -294,7 +294,7 @@ read line < /dev/tty || exit 7 => 0: Old and new end with exit status 7, '
 cat => 0: new makes as many system calls as old; no times
 p=$$; { while kill -0 $p 2> /dev/null; do :; done; sleep 0.05; } & exit 0 => 0: Old left 1 process running when it ended";
     for (old, code, words) in cases.lines().map(case) {
-        // A slow machine must not end what does not hang.
+        // A slow machine must not end a command that does not hang.
         let limit = if code == 1 { ["--budget", "300ms"] } else { ["--rounds", "1"] };
         let old = &*old.replace("NAP", &nap);
         let mut command = bench.vectored();

@@ -242,14 +242,14 @@ fn wrong_input_is_reported_with_a_remedy_and_changes_nothing() {
 
 #[test]
 fn a_block_device_is_refused_as_an_output_and_as_a_target() {
-    // Whichever there is, it must not be opened for writing.
+    // Any block device of this machine: it must not be opened for writing.
     let names = fs::read_dir("/sys/class/block").into_iter().flatten();
     let mut devices = names.map(|entry| Path::new("/dev").join(entry.unwrap().file_name()));
     let Some(device) = devices.find(|path| path.exists()) else {
         return skip("there is no block device");
     };
     for (words, told) in [
-        // Nothing is to be written if it is not refused, either.
+        // The input is missing, so that nothing is written if the output is not refused.
         ("report nowhere.json --csv", "it is a block device"),
         ("measure --target", "a directory on it"),
     ] {

@@ -1,5 +1,5 @@
 //! Random transfers, many at once on one ring. They are moved in parts, cancelled, or dropped with the ring. They use memory
-//! of several owners, and files with and without the page cache. Their memory is watched when they have ended.
+//! of several owners, and files with and without the page cache. The memory of transfers is watched after they have ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -141,7 +141,7 @@ enum Side {
         received: Vec<u8>,
         sent: usize,
     },
-    /// A file from this offset on. The descriptor of the ring may be that with `O_DIRECT`.
+    /// A file from this offset on. The ring may use the descriptor with `O_DIRECT`.
     File {
         ours: Arc<File>,
         file: Arc<File>,

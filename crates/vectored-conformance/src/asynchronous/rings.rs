@@ -120,8 +120,8 @@ fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
     })
 }
 
-/// Waits for the only transfer. One to or from a non-blocking descriptor is cancelled if it has to wait, and fails with
-/// `WouldBlock` as from a plain call.
+/// Waits for the only transfer. A transfer to or from a non-blocking descriptor is cancelled if it has to wait, and fails
+/// with `WouldBlock` as from a plain call.
 fn end<B: Buffer>(ring: &mut Ring<B>, fd: BorrowedFd<'_>) -> Completion<B> {
     let flags = rustix::fs::fcntl_getfl(fd).expect("the flags of a descriptor");
     if flags.contains(OFlags::NONBLOCK) {

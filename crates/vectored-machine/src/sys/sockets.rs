@@ -43,8 +43,8 @@ pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     }
 }
 
-/// Number of bytes written to a socket that have not reached the peer's buffer
-/// yet; for TCP, those not acknowledged. `SIOCOUTQ`, see `tcp(7)`.
+/// Number of bytes written to a socket that have not reached the peer's buffer yet. For TCP, bytes that are not
+/// acknowledged. `SIOCOUTQ`, see `tcp(7)`.
 #[cfg(not(target_vendor = "apple"))]
 pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     // SAFETY: the request writes one `int` to where its argument points, and

@@ -86,7 +86,7 @@ pub fn thread_usage() -> io::Result<Usage> {
 }
 
 /// Waits for a child process to end; returns its status and its usage, including
-/// the usage of its own children. No other code may wait for it.
+/// the usage of its own children. No other code may wait for the child.
 pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     let pid = libc::pid_t::try_from(child).map_err(io::Error::other)?;
     let mut status = 0;

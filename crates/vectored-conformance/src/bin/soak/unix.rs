@@ -8,8 +8,8 @@
 //! The form `lists` moves lists by every function that takes one. The other forms move a `SegmentQueue`: `blocking` to
 //! descriptors, `tokio` by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring`.
 //! `--broken` and `--broken-read` lose bytes, for the test that a loss is detected. The last line of the output is
-//! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if one was or a
-//! transfer failed, and 2 for wrong arguments.
+//! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if a byte was lost
+//! or a transfer failed, and 2 for wrong arguments.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

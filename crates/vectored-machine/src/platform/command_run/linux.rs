@@ -42,7 +42,7 @@ pub fn run(
     let began = Instant::now();
     let child = command.spawn().map_err(failed("it cannot be run"))?;
     let process = Pid::from_child(&child);
-    // Opened while it runs: of a process that has ended, it belongs to root.
+    // Opened while the process runs: after its end, the file belongs to root.
     let counts = File::open(format!("/proc/{}/io", child.id()));
     // Closes our copies of its pipes.
     drop(command);

@@ -24,11 +24,11 @@ pub struct Ended {
     /// Processes that ended later than the command.
     pub left_behind: u64,
     /// Calls that read, of the command and of the children that it waited for, as the kernel counts them: `syscr` in
-    /// `proc_pid_io(5)`. `None` if it does not.
+    /// `proc_pid_io(5)`. `None` if the kernel does not count them.
     pub reads: Option<u64>,
 }
 
-/// Why a run has no result. Nothing that it started still runs.
+/// Why a run has no result. No process of the command still runs.
 #[derive(Debug)]
 pub enum RunError {
     Stopped,
