@@ -273,7 +273,7 @@ pub struct Square {
     pub letter: Text,
     /// By how much it wins: a few letters.
     pub figure: Text,
-    /// All that is known of it. The page shows it at a pointer.
+    /// All that is known of the square. The page shows these words at a pointer.
     pub words: Text,
     pub role: Role,
     /// How strong the colour is, from 0 to 1.

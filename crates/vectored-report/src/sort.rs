@@ -1,7 +1,7 @@
 //! Stable sorts whose machine code is shared by all types.
 //!
-//! The standard library's are compiled once for each type and each key: some 5 KiB at a time, in a program that sorts some
-//! fifty kinds of short lists.
+//! The sorts of the standard library are compiled once for each type and each key: some 5 KiB at a time, in a program that
+//! sorts some fifty kinds of short lists.
 
 use std::cmp::Ordering;
 

@@ -43,8 +43,8 @@ pub struct CopyOrder {
     /// every call.
     pub input: File,
     pub input_bytes: u64,
-    /// A file, with an open file description of its own as well. The standard output of the child is the null device
-    /// without one.
+    /// A file, also with an open file description of its own. The standard output of the child is the null device without
+    /// one.
     pub output: Option<File>,
     /// Whether the output is a pipe that a thread of this process reads.
     pub is_piped: bool,

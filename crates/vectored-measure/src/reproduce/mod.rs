@@ -83,7 +83,7 @@ pub trait Plan {
         result: &mut Reproduction,
     ) -> Result<Option<Sampler<'a>>, MeasureError>;
 
-    /// Checks that its files can be created in `directory`, and describes it.
+    /// Checks that the files of the plan can be created in `directory`, and describes it.
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
         check_room(directory, self.file_bytes()).map_err(MeasureError::Directory)
     }
@@ -146,7 +146,7 @@ fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
     }
 }
 
-/// Measures the samples, without anything that is computed from them. Returns whether it came to its end.
+/// Measures the samples, without anything that is computed from them. Returns whether the measurement came to its end.
 fn measure(
     plan: &dyn Plan,
     (steps, first_step): (&[Step], usize),

@@ -26,7 +26,7 @@ const TECHNIQUES: [[TechniqueName; 2]; 2] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassPlan {
-    /// Of each list the bytes of a buffer, and the number of buffers.
+    /// For each list: the bytes of a buffer, and the number of buffers.
     pub lists: Vec<(usize, usize)>,
     /// Passes per repeat; in each, a list is written and read back.
     pub passes: u32,

@@ -14,7 +14,7 @@ pub enum Fault {
     ByteDropped,
     /// A read takes one byte too few, and has one twice.
     ByteDoubled,
-    /// A copy takes one byte less, and hands over those that it has.
+    /// A copy takes one byte less, and hands over all bytes taken.
     ByteLeft,
     /// A copy takes one byte too many, and hands over the right ones.
     ByteTaken,

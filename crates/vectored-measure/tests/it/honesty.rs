@@ -99,7 +99,8 @@ pub fn small(sampler: &mut DescriptorSampler<'_>) {
     sampler.read_file_bytes = 4 << 20;
 }
 
-/// Measures a cell by all techniques of its operation, and expects that those that it suits are measured and proved.
+/// Measures a cell by all techniques of its operation, and expects that all techniques that suit the cell are measured and
+/// proved.
 fn check_right(test: &str, spec: &CellSpec) {
     let asked = &spec.conditions;
     let mut rivals = [true, false]
@@ -155,7 +156,7 @@ fn check_right(test: &str, spec: &CellSpec) {
 #[test]
 fn right_writes_are_measured_on_every_target_in_every_state() {
     let test = "right_writes_are_measured_on_every_target_in_every_state";
-    // The last does not fit a pipe, so a thread reads.
+    // The last list does not fit a pipe, so a thread reads.
     for sizes in [
         vec![100, 200],
         vec![3, 5000, 1, 70_000, 9],
@@ -200,7 +201,7 @@ fn right_reads_are_measured_on_every_target() {
 #[test]
 fn right_copies_are_measured_between_every_two_descriptors() {
     for (from, to) in pairs() {
-        // The last has threads at the ends that are streams.
+        // The last size has threads at the ends that are streams.
         for bytes in [1, 5000, 1_000_000] {
             check_right("copies", &CellSpec::copy(from, to, bytes));
         }
@@ -297,7 +298,7 @@ fn wrong_writes_are_caught_if_a_thread_reads() {
     let in_few_calls = |fault: &Fault| !matches!(fault, Fault::OnlyMuchLater);
     for fault in OF_WRITES.into_iter().filter(in_few_calls) {
         // Larger than the target, so a thread reads. A surplus segment of the smaller size fits into the pipe; only the
-        // thread can remove one of the larger size.
+        // thread can remove a surplus segment of the larger size.
         for (target, bytes) in [
             (Target::Pipe, 40_000),
             (Target::Pipe, 100_000),
@@ -384,7 +385,7 @@ fn wrong_transfers_past_the_page_cache_are_caught() {
     }
 }
 
-/// Sends the bytes of the first call of a sample in all its calls, or of all samples.
+/// Sends the bytes of the first call in all calls of a sample, or in all calls of all samples.
 struct SameAgain {
     bytes: Vec<u8>,
     for_ever: bool,

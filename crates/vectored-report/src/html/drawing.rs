@@ -11,7 +11,7 @@ use crate::chart::Series;
 /// Units across, in which lines and areas are drawn.
 const UNITS: f64 = 1000.0;
 
-/// The edges of the plot. Above it are labels of marks, below it labels of positions.
+/// The edges of the plot. Above the plot are labels of marks, below it labels of positions.
 pub(super) const TOP: f64 = 18.0;
 pub(super) const BOTTOM: f64 = 260.0;
 const HEIGHT: f64 = BOTTOM + 22.0;

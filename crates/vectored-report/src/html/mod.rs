@@ -22,7 +22,7 @@ const POLICY: &str =
 /// The most documents that the title of the window names.
 const NAMED: usize = 3;
 
-/// Documents as one page. Several have a list of contents.
+/// Documents as one page. Several documents get a list of contents.
 ///
 /// On a narrow screen, such as a phone's, a table with many columns becomes a list of its rows.
 pub fn html(documents: &[Document]) -> String {

@@ -44,7 +44,7 @@ pub(super) fn table(table: &Table, screen: &mut Screen) {
     left_out(&all, last, table, screen);
 }
 
-/// The columns that are left, more and more of them dropped.
+/// The columns that stay, with more columns dropped step by step.
 fn narrower(table: &Table) -> Vec<Vec<usize>> {
     let orders = table.columns.iter().map(|column| column.drop_order);
     let mut orders: Vec<u8> = orders.chain([0]).collect();
@@ -117,7 +117,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether some figure of the column has a mark, for which every one leaves room.
+    /// Whether some figure of the column has a mark: then every figure leaves room for a mark.
     fn is_marked(&self, column: usize) -> bool {
         let mut rows = self.table.rows.iter();
         self.table.columns[column].align == Align::Right

@@ -127,7 +127,8 @@ const UNDECIDED: &str = "\
 the limit cannot be decided, because the two sides have no cells in common: measure the same lists on the same targets in every \
 run";
 
-/// Each row that is beyond the limit; or that it cannot be decided. Nothing if all rows are within it, or no limit was set.
+/// Each row that is beyond the limit, or the sentence that this cannot be decided. Nothing if all rows are within the limit,
+/// or no limit was set.
 pub fn limits_in_words(comparison: &Comparison) -> Vec<(Ruling, String)> {
     let rows = comparison.rows();
     let beyond = rows.filter(|compared| compared.ruling == Some(Ruling::Beyond));

@@ -54,7 +54,7 @@ pub(crate) fn file_system_in_words(cell: &Cell) -> String {
 }
 
 /// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor does not grow
-/// with the list. The floor of a copy to it does.
+/// with the list. The floor of a copy to `/dev/null` does grow.
 pub(crate) fn has_tax(cell: &Cell) -> bool {
     cell.conditions.target != Target::Null || cell.conditions.from.is_some()
 }

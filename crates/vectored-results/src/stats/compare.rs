@@ -1,10 +1,10 @@
 //! Compares runs of one build with runs of another: which techniques became slower or faster relative to
 //! the floor?
 //!
-//! A difference is tested against the variance between the runs of one side. A few runs estimate that poorly, so the variance of
-//! each cell is shrunk towards the typical variance, as if that had been observed in [`PRIOR_DEGREES`] more runs (G. K. Smyth,
-//! "Linear Models and Empirical Bayes Methods for Assessing Differential Expression", Statistical Applications in Genetics and
-//! Molecular Biology 3, 2004).
+//! A difference is tested against the variance between the runs of one side. A few runs estimate that variance poorly, so
+//! the variance of each cell is shrunk towards the typical variance, as if the typical variance had been observed in
+//! [`PRIOR_DEGREES`] more runs (G. K. Smyth, "Linear Models and Empirical Bayes Methods for Assessing Differential
+//! Expression", Statistical Applications in Genetics and Molecular Biology 3, 2004).
 
 use vectored_machine::report::lasting_properties;
 use vectored_report::sort::sort;
@@ -197,8 +197,8 @@ fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
     Some(item)
 }
 
-/// The mean of each technique over the cells of a target. Cells with a thread at the other end are no part of it: their
-/// variation would mask all other cells.
+/// The mean of each technique over the cells of a target. Cells with a thread at the other end are no part of the mean:
+/// their variation would mask all other cells.
 fn of_targets(cells: &[Item]) -> Vec<Item> {
     let key = |item: &Item| (item.compared.conditions.clone(), item.compared.technique);
     let groups = by_key(cells.iter().map(|item| (key(item), item)));

@@ -8,7 +8,7 @@ use crate::stats::paired::PairStats;
 use crate::stats::series::{pair, series};
 use crate::stats::verdict::{TIE_ZONE, lead, noise};
 
-/// No size is added between two whose ratio is below this.
+/// No size is added between two sizes whose ratio is below this.
 const NEAR: f64 = 1.25;
 
 /// How much the ratio of two techniques varies from run to run beyond what the rounds of one run show. In 47 runs of one
@@ -131,7 +131,7 @@ fn fastest(cell: &Cell, rivals: &[TechniqueName], noise: f64) -> Option<Techniqu
     measured.iter().all(is_beaten).then_some(leader)
 }
 
-/// The sizes from one at which a technique is significantly the fastest to the next at which another is.
+/// The sizes from a size at which one technique is significantly the fastest to the next size at which another technique is.
 struct Bracket<'a> {
     below: TechniqueName,
     above: TechniqueName,
@@ -299,9 +299,8 @@ impl<'a> Bracket<'a> {
             .collect()
     }
 
-    /// A size between the two around the crossover, if all sizes are significant and these two are far
-    /// apart. A size that is not significant lies in the tie zone; then more rounds help as much as
-    /// another size.
+    /// A size between the two sizes around the crossover, if all sizes are significant and these two are far apart. A size
+    /// that is not significant lies in the tie zone; then more rounds help as much as another size.
     fn size_wanted(&self) -> Option<usize> {
         let [before, after] = self.around();
         let gap = after.ln_bytes - before.ln_bytes;

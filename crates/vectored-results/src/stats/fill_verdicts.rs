@@ -75,7 +75,7 @@ impl Cell {
     }
 }
 
-/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. An open cell is close then.
+/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. An open cell becomes [`Verdict::Close`] then.
 fn choose(cell: &mut Cell, rivals: &[TechniqueName]) {
     (cell.choice, cell.at_most) = (None, None);
     if cell.verdict == Verdict::Faster || cell.rounds < MIN_ROUNDS as u32 {

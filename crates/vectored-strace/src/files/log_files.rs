@@ -16,7 +16,7 @@ use crate::reader::Reader;
 /// Initial buffers of all parts of a log together, in bytes.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
-/// Receives the events of a log; `None` begins a log, to which no thread and no descriptor of an earlier one belongs.
+/// Receives the events of a log. `None` begins a log: no thread and no descriptor of an earlier log belongs to it.
 type OnEvent<'s> = dyn FnMut(Option<Event<'_>>) + 's;
 
 /// Reads each log from beginning to end, and hands `None` and then its events to `on_event`.

@@ -129,7 +129,7 @@ I  *:5401:TCGETS *:802c542a:TCGETS2 *:5413:TIOCGWINSZ *:5450:FIONCLEX *:5451:FIO
 A FAN_MARK_ 1:ADD 10:MOUNT 100:FILESYSTEM
 K CLONE_ 100:VM 400:FILES 4000:VFORK 10000:THREAD";
 
-/// A prefix, and of each name its mask, its bits and itself.
+/// A prefix, and for each name: its mask, its bits and the name itself.
 type Names = (&'static str, Vec<(u64, u64, &'static str)>);
 
 static BY_FORM: LazyLock<HashMap<char, Names>> = LazyLock::new(|| {
@@ -330,8 +330,8 @@ pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
     output.extend_from_slice(text.as_bytes());
 }
 
-/// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then it may be the name of a file that was
-/// opened later.
+/// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then the number may lead to a file
+/// that was opened later.
 fn without_name(text: &[u8]) -> &[u8] {
     memchr::memchr(b'<', text).map_or(text, |end| &text[..end])
 }

@@ -21,8 +21,9 @@ const SECOND_AT: usize = 424;
 const NO_NUMBER: usize = CALLS - 1;
 
 /// Calls that `vectored advise` does not trace, because they cannot matter: they move no bytes of files, pipes or sockets, change no
-/// descriptor, cannot observe when bytes arrive, and no program waits by repeating them. All other calls are traced, known or not, so
-/// that none between two writes is missed. `brk` cannot matter either, but is traced: it marks a log that contains waits.
+/// descriptor, cannot observe when bytes arrive, and no program waits by repeating them. All other calls are traced, known
+/// or not, so that no call between two writes is missed. `brk` cannot matter either, but is traced: it marks a log that
+/// contains waits.
 pub const NOT_TRACED: &str = "munmap mprotect madvise mremap mlock munlock mincore membarrier clock_gettime clock_getres gettimeofday \
     time times getrusage getpid getppid gettid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp getpgid \
     getsid getcpu sched_getaffinity sysinfo uname getrandom prlimit64 getrlimit getcwd rt_sigprocmask rt_sigaction sigaltstack \

@@ -25,7 +25,7 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     let took = took.trim_ascii().strip_suffix(b"ms").unwrap_or_default();
     let rest = rest.strip_prefix(b"):").unwrap_or(rest).trim_ascii_start();
     let (program, thread, call) = thread_of(rest);
-    // Without durations a line of `strace -r` is alike.
+    // Without durations a line of `strace -r` looks the same.
     (has_took || thread.is_some()).then_some(())?;
     let mut record = Record {
         program,
@@ -60,7 +60,8 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
     Some(Some(record))
 }
 
-/// Splits `cat/12 write(…` into the name of the thread, its number, and the call. Single threads have neither.
+/// Splits `cat/12 write(…` into the name of the thread, its number, and the call. Single threads have neither name nor
+/// number.
 fn thread_of(text: &[u8]) -> (&[u8], Option<u32>, &[u8]) {
     let slashes = memchr::memchr_iter(b'/', text).map(|at| (at, at + 1));
     for (end, start) in slashes.chain([(0, 0)]) {

@@ -35,7 +35,7 @@ impl Figure {
             Figure::Loops => row.loops.map(|loops| loops as f64),
             Figure::Ratio(measure) => Some(ratio(experiment, row, measure)??.0),
             Figure::Left | Figure::Fetched if experiment.cache == PageCache::Hot => None,
-            // The worst of the repeats, since it has to hold for all.
+            // The worst of the repeats, since the figure has to hold for all repeats.
             Figure::Left => Some(samples().filter_map(|one| one.resident_bytes).max()? as f64),
             Figure::Fetched => Some(samples().filter_map(|one| one.fetched_bytes).min()? as f64),
         }

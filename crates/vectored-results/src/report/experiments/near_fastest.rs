@@ -9,7 +9,8 @@ use crate::report::experiments::layout::is_of_its_own;
 const NEAR: f64 = 1.05;
 
 /// The smallest buffer within 5 % of the fastest, by the median time without the start of the process. `None` if a copy of
-/// the whole file takes too little to be told from the noise of the starts, or the program does not read with its buffer.
+/// the whole file takes too little time to differ from the noise of the starts, or the program does not read with its
+/// buffer.
 pub fn smallest_near_fastest(experiment: &Reproduction, technique: &str) -> Option<u64> {
     if technique == "program" && other_buffer(experiment).is_some() {
         return None;
@@ -96,7 +97,8 @@ fn near_in_words(experiment: &Reproduction, technique: &str) -> String {
     words::bytes(bytes) + edge
 }
 
-/// The row in which the reads of a program differ most from the buffer that it was told, unless they are near it.
+/// The row in which the reads of a program differ most from the buffer size that it was given; `None` if they are near that
+/// size.
 pub fn other_buffer(experiment: &Reproduction) -> Option<String> {
     let file_bytes = experiment.setting.file_bytes?;
     let of_row = |row: &ExperimentRow| {

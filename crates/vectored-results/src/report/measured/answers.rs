@@ -120,7 +120,7 @@ fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<St
         None => list_of_cell(cell),
     };
     let mut all = by_key(cells.iter().map(|&cell| (name(cell), cell)));
-    // Of lists that only a thread at the other end could take, nothing is certain.
+    // Nothing is certain about lists that only a thread at the other end could take.
     let is_alone = |cells: &[&Cell]| cells.iter().any(|cell| !has_helper(cell));
     all.retain(|(_, series)| is_alone(series) || !is_alone(cells));
     sort::sort_by_key(&mut all, |(_, series)| {

@@ -40,7 +40,7 @@ pub(super) fn section(results: &Results) -> Section {
     }
 }
 
-/// What changed during the run, or holds for it alone.
+/// What changed during the run, or holds for this run only.
 fn of_run(host: &Host) -> Vec<(&'static str, String)> {
     let waited = |share| format!("{} of the time in which it could run", percent(share));
     let loads = |load| format!("{load:.2} at the beginning");

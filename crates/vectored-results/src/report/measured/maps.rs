@@ -161,7 +161,7 @@ fn strength(cell: &Cell, ratio: Option<f64>) -> f64 {
 }
 
 /// Whether a thread at the other end worked during the timed calls of a list that needs none. A copy to or from a stream
-/// always has somebody there.
+/// always has a thread at the other end.
 pub(super) fn has_helper(cell: &Cell) -> bool {
     cell.drain.is_some_and(Drain::has_thread) && cell.conditions.from.is_none()
 }
