@@ -171,7 +171,7 @@ pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &
 pub struct Ruled<'a> {
     pub name: &'a str,
     pub figures: &'a [Compared],
-    /// The calls of the base and its own.
+    /// The calls of the base and of the compared command.
     pub calls: Option<(&'a Calls, &'a Calls)>,
     pub rounds: usize,
 }

@@ -50,7 +50,7 @@ fn copy_by(copier: Copier, segments: &[IoSlice<'_>], staging: &mut Vec<u8>) {
     black_box((copied, staging.as_ptr()));
 }
 
-/// Copies lists of `count` times `bytes`, `calls` times. A way that is not to be had here is an error.
+/// Copies lists of `count` times `bytes`, `calls` times. A technique that this processor lacks is an error.
 fn only_copy(technique: &str, bytes: usize, count: usize, calls: usize) {
     // The segments lie apart, each at another place of a cache line.
     let slot = bytes + 64;

@@ -83,7 +83,7 @@ pub fn paired(log_ratios: &[f64]) -> Option<PairStats> {
     let rho = serial_correlation(&values);
     let batches = batch_means(&values, inflation(rho, f64::INFINITY));
     let count = batches.len() as f64;
-    // A batch leaves out what correlates over more rounds than it has.
+    // A batch leaves out correlations over more rounds than the batch has.
     let longer = inflation(rho, f64::INFINITY) / inflation(rho, rounds as f64 / count);
     let error_of_batches = standard_error(&batches, mean) * longer.sqrt();
     // Values that alternate cancel out in a batch. The error of 16 batches of independent values is seldom below half the

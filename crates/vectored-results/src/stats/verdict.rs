@@ -189,8 +189,8 @@ fn rounds_to_decide(pair: &PairStats) -> f64 {
 
 /// The verdicts of the cells of one run: on average at most [`FALSE_DISCOVERIES`] of its `faster` are false.
 ///
-/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only. Whether an open cell is close
-/// is not looked at.
+/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only. Does not decide whether an open
+/// cell is close.
 pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Verdict> {
     let cells: Vec<&Evidence> = cells.into_iter().collect();
     let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();

@@ -143,7 +143,7 @@ fn what_is_called_is_large_enough_and_surer_than_the_runs_are() {
     assert_eq!(call(2, 1.04, 1.005), (0.05, None));
     assert_eq!(call(3, 1.04, 1.005), (0.02, Some(Change::More)));
     assert_eq!(call(3, 1.0 / 1.021, 1.005), (0.02, Some(Change::Less)));
-    // Below the tie zone nothing is called however many runs there are.
+    // Below the tie zone no change is reported, however many runs there are.
     assert_eq!(call(3, 1.015, 1.005), (0.02, None));
     assert_eq!(call(3, 1.0 / 1.019, 1.005), (0.02, None));
     // An interval is at least as wide as the intervals of its runs.

@@ -163,7 +163,7 @@ fn the_last_sentence_says_what_holds_on_every_target() {
         // A cell without a winner does not end the rule of its neighbours; a cell with another winner does.
         (None, 64, "copy up to 1 KiB, gather from 4 KiB on"),
         (GATHER, 64, "copy up to 16 B, gather from 4 KiB on"),
-        // Without a rule for both counts each has its own.
+        // Without a rule for both counts, each count has its own rule.
         (
             GATHER,
             16,

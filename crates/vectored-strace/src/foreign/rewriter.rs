@@ -16,7 +16,7 @@ pub(super) struct Rewriter {
     began_ns: HashMap<u32, u64>,
     /// The arguments of unfinished calls of `openat`, by thread.
     opening: HashMap<u32, Vec<u8>>,
-    /// Processes that run another program, until their maker returns.
+    /// Processes that run another program, until the call that made them returns.
     spawned: HashSet<u32>,
     /// Threads that need no name: they had one, or a call made them. A thread may give itself any name later.
     named: HashSet<u32>,

@@ -14,10 +14,11 @@ const MAX_UNFINISHED_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct UnfinishedCall {
     pub(crate) origin: Origin,
-    /// The text from its name to where the line breaks off.
+    /// The text of the call, from its name to where the line breaks off.
     pub(crate) text: Vec<u8>,
     pub(crate) name: CallName,
-    /// Whether its [`Action::Fork`](crate::event::Action::Fork) was reported already, since its child had a line.
+    /// Whether the [`Action::Fork`](crate::event::Action::Fork) of the call was reported already, since the child had a
+    /// line.
     pub(crate) announced: bool,
 }
 

@@ -163,7 +163,7 @@ fn some_of<'a>(files: impl IntoIterator<Item = &'a File>) -> String {
     enumerated(&shown.chain(others).collect::<Vec<_>>())
 }
 
-/// The files whose content `of` alone ran, or may have.
+/// The files whose content only `of` ran, or may have run.
 fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
     let is_alone = |file: &&File| {
         let mut others = other.files.iter();
@@ -251,7 +251,7 @@ fn details(versus: &Versus, of: &Comparison) -> Vec<Section> {
         .collect()
 }
 
-/// The files whose contents one side alone ran, and how many both ran.
+/// The files whose contents only one side ran, and the number of files that both ran.
 fn files(old: &Side, new: &Side) -> Option<Section> {
     let rows = |of: &Side, other: &Side| -> Vec<Vec<Cell>> {
         let row = |file: &File| {

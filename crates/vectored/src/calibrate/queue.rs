@@ -39,8 +39,8 @@ const HEAD: [u8; 24] = [0x5a; 24];
 /// length.
 const JOINED_BYTES: [usize; 5] = [6000, 11_000, 20_000, 36_000, MAX_JOIN_BELOW_BYTES];
 
-/// The least number of pairs of writes at each size, for any budget. The first is not counted, since the queues allocate
-/// memory in it.
+/// The least number of pairs of writes at each size, for any budget. The first pair is not counted, since the queues
+/// allocate memory during it.
 const MIN_ROUNDS: usize = 3;
 
 const MAX_ROUNDS: usize = 40;

@@ -41,7 +41,7 @@ pub(super) trait Output {
     /// The size of the output, if it is a pipe whose size is known.
     fn pipe_bytes(&self) -> Option<usize>;
 
-    /// Whether it is on a file system that cannot copy files itself.
+    /// Whether the output is on a file system that cannot copy files itself.
     fn is_without_copies(&self) -> bool;
 }
 

@@ -1,8 +1,8 @@
 //! How the next part of a long copy is copied: in the way that took the least time for earlier parts.
 //!
-//! At first each way copies some parts in turn, and the fastest goes on. After each stretch it is measured again beside the
-//! fastest way of another technique, since page cache, throttling and storage change. If the rival is faster by then, or a
-//! part takes much longer than in the contest, all ways are tried again.
+//! At first each way copies some parts in turn, and the fastest goes on. After each stretch the present way is measured
+//! again beside the fastest way of another technique, since page cache, throttling and storage change. If the rival is
+//! faster by then, or a part takes much longer than in the contest, all ways are tried again.
 
 use super::Technique;
 
@@ -42,8 +42,8 @@ pub(super) const TRIAL_BYTES: u64 = 512 << 10;
 /// Parts of each way in a contest. The least time counts: an interruption only adds to a time.
 const TURNS: usize = 3;
 
-/// A way that took so many times as long as the fastest is left out of the turns after the second. (The first access to the
-/// buffer is part of the first turn.)
+/// A way that took this many times as long as the fastest is left out of the turns after the second. (The first access to
+/// the buffer is part of the first turn.)
 const SLOW: f64 = 1.2;
 
 /// The length of a part of a stretch, in parts of a contest.
@@ -55,7 +55,7 @@ const STRETCH_TRIALS: u64 = 32;
 /// The length of a stretch after a comparison with a slow technique, in parts of a contest.
 const LONG_STRETCH_TRIALS: u64 = 44;
 
-/// A comparison has so many parts by each of the two ways. They are half as long as the parts of a contest.
+/// A comparison has this many parts by each of the two ways. They are half as long as the parts of a contest.
 const DUEL_TURNS: usize = 2;
 
 /// Stretches after which all ways are tried again.
@@ -64,10 +64,10 @@ const STRETCHES: u32 = 16;
 /// A rival that takes less than this share of the time calls for a contest.
 const FASTER: f64 = 0.95;
 
-/// The chosen way goes on if it takes at most so many times as long as the fastest.
+/// The present way goes on if it takes at most this many times as long as the fastest.
 const TIE: f64 = 1.02;
 
-/// Two parts in a row that take so many times as long as the part in the contest call for another contest.
+/// Two parts in a row that take this many times as long as the part in the contest call for another contest.
 const SUDDENLY_SLOW: f64 = 1.5;
 
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,7 @@ impl Contest {
         self.go_on(0, 0);
     }
 
-    /// Goes on in a contest, with this way or one after it.
+    /// Continues a contest, with this way or a later way.
     fn go_on(&mut self, turn: usize, way: usize) {
         let fastest = self.fastest(|_| true);
         let is_in_turn = |&way: &usize| {

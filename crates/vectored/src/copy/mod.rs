@@ -400,7 +400,7 @@ struct Descriptors<'d> {
     /// For an output that is a pipe.
     #[cfg(target_os = "linux")]
     patience: Option<moves::Patience>,
-    /// Between two files.
+    /// For copies between two files.
     #[cfg(target_os = "linux")]
     own_pipe: Option<moves::OwnPipe>,
     /// The pipe that is enlarged once the copy has proved long, and its size then.
