@@ -301,7 +301,7 @@ impl fmt::Debug for Gather {
 /// Empties an array of slices, and keeps its memory for slices of another lifetime.
 ///
 /// `collect` reuses the allocation of a `Vec` that it consumes if the items have the same size. The standard library does
-/// not promise that. If it stops, a test here fails; the result is right all the same.
+/// not promise that. If the standard library stops this, a test here fails; the result stays right.
 pub(crate) fn recycle<'a>(mut slices: Vec<IoSlice<'_>>) -> Vec<IoSlice<'a>> {
     slices.clear();
     slices.into_iter().map(|_| IoSlice::new(&[])).collect()

@@ -65,7 +65,7 @@ pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
     false
 }
 
-/// Coalesces a list into `buffer`: neighbours that adjoin become one entry. `None` if the entries are more than it
+/// Coalesces a list into `buffer`: neighbours that adjoin become one entry. `None` if there are more entries than `buffer`
 /// holds.
 ///
 /// The memory of an entry for several segments may be read, but not by the provenance of any one of them: in an

@@ -30,8 +30,8 @@ pub(super) fn entry(base: usize, len: usize) -> Entry {
 
 const _: () = assert!(size_of::<std::io::IoSlice<'_>>() == size_of::<Entry>());
 
-/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address, and its length 8 bytes later. The next one begins after
-/// 16 bytes.
+/// The assembly in `copy/x86_64.rs` reads an `IoSlice` as an address, and its length 8 bytes later. The next `IoSlice`
+/// begins after 16 bytes.
 #[cfg(unix)]
 const _: () = {
     use std::mem::offset_of;

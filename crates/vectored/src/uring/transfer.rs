@@ -32,7 +32,7 @@ pub(super) struct Transfer<B> {
     /// The bytes of the call that was begun last.
     given: usize,
     readiness: Readiness,
-    /// Whether it ends with the first call that moves bytes.
+    /// Whether the transfer ends with the first call that moves bytes.
     ends_early: bool,
     /// Whether the descriptor was asked, and does not keep messages apart.
     is_stream: bool,
@@ -40,8 +40,8 @@ pub(super) struct Transfer<B> {
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// The place that was submitted: an offset, or the position of the descriptor. Whether that can seek is not
-    /// known.
+    /// The place that was submitted: an offset, or the position of the descriptor. Whether the descriptor can seek is
+    /// unknown.
     Submitted(Option<u64>),
     Offset(u64),
     /// The position of a file; the number was the position at the start of the transfer.

@@ -14,10 +14,10 @@ use crate::uring::transfer::Transfer;
 
 #[derive(Clone, Copy, Debug)]
 enum Answer {
-    /// So many hundredths of the bytes are moved, and at least one byte.
+    /// This many hundredths of the bytes are moved, and at least one byte.
     Part(usize),
     Interrupted,
-    /// The thread that submitted it has ended.
+    /// The thread that submitted the call has ended.
     Orphaned,
     /// The descriptor is not ready; the wait that follows has this result.
     WouldBlock(i32),

@@ -49,7 +49,7 @@ impl Copier {
     /// The instructions of every processor of the architecture: SSE2 on x86-64, NEON on 64-bit ARM.
     pub(crate) const BASELINE: Copier = Copier { is_wide: false };
 
-    /// The fastest one for `segments`.
+    /// The fastest copier for `segments`.
     #[inline]
     pub(crate) fn for_list(segments: &[IoSlice<'_>]) -> Copier {
         match segments.len() {

@@ -99,7 +99,7 @@ pub(crate) fn is_written_ahead(
     Ok(rustix::fs::tell(from)? < written_at)
 }
 
-/// Whether a read of it may wait for another process.
+/// Whether a read of the descriptor may wait for another process.
 pub(crate) fn may_be_silent(fd: BorrowedDescriptor<'_>, kind: FileKind) -> bool {
     let flags = || rustix::fs::fcntl_getfl(fd);
     !matches!(kind, FileKind::Regular | FileKind::Block)

@@ -54,8 +54,8 @@ impl Event {
             if outcome != WAIT_OBJECT_0 {
                 std::process::abort();
             }
-            // The kernel writes the result before it sets the event, so this holds; memory that the kernel still uses
-            // must not be given up if it does not.
+            // The kernel writes the result before it sets the event, so `is_done` holds. If it did not, memory that the
+            // kernel still uses must not be given up.
             if is_done() {
                 return;
             }
@@ -67,7 +67,7 @@ impl Event {
 impl Drop for Event {
     fn drop(&mut self) {
         let event = self.0.take();
-        // While the thread ends it is closed instead.
+        // While the thread ends, the event is closed instead.
         let _ = KEPT.try_with(|kept| kept.set(event));
     }
 }

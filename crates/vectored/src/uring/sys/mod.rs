@@ -129,8 +129,8 @@ pub(super) struct Calls<C: Call> {
     missed: Vec<u64>,
     /// When the first of them was missed.
     missed_since: Option<Instant>,
-    /// The thread that started a call or entered the kernel last, by its number, and how many times another one had done so
-    /// before.
+    /// The thread that started a call or entered the kernel last, by its number, and how many times another thread had done
+    /// so before.
     used_by: u64,
     changes_of_thread: u32,
     process: ProcessMark,
@@ -480,7 +480,7 @@ impl<C: Call> Calls<C> {
             let entered = self.cancel(|_| true).and_then(|_| self.enter_once(false));
             self.pause_if_transient(entered)?;
             while self.next_ended().is_some() {}
-            // All are cancelled again, whether one was missed or not.
+            // All calls are cancelled again, missed or not.
             self.missed.clear();
             self.missed_since = None;
             // The cancellations themselves have ended. Now it waits until a call ends, or until it is time to cancel

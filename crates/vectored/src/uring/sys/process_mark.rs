@@ -43,7 +43,7 @@ impl ProcessMark {
         Ok(mark)
     }
 
-    /// Whether this process made it: false in a forked child.
+    /// Whether this process made the mark: false in a forked child.
     pub(super) fn is_here(&self) -> bool {
         self.byte().load(Relaxed) == HERE
     }
