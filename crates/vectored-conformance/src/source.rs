@@ -387,7 +387,7 @@ impl Feeder {
 /// Waits until the stream has bytes or has ended.
 ///
 /// The writer that was closed here may still be open in a child that another thread has started, until the
-/// child calls execve(2). The stream does not end before.
+/// child calls execve(2). The stream does not end before that.
 #[cfg(unix)]
 fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
     let patience = Timespec {
@@ -416,7 +416,7 @@ fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHa
                 thread::sleep(feed.wait);
             }
             if feed.give(&mut to).is_err() {
-                // The reader has closed its end. If it has not, the test will miss the rest.
+                // The reader has closed its end. If the reader has not closed it, the test will miss the rest.
                 return;
             }
         }

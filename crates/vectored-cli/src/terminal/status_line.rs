@@ -11,7 +11,7 @@ const EVERY: Duration = Duration::from_millis(50);
 
 const USUAL_COLUMNS: usize = 80;
 
-/// The line. Dropping it clears it.
+/// The line. Dropping the value clears the line.
 pub struct StatusLine {
     is_shown: bool,
     drawn_at: Cell<Option<Instant>>,

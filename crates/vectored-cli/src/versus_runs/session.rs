@@ -46,7 +46,7 @@ const COUNTED_RUNS: u64 = 2;
 const COUNT_ERROR_BYTES: u64 = 512 << 10;
 
 /// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that its length moves all that
-/// is on the stack. Without it, a command may be slower only because its name is longer.
+/// is on the stack. Without this variable, a command may be slower only because its name is longer.
 const PADDING: &str = "VECTORED_PADDING";
 
 const PAGE_BYTES: usize = 4096;
@@ -67,7 +67,7 @@ pub fn measure(
     bar: &Bar,
     result: &mut Versus,
 ) -> Result<(), Failure> {
-    // Unlike a pipe, it wakes no reader while a command is timed.
+    // Unlike a pipe, this file wakes no reader while a command is timed.
     let errors = memfd_create("standard error", MemfdFlags::CLOEXEC);
     let errors = errors.context("cannot make a file in memory for standard error")?;
     let mut session = Session {
@@ -200,7 +200,7 @@ impl Session<'_> {
         found.map_err(|error| halt(program, "under strace -k", error))
     }
 
-    /// Fills in how the commands end, and which runs failed. Returns whether one did.
+    /// Fills in how the commands end, and which runs failed. Returns whether a run failed.
     fn judge_ends(&mut self) -> bool {
         let ends = mem::take(&mut self.ends);
         for (side, runs) in self.sides().zip(&ends) {
@@ -532,7 +532,7 @@ impl Session<'_> {
 }
 
 /// The peak memory of a command is known if it is above this. The kernel counts for a command what this process had when it
-/// forked. If that is not known, no peak is.
+/// forked. If that is unknown, no peak is known.
 fn memory_floor() -> u64 {
     let inherited = inherited_peak_bytes(|| false);
     inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)

@@ -206,7 +206,7 @@ fn a_pull_request_gets_one_comment_that_is_updated() {
     assert!(body.contains("&\u{200b}#64;all @\u{200b}") && body.len() < 65_536);
     // A commit that no open pull request has any more.
     assert_eq!(ask("", "cc").lines().count(), 1);
-    // A result that is a link to what only this job may read.
+    // A result that is a link to a file that only this job may read.
     fs::remove_file(result.join("comment.md")).unwrap();
     std::os::unix::fs::symlink("/proc/self/environ", result.join("comment.md")).unwrap();
     repository.comment("bb", 1);

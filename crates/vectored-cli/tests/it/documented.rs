@@ -69,7 +69,7 @@ fn each_screen_is_what_the_command_prints_of_its_saved_result() {
             // Commands that are typed before it print nothing.
             let commands = block.rfind("$ vectored ").unwrap();
             let (command, screen) = block[commands + 2..].split_once('\n').unwrap();
-            // `ten_minutes_can_be_typed` runs it.
+            // `ten_minutes_can_be_typed` runs this command.
             if command.contains("--fail-if") {
                 continue;
             }

@@ -76,7 +76,7 @@ impl Service {
         Service(child)
     }
 
-    /// Watches it, from the moment when all programs are attached on.
+    /// Watches the program, from the moment when all programs are attached on.
     fn watched(&self, bench: &Bench) -> Child {
         let watcher = advise(bench, &["-p", &self.0.id().to_string()])
             .spawn()
@@ -305,7 +305,7 @@ fn threads_forks_and_an_execve_of_a_thread_are_followed() {
 #[test]
 fn a_process_that_ended_before_the_watch_ends_it() {
     let bench = bench_of_live!();
-    // Nobody has waited for it, so its number still leads to it.
+    // Nobody has waited for the process, so its number still leads to it.
     let mut ended = bench.program("true").spawn().unwrap();
     until(|| {
         let stat = fs::read_to_string(format!("/proc/{}/stat", ended.id())).unwrap();

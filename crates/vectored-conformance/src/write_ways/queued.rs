@@ -99,10 +99,10 @@ pub(super) fn at_random() -> WriteFn {
 struct Transfer<'t> {
     queue: &'t mut SegmentQueue,
     segments: &'t [IoSlice<'t>],
-    /// The bytes before it were written.
+    /// The bytes before this position were written.
     written: &'t mut SegmentCursor,
     transferred: u64,
-    /// The bytes before it were put into the queue.
+    /// The bytes before this position were put into the queue.
     put: SegmentCursor,
 }
 

@@ -380,7 +380,7 @@ fn a_call_that_moves_nothing_is_write_zero_and_not_a_spin() {
 fn write_to_nobody(what: &str, socket: impl VectoredWrite) {
     let mut writer = GatherWriter::new(socket);
     let body = vec![b'.'; 20_000];
-    // A TCP socket learns it from the answer to a segment that it sends, and may report a reset first.
+    // A TCP socket learns of the close from the answer to a segment that it sends, and may report a reset first.
     for _ in 0..1000 {
         // A call with one slice, and one with a list.
         let written = writer

@@ -116,7 +116,7 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
         let mut segments = vec![IoSlice::new(&chunk); total / chunk.len()];
         segments.push(IoSlice::new(&chunk[..total % chunk.len()]));
         // A queue would get a copy of all these bytes in pieces: the next test shares them. The input of a copy would hold
-        // them; the library's own tests have a file without blocks.
+        // all bytes; the library's own tests have a file without blocks.
         let holds_all =
             |name: &str| name.starts_with("SegmentQueue") || name.starts_with("copy of");
         for (way, mut write_fn) in write_ways().filter(|(way, _)| !holds_all(way.name)) {

@@ -65,7 +65,7 @@ impl ReadMover for Watched<dyn ReadMover> {
     }
 }
 
-/// The calls of the vectored technique in so many rounds.
+/// The calls of the vectored technique in this many rounds.
 fn watch(spec: &CellSpec, rounds: u32) -> Vec<Given> {
     let rival = TechniqueName::vectored_call(spec.conditions.operation);
     let experiment = Experiment {

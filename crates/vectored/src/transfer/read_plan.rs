@@ -16,7 +16,7 @@ use crate::sys::span::{Span, part_mut};
 pub(crate) struct ReadPlan {
     /// The position of a byte that is still to be read.
     pub(crate) start: SegmentCursor,
-    /// The position of the cursor once all of it is filled.
+    /// The position of the cursor once the whole call is filled.
     pub(crate) end: SegmentCursor,
     pub(crate) entries: usize,
     /// The sum of their lengths: not more than the list still takes, so no byte too many is read.
@@ -31,7 +31,7 @@ pub(crate) struct Run {
     start: SegmentCursor,
     segment_count: usize,
     bytes: usize,
-    /// The number of bytes of the call before it.
+    /// The number of bytes of the call before the run.
     bytes_before: usize,
 }
 

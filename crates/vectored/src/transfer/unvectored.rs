@@ -3,8 +3,8 @@
 //! Some file systems and drivers know `write` and `read` only, and answer `EOPNOTSUPP` or `EINVAL` to a list. A refused
 //! call has moved nothing. So its bytes are copied into one buffer, which a plain call gets. The plain call is not made
 //! for the first segment alone: `EINVAL` and `EOPNOTSUPP` may also be the answer to what the bytes say (a value for a
-//! file of sysfs or cgroupfs, a packet for a device), and a part of a value is another value. If the answer was meant
-//! for the bytes, the same bytes in one call get it again.
+//! file of sysfs or cgroupfs, a packet for a device), and a part of a value is another value. If the answer was meant for
+//! the bytes, the same bytes in one call get the same answer again.
 
 use std::io::{self, IoSlice, IoSliceMut};
 

@@ -25,7 +25,7 @@ fn findings_without_a_cost_are_listed_but_not_counted() {
     let told = "'log': no significant saving";
     assert!(history.contains(told), "{history}");
     assert_eq!(bench.only_result()["uncounted"][0]["calls"], 2000);
-    // Merged with a result that has the cost, it is counted.
+    // Merged with a result that has the cost, the finding is counted.
     let listed = bench.saved().remove(0);
     fs::write(bench.work().join("costs.json"), costs()).unwrap();
     let mut merge = advise(&bench);

@@ -31,7 +31,7 @@ fn ctrl_c_reaches_the_command() {
     let bench = bench();
     let script = "trap 'echo caught; exit 5' INT; echo ready; while :; do sleep 0.05; done";
     let (mut child, mut stdout) = waiting(&bench, script);
-    // A terminal sends it to all of the group.
+    // A terminal sends the signal to the whole group.
     kill_process_group(Pid::from_child(&child), Signal::INT).unwrap();
     let mut rest = String::new();
     stdout.read_to_string(&mut rest).unwrap();

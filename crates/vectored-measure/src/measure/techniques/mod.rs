@@ -108,7 +108,7 @@ pub(crate) fn depth_of(contender: Contender, queue_depth: u32) -> u32 {
     }
 }
 
-/// Whether a technique keeps several transfers in flight. One that is not listed does not.
+/// Whether a technique keeps several transfers in flight. A technique that is not listed does not.
 pub fn is_in_flight(name: TechniqueName) -> bool {
     technique(&name).is_some_and(|technique| technique.in_flight)
 }
@@ -121,7 +121,7 @@ pub fn techniques_of(experiment: &Experiment, cell: &CellSpec) -> Vec<TechniqueN
 }
 
 /// Why a technique cannot be measured under these conditions, as the rest of a sentence that begins with its name; `None`
-/// if it can. One that is not listed can.
+/// if it can. A technique that is not listed can be measured.
 pub fn refusal(name: TechniqueName, conditions: &Conditions) -> Option<&'static str> {
     (technique(&name)?.refuses)(conditions)
 }

@@ -17,7 +17,7 @@ fn refuse<T>(code: i32) -> io::Result<T> {
     Err(io::Error::from_raw_os_error(code))
 }
 
-/// Whether it may get a plain call.
+/// Whether the sink may get a plain call.
 impl MayGetPlainCall for bool {
     fn may_get_plain_call(&self) -> bool {
         *self
