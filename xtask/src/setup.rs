@@ -11,8 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::commands::{cargo, is_on_path, run as run_command, target_folder, works};
 use crate::skips::in_ci;
 
-/// A program a line, and the Debian packages that bring it. Every test run needs the first one. Without another one, the tests that
-/// need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang reads the headers of MPI.
+/// A program a line, and the Debian packages that bring it. Every test run needs the first program. Without another program,
+/// the tests that need it are skipped, and say so. The package `libclang-rt-dev` has the sanitizers of clang++; libclang
+/// reads the headers of MPI.
 const PROGRAMS: &str = "\
 cc gcc libc6-dev
 mkfs.ext4 e2fsprogs
@@ -137,8 +138,8 @@ pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
     Ok(())
 }
 
-/// Runs apt-get, and runs it again as long as another one holds a lock: `DPkg::Lock::Timeout` waits for the lock of dpkg alone, not
-/// for the locks of the lists and of the archives.
+/// Runs apt-get, and runs it again as long as another process holds a lock: `DPkg::Lock::Timeout` waits for the lock of dpkg
+/// alone, not for the locks of the lists and of the archives.
 fn wait_for_locks(command: &mut Command, until: Instant) -> Result<()> {
     let path = target_folder().join("apt-errors");
     loop {

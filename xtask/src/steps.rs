@@ -66,7 +66,7 @@ impl Report {
     }
 
     /// Runs lists of steps in two lanes, each step by `command` with its name. A lane that has ended a list takes the next
-    /// one. The output of a step is kept, and shown as a whole when the step ends.
+    /// list. The output of a step is kept, and shown as a whole when the step ends.
     pub fn run_lists(&mut self, lists: &[Vec<Step>], command: impl Fn(&str) -> Command + Sync) {
         let (left, over) = (Mutex::new(lists.iter()), Mutex::new(&mut self.done));
         let next = || left.lock().expect("no lane panics").next();

@@ -77,7 +77,7 @@ fn in_own_process(step: &str) -> Command {
     this
 }
 
-/// All steps but `setup`, in lists. The longest come first; the last ones build in folders of lists that have ended.
+/// All steps but `setup`, in lists. The longest come first; the last steps build in folders of lists that have ended.
 fn lists() -> [Vec<Step>; 5] {
     let other = |name| Step::new(name, move || systems::build(name, false));
     let mut others: Vec<Step> = systems::tested().map(other).collect();

@@ -369,7 +369,7 @@ fn to_transfer(target: DescriptorKind, operation: Operation) -> String {
     format!("{operation} a {target}")
 }
 
-/// Merges several results, with the prices of the first one or of `costs`.
+/// Merges several results, with the prices of the first result or of `costs`.
 pub fn merged(mut loaded: Vec<Advisory>, costs: &Costs, started_at: String) -> Advisory {
     if let Costs::Saved(advisory, _) = costs {
         for one in &mut loaded {

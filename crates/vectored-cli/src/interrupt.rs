@@ -1,5 +1,5 @@
-//! SIGHUP, SIGINT and SIGTERM, or Ctrl-C and the closing of the console on Windows: the first one ends the measurement, the
-//! second one the program.
+//! SIGHUP, SIGINT and SIGTERM, or Ctrl-C and the closing of the console on Windows: the first ends the measurement, the
+//! second ends the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

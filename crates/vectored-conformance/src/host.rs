@@ -119,7 +119,7 @@ pub fn emulator() -> Option<String> {
     env::var("VECTORED_RUNNER").ok()
 }
 
-/// The command that runs a program for the same system as this one, under the same [`emulator`].
+/// The command that runs a program for the same system as this program, under the same [`emulator`].
 pub fn program_of_this_system(program: impl AsRef<std::ffi::OsStr>) -> Command {
     match emulator() {
         None => Command::new(program),

@@ -192,7 +192,7 @@ impl Source {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let writer = TcpStream::connect(listener.local_addr()?)?;
         let (reader, _) = listener.accept()?;
-        // Without this, a small piece waits until the last one is acknowledged (Nagle's algorithm).
+        // Without this, a small piece waits until the last piece is acknowledged (Nagle's algorithm).
         writer.set_nodelay(true)?;
         Source::fed("a TCP stream", reader.into(), writer, feed)
     }

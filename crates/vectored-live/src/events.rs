@@ -250,7 +250,7 @@ impl Events {
         }
     }
 
-    /// Joined calls: an event each. Their times are between the end of the first one and the record after them.
+    /// Joined calls: an event each. Their times are between the end of the first call and the record after them.
     fn run(
         &mut self,
         record: &Record,

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Signal,
     Run,
     Gap,
-    /// The thread of the next record was preempted before it, for `a1` ns in all.
+    /// The thread of the next record was preempted before that record, for `a1` ns in all.
     Held,
 }
 

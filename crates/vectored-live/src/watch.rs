@@ -177,7 +177,7 @@ impl Watch {
         }
         // The samples so far belong to calls that are not reported.
         drain.sample_again();
-        // The process that this one forks is watched from its start.
+        // A process that this process forks is watched from its start.
         let start = |command: &mut Command| {
             wanted.insert(std::process::id(), 1, 0)?;
             let child = command.spawn();
@@ -329,7 +329,7 @@ fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
     Ok(shared.map_err(|error| format!("cannot map {mib} MiB of the kernel: {error}"))?)
 }
 
-/// A process, so that its number cannot lead to another one.
+/// A process, held so that its number cannot lead to another process.
 fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
     let known = i32::try_from(number).ok().and_then(Pid::from_raw);
     let opened = known.ok_or(Errno::SRCH);

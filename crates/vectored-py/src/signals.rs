@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use vectored::bindings::CallEnd;
 
-/// A check for signals takes Python's lock, for which a thread may wait 5 ms while another one computes. After a call
-/// that no signal has ended, a check is made so rarely that all checks take at most one part in this many of a
-/// transfer's time.
+/// A check for signals takes Python's lock, for which a thread may wait 5 ms while another thread computes. After a call
+/// that no signal has ended, a check is made so rarely that all checks take at most one part in this many of a transfer's
+/// time.
 const SHARE: u32 = 20;
 
 thread_local! {

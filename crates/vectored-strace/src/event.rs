@@ -364,7 +364,7 @@ pub struct OpenFlags {
 pub enum TcpOption {
     /// `TCP_CORK`: the kernel gathers what is written.
     Cork,
-    /// `TCP_NODELAY`: it sends a short segment although earlier ones are not acknowledged.
+    /// `TCP_NODELAY`: it sends a short segment although earlier segments are not acknowledged.
     NoDelay,
 }
 

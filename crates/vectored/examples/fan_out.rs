@@ -1,4 +1,4 @@
-//! Sends one message to many clients at the same time, from one thread, by io_uring. A slow client delays no other one.
+//! Sends one message to many clients at the same time, from one thread, by io_uring. A slow client delays no other client.
 //!
 //! ```text
 //! cargo run -p vectored --features uring --example fan_out

@@ -17,7 +17,7 @@ use crate::sys::span::{Span, spans};
 /// connection can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken` segments are
 /// removed from its front, resume from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
 ///
-/// The end of a segment and the start of the next one are the same position. [`advance`](SegmentCursor::advance) always
+/// The end of a segment and the start of the next segment are the same position. [`advance`](SegmentCursor::advance) always
 /// leaves the cursor on a byte that is still to be moved, or at the end of the list.
 ///
 /// Methods that read only lengths take a list of anything that derefs to bytes: [`IoSlice`](std::io::IoSlice),

@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Longest time that a byte may wait for later ones, in ns.
+    /// Longest time that a byte may wait for later bytes, in ns.
     pub max_delay_ns: u64,
     /// Size at which a merged call is complete, in bytes.
     pub buffer_bytes: u64,

@@ -23,7 +23,7 @@ pub struct AdviceComparison {
     pub schema: &'static str,
     pub old: SideOfAdvice,
     pub new: SideOfAdvice,
-    /// Whether both sides are commands, which differ in more than an `.old` at the end of words, or before their extension.
+    /// Whether both sides are commands that differ in more than an `.old` at the end of words, or before their extension.
     pub commands_differ: bool,
     /// The findings of both; findings whose calls differ most come first.
     pub findings: Vec<ComparedFinding>,
@@ -58,7 +58,7 @@ pub struct ComparedFinding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     pub kind: FindingKind,
-    /// Whether it is counted; otherwise it is only listed.
+    /// Whether the finding is counted; otherwise it is only listed.
     pub counted: bool,
     /// The program, without `.old`.
     pub program: String,
@@ -71,7 +71,7 @@ pub struct Place {
 pub struct FindingCounts {
     pub calls: u64,
     pub merged_calls: u64,
-    /// Of a listed finding, the time at most.
+    /// For a listed finding, the time at most.
     pub saving_s: f64,
     pub pattern: String,
 }
@@ -192,7 +192,7 @@ impl AdviceComparison {
         found.collect()
     }
 
-    /// One row for each sum, the one of the calls that move bytes with its limit, and one for each finding.
+    /// One row for each sum, and one row for each finding. The sum of the calls that move bytes has its limit.
     pub fn csv(&self) -> String {
         let sums = std::iter::zip(sums(&self.old), sums(&self.new));
         let sums = sums.map(|(old, new)| {

@@ -10,7 +10,7 @@ pub struct Launch {
     pub variable: &'static str,
 }
 
-/// The number of processes, and the number of this one. The innermost launcher comes first: `mpirun` in a job of Slurm.
+/// The number of processes, and the number of this process. The innermost launcher comes first: `mpirun` in a job of Slurm.
 const VARIABLES: [(&str, &str); 3] = [
     // Open MPI.
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),

@@ -31,7 +31,7 @@ const REST: (Duration, Duration) = (Duration::from_micros(50), Duration::from_mi
 
 /// Joins the other ranks.
 ///
-/// The threads of MPI inherit the CPUs of this one, so it is not pinned yet.
+/// The threads of MPI inherit the CPUs of the calling thread, which is therefore not pinned yet.
 pub fn join() -> Result<MpiGroup, Failure> {
     // Other threads read and write beside the one that calls MPI.
     let joined = mpi::initialize_with_threading(Threading::Funneled);
@@ -44,7 +44,7 @@ pub fn join() -> Result<MpiGroup, Failure> {
 
 impl Drop for MpiGroup {
     fn drop(&mut self) {
-        // Ends all ranks: the universe would wait in `MPI_Finalize` for ranks that wait for this one.
+        // Ends all ranks: the universe would wait in `MPI_Finalize` for ranks that wait for this rank.
         if thread::panicking() {
             self.communicator.abort(PANICKED);
         }

@@ -121,8 +121,8 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan<'_>, Failure> {
     })
 }
 
-/// Refuses an input that cannot be read by each run anew: to open a FIFO would wait for a writer, and what one run reads from it or
-/// from a terminal the next one lacks.
+/// Refuses an input that cannot be read by each run anew: to open a FIFO would wait for a writer, and what one run reads
+/// from it or from a terminal the next run lacks.
 fn check_input(input: &Path) -> Result<(), Failure> {
     let opened = match fs::metadata(input) {
         Ok(found) if !found.is_file() => Err(io::Error::other(

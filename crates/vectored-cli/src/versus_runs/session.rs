@@ -55,7 +55,7 @@ pub struct Plan<'a> {
     pub args: &'a VersusArgs,
     pub programs: Vec<Program>,
     pub is_traced: bool,
-    /// A result whose rounds are the first ones.
+    /// A result that has the first rounds.
     pub earlier: Option<Versus>,
 }
 
@@ -402,7 +402,7 @@ impl Session<'_> {
         let mut varies = unstable(&old[0], [&old[1]]);
         let mut of_new = differences_of_new(observed, &varies);
         if of_new.iter().any(|found| !found.is_empty()) {
-            // A time of day may be the same in the first two runs of old, and another one later.
+            // A time of day may be the same in the first two runs of old, and differ later.
             let again = self.observe(0, longest)?;
             varies = unstable(&old[0], [&old[1], &again]);
             of_new = differences_of_new(observed, &varies);

@@ -55,7 +55,7 @@ fn a_socket_that_is_not_listened_on_is_refused_with_the_remedy() {
     refused(&bench, &["--target", target], 1, &other);
 }
 
-/// A thread that serves TCP connections to this address; the target.
+/// A thread that serves TCP connections to this address. Returns the target.
 fn listening(address: &str, serve: fn(TcpStream)) -> io::Result<String> {
     let listener = TcpListener::bind(address)?;
     let target = format!("tcp://{}", listener.local_addr()?);
@@ -181,7 +181,7 @@ fn an_fsync_follows_each_write_that_was_flushed() {
             writers.insert(call.split_once(' ').unwrap().1.trim().to_owned());
         }
     }
-    // The floor's write, writev, and the write of the stream.
+    // The `write` of the floor, `writev`, and the `write` of the stream.
     assert!(writers.len() >= 3, "{writers:?}");
     // All lists are synced but the lists of proofs, which are not timed.
     let is_list = |line: &str| line.ends_with(" = 128");

@@ -285,7 +285,7 @@ fn a_command_that_hangs_or_leaves_processes_is_ended_with_clear_words() {
     let bench = bench();
     // Unique: another run of this test may be on this machine.
     let nap = format!("31415.{}", std::process::id());
-    // The last one ends only after its parent has been waited for.
+    // The last command ends only after its parent has been waited for.
     let cases = "\
 sleep NAP => 1: it still ran after 1 s, and was killed
 sleep NAP => 1: a service does not end: start it and its client in one script

@@ -165,7 +165,7 @@ impl Table {
 
 /// Where a slot of a module's table of addresses leads to.
 pub(crate) enum Slot {
-    /// A function of this name, in another module or in this one.
+    /// A function of this name, in this module or another.
     Named(Vec<u8>),
     /// An address of the module.
     At(u64),

@@ -20,7 +20,7 @@ pub fn allowed() -> Vec<usize> {
 
 pub(crate) const CAN_PIN: bool = cfg!(any(target_os = "linux", target_os = "freebsd"));
 
-/// The CPU that this thread runs on, or the first one where that cannot be asked for.
+/// The CPU that this thread runs on. The first CPU, where that cannot be asked for.
 pub(crate) fn current() -> usize {
     #[cfg(target_os = "linux")]
     return rustix::thread::sched_getcpu();

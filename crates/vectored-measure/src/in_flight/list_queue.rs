@@ -38,8 +38,8 @@ pub trait ListQueue: Sized {
         on_event: &mut dyn FnMut(Event),
     ) -> Result<(), ListError>;
 
-    /// Reads `count` lists. The first of them goes into `lists[0]`, the second one into `lists[1]`, and so on; after the
-    /// last one, each goes into the list that has been without a transfer for the longest time.
+    /// Reads `count` lists. The first of them goes into `lists[0]`, the second into `lists[1]`, and so on; after the last
+    /// one, each goes into the list that has been without a transfer for the longest time.
     ///
     /// So at most `lists.len()` are in flight, or [`depth`](ListQueue::depth), if that is less.
     ///

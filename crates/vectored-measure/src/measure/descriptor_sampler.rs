@@ -245,7 +245,7 @@ impl DescriptorSampler<'_> {
         }
     }
 
-    /// Closes a cell, and keeps the memory of its cold pool for the next one.
+    /// Closes a cell, and keeps the memory of its cold pool for the next cell.
     fn close(&mut self, cell: OpenCell) -> CellExtras {
         let (extras, memory) = cell.close();
         if let Some(memory) = memory {

@@ -449,7 +449,7 @@ mod tests {
     use super::*;
 
     /// Prices on a machine on which a call costs 340 ns, a byte 0.2 ns in a call of a page or less and 0.1 ns in a larger
-    /// one, and `lseek` 90 ns, with this noise of each sample in turn.
+    /// call, and `lseek` 90 ns, with this noise of each sample in turn.
     fn priced(probes: &[Probe], noise: &[f64]) -> Price {
         let clock = FakeClock::default();
         let rounds = probes.iter().map(|probe| {

@@ -11,8 +11,8 @@ use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
 
-/// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that
-/// does not work on the target of the cell is no reason, as long as another one does.
+/// The reason why a cell cannot be measured with these techniques, with its remedy; `None` if it can. A technique that does
+/// not work on the target of the cell is no reason, as long as another technique does.
 pub fn unsuited(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
     let checks = [
         ends,

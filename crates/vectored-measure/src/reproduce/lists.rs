@@ -151,7 +151,7 @@ impl ListPlan {
         rng: &mut Rng,
     ) -> Result<Option<Sample>, MeasureError> {
         let failed = cannot_write(bench, technique.as_str());
-        // New random bytes in every file, so that old ones cannot pass for them.
+        // New random bytes in every file, so that old bytes cannot pass for them.
         let (mut header, mut data) = ([0; HEADER_BYTES], [0; DATA_BYTES]);
         rng.fill(&mut header);
         rng.fill(&mut data);

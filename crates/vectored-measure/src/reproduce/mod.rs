@@ -203,7 +203,8 @@ fn interleaved(counts: &[usize], rng: &mut Rng) -> Vec<(usize, usize)> {
     all
 }
 
-/// Whether a step with `count` repeats takes part in a repeat: in the first and the last one, and in others evenly between.
+/// Whether a step with `count` repeats takes part in a repeat: in the first and the last repeat, and in others evenly
+/// between.
 fn takes_part(repeat: usize, repeats: usize, count: usize) -> bool {
     match count {
         0 => false,

@@ -154,7 +154,7 @@ fn run_passes(
         if bench.is_stopped() {
             return Ok(None);
         }
-        // New random bytes in every pass, so that old ones cannot pass for them.
+        // New random bytes in every pass, so that old bytes cannot pass for them.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
         rewind().map_err(failed)?;

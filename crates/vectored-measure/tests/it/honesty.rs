@@ -414,7 +414,7 @@ fn segments_of_other_calls_are_caught_unless_all_calls_send_the_same() {
         let rivals = [TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV];
         let measured = |cache, for_ever| {
             let cell = usual.clone().with(|asked| asked.cache = cache);
-            // One round: later ones have other bytes in any case.
+            // One round: later rounds have other bytes in any case.
             let budget_ns = if for_ever { 0 } else { MINIMUM_NS };
             let experiment = experiment(vec![cell], &rivals, budget_ns);
             measure_here(&experiment, |sampler| {

@@ -153,7 +153,7 @@ mod tests {
 
     use super::super::Rewritten;
 
-    /// Lines with `; ` between them, and what the last one becomes.
+    /// Lines with `; ` between them, and the result of the last.
     const LINES: &str = r#"1.000 ( 0.002 ms): a<b/1 openat(dfd: CWD, filename: "/a = b", flags: CREAT) = 5 => 1<a?b> 000000000.001000 openat(AT_FDCWD, "/a = b", O_CREAT) = 5 <0.000002000>
 1.000 ( 0.002 ms): c/1 fork() = 2; 2.000 ( 0.002 ms): x/2 close(fd: 3) = 0 => 2 000000000.002000 close(3) = 0 <0.000002000>
 1.000 ( 0.002 ms): c/1 wait4(upid: -1) =  => 1<c> 000000000.001000 wait4(0x1) =  <0.000002000>

@@ -16,7 +16,7 @@ use crate::reader::pending_calls::UnfinishedCall;
 use crate::reader::strace_messages::attached_thread;
 use crate::text::numbers::leading;
 
-/// The end of a line whose call goes on in a later one.
+/// The end of a line whose call goes on in a later line.
 const UNFINISHED: &[u8] = b"<unfinished ...>";
 
 /// The end of the last line of a thread from which strace detached.

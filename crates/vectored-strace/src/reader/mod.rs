@@ -68,8 +68,8 @@ struct Line {
     origin: Origin,
 }
 
-/// Whether a line goes on with a call that a message of strace interrupted: before an argument, or before
-/// the first one.
+/// Whether a line goes on with a call that a message of strace interrupted: before an argument, or before the first
+/// argument.
 fn continues_call(line: &[u8]) -> bool {
     line.first().is_some_and(|byte| b",) ".contains(byte))
         || [&b"child_stack="[..], b"flags=", b"{flags="]

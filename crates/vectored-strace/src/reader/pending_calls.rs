@@ -1,4 +1,4 @@
-//! Calls that began in one line and end in a later one.
+//! Calls that began in one line and end in a later line.
 
 use std::collections::BTreeMap;
 

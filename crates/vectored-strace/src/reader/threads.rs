@@ -14,7 +14,7 @@ pub(crate) struct ThreadTracker {
     last: Option<u32>,
     /// The thread of lines that name none.
     lone: u32,
-    /// In a log with `[pid 12]`: threads that have not ended, the first one as `start`.
+    /// In a log with `[pid 12]`: threads that have not ended, the first thread as `start`.
     alive: HashSet<u32>,
     /// In such a log, the number that strace writes for the first thread.
     first: Option<u32>,

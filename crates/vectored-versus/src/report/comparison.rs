@@ -1,4 +1,4 @@
-//! Two results of `vectored versus`: an earlier comparison and a later one.
+//! Two results of `vectored versus`: an earlier comparison and a later comparison.
 
 use serde::Serialize;
 use serde_json::json;

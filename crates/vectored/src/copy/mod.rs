@@ -140,7 +140,7 @@ impl Copied {
         self.bytes_by[technique as usize] += bytes;
     }
 
-    /// Adds the result of a copy that went on where this one ended.
+    /// Adds the result of a copy that went on where this copy ended.
     pub fn join(&mut self, next: Copied) {
         self.bytes += next.bytes;
         self.calls += next.calls;

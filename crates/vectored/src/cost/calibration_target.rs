@@ -28,7 +28,7 @@ pub enum CalibrationTarget<'a> {
 }
 
 impl CalibrationTarget<'_> {
-    /// The kind of target that this one represents.
+    /// The kind of target that this target represents.
     #[must_use]
     pub fn kind(self) -> TargetKind {
         match self {

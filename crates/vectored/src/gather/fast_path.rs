@@ -76,7 +76,7 @@ const PIPE_BUF: usize = 4096;
 pub(crate) struct FastPath {
     pub(crate) model: CostModel,
     thresholds: ThresholdCache,
-    /// The segments that are copied for the call that is being made, or were for the last one.
+    /// The segments that are copied for the present call, or were for the last.
     pub(crate) staging: StagingBuffer,
     /// Limits of each call, besides the limits of the system.
     most: Limits,

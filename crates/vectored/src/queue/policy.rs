@@ -8,8 +8,8 @@ use crate::sys::limits::MAX_CALL_BYTES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct QueuePolicy {
-    /// The longest segment that [`push`](crate::SegmentQueue::push) copies, in bytes. A longer one is kept, and referenced
-    /// when it is written. 0 copies no segment.
+    /// The longest segment that [`push`](crate::SegmentQueue::push) copies, in bytes. A longer segment is kept, and
+    /// referenced when it is written. 0 copies no segment.
     ///
     /// It is the length at which copying and keeping take the same time, if a call has some segments with short copied
     /// heads. With one segment a call, copying is faster up to 2 to 4 times that length.

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// A position is never reset. After 2⁶⁴ bytes, it would wrap.
 #[derive(Debug)]
 pub(super) struct RecordEnds {
-    /// The ends of the groups before the last one.
+    /// The ends of the groups before the last group.
     ends: VecDeque<u64>,
     /// The start of the first group: no later than the first byte in the queue, earlier if its head was written.
     start: u64,

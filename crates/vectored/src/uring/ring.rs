@@ -22,20 +22,21 @@ use crate::uring::transfer::Transfer;
 /// of them passes all new transfers to the kernel in one system call, the last two only if no completion is there
 /// already. Call `start` before other work, so that the kernel makes the transfers meanwhile.
 ///
-/// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only
-/// is followed by another one. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
-/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and of a queue at most [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
+/// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only is followed by another
+/// call. A call takes at most [`iov_max`](crate::limits::iov_max) segments and
+/// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and of a queue at most
+/// [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
 ///
 /// # Order
 ///
 /// The kernel makes transfers, and they end, in any order. Two writes to one pipe or socket, or to the position of one file, can
-/// swap or mix. Put the bytes into one queue, or submit the next write when the last one has ended. Writes at different
+/// swap or mix. Put the bytes into one queue, or submit the next write when the last write has ended. Writes at different
 /// offsets of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets.
 ///
 /// # Dropping and forgetting
 ///
-/// To drop a ring cancels its transfers and waits until each has ended: a call on a pipe or socket is cancelled at once, one
-/// on a file runs to its end. Nothing tells how many bytes were moved, so call `wait` until it returns `None` first. A
+/// To drop a ring cancels its transfers and waits until each has ended: a call on a pipe or socket is cancelled at once, a
+/// call on a file runs to its end. Nothing tells how many bytes were moved, so call `wait` until it returns `None` first. A
 /// forgotten ring ([`std::mem::forget`]) leaks what its transfers own.
 ///
 /// # Processes and threads
@@ -214,9 +215,9 @@ impl<B: Buffer> Ring<B> {
     /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) returns them all the same:
     /// with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
     ///
-    /// A call that the kernel cannot cancel, as on a file, runs to its end. One that it does not find at the moment is
-    /// cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the earliest
-    /// after 20 ms.
+    /// A call that the kernel cannot cancel, as on a file, runs to its end. A call that the kernel does not find at the
+    /// moment is cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the
+    /// earliest after 20 ms.
     pub fn cancel(&mut self, token: u64) -> io::Result<usize> {
         self.calls.check_process()?;
         let mut count = 0;
@@ -333,7 +334,7 @@ impl<B: Buffer> fmt::Debug for Ring<B> {
     }
 }
 
-/// A ring may move to another thread, and so may what it returns.
+/// A ring, and what it returns, may move to another thread.
 const _: () = {
     const fn is_send<T: Send + 'static>() {}
     is_send::<Ring>();

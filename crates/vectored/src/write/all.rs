@@ -27,7 +27,7 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 /// plain call. The result of that call counts.
 ///
 /// `EINVAL` may also mean that the bytes are invalid, for example the value for a file of sysfs. A part of a value is another
-/// value. So no plain call is made for a single segment of up to 256 KiB. A longer one is sent in parts. No plain call is
+/// value. So no plain call is made for a single segment of up to 256 KiB. A longer list is sent in parts. No plain call is
 /// made on a socket, nor on a file that is open with `O_DIRECT`.
 ///
 /// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again.
@@ -88,8 +88,8 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 ///
 /// # Errors
 ///
-/// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this
-/// call, not of earlier ones; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
+/// The errors of [`write_all`]. [`transferred`](TransferError::transferred) counts the bytes of this call, not of earlier
+/// calls; [`SegmentCursor::remaining_bytes`] counts the rest of the list.
 pub fn resume_write(
     fd: impl AsDescriptor,
     segments: &[IoSlice<'_>],

@@ -148,7 +148,7 @@ impl FlaggedCalls {
         }
     }
 
-    /// Makes a call, and another one if the kernel refuses the flags.
+    /// Makes a call, and another call if the kernel refuses the flags.
     fn call(
         &mut self,
         mut kernel: impl FnMut(WriteFlags) -> io::Result<usize>,

@@ -13,8 +13,8 @@ use crate::write::all::send_all_referenced;
 /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
 ///
 /// Writes like [`write_all`](crate::write_all), but by `pwritev(2)`, or `pwrite(2)` if one segment is left. The
-/// file's position is neither used nor moved, so threads may share the descriptor. Each further call begins where the
-/// last one ended. A gap after the end of the file reads as zeros.
+/// file's position is neither used nor moved, so threads may share the descriptor. Each further call begins where the last
+/// call ended. A gap after the end of the file reads as zeros.
 ///
 /// Through a descriptor that was opened with `O_APPEND`, Linux appends *whatever the offset is* ("BUGS" of pwrite(2)), and so
 /// does this function. (On Windows a call at an offset moves the position.)

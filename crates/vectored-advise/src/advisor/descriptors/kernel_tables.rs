@@ -113,7 +113,7 @@ impl KernelTables {
         (self.work, self.ended_threads, self.ended) = (0, 0, None);
     }
 
-    /// The key of a thread. A new one is of a process whose creation has not shown.
+    /// The key of a thread. A new thread is of a process whose creation has not shown.
     #[inline]
     pub(crate) fn thread(&mut self, number: u32) -> ThreadId {
         match self.by_number.get(&number) {

@@ -89,7 +89,7 @@ impl KernelTables {
         self.fd_tables[own].slots.extend(taken.slots);
     }
 
-    /// Ends a thread, and its process if that was the last one or `process_ended` says so. Unless it is `last`, a line with
+    /// Ends a thread, and its process if it was the last thread or `process_ended` says so. Unless it is `last`, a line with
     /// its own end may follow.
     pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool, last: bool) {
         let Some((key, id)) = self.thread_of_number(number) else {

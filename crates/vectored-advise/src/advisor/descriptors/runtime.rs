@@ -105,7 +105,7 @@ mod tests {
         }
         assert!(!interprets_others(b"/usr/bin/cat"));
         let with = |text: &[u8]| of(&[b"\x7fELF\x02\x01", &[0; 58][..], text].concat());
-        // The last ones are static programs.
+        // The last cases are static programs.
         for (text, expected) in [
             (&b"/rustc/5980/library"[..], Runtime::Rust),
             (b"/usr/src/rustc-1.63.0/library", Runtime::Rust),

@@ -330,9 +330,9 @@ impl FileGroups {
         }
     }
 
-    /// Notes a write by another thread than the last one. `is_over` is true for a writer that ended before, and was waited
-    /// for. `has_flushed` is true for a writer whose process has forked since its last write: before a fork a buffer is
-    /// empty. If neither holds, the file has several writers from now on, and the held findings are returned.
+    /// Notes a write by another thread than the last writer. `is_over` is true for a writer that ended before, and was
+    /// waited for. `has_flushed` is true for a writer whose process has forked since its last write: before a fork a buffer
+    /// is empty. If neither holds, the file has several writers from now on, and the held findings are returned.
     pub(crate) fn add_writer(
         &mut self,
         key: GroupId,

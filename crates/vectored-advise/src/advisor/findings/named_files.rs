@@ -18,7 +18,7 @@ pub(crate) struct NamedFiles {
     made: BTreeSet<Vec<u8>>,
     /// Files that were changed by shared memory, or may have been by calls that the log does not show.
     changed: BTreeSet<Vec<u8>>,
-    /// Names that were given to a file or folder that had another one, in order.
+    /// Names that were given to a file or folder that had another name, in order.
     links: Vec<(Vec<u8>, Vec<u8>)>,
 }
 

@@ -17,7 +17,7 @@ use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
 use crate::model::{FileCalls, FindingKey, FindingKind, Grade, SiteCalls, Step};
 use rustc_hash::FxHashMap;
 
-/// Patterns of a log that are counted separately; later ones are counted together.
+/// Patterns of a log that are counted separately; later patterns are counted together.
 const PATTERNS_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]

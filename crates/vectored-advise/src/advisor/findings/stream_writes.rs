@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::model::FileCalls;
 
-/// Streams of a log that are counted; later ones are unknown.
+/// Streams of a log that are counted; later streams are unknown.
 const STREAMS_MAX: usize = 1 << 15;
 
 #[derive(Debug, Default)]

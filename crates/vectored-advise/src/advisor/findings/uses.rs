@@ -13,7 +13,7 @@ use crate::advisor::findings::price::operation_of;
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::{DescriptorUse, FindingKey, FindingKind, Tally};
 
-/// Entries of a log that are counted separately; later ones are one for each kind and direction.
+/// Entries of a log that are counted separately; later entries are one for each kind and direction.
 const ENTRIES_MAX: usize = 1 << 15;
 
 #[derive(Debug, Default)]

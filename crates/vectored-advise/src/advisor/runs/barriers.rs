@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Call(pub(crate) &'static str);
 
-/// Parts of the names of these calls. If a name contains several parts, the first one counts.
+/// Parts of the names of these calls. If a name contains several parts, the first part counts.
 const CALLS: &str = "rename unlink rmdir symlink link mkdir mknod utime chmod chown ftruncate truncate fallocate ioctl \
     setsockopt getsockopt shutdown setxattr inotify timerfd flock fcntl connect accept bind listen epoll_ctl epoll_wait \
     epoll_pwait poll select statfs fork execve";

@@ -86,7 +86,7 @@ pub(crate) struct Run {
     pub(crate) late_ns: u64,
     pub(crate) seeks: u64,
     pub(crate) has_between: bool,
-    /// Paths of other files that were written between them, the first ones met.
+    /// Paths of other files that were written between them, by first use.
     pub(crate) order_between: Vec<Vec<u8>>,
     #[cfg(test)]
     pub(crate) members: Vec<u64>,

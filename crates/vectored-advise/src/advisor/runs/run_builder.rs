@@ -36,7 +36,7 @@ pub(crate) struct CallingThread {
 #[derive(Debug, Default)]
 pub(crate) struct DirectionRuns {
     pub(crate) last_caller: CallingThread,
-    /// Event of the last transfer; 0 if the next one starts a new run.
+    /// Event of the last transfer; 0 if the next transfer starts a new run.
     pub(crate) last: u64,
     pub(crate) ended_ns: u64,
     pub(crate) is_positional: bool,

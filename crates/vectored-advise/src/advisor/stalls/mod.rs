@@ -1,4 +1,4 @@
-//! Stalls: a short write that waits until the peer acknowledges an earlier one.
+//! Stalls: a short write that waits until the peer acknowledges an earlier write.
 //!
 //! By Nagle's algorithm (RFC 896; `TCP_NODELAY` in tcp(7)) a socket keeps a segment that is not full while bytes before it are
 //! unacknowledged. The peer acknowledges after 40 ms at the earliest if it has nothing to send (Linux), elsewhere often after

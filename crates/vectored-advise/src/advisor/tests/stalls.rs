@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::advisor::tests::logs::{read_with, whole};
 use crate::model::FindingKind;
 
-/// Calls in short, each before the call. `PEER` stands for the text of the socket. The last four have another end that writes a
-/// message in parts.
+/// Calls in short, each before the call. `PEER` stands for the text of the socket. In the last four calls, the other end
+/// writes a message in parts.
 const CALLS: &str = r#"socket socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[9]>
 connect connect(3<TCP:[9]>, {sa_family=AF_INET}, 16) = 0
 socket4 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>
@@ -101,7 +101,7 @@ fn stalls(log: &str) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// Checks lines `PEER START | EXCHANGE => STALLS`. `STALLS` are a begin of what [`stalls`] says.
+/// Checks lines `PEER START | EXCHANGE => STALLS`. `STALLS` are the begin of the text of [`stalls`].
 fn check(table: &str) {
     let wrong = table.lines().filter_map(|line| {
         let (scene, expected) = line.split_once(" => ").unwrap();
@@ -181,7 +181,7 @@ remote socket connect/43 | header body answer/86 => 10 of 11: a round trip to th
 /// A server that works for some time before each answer.
 #[test]
 fn what_the_peer_takes_itself_is_no_part_of_a_stall() {
-    // A busy machine makes the first answer late, or a connection, but not the others sooner.
+    // A busy machine makes the first answer late, or a connection, but it makes no other answer come sooner.
     check(
         "\
 loopback socket connect/0.1 slow header body answer/5 | header body answer/44 => 10 of 11 lost 399 ms

@@ -242,8 +242,8 @@ impl Tracker {
 
 impl Tracker {
     /// Shares an open file description between two processes that both had the same number and text
-    /// before the log began. They may be threads of one process to which strace was attached, or have
-    /// inherited it from one parent.
+    /// before the log began. They may be threads of one process to which strace was attached, or have inherited the open
+    /// file description from one parent.
     fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<DescriptorId> {
         let key = self.groups.groups[new.group].inherited?;
         let known = &self.kernel.open_files[key];
@@ -251,7 +251,7 @@ impl Tracker {
         if !is_same || known.text != new.text {
             return None;
         }
-        // The other one remains in the group.
+        // The other open file description remains in the group.
         self.groups.leave(new.group);
         self.kernel.count_with_another(caller.process);
         self.kernel.share(caller.process, new.number, key);

@@ -134,8 +134,8 @@ impl Tracker {
         }
     }
 
-    /// Goes on as at the begin of a log: no process and no descriptor is known. Called only if a log has more of them
-    /// at once than any real program.
+    /// Goes on as at the begin of a log: no process and no descriptor is known. Called only if a log has more processes or
+    /// descriptors at once than any real program.
     #[cold]
     fn forget_all(&mut self) {
         self.settle_all();
@@ -253,8 +253,8 @@ impl Tracker {
         }
     }
 
-    /// Notes a name that the log shows beside a thread. The name is no event. The first one is the program's, unless an
-    /// `execve` showed.
+    /// Notes a name that the log shows beside a thread. The name is no event. The first name is the program's, unless an
+    /// `execve` showed the program.
     #[cold]
     fn name(&mut self, thread: u32, program: &[u8]) {
         let key = self.kernel.thread(thread);
@@ -328,7 +328,7 @@ struct Caller {
     process: ProcessId,
 }
 
-/// The descriptor of a call whose name decides what it does; `None` if its arguments decide.
+/// The descriptor of a call whose effect follows from its name; `None` if its arguments decide.
 fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {
     match action {
         Action::Other { descriptor } => Some(*descriptor),

@@ -56,7 +56,7 @@ pub fn remedy_kinds(key: &FindingKey, tally: &Tally) -> Vec<RemedyKind> {
     kinds.filter(may_have).collect()
 }
 
-/// Runs up to this length are records; longer ones are streams.
+/// Runs up to this length are records; longer runs are streams.
 const RECORD_CALLS: u64 = 16;
 
 /// Whether a merged call has one record: a few calls and then something else, each step once in most of the runs, or with a

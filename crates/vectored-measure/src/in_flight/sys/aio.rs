@@ -65,7 +65,7 @@ type Array = Vec<iovec>;
 
 /// Lists moved by Linux native AIO.
 ///
-/// The working memory is kept from call to call: lists allocate nothing, if they have no more segments than earlier ones.
+/// The working memory is kept from call to call: lists allocate nothing, if they have no more segments than earlier lists.
 pub struct AioQueue {
     id: c_ulong,
     slots: Vec<Slot>,

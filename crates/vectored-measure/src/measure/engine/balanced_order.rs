@@ -6,8 +6,8 @@ use fastrand::Rng;
 ///
 /// Every block of `count` rounds is a Latin square: its rows are the rotations
 /// of one random permutation in random order, and half of the blocks are
-/// reversed by chance. Within a block each contender therefore takes each place
-/// once, and no contender always follows the same other one.
+/// reversed by chance. Within a block each contender therefore takes each place once, and no contender always follows the
+/// same other contender.
 #[derive(Debug, Clone)]
 pub struct BalancedOrder {
     count: usize,

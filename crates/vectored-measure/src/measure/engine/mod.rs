@@ -3,7 +3,7 @@
 //! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more while its intervals are wide and its share of
 //!    the budget lasts. Cells that the budget has no [`MIN_ROUNDS`] for keep the rounds of their first visit.
 //! 2. Refinement, if the experiment asks for it: cells of further sizes locate the crossovers between techniques.
-//! 3. The remaining time goes to the cells whose verdict is still open, to the one first that is decided the soonest.
+//! 3. The remaining time goes to the cells whose verdict is still open, first to the cell that is decided soonest.
 
 mod balanced_order;
 mod cell_run;
@@ -54,11 +54,10 @@ const TRIAL_SHARE: f64 = 0.25;
 const REFINED_SHARE: f64 = 0.88;
 
 /// A refinement step may take at most the time left for refinement divided by
-/// this. If two techniques hardly differ, their crossover is not worth more.
+/// this. If two techniques hardly differ, their crossover is worth no more time.
 const STEP_DIVISOR: u64 = 3;
 
-/// Rounds that a refinement cell gets at first. Later ones may find the machine
-/// in another state.
+/// Rounds that a refinement cell gets at first. Later rounds may find the machine in another state.
 const REFINED_ROUNDS: u32 = LOOKS[1] as u32;
 
 const STEP_BYTES: usize = 64;
@@ -573,7 +572,7 @@ impl<'a> Engine<'a> {
         let weigh = |cell: &CellRun<'_>| weigh_cell(&cell.cell, &self.experiment.rivals);
         cell.evidence = weigh(cell);
         if cell.readmit() {
-            // A technique that was out may lead, and its interval is wide.
+            // A technique that was no contender may lead, and its interval is wide.
             cell.evidence = weigh(cell);
         }
         Ok(())
@@ -716,7 +715,7 @@ impl Visit {
 /// Rounds of one cell that locate a crossover more precisely.
 struct Step<'a> {
     cost_ns: u64,
-    /// The index of a cell that has rounds already, or a new one.
+    /// The index of a cell that has rounds already, or a new cell.
     cell: Result<usize, Box<CellRun<'a>>>,
     rounds: u32,
 }

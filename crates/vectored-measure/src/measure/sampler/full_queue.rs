@@ -61,8 +61,8 @@ pub(crate) fn time_full_queue(
 /// submitted, which with direct I/O takes as long as the device. So the count at which the clock is read may be reached in
 /// the middle of such a group, long after that many transfers had ended. The clock is therefore read only when a group has
 /// been taken and the next transfer begins: then all transfers that had ended are counted, at both readings. It is started
-/// at the first such moment after the queue has been full once, and stopped at the first one at which enough more have
-/// ended, while there are still transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
+/// at the first such moment after the queue has been full once, and stopped at the first such moment at which enough further
+/// transfers have ended, while there are still transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
 ///
 /// With 2d calls or more at depth d, at least d transfers are timed.
 fn between_refills(

@@ -125,8 +125,7 @@ fn serve(
     reports: &Sender<io::Result<Report>>,
     arrived_bytes: &AtomicU64,
 ) {
-    // Bytes of an earlier batch cannot pass for bytes of a later one: only as
-    // many bytes as were read are compared.
+    // Bytes of an earlier batch cannot pass for bytes of a later batch: only as many bytes as were read are compared.
     let mut buffer = Vec::new();
     let mut filled = Ok(0);
     let mut surplus_bytes = 0;

@@ -126,7 +126,7 @@ impl Sink for StreamSink {
 /// Fewer pages than this are held back in a round: the usual capacity of a pipe.
 const MAX_BALLAST: usize = 16;
 
-/// Holds kernel pages for a round, so that a stream gets other ones.
+/// Holds kernel pages for a round, so that a stream gets other pages.
 ///
 /// The kernel allocates the most recently freed pages first. Without ballast,
 /// every sample of a cell would get the same few pages in the same order, and a

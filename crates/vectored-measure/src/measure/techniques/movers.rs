@@ -43,8 +43,8 @@ pub trait ReadMover {
     /// Fills every byte of all segments, in order, and reads no further bytes. Fails with `UnexpectedEof` if there are too few.
     fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
 
-    /// Makes the calls of a batch. There is a list for each transfer in flight; synchronous techniques
-    /// fill the first one in every call. Returns the number of the last call, from 0 on, that filled each list.
+    /// Makes the calls of a batch. There is a list for each transfer in flight; synchronous techniques fill the first list
+    /// in every call. Returns the number of the last call, from 0 on, that filled each list.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,

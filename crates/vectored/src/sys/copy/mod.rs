@@ -2,7 +2,7 @@
 //!
 //! The instructions are chosen once for a list and not once for a segment: each choice has its own loop over the
 //! segments. A segment of up to 128 or 256 bytes is covered by moves of fixed size that overlap in its middle, without a
-//! loop and without a call. `memcpy` copies longer ones. No move reaches beyond either end of a segment.
+//! loop and without a call. `memcpy` copies longer segments. No move reaches beyond either end of a segment.
 //!
 //! The table of overlapping moves stands here twice: in [`copy_bytes`], and as assembly in `x86_64.rs`. The assembly is
 //! for Unix, where an `IoSlice` is an `iovec`: Windows' `WSABUF` has its fields in another order.
@@ -88,7 +88,7 @@ impl Copier {
     }
 }
 
-/// Copies `segments` one after the other to the start of `to`, up to the first one that has more than `most_bytes` or
+/// Copies `segments` one after the other to the start of `to`. Stops before a segment that has more than `most_bytes` or
 /// does not fit.
 ///
 /// Returns the number of copied segments and the number of their bytes, which are the initialised bytes at the start of `to`.
