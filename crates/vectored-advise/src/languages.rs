@@ -234,8 +234,8 @@ pub(crate) const STDBUF: &str =
     "`stdbuf -o64K` before the name of the program, if that writes by stdio of a shared C library";
 
 /// The runtime of a program by the path that started it, if its name or file says that it is `known`. A program of the system's that
-/// runs no script is [`Runtime::System`]: an [option](OPTIONS) is its only remedy. A program of the user's with the name of such a
-/// one is in C if nothing is known.
+/// runs no script is [`Runtime::System`]: an [option](OPTIONS) is its only remedy. A program of the user's with the name of
+/// a system program is in C if nothing else is known.
 pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Runtime> {
     const FOLDERS: [&str; 7] = [
         "/bin/",

@@ -23,7 +23,7 @@ pub fn replace(path: &Path, contents: &str) -> io::Result<()> {
     sync_directory(parent(path))
 }
 
-/// Creates the file. If there is one, the error is [`AlreadyExists`](io::ErrorKind::AlreadyExists).
+/// Creates the file. If the file exists, the error is [`AlreadyExists`](io::ErrorKind::AlreadyExists).
 pub fn create(path: &Path, contents: &str) -> io::Result<()> {
     write_beside(path, contents)?.persist_noclobber(path)?;
     sync_directory(parent(path))

@@ -55,8 +55,7 @@ impl Interrupt {
                 .and_then(|_| flag::register(number, Arc::clone(stop)))
                 .context("cannot watch for signals")?;
         }
-        // Without a handler, a file-size limit would kill the program. With one, the write fails with
-        // EFBIG.
+        // Without a handler, a file-size limit would kill the program. With a handler, the write fails with EFBIG.
         flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
             .context("cannot watch for signals")?;
         Ok(watch)

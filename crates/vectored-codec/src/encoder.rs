@@ -64,8 +64,8 @@ pub trait QueueEncoder<Item> {
 
 /// Any `tokio_util::codec::Encoder` as a [`QueueEncoder`].
 ///
-/// The encoder gets an empty `BytesMut` for each item. A short frame is copied from it into the queue, and a long one
-/// is moved. So bodies are copied at least once, by the encoder. An encoder for queues never copies long bodies.
+/// The encoder gets an empty `BytesMut` for each item. A short frame is copied from it into the queue, and a long frame is
+/// moved. So bodies are copied at least once, by the encoder. An encoder for queues never copies long bodies.
 ///
 /// # Examples
 ///

@@ -13,7 +13,7 @@ use vectored::SegmentQueue;
 /// another limit is set by [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes), and on the side that reads
 /// by `LengthDelimitedCodec::set_max_frame_length`.
 ///
-/// A short frame is copied, a long one is kept until it is written. Any owner of bytes can be made a `Bytes` without
+/// A short frame is copied, a long frame is kept until it is written. Any owner of bytes can be made a `Bytes` without
 /// copying them: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and
 /// `Bytes::from_owner` any other owner.
 ///

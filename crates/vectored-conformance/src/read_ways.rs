@@ -1,7 +1,7 @@
 //! The table of the functions that read a list from a descriptor, like [`write_ways`](crate::write_ways).
 //!
-//! To add one, add an entry to [`READ_WAYS`]. [`counted`] adapts a function that resumes from a cursor,
-//! [`whole_list`] and [`positional`] one that takes a whole list.
+//! To add a function, add an entry to [`READ_WAYS`]. [`counted`] adapts a function that resumes from a cursor,
+//! [`whole_list`] and [`positional`] a function that takes a whole list.
 
 use std::fmt;
 #[cfg(unix)]

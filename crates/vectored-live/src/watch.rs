@@ -56,7 +56,7 @@ const STACK_EVERY: u32 = 128;
 /// The inode of the first namespace of processes, whose numbers are the kernel's (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
-/// A [`Refusal`], or an error of the loader, which means one.
+/// A [`Refusal`], or an error of the loader that means a refusal.
 type Failed = Box<dyn Error>;
 
 /// Programs that are attached to the kernel; they are detached when it is dropped, or when this process ends.

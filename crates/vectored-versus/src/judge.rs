@@ -6,7 +6,7 @@ use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
 use crate::model::{Calls, Change, Compared, Comparison, Range, RuledLimit, Ruling, Run, Versus};
 
-/// Rounds that the interval of a ratio needs. Without one, a ratio says nothing.
+/// Rounds that the interval of a ratio needs. Without an interval, a ratio says nothing.
 pub const LEAST_ROUNDS: usize = 6;
 
 /// `2 rounds, and an interval needs 6`, with the remedy.

@@ -12,7 +12,7 @@ pub struct Options {
     /// each gap.
     pub deflates: bool,
     /// Looks at a path on this machine, where the files of the log may be; `None` if it leads to nothing. Without it, each
-    /// path that is opened counts as a file, and as one that has no other name.
+    /// path that is opened counts as a file, and as a file without another name.
     pub look: Option<Look>,
 }
 

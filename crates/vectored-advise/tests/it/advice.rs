@@ -1,4 +1,4 @@
-//! Reports of one advisory and of what changes in it, and of hostile ones.
+//! Reports of one advisory and of what changes in it, and of hostile advisories.
 
 use std::sync::LazyLock;
 

@@ -80,7 +80,8 @@ impl Team {
         shared(&*self.group, value)
     }
 
-    /// Returns `outcome` if it is `Ok` on every rank. Otherwise rank 0 learns which failed, and the others that one did.
+    /// Returns `outcome` if it is `Ok` on every rank. Otherwise rank 0 learns which ranks failed, and the other ranks learn
+    /// that a rank failed.
     pub fn agree<T>(&self, outcome: Result<T, Failure>) -> Result<T, Failure> {
         let own_code = outcome.as_ref().err().map(|failure| failure.code);
         let outcome = outcome.map_err(|failure| format!("{:#}", failure.error));

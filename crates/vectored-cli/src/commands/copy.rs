@@ -26,7 +26,7 @@ const OTHER_TECHNIQUE: &str = "; choose another --technique";
 
 pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
     let technique = technique(args)?;
-    // Without a handler, a file-size limit would kill the program. With one, the write fails with EFBIG.
+    // Without a handler, a file-size limit would kill the program. With a handler, the write fails with EFBIG.
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
         .context("cannot watch for signals")?;
     let from = Input::open(args.from.as_deref())?;

@@ -1,7 +1,8 @@
 //! Ten edits that others made or proposed in public to save calls: `advise` finds what the program did before, and `versus`
 //! proves the edit.
 //!
-//! A file of `edits/` is a program before and after: a line that ends with the comment "old" or "new" is in that one alone.
+//! A file of `edits/` is a program before and after: a line that ends with the comment "old" or "new" is in that version
+//! alone.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `--target` and `--sync`: measured targets, and refused ones.
+//! `--target` and `--sync`: measured targets, and refused targets.
 
 use std::collections::BTreeSet;
 use std::fs;

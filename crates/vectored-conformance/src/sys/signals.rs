@@ -23,7 +23,7 @@ extern "C" fn count(_signal: libc::c_int) {
 /// A thread that sends `SIGALRM` to the thread that made it, again and again until it is dropped.
 ///
 /// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2) the kernel would choose the
-/// thread, and seldom the one that moves bytes.
+/// thread, and seldom the thread that moves bytes.
 #[derive(Debug)]
 pub struct SignalStorm {
     /// A sender that is dropped ends the thread.

@@ -1,7 +1,7 @@
 //! The table of the functions that write a list to a descriptor.
 //!
-//! To add one, add an entry to [`WRITE_WAYS`]. A function that resumes from a cursor fits as it is;
-//! [`whole_list`] and [`positional`] adapt one that takes a whole list.
+//! To add a function, add an entry to [`WRITE_WAYS`]. A function that resumes from a cursor fits as it is; [`whole_list`]
+//! and [`positional`] adapt a function that takes a whole list.
 
 mod adapters;
 mod buffered;

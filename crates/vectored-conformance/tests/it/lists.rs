@@ -50,7 +50,7 @@ fn pieces_of_one_buffer_arrive_everywhere() {
     }
 }
 
-/// A segment stands for itself, however it lies in memory: the same buffer again and again, overlapping ones, and
+/// A segment stands for itself, however it lies in memory: the same buffer again and again, overlapping segments, and
 /// neighbours from back to front.
 #[test]
 fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {

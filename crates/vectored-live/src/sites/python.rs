@@ -294,7 +294,7 @@ fn is_of_library(file: &str) -> bool {
     file.starts_with("<frozen ") || file.contains("/lib/python3.") && !is_installed
 }
 
-/// Whether a count of references is one: the allocator writes an address over it, or 0, when it frees an object.
+/// Whether a number is a count of references: the allocator writes an address over it, or 0, when it frees an object.
 fn is_alive(references: u64) -> bool {
     // From 3.14 on the upper 16 bits are flags.
     references != 0 && (references >> 32 == 0 || references >> 48 != 0)

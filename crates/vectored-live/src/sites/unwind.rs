@@ -10,7 +10,7 @@ use crate::sites::modules::{Module, Program, Table};
 /// Frames of a stack that are looked at.
 const FRAMES_MAX: usize = 24;
 
-/// Registers that the tables know: the general ones and the instruction pointer.
+/// Registers that the tables know: the general registers and the instruction pointer.
 const REGISTERS: usize = 17;
 
 /// Registers that functions keep, beside `rbp` (6).

@@ -1,4 +1,4 @@
-//! The line of a call is the right one, or it is unknown.
+//! The reported line of a call is right, or unknown.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -85,7 +85,7 @@ fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: &str
     named * 100 / lines.len()
 }
 
-/// Builds the program in each way: what its sites have, the least share of named ones in %, and options. With few loops the
+/// Builds the program in each way: what its sites have, the least share of named sites in %, and options. With few loops the
 /// program has ended before anything can be read of its process.
 fn check_ways(language: &Language, file: &str, compiler: &str, ways: &str) {
     if !is_able() {

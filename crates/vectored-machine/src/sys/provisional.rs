@@ -60,7 +60,7 @@ pub struct ProvisionalFile {
 }
 
 impl ProvisionalFile {
-    /// Makes a file that is not there yet, the only one in this process. Signals are heard afterwards.
+    /// Makes a file that is not there yet, the only such file of this process. Signals are heard afterwards.
     pub fn make(path: &Path, mode: u32) -> io::Result<Self> {
         let name = CString::new(path.as_os_str().as_bytes())?;
         for &signal in DEADLY {
@@ -168,7 +168,7 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set is the one that a call has filled.
+        // SAFETY: a call has filled the set.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.0, ptr::null_mut()) };
     }
 }

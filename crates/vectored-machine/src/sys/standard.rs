@@ -1,6 +1,6 @@
 //! Which standard streams were closed when this process began, and what closing a descriptor reports.
 //!
-//! The runtime of Rust opens /dev/null in place of closed ones before `main`, so they are looked at before that.
+//! The runtime of Rust opens /dev/null in place of closed streams before `main`, so this looks at the streams earlier.
 //!
 //! # Safety
 //!

@@ -47,7 +47,7 @@ pub(super) fn run<S: Scope>(
             let list = next(over, begun);
             let bytes = scope.begin(begun, offset, list);
             bytes_of[begun as usize] = bytes;
-            // The kernel refuses an offset past the largest one.
+            // The kernel refuses an offset past the largest offset.
             offset = offset.map(|offset| offset.saturating_add(bytes));
             begun += 1;
         }

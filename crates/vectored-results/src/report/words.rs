@@ -64,7 +64,7 @@ impl Words {
     }
 }
 
-/// The techniques, each with the fields of [`Words`]. One that is called by its name has a colour alone.
+/// The techniques, each with the fields of [`Words`]. A technique that is called by its name has only a colour.
 const WORDS: &str = "\
 write-each: each, write one by one, one by one, writing one by one, 1
 read-each: each, read one by one, one by one, reading one by one, 1

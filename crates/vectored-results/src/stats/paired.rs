@@ -1,9 +1,9 @@
 //! The paired comparison of two techniques: a robust mean of the per-round log ratios, its interval and its test.
 //!
-//! The mean is Huber's (Ann. Math. Statist. 35, 1964): a value far from the others counts like one at the edge of the usual
-//! ones. A shared machine does not provide independent rounds, so the error follows from the means of batches of consecutive
-//! rounds that are at least as long as the serial correlation (batch means, e.g. Law, *Simulation Modeling and Analysis*,
-//! 9.5.3), with Student's t.
+//! The mean is Huber's (Ann. Math. Statist. 35, 1964): a value far from the others counts like a value at the edge of the
+//! usual values. A shared machine does not provide independent rounds, so the error follows from the means of batches of
+//! consecutive rounds that are at least as long as the serial correlation (batch means, e.g. Law, *Simulation Modeling and
+//! Analysis*, 9.5.3), with Student's t.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn correlated_rounds_count_less() {
-        // 5 % are 15 of 300; the plain interval would exclude 0 in about 100 of the correlated ones. The last correlate longer
-        // than a batch.
+        // 5 % are 15 of 300; the plain interval would exclude 0 in about 100 of the correlated series. The last correlate
+        // longer than a batch.
         for (rho, most) in [(0.0, 25), (0.8, 45), (0.95, 60)] {
             let runs = (0..300).map(|seed| paired(&normal(seed, 80, rho)).unwrap());
             let separated = runs.filter(PairStats::separated).count();

@@ -176,7 +176,7 @@ pub(crate) fn truncate(body: Body<'_>) -> Found<'_> {
     Ok(path.map(|path| Action::Truncate { path }))
 }
 
-/// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`; one that failed asked for the name.
+/// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`; a call that failed asked for the name.
 pub(crate) fn make_folder(body: Body<'_>) -> Found<'_> {
     let made = place(&mut body.arguments()).ok();
     Ok(made.map(|made| {

@@ -95,9 +95,8 @@ impl<B: Buffer> Ring<B> {
     /// # Errors
     ///
     /// The [`Completion`] has them: the errors of [`SegmentQueue::write_to`], except that files that refuse lists are not
-    /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel);
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if a regular file or a device refuses a call again though it is ready,
-    /// which one that is open with `O_NONBLOCK` may do.
+    /// written by plain calls; `ECANCELED` after [`cancel`](Ring::cancel); [`WouldBlock`](io::ErrorKind::WouldBlock) if a
+    /// regular file or a device refuses a call again though it is ready, as a file that is open with `O_NONBLOCK` may.
     pub fn submit_write(
         &mut self,
         fd: impl Into<Descriptor>,

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The most names that are kept. A full set counts as one that contains every name.
+/// The most names that are kept. A full set counts as if it contained every name.
 const NAMES_MAX: usize = 1 << 16;
 
 /// A set of the hashes of names. The set may contain a name that was never added. It is used only where a wrong "yes" makes

@@ -10,8 +10,8 @@ use crate::advisor::findings::tally::join;
 use crate::advisor::findings::uses::{UsesByName, join_use, relist};
 use crate::model::{Advisory, FindingKey, Skipped, Watched};
 
-/// Merges advisories into the one that all their logs together would have given, with the machine and
-/// the prices of the first.
+/// Merges advisories into the advisory that all their logs together would have given, with the machine and the prices of the
+/// first.
 pub fn merge(advisories: &[Advisory]) -> Advisory {
     let mut tallies = Tallies::default();
     let mut about = Advisory {

@@ -325,7 +325,7 @@ mod tests {
         let [without, with] = [PRICE, batched]
             .map(|price| saved(AdjacentWrites, &tally(32, 2, &[(13, 32, 131_072)]), price)[0]);
         assert_eq!(with - without, 13_107.0);
-        // A further piece of an answer costs less than one that wakes its reader.
+        // A further piece of an answer costs less than a piece that wakes its reader.
         let answer = Price {
             target: DescriptorKind::Unix,
             answer_call_ns: 160.0,

@@ -16,7 +16,7 @@ pub(crate) enum Link {
     Joined,
     Barrier(Barrier),
     Sought,
-    /// No link: the first transfer, or one after a short one, or at another offset.
+    /// No link: the first transfer, a transfer after a short transfer, or a transfer at another offset.
     Broken,
 }
 

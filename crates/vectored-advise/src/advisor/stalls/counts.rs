@@ -11,7 +11,7 @@ use crate::advisor::runs::pattern::{PatternStep, call_name};
 use crate::advisor::stalls::exchange::{Answered, Part, QUICK_NS};
 use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
 
-/// The most shapes of a log that are counted. Later ones are left out.
+/// The most shapes of a log that are counted. Later shapes are left out.
 const SHAPES_MAX: usize = 4096;
 
 /// Stalls are listed if at least one in this many exchanges stalls.
@@ -19,7 +19,7 @@ const LISTED_PART: u64 = 10;
 
 const EXCHANGES_MIN: u64 = 3;
 
-/// If some answers come sooner than the slow ones by this time, in ns, the peer's own work does not explain the slow
+/// If some answers come sooner than the slow answers by this time, in ns, the peer's own work does not explain the slow
 /// ones.
 const SOONER_NS: u64 = 10_000_000;
 

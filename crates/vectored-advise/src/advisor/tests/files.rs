@@ -7,7 +7,7 @@ use crate::advisor::options::Options;
 use crate::advisor::tests::logs::{follow, log_in_short, tallies_of};
 use crate::advisor::{RunFiles, WrittenFile};
 
-/// The files that were written: `a>b` is one with two names.
+/// The files that were written: `a>b` is a file with two names.
 fn names(files: &RunFiles) -> String {
     let named = |file: &WrittenFile| {
         let names = file.names.iter();

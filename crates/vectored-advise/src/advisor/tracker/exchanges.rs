@@ -1,4 +1,4 @@
-//! Follows the exchanges of TCP sockets, and finds the ones that stall.
+//! Follows the exchanges of TCP sockets, and finds the exchanges that stall.
 
 use crate::advisor::descriptors::fd_kind::FdKind;
 use crate::advisor::descriptors::keys::DescriptorId;

@@ -1,4 +1,4 @@
-//! A measurement, on this machine or an invented one.
+//! A measurement, on this machine or an invented machine.
 
 use std::time::{Instant, SystemTime};
 

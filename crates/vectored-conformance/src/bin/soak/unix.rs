@@ -5,7 +5,7 @@
 //!      [--broken] [--broken-read]
 //! ```
 //!
-//! The form `lists` moves lists by every function that takes one. The other forms move a `SegmentQueue`: `blocking` to
+//! The form `lists` moves lists by every function that takes a list. The other forms move a `SegmentQueue`: `blocking` to
 //! descriptors, `tokio` by operations that are dropped half-way. The back end `uring` has the transfers of `uring::Ring`.
 //! `--broken` and `--broken-read` lose bytes, for the test that a loss is detected. The last line of the output is
 //! `transfers T, bytes B, faults injected F, bytes lost L`. The exit status is 0 if no byte was lost, 1 if a byte was lost

@@ -25,8 +25,7 @@ const AGE_BATCH_BYTES: u64 = 1 << 20;
 
 const PROOF_EVERY: u32 = 5;
 
-/// Attempts at a cold sample: one is repeated if its pages turn out to have been
-/// in the page cache.
+/// Attempts at a cold sample: an attempt is repeated if its pages turn out to have been in the page cache.
 const MAX_TRIES: u32 = 8;
 
 pub(crate) struct OpenCell {

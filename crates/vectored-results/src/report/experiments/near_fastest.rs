@@ -5,7 +5,7 @@ use vectored_report::words;
 use crate::model::{ExperimentRow, Reproduction};
 use crate::report::experiments::layout::is_of_its_own;
 
-/// How many times as long as with the fastest buffer a copy may take with one that is near it.
+/// A buffer is near the fastest buffer if a copy takes at most this many times as long with it.
 const NEAR: f64 = 1.05;
 
 /// The smallest buffer within 5 % of the fastest, by the median time without the start of the process. `None` if a copy of

@@ -9,8 +9,8 @@ use crate::report::target_names::Titles;
 /// Segment counts whose copy threshold has a column. The JSON has further counts.
 const THRESHOLD_COUNTS: [usize; 3] = [2, 8, 64];
 
-/// The models that were fitted to the cells, each followed by the calibrated one for the same conditions, and how to
-/// read them. `None` if nothing was fitted.
+/// The models that were fitted to the cells, each followed by the calibrated model for the same conditions, and how to read
+/// them. `None` if nothing was fitted.
 pub(super) fn section(results: &Results) -> Option<Section> {
     let titles = Titles::among(&results.cells);
     let models: Vec<&FittedModel> = fitted(results)

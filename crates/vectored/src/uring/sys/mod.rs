@@ -266,9 +266,9 @@ impl<C: Call> Calls<C> {
         #[cfg(vectored_asan)]
         self.given[index as usize].note(begun.list.unwrap_or(&lists.sources), &lists.targets);
         let entry = entry(&begun, lists).user_data(mark(index, slot.generation));
-        // SAFETY: the entry names the list in the slot, or one that is borrowed from the call, and the buffers that the list
-        // names. All stay as they are until the completion: the slot's `call` is set, so neither is used again, and `drop`
-        // waits. The descriptor is open while the call lives.
+        // SAFETY: the entry names the list in the slot, or a list that is borrowed from the call, and the buffers that the
+        // list names. All stay as they are until the completion: the slot's `call` is set, so neither is used again, and
+        // `drop` waits. The descriptor is open while the call lives.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         // If this panics, the kernel has not got the entry: nothing but the leaked call is lost.
         pushed.expect("there is room in the submission queue");

@@ -124,7 +124,7 @@ impl Kernel {
         self.at(process, fd).map(|open_file| open_file.object)
     }
 
-    /// The file behind a descriptor, if it is one.
+    /// The file behind a descriptor; `None` if the object is no file.
     pub(super) fn file_of(&self, process: u32, fd: i32) -> Option<usize> {
         match self.object(process, fd)? {
             Object::File(file) => Some(file),

@@ -41,7 +41,7 @@ fn tallies_of(outcome: &Outcome) -> Tallies {
 /// accident, so a difference from it is no fault.
 const ORDERS: usize = 4;
 
-/// The findings of a program, and the counted ones whose remedy changes what a process sees, in words.
+/// The findings of a program, and the counted findings whose remedy changes what a process sees, in words.
 fn check(program: &[Step]) -> (Tallies, Vec<String>) {
     let all: Vec<usize> = (0..program.len()).collect();
     let first = run(program, &all, None);
