@@ -249,7 +249,7 @@ fn missing_files(architecture: &str, exists: impl Fn(&str) -> bool) -> Vec<Strin
     missing
 }
 
-/// The imports of rooms from their floor or a higher one.
+/// The imports of rooms from their floor or a higher floor.
 fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     let home = Home::at(of);
     let mut faults = Vec::new();
@@ -260,7 +260,7 @@ fn imports_from_above(of: &str, floors: &Floors<'_>) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// The imports of a module from the floor of its room or a higher one.
+/// The imports of a module from the floor of its room or a higher floor.
 fn from_above(home: &Home, module: &[String], code: &str, floors: &Floors<'_>) -> Vec<String> {
     let room = &*module[0];
     let Some(floor) = floors.get(room) else {

@@ -1,7 +1,7 @@
 //! Events of a log: system calls, signals, and ends of threads.
 //!
-//! An event borrows from the reader of the log. Names and paths are bytes, since a log may hold any. Paths have the
-//! escapes of strace (`\"`, `\n`, `\303`), except hexadecimal ones of plain characters, which are decoded.
+//! An event borrows from the reader of the log. Names and paths are bytes, since a log may hold any. Paths have the escapes
+//! of strace (`\"`, `\n`, `\303`), except hexadecimal escapes of plain characters, which are decoded.
 
 /// A system call, a signal, or the end of a thread.
 ///
@@ -283,9 +283,8 @@ pub struct Transfer<'a> {
     pub result: Result<u64, &'a [u8]>,
     /// The offset of a positional call (`pwrite64`), in bytes from the start of the file.
     pub offset: Option<u64>,
-    /// Whether a flag distinguishes this call from several shorter ones: `MSG_PEEK`, `MSG_OOB`, `MSG_EOR`, `RWF_SYNC`,
-    /// `RWF_ATOMIC`, any unknown flag; but not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE` and others without such an
-    /// effect.
+    /// Whether a flag distinguishes this call from several shorter calls: `MSG_PEEK`, `MSG_OOB`, `MSG_EOR`, `RWF_SYNC`,
+    /// `RWF_ATOMIC`, any unknown flag; but not `MSG_NOSIGNAL`, `MSG_DONTWAIT`, `MSG_MORE` and others without such an effect.
     pub special: bool,
     /// Whether `MSG_MORE` was set: the kernel joins the bytes with the bytes of the next call.
     pub more: bool,

@@ -15,7 +15,7 @@ fn names(bench: &Bench) -> Vec<PathBuf> {
     entries(&bench.work())
 }
 
-/// Copies that fail, each with its exit status and part of its message, to an existing file and to a new one.
+/// Copies that fail, each with its exit status and part of its message, to an existing file and to a new file.
 const REFUSED: &str = "\
 cat from | COPY --sparse - TO => 2: --sparse: both must be files
 COPY --technique splice from TO => 2: from or to a pipe; choose another --technique

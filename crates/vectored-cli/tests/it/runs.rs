@@ -1,4 +1,4 @@
-//! Real runs, short ones: that they end well and leave nothing behind.
+//! Short real runs: they end well and leave nothing behind.
 
 use std::fs;
 use std::process::{Child, Stdio};

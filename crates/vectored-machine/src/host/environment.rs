@@ -267,7 +267,7 @@ fn buffers(make_pair: fn() -> io::Result<Pair>) -> (Option<u64>, Option<u64>) {
     (send, receive)
 }
 
-/// Ticks of all CPUs since boot, and the stolen ones among them.
+/// Ticks of all CPUs since boot, and the stolen ticks among them.
 fn cpu_ticks() -> Option<[u64; 2]> {
     parse_ticks(&read("/proc/stat")?)
 }

@@ -52,7 +52,7 @@ pub struct CopyOrder {
 }
 
 pub struct Copied {
-    /// Its reads are the successful ones of `vectored copy`, unknown for the C library.
+    /// Its reads are the successful reads of `vectored copy`; for the C library they are unknown.
     pub ended: Ended,
     /// The last line of its standard error, except its report.
     pub said: String,

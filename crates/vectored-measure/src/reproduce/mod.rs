@@ -189,8 +189,8 @@ fn measure(
 /// The order in which steps are measured, as `(repeat, step)`.
 ///
 /// Every repeat takes the steps in another order, so that changes over time, and the effects of a step on the next, are
-/// spread over all steps. `counts` has the repeats of each step; the repeats of a step with fewer ones are spread over the
-/// whole run.
+/// spread over all steps. `counts` has the repeats of each step; the repeats of a step with fewer repeats are spread over
+/// the whole run.
 fn interleaved(counts: &[usize], rng: &mut Rng) -> Vec<(usize, usize)> {
     let repeats = counts.iter().copied().max().unwrap_or(0);
     let mut orders = BalancedOrder::new(counts.len());

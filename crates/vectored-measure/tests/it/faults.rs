@@ -16,7 +16,7 @@ pub enum Fault {
     ByteDoubled,
     /// A copy takes one byte less, and hands over all bytes taken.
     ByteLeft,
-    /// A copy takes one byte too many, and hands over the right ones.
+    /// A copy takes one byte too many, and hands over the right bytes.
     ByteTaken,
     ByteChanged,
     BytesSwapped,
@@ -27,7 +27,7 @@ pub enum Fault {
     SegmentDoubled,
     /// A read does not fill the last byte of the last segment.
     LastByteDropped,
-    /// A write writes one byte too many, after all the right ones.
+    /// A write writes one byte too many, after all the right bytes.
     Surplus,
     /// The first call, which is the proof, is right; all others are wrong.
     OnlyLater,

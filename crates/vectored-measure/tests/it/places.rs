@@ -34,7 +34,7 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
     let copy = CellSpec::copy;
     let (file, pipe, unix, tcp) = (Target::File, Target::Pipe, Target::Unix, Target::Tcp);
     // The capacity of a TCP socket for small writes depends on how soon their packets are delivered: on a busy machine,
-    // small samples may need the thread. So only large ones are tested.
+    // small samples may need the thread. So only large samples are tested.
     for (cell, drain) in [
         (write(pipe, 7, 4096), Some(BetweenSamples)),
         // From 28,673 B on a thread reads, although a pipe has room for more.
@@ -42,7 +42,7 @@ fn small_samples_are_moved_between_samples_and_large_ones_by_threads() {
         // One call fits, two do not.
         (write(unix, 1, 120_000), Some(BetweenSamples)),
         (write(unix, 2, 64), Some(BetweenSamples)),
-        // A socket buffer charges a small write with far more than its bytes, so a thousand separate ones do not fit
+        // A socket buffer charges a small write with far more than its bytes, so a thousand separate writes do not fit
         // although their bytes would.
         (write(unix, 1000, 16), Some(ReaderThread)),
         (write(tcp, 16, 65_536), Some(ReaderThread)),

@@ -130,7 +130,7 @@ pub fn position(fd: RawFd) -> Option<i64> {
     (at >= 0).then_some(at)
 }
 
-/// Whether an object is a file of Python that reads more than it is asked for (a buffered one, or one of text), or has the
+/// Whether an object is a file of Python that reads more than it is asked for (a buffered file, or a text file), or has the
 /// method `tell` of such a file.
 ///
 /// # Errors

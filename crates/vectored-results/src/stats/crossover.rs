@@ -174,7 +174,7 @@ impl<'a> Bracket<'a> {
             })
         };
         let mut steps: Vec<Step<'_>> = points.iter().filter_map(step).collect();
-        // Rarely, a difference that is significant over all rounds is not over the common ones.
+        // Rarely, a difference that is significant over all rounds is not over the common rounds.
         if steps.first()?.middle >= 0.0 || steps.last()?.middle <= 0.0 {
             return None;
         }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::line::line_prefix::Prefix;
 
 /// On its standard error strace names threads only while it follows several (`[pid 12]`). The number of the first thread is
-/// then unknown until there is a second one, so the first thread is 0 in all events.
+/// then unknown until there is a second thread, so the first thread is 0 in all events.
 #[derive(Debug)]
 pub(crate) struct ThreadTracker {
     /// Threads that have had a line, or that a call returned.

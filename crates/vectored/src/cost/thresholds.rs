@@ -102,7 +102,7 @@ pub(crate) struct Measured {
     pub(crate) bytes: usize,
 }
 
-/// The threshold at a count between two measured ones: on the straight line through both, on logarithmic axes.
+/// The threshold at a count between two measured counts: on the straight line through both, on logarithmic axes.
 pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize) -> usize {
     if segment_count == below.count || below.bytes == above.bytes {
         return below.bytes;

@@ -1,4 +1,4 @@
-//! Writes a list by copying its small segments together and referencing the large ones.
+//! Writes a list by copying its small segments together and referencing the large segments.
 //!
 //! The [fast path](fast_path) makes the one call that most lists take. [`Gather::finish`] makes all other calls, each by a
 //! [`plan`](mod@crate::plan).
@@ -29,7 +29,7 @@ use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Attempt, FnSink, Sink, SplitGuard, send_all};
 use crate::write::positional::{check_end, into_file};
 
-/// A gathering writer: copies small segments together, references large ones, in one call.
+/// A gathering writer: copies small segments together, references large segments, in one call.
 ///
 /// Each segment of a call costs about 20 ns in the kernel, however short it is. Copying a short segment costs a few
 /// nanoseconds. So `Gather` copies runs of small segments into a staging buffer, where a run takes one entry of the

@@ -1,6 +1,6 @@
 //! A queue of the segments of a connection or a log: many messages, few calls.
 //!
-//! Short segments are copied when they are put in, into one buffer, as into a `Vec`; long ones are kept and referenced.
+//! Short segments are copied when they are put in, into one buffer, as into a `Vec`; long segments are kept and referenced.
 //! `call` decides how many bytes the next call gets, `write` makes the calls.
 
 #[cfg(feature = "bytes")]

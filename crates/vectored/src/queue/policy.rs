@@ -68,7 +68,7 @@ impl QueuePolicy {
         }
     }
 
-    /// The policy that follows from a cost model, for example a calibrated one.
+    /// The policy that follows from a cost model, for example a calibrated model.
     ///
     /// The two thresholds are the [measured ones](CostModel::queue_thresholds) of the model. A threshold that was not measured
     /// follows from the costs, in bytes:

@@ -301,8 +301,8 @@ impl<'a> StagingTail<'a> {
     }
 }
 
-/// `bytes` zeros; `None` if there is no memory for them. The system provides large ones page by page, as
-/// they are touched.
+/// `bytes` zeros; `None` if there is no memory for them. The system provides large buffers page by page, as they are
+/// touched.
 pub(crate) fn try_zeroed(bytes: usize) -> Option<Vec<u8>> {
     if bytes == 0 {
         return Some(Vec::new());

@@ -157,7 +157,7 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Whether samples taken under `setup` are comparable with the present ones.
+    /// Whether samples taken under `setup` are comparable with the present samples.
     pub fn agrees_with(&self, setup: &CellSetup) -> bool {
         let most_calls = self
             .cell

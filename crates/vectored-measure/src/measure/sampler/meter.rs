@@ -28,9 +28,8 @@ fn time(
     clock: &dyn Clock,
     mut call: impl FnMut() -> io::Result<()>,
 ) -> io::Result<Timing> {
-    // The CPU clock is read before the untimed call. Reading it costs a system
-    // call; between the untimed call and the timed ones, that would give a
-    // thread at the other end a head start of some percent.
+    // The CPU clock is read before the untimed call. Reading it costs a system call; between the untimed call and the timed
+    // calls, that would give a thread at the other end a head start of some percent.
     let cpu_ns = clock.thread_cpu_ns();
     if batch.untimed_first {
         call()?;
@@ -85,8 +84,8 @@ impl Timed {
         }
     }
 
-    /// Number of untimed calls that precede the timed ones. With several transfers in flight, these are as
-    /// many as fill the queue, so that it is full when the clock starts.
+    /// Number of untimed calls that precede the timed calls. With several transfers in flight, these are as many as fill the
+    /// queue, so that it is full when the clock starts.
     pub fn calls_before(self) -> u32 {
         match self.queue_depth {
             0 | 1 => u32::from(self.untimed_first),

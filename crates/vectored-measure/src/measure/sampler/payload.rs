@@ -198,7 +198,8 @@ mod tests {
     }
 
     proptest! {
-        /// Segments to read into are the segments to write. Scattered ones never touch, and adjacent ones touch in their order.
+        /// Segments to read into are the segments to write. Scattered segments never touch; adjacent segments touch in their
+        /// order.
         #[test]
         fn segments_are_the_image_in_pieces_in_their_layout(
             sizes in prop::collection::vec(1_usize..300, 2..40),

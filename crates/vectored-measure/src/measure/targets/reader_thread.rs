@@ -85,7 +85,7 @@ impl DrainThreadSink {
 
     /// Whether the stream is empty, while the thread may wait for bytes.
     fn is_empty(&self) -> io::Result<bool> {
-        // On Windows a call on a pipe begins when the one before it has ended, and that one waits for bytes.
+        // On Windows a call on a pipe begins when the call before it has ended, and that call waits for bytes.
         Ok(cfg!(windows) || plain_calls::ioctl_fionread(&self.residue)? == 0)
     }
 }

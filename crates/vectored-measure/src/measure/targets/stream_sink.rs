@@ -142,8 +142,7 @@ impl Ballast {
         for _ in 0..rng.usize(..MAX_BALLAST) {
             match plain_calls::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}
-                // A user with many pipes gets small ones (pipe(7)), which hold
-                // fewer pages.
+                // A user with many pipes gets small pipes (pipe(7)), which hold fewer pages.
                 Err(Errno::AGAIN) => break,
                 Err(error) => return Err(error.into()),
             }

@@ -64,9 +64,8 @@ fn refuses(conditions: &Conditions) -> Option<&'static str> {
 /// In every call, maps the range that `write` would write, copies the segments
 /// there and unmaps it, as a program does that appends occasionally.
 ///
-/// The file is first extended with `ftruncate`. Nothing is synced: like written
-/// bytes, the copied ones are in the page cache, where every reader of the file
-/// sees them at once. The file position moves as after a `write`.
+/// The file is first extended with `ftruncate`. Nothing is synced: like written bytes, the copied bytes are in the page
+/// cache, where every reader of the file sees them at once. The file position moves as after a `write`.
 #[derive(Default)]
 struct MmapWrite {
     /// Whether the descriptor has `O_APPEND`; read in the first call, which is

@@ -99,7 +99,7 @@ impl ReadMover for ReadThenSplit {
     }
 }
 
-/// One `readv`; after a short one, the library reads the rest. The array is unchanged afterwards.
+/// One `readv`; after a short call, the library reads the rest. The array is unchanged afterwards.
 #[inline(never)]
 fn readv_exact(
     fd: BorrowedFd<'_>,

@@ -115,7 +115,7 @@ pub fn takes_lists(conditions: &Conditions) -> Option<&'static str> {
     (!takes_lists).then_some("is for sockets only")
 }
 
-/// One `writev`; after a short one, the library's loop writes the rest. Never inlined: see [`write_all`].
+/// One `writev`; after a short call, the library's loop writes the rest. Never inlined: see [`write_all`].
 #[inline(never)]
 fn writev_all(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], total_bytes: usize) -> io::Result<()> {
     let written = retry_on_intr(|| writev(fd, iovecs))?;

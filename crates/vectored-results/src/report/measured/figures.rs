@@ -10,10 +10,10 @@ use crate::report::target_names::has_tax;
 use crate::report::words::{Words, verdict_in_words};
 use crate::stats::TIE_ZONE;
 
-/// The mark behind the list of a cell that was measured between the requested ones.
+/// The mark behind the list of a cell that was measured between the requested cells.
 pub(super) const REFINED_MARK: &str = "+";
 
-/// A row for each cell: the requested ones in their order, with those between inserted by size.
+/// A row for each cell: the requested cells in their order, with the cells between them inserted by size.
 pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {
     let techniques = columns(results);
     let has_tax = group.cells.iter().all(|cell| has_tax(cell));

@@ -180,7 +180,7 @@ impl<W> GatherWriter<W> {
         self.inner.as_ref().expect(INNER_IS_PRESENT)
     }
 
-    /// The inner writer, mutably. Bytes written to it directly arrive before the staged ones: flush first.
+    /// The inner writer, mutably. Bytes written to it directly arrive before the staged bytes: flush first.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut W {
         self.inner.as_mut().expect(INNER_IS_PRESENT)

@@ -12,7 +12,7 @@ use crate::transfer::read_plan::{copy_out, plan_read};
 
 const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A buffered reader that fills lists: large segments directly, small ones from bytes that were read ahead.
+/// A buffered reader that fills lists: large segments directly, small segments from bytes that were read ahead.
 ///
 /// It reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and serves small records from there.
 /// If the rest of a list is at least as long as the buffer, one [`read_vectored`](Read::read_vectored) of the inner reader

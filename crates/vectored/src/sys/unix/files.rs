@@ -133,7 +133,8 @@ pub(crate) fn is_fifo(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
 }
 
-/// The type of a socket that keeps messages apart; `None` for stream sockets and all other descriptors, also invalid ones.
+/// The type of a socket that keeps messages apart; `None` for stream sockets and all other descriptors, also for invalid
+/// descriptors.
 pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str> {
     match sockopt::socket_type(fd) {
         Ok(SocketType::STREAM) | Err(_) => None,

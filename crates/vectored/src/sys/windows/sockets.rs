@@ -122,7 +122,7 @@ fn last_error() -> io::Error {
     io::Error::from_raw_os_error(unsafe { WSAGetLastError() })
 }
 
-/// The type of a socket that keeps messages apart; `None` for stream sockets and invalid ones.
+/// The type of a socket that keeps messages apart; `None` for stream sockets and invalid sockets.
 pub(super) fn message_type(socket: BorrowedSocket<'_>) -> Option<&'static str> {
     let mut kind = 0_i32;
     let mut bytes = size_of::<i32>() as i32;

@@ -105,7 +105,7 @@ fn a_transfer_that_waits_for_a_place_is_cancelled_whole() {
     assert_eq!(done.data.into_queue().unwrap().len(), 9);
 }
 
-/// One thread puts a call into the queue, but cannot pass it on; a second one does, and ends.
+/// One thread puts a call into the queue, but cannot pass it on; a second thread does, and ends.
 #[test]
 fn a_transfer_outlives_the_thread_that_passed_it_on_for_another_one() {
     let test = "uring::ends::a_transfer_outlives_the_thread_that_passed_it_on_for_another_one";
