@@ -25,8 +25,8 @@ impl Team {
     ///
     /// # Errors
     ///
-    /// Several ranks need MPI: a build without it, or with another MPI than the launcher's, would make as many unrelated
-    /// runs.
+    /// Several ranks need MPI. A build without MPI, or with another MPI than the launcher's, would make unrelated runs, one
+    /// for each rank.
     pub fn join() -> Result<Option<Team>, Failure> {
         let launch = Launch::from_environment().filter(|launch| launch.size > 1);
         launch.map(|launch| Team::new(joined(launch)?)).transpose()

@@ -12,7 +12,7 @@ const SHOWN_CALLS: usize = 4;
 
 const SHOWN_STACKS: usize = 3;
 
-/// The largest difference of times that are called equal, as a share.
+/// The largest difference, as a share, at which times are called equal.
 const EQUAL_WITHIN: f64 = 0.1;
 
 pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
@@ -35,7 +35,7 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
     sentence(name, &told, silent)
 }
 
-/// What is told of a command, and why the rest is not.
+/// The sentence about a command: the parts that are known, and why the rest is not.
 pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> String {
     match (told.join(", and "), silent) {
         (told, None) => format!("{name} {told}"),
@@ -44,8 +44,8 @@ pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> S
     }
 }
 
-/// What the times tell: `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`; and why
-/// they, or some of them, tell nothing.
+/// The parts about times: `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`; and the
+/// reason why any of them are missing.
 fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
     if versus.is_spoiled(of) {
         let why = "no times are compared, since a run failed";
@@ -108,8 +108,8 @@ fn is_found(of: &Compared) -> bool {
     of.change != Change::NotFound
 }
 
-/// If no difference was found: by how many per cent the figures differ at most, by their interval and the interval of the old
-/// command against itself; `None` if that is too much to call them equal.
+/// If no difference was found, by how many per cent the figures differ at most. The bound follows from their interval and
+/// from the interval of the old command against itself. `None` if the bound is too large to call the figures equal.
 fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
     let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));

@@ -95,7 +95,7 @@ fn every_length_at_every_alignment_is_copied_whole_and_nothing_beside_it() {
 fn page_between_closed_ones() -> &'static mut [u8] {
     let page = 4096;
     // SAFETY: a new mapping of three pages that nothing else knows of. The outer pages are closed to every access; the
-    // middle one stays, and is readable and writable, until the end of the process.
+    // middle page stays, and is readable and writable, until the end of the process.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let start = libc::mmap(ptr::null_mut(), 3 * page, libc::PROT_NONE, flags, -1, 0);

@@ -223,7 +223,7 @@ fn a_cancelled_transfer_makes_no_further_call() {
     );
 }
 
-/// A file system may answer `ECANCELED`, as one in user space (FUSE) can: to try again would not end.
+/// A file system in user space (FUSE) may answer `ECANCELED`: to try again would not end.
 #[test]
 fn a_cancellation_without_a_request_is_an_error() {
     let mut transfer = write(pipe_end(), &payload(&[10]));

@@ -150,7 +150,7 @@ fn stalls(findings: &[Finding]) -> impl Iterator<Item = (&Finding, StallTally)> 
     stalls.filter_map(|(finding, stall)| Some((finding, stall?)))
 }
 
-/// The sum over the findings of calls. An empty sum is 0, not the -0 of `Iterator::sum`.
+/// The sum over the findings that replace calls. An empty sum is 0, not the -0 of `Iterator::sum`.
 fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
     let calls = findings
         .iter()

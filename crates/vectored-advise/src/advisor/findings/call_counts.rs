@@ -2,7 +2,8 @@
 
 use vectored_strace::event::{Form, Transfer};
 
-/// Counts of all calls of one direction. A call is in the first of `empty`, `special`, `large` and `short` that fits it.
+/// Counts of all calls of one direction. A call counts for the first of `empty`, `special`, `large` and `short` that fits
+/// the call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallCounts {
     pub(crate) calls: u64,

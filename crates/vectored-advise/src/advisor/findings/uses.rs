@@ -22,7 +22,8 @@ pub(crate) struct DescriptorUses {
     entries: Vec<(UseName, Entry)>,
 }
 
-/// Program, kind, whether it reads, the file's path, and the number of a standard stream without a path, else -1.
+/// The program, the kind, whether the use is a read, the path of the file, and the number of a standard stream without a
+/// path (else -1).
 type UseName = (String, String, bool, Option<String>, i32);
 
 #[derive(Debug, Default)]
@@ -290,7 +291,7 @@ impl Entry {
     }
 }
 
-/// What else a descriptor leads to, by the begin of its text.
+/// Further targets of a descriptor, by the begin of its text.
 const OTHERS: [(&str, &str); 11] = [
     ("/proc/", "/proc file"),
     ("/sys/", "/sys file"),

@@ -27,9 +27,9 @@ const SOONER_NS: u64 = 10_000_000;
 /// end later, never sooner.
 const LATE_TIMER_NS: u64 = 2_000_000;
 
-/// The delays of acknowledgements of Linux and of other systems, in ns, after the time that the peer itself takes. Waits from
-/// the first to the second time are for something other than the timer; the timer alone explains waits up to the third;
-/// longer waits than the fourth are not counted.
+/// The delays of acknowledgements of Linux and of other systems, in ns, after the time that the peer itself takes. Waits
+/// from the first time to the second are for something other than the timer. The timer alone explains waits up to the third
+/// time. Waits longer than the fourth time are not counted.
 const DELAYS: [[u64; 4]; 2] = [
     [QUICK_NS, LINUX_NS, 55_000_000, 190_000_000],
     [100_000_000, 190_000_000, 230_000_000, 600_000_000],
@@ -37,7 +37,7 @@ const DELAYS: [[u64; 4]; 2] = [
 
 const LINUX_NS: u64 = 38_000_000;
 
-/// By whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for nothing
+/// For each whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for nothing
 /// else.
 #[derive(Debug, Default)]
 struct Times(BTreeMap<u64, (u64, u64, u64)>);
@@ -68,7 +68,7 @@ impl Times {
         found.map(|(_, one)| one.1 / one.0)
     }
 
-    /// Sorts the waits by a delay, less the `own_ns` that the peer took of each.
+    /// Sorts the waits by a delay, less the `own_ns` that the peer itself took in each wait.
     fn waits(&self, delay: [u64; 4], own_ns: u64) -> Waits {
         let [unclear_ns, least_ns, near_ns, most_ns] = delay;
         let mut waits = Waits::default();
@@ -281,7 +281,7 @@ impl Counts {
             Some(quick_ns) => quick_ns < slow_ns,
             None => many_single && slow * 10 < singles,
         };
-        // The waits begin at the delay: few are shorter, and at least a quarter are near it.
+        // The waits begin at the delay: few waits are shorter, and at least a quarter of them are near the delay.
         let has_edge = waits.unclear * 8 <= waits.near && waits.near * 4 >= stalls;
         let doubt = if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs {
             Some(Barrier::FewStalls)

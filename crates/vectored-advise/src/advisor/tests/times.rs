@@ -51,7 +51,7 @@ fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     )
 }
 
-/// The printed buffer knows no clock: the figures are its own, and the text has the time that a byte waits in it.
+/// The printed buffer knows no clock: the figures are for such a buffer, and the text has the time that a byte waits in it.
 #[test]
 fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
     // 1,000 calls that take 100 ms under strace, and 20 ms at most without.

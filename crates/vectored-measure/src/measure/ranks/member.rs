@@ -182,8 +182,8 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Obeys the orders of rank 0 until the run ends. Every rank but 0 calls it, with the sampler that it measures with.
-/// Rank 0 reports the errors of this rank.
+/// Obeys the orders of rank 0 until the run ends. Every rank but 0 calls this, with the sampler that it measures with. Rank
+/// 0 reports the errors of this rank.
 ///
 /// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of it in the next
 /// sample in which this rank takes part.
@@ -247,7 +247,7 @@ fn agree_on_setup(
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// The ranks of the cell open it; the others rest until it is closed.
+    /// The ranks of the cell open it; the other ranks rest until it is closed.
     Cell(CellSpec, Vec<TechniqueName>, DrainChoice),
     Round(u32),
     Sample(Contender, u32),

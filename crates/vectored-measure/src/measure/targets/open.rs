@@ -25,7 +25,7 @@ use crate::measure::targets::sink::{NullSink, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
 
-/// Maximum size of a batch with a thread at the other end, which holds all of it.
+/// Maximum size of a batch with a thread at the other end. The thread holds the whole batch.
 pub(crate) const THREAD_BYTES: u64 = 8 << 20;
 
 /// Opens targets, and keeps the files and connections that several cells share.
@@ -95,8 +95,8 @@ impl TargetOpener {
         }
     }
 
-    /// The file of a cell. Cells of a directory, a sync mode and a way past the page cache rewrite one file, which is
-    /// replaced if it is too short.
+    /// The file of a cell. Cells with the same directory, sync mode and way past the page cache rewrite one file. A file
+    /// that is too short is replaced.
     fn span_file(
         &mut self,
         directory: &Path,

@@ -95,7 +95,7 @@ impl<'s> Elements<'s> {
                     OffsetHigh: (offset >> 32) as u32,
                 },
             },
-            // The lowest bit: no packet is sent to a completion port to which the file may belong.
+            // With the lowest bit set, no packet is sent to a completion port to which the file may belong.
             hEvent: event.raw().map_addr(|address| address | 1),
             ..OVERLAPPED::default()
         };
@@ -133,7 +133,7 @@ impl<'s> Elements<'s> {
 }
 
 fn element(address: *mut u8) -> FILE_SEGMENT_ELEMENT {
-    // All 64 bits, also where an address has 32.
+    // The field has 64 bits, also on a system with addresses of 32 bits.
     FILE_SEGMENT_ELEMENT {
         Alignment: address.expose_provenance() as u64,
     }

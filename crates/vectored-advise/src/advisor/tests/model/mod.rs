@@ -1,5 +1,5 @@
 //! A model tests the advice: random programs run on a small kernel, as they are and with the printed remedy of each
-//! counted finding. What any process sees may not differ.
+//! counted finding. The remedy may not change what a process sees.
 //!
 //! `VECTORED_SIMULATIONS=200000 cargo test --release -p vectored-advise model -- --nocapture`.
 
@@ -78,7 +78,7 @@ fn difference(program: &[Step], order: &[usize], fix: &Fix) -> Option<String> {
     for round in 0..ORDERS {
         let before = run(program, &order, None);
         let after = run(program, &order, Some((fix, &before)));
-        // The steps end in this order without the remedy. With the remedy, some of their threads wait for ever.
+        // The steps end in this order without the remedy. With the remedy, some threads of these steps wait for ever.
         let waits = round > 0 && !after.stuck.is_subset(&before.stuck);
         if before.order == after.order || waits {
             return compare(program, &before, &after);
@@ -148,7 +148,7 @@ fn no_counted_finding_changes_what_any_process_sees() {
     println!("{found}{} faults in {programs} programs", faults.len());
     faults.iter().take(10).for_each(|fault| println!("{fault}"));
     assert!(faults.is_empty(), "see above");
-    // If a rule lists too many calls, these numbers show it.
+    // A rule that lists too many calls shows in these numbers.
     if programs == PROGRAMS {
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!("findings_of_random_programs", found);
