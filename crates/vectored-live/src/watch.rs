@@ -171,7 +171,7 @@ impl Watch {
                 None => process_of(process).map_or(true, |process| has_ended(&process)),
             };
             if is_over {
-                // The record of its end has removed it.
+                // An error says that the process is not in the map: the record of its end has removed it.
                 let _ = wanted.remove(&process);
             }
         }

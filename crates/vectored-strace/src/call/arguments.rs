@@ -6,7 +6,7 @@ use crate::counts::SkipReason;
 use crate::event::Descriptor;
 use crate::text::numbers::{leading, leading_any};
 
-/// A position in the text after a call's opening bracket. Each method that reads something moves it after that.
+/// A position in the text after a call's opening bracket. Each method moves the position past what it reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
     text: &'a [u8],

@@ -14,7 +14,7 @@ const STANDARD_ERRORS: f64 = 2.0;
 /// has other physical memory.
 const BETWEEN_RUNS: f64 = 0.01;
 
-/// The least number of rounds beyond the first of each length. Fewer do not show how much they vary.
+/// The least number of rounds beyond the first of each length. Fewer rounds do not show how much rounds vary.
 const MIN_REPEATS: usize = 8;
 
 /// The standard error of a median, in standard errors of a mean.

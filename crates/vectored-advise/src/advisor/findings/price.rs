@@ -85,7 +85,7 @@ fn lost(stall: StallTally) -> Saving {
 }
 
 /// Raises a saving to at least the entries to the kernel of the saved calls, less the cost added in user
-/// space. Neither depends on the state of the machine, so both ends of the interval are raised alike.
+/// space. Entries and user cost do not depend on the state of the machine, so both ends of the interval are raised alike.
 fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns: f64) -> Saving {
     if saved_calls == 0.0 {
         return modelled;

@@ -11,7 +11,7 @@ use crate::advisor::tests::logs::{follow, log_in_short, read_with, tallies_of, w
 use crate::advisor::{Analysis, advise, merge};
 use crate::model::{Advisory, Finding, Skipped, Tally};
 
-/// Transfers. Some contradict each other. Most descriptors are bare numbers: the log does not show what they are open on.
+/// Transfers, some of them contradictory. Most descriptors are bare numbers: the log does not show what they are open on.
 const TRANSFERS: &str = concat!(
     r#"(write|read)\((3|4|5|6|3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6<TCP:\[1\.1\.1\.1:5->2\.2\.2\.2:6\]>), "x"\.\.\., (8|5000|70000)\) = (8|8|5000|70000|0|-1 EAGAIN \(x\))"#,
     r#"|p(write|read)64\((3|4|3</srv/a>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,

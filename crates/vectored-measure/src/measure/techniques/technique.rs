@@ -17,7 +17,7 @@ pub struct Technique {
     pub about: &'static str,
     /// Whether it is measured if no technique is named.
     pub usual: bool,
-    /// Whether it keeps up to `queue_depth` lists in flight. Others have one.
+    /// Whether it keeps up to `queue_depth` lists in flight, rather than one list.
     pub in_flight: bool,
     /// Why it cannot be measured under these conditions, as the rest of a sentence that begins with its name.
     pub refuses: fn(&Conditions) -> Option<&'static str>,
