@@ -54,7 +54,7 @@ pub enum Runtime {
     Cpp,
     /// Rust.
     Rust,
-    /// C, by a C library and nothing else of these.
+    /// C: the program has a C library, and no sign of another language.
     C,
     /// None of the user's: a program of the system that runs no script.
     System,

@@ -281,8 +281,8 @@ pub struct Tally {
     pub bytes: u64,
     /// Calls that would remain.
     pub merged_calls: u64,
-    /// Of reads of a pipe or socket: the calls that would remain if each returned the bytes of one write, as far as the log
-    /// shows the writes at the other end; 0 if it shows none.
+    /// If the calls read a pipe or socket: the calls that would remain if each call returned the bytes of one write at the
+    /// other end. 0 if the log shows no such write.
     #[serde(default)]
     pub merged_calls_most: u64,
     /// The longest time that a written byte would wait in a buffer for later ones, in ns; 0 if `--max-delay` is not exceeded.
@@ -339,7 +339,7 @@ pub struct Tally {
     pub starts: Vec<u64>,
     /// Runtime of the program, if the log shows it.
     pub runtime: Option<Runtime>,
-    /// Of [`FindingKind::Stall`] and [`FindingKind::PeerStall`]: what the exchanges waited.
+    /// What the exchanges waited, in findings of [`FindingKind::Stall`] and [`FindingKind::PeerStall`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<StallTally>,
     /// The begins of the calls of each run.
@@ -356,7 +356,7 @@ pub struct StallTally {
     /// The time that they waited, in ns, without round trips. Of a wait that a busy machine made longer, only what the timer
     /// of the peer explains is counted.
     pub waited_ns: u64,
-    /// That time without what the peer takes otherwise, in ns.
+    /// The part of `waited_ns` beyond the peer's usual time for an answer, in ns.
     pub lost_ns: u64,
     /// Whether this end accepted the connections: what it writes are answers, and what it waits for are requests.
     #[serde(default)]

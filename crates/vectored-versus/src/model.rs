@@ -170,9 +170,9 @@ pub struct RuledLimit {
 pub struct GrownCall {
     /// Its name.
     pub call: String,
-    /// How many the old command makes.
+    /// How many of these calls the old command makes.
     pub old: Range,
-    /// How many the new command makes.
+    /// How many of these calls the new command makes.
     pub new: Range,
 }
 
@@ -185,7 +185,7 @@ pub struct CallStack {
     pub frames: Vec<String>,
     /// How many such calls the old command makes.
     pub old: u64,
-    /// How many the new command makes.
+    /// How many of these calls the new command makes.
     pub new: u64,
 }
 

@@ -41,8 +41,8 @@ pub struct Host {
     pub load_average: Option<f64>,
     /// Share of CPU time that the hypervisor took away during the run.
     pub steal_share: Option<f64>,
-    /// Of the time in which the measuring thread could run, the share in which it had no CPU: others used it, or a CPU limit
-    /// was reached. `None` on other systems than Linux, and before the end of the run.
+    /// The share of the measuring thread's runnable time in which it waited for a CPU: other threads used the CPU, or a CPU
+    /// limit was reached. `None` on other systems than Linux, and before the end of the run.
     pub cpu_wait_share: Option<f64>,
     /// Involuntary context switches of the measuring thread.
     pub involuntary_switches: Option<u64>,

@@ -175,7 +175,8 @@ pub struct TechniqueResult {
     /// Whether it kept up to `queue_depth` lists in flight.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_flight: bool,
-    /// Whether it was sampled in every round. One that is far or surely behind is sampled in at most every tenth.
+    /// Whether the technique was sampled in every round. A technique that is far or surely behind is sampled in at most every
+    /// tenth round.
     pub contender: bool,
     /// Calls in each sample.
     pub calls_per_sample: u32,

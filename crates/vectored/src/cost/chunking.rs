@@ -21,7 +21,7 @@ pub struct ChunkPolicy {
     /// A list of more bytes than this, and of more than `chunk_bytes` and `PIPE_BUF`, is sent in chunks. No call stages more
     /// bytes than the largest of the three.
     pub threshold_bytes: usize,
-    /// The bytes of a chunk; the last one may have up to half as many more. 0 counts as 1.
+    /// The bytes of a chunk. The last chunk may have up to half as many more. 0 counts as 1.
     ///
     /// The segment that does not fit a chunk is cut, since calls of whole pages took 0.75 times as long as calls that end with
     /// a segment. On a pipe in packet mode, `O_DIRECT`, a list in chunks becomes other packets than a list in one call.

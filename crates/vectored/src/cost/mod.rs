@@ -101,8 +101,8 @@ pub struct CostModel {
     ///
     /// Empty by default: the threshold then follows from the costs above.
     pub copy_thresholds: CopyThresholds,
-    /// When a list is sent in several calls although one call could take it. By default this happens only to
-    /// lists of more than 28 KiB on pipes.
+    /// When a list is sent in several calls although one call could take it. The default models split only
+    /// lists of more than 28 KiB, on pipes.
     ///
     /// It is independent of the costs above, and neither fitted nor calibrated.
     pub chunk_policy: Option<ChunkPolicy>,

@@ -103,7 +103,7 @@ pub(crate) struct Answered {
     pub(crate) wait: Wait,
     /// Whether the parts allow that the kernel of their writer kept the last part back.
     pub(crate) may_stall: bool,
-    /// The time of `connect`, in ns; 0 if it was short: a busy machine made it, or the answers that do not stall contain it.
+    /// The time of `connect`, in ns; 0 if it was below `QUICK_NS`.
     pub(crate) round_trip_ns: u64,
     pub(crate) is_whole: bool,
 }
