@@ -118,6 +118,7 @@ const volatile u8 class_of[512];
 /* A change makes each CPU ask again whether its thread is wanted. */
 u32 generation = 1;
 
+/* Processes: 1, or the only thread whose forks are wanted. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, u32); } wanted SEC(".maps");
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct slot); } ring SEC(".maps");
 /* The state of a CPU. User space writes `tail` alone: it has read what is before it. What is before `from` was read as well. `lost`
@@ -498,7 +499,8 @@ SEC("tp_btf/sched_process_fork") int on_fork(u64 *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	u32 from = parent->tgid, to = child->tgid;
-	if (!is_wanted(from)) return 0;
+	u32 *who = bpf_map_lookup_elem(&wanted, &from);
+	if (!who || (*who != 1 && *who != parent->pid)) return 0;
 	if (from != to) want(to);
 	struct cpu *cpu = this_cpu();
 	if (!cpu) return 0;

@@ -13,7 +13,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use aya::maps::{HashMap, Map, MapData};
-use aya::programs::BtfTracePoint;
+use aya::programs::{BtfTracePoint, ProgramError};
 use aya::{Btf, Ebpf, EbpfLoader};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -177,9 +177,10 @@ impl Watch {
         }
         // The samples so far belong to calls that are not reported.
         drain.sample_again();
-        // A process that this process forks is watched from its start.
+        // A process that this thread forks is watched from its start. Other threads may start programs of their own.
         let start = |command: &mut Command| {
-            wanted.insert(std::process::id(), 1, 0)?;
+            let thread = rustix::thread::gettid().as_raw_pid() as u32;
+            wanted.insert(std::process::id(), thread, 0)?;
             let child = command.spawn();
             // The child exists. An error now would run the command twice.
             let _ = wanted.remove(&std::process::id());
@@ -310,7 +311,18 @@ fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64) -> Result<Ebpf, Fa
         .map_max_entries("samples", entries(SAMPLES)?)
         .load(&OBJECT.0)?;
     for (name, tracepoint) in PROGRAMS {
-        program(&mut programs, name)?.load(tracepoint, btf)?;
+        let program = program(&mut programs, name)?;
+        // The kernel's verifier ends with EAGAIN if the thread gets a signal.
+        let is_interrupted = |loaded: &Result<(), ProgramError>| match loaded {
+            Err(ProgramError::LoadError { io_error, .. }) => {
+                io_error.kind() == io::ErrorKind::WouldBlock
+            }
+            _ => false,
+        };
+        let mut attempts = (0..50).map(|_| program.load(tracepoint, btf));
+        attempts
+            .find(|loaded| !is_interrupted(loaded))
+            .ok_or("signals interrupt the verifier")??;
     }
     Ok(programs)
 }

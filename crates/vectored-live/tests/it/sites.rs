@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
 
 use vectored_live::{Target, Watch};
 use vectored_strace::event::{Action, Direction, Event};
@@ -226,4 +228,27 @@ fn lines_of_python_are_right() {
         let is_enough = names(command, &lines, path.to_str().unwrap(), "lines", 100);
         assert!(is_enough, "{}", python.display());
     }
+}
+
+#[test]
+fn programs_that_another_thread_starts_are_not_watched() {
+    if !is_able() {
+        return;
+    }
+    let began = Instant::now();
+    let is_over = AtomicBool::new(false);
+    let other = || {
+        while !is_over.load(Relaxed) && began.elapsed().as_secs() < 10 {
+            let other = ["-c", "printf %0777d 0 > /dev/null"];
+            assert!(Command::new("sh").args(other).status().unwrap().success());
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(other);
+        for _ in 0..10 {
+            let sites = sites_of(Command::new("true"));
+            assert!(!sites.contains_key(&777), "{sites:?}");
+        }
+        is_over.store(true, Relaxed);
+    });
 }
