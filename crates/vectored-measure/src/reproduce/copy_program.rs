@@ -43,8 +43,7 @@ pub struct CopyOrder {
     /// every call.
     pub input: File,
     pub input_bytes: u64,
-    /// A file, also with an open file description of its own. The standard output of the child is the null device without
-    /// one.
+    /// The file that is the child's standard output. Without a file, the child writes to the null device.
     pub output: Option<File>,
     /// Whether the output is a pipe that a thread of this process reads.
     pub is_piped: bool,

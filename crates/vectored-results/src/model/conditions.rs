@@ -138,7 +138,7 @@ impl Conditions {
         })
     }
 
-    /// The same for messages: `file in '/tmp'`, `socket '/tmp/x'`.
+    /// The ends as messages name them: `file in '/tmp'`, `socket '/tmp/x'`.
     pub fn place(&self) -> String {
         self.after_source(match &self.path {
             None => self.target.to_string(),

@@ -57,7 +57,7 @@ pub enum DrainChoice {
 /// The properties of an open cell, or of one of its ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CellSetup {
-    /// At least 1. An end has room for so many calls, the untimed calls included.
+    /// At least 1. The descriptor has room for this many calls, untimed calls included.
     pub max_calls: u32,
     /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
     /// completions are often noticed as many at a time as are in flight.
