@@ -5,10 +5,11 @@
     benchmarks/copy_peers.py target/release/vectored [--uutils DIR] [--dir DIR] [--rounds N] [--sizes 64K,4M,1G] [PAIR]...
 
 The pairs are file-file, file-pipe, pipe-file, pipe-pipe, file-null and file-socket (TCP over loopback). Another process
-writes a pipe and reads a pipe or socket, 128 KiB at a time. Files are in the page cache. A run lasts from the start of the
-program, when the other process waits for it, until it and the reader have ended. Each line has the median of the ratios of ours to a peer's within a round, its 95 %
-interval, and the difference of the medians, of which the start is a part: a static program of `cargo xtask dist` starts 0.4 ms
-before cat, a dynamic one of the profile release 0.8 ms after it. Programs that are missing are named.
+writes a pipe and reads a pipe or socket, 128 KiB at a time. Files are in the page cache. A run begins with the start of the
+program, when the other process already waits, and ends when the program and the reader have ended. Each line has the median
+of the ratios of ours to a peer's within a round, its 95 % interval, and the difference of the medians. The start of a program
+is a part of the difference: a static program of `cargo xtask dist` starts 0.4 ms before cat, a dynamic program of the profile
+release 0.8 ms after cat. Programs that are missing are named.
 """
 
 import argparse
@@ -104,7 +105,7 @@ def run(words, pair, size, source, target):
     else:
         opened.append(os.open(source, os.O_RDONLY))
     if kinds[1] == "file":
-        # A new file each time: a truncated one has pages and blocks to free.
+        # A new file each time: a truncated file has pages and blocks to free.
         if os.path.exists(target):
             os.unlink(target)
         opened.append(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
@@ -115,7 +116,7 @@ def run(words, pair, size, source, target):
     words = [word.format(**{"from": source, "to": target}) for word in words]
     actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(opened)]
     if helpers:
-        # Their start is over: it would hide that of the program.
+        # Waits until the helpers have started: their start would hide the start of the program.
         time.sleep(0.003)
     began = time.perf_counter()
     helpers.append(os.posix_spawn(words[0], words, os.environ, file_actions=actions))
@@ -161,7 +162,7 @@ def main():
                     file.write(piece[: size - at])
                 os.fsync(file.fileno())
             for pair in args.pairs or PAIRS:
-                # cp copies files alone.
+                # cp copies files only.
                 suited = {name: words for name, words in commands.items() if "{from}" not in words or pair == "file-file"}
                 began = time.perf_counter()
                 times = {name: [run(words, pair, size, source, target)] for name, words in suited.items()}

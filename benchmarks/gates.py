@@ -4,8 +4,8 @@
     cargo build --release && cargo install --locked hyperfine@1.20.0 && apt-get install gcc strace valgrind
     benchmarks/gates.py target/release/vectored hyperfine [SECONDS] [EQUAL]
 
-SECONDS (4) are for each comparison of times, by `versus` and by hyperfine. EQUAL (20) comparisons of a program with itself, of all six in
-turn, run beside a load of one core that comes and goes. An alarm is, of
+Each comparison of times takes SECONDS (4), by `versus` and by hyperfine. EQUAL (20) comparisons of a program with itself, of all six
+programs in turn, run beside a load of one core that comes and goes. An alarm means:
   calls       `versus --rounds 1 --fail-if-more-calls 1%`: exit status 3,
   time        `versus --fail-if-slower 3%`: exit status 3,
   hyperfine   a ratio of its means above 1.03, and above 1 by more than its deviation,
@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from versus_and_hyperfine import bursts, hyperfine, printed_as_different  # noqa: E402
 
-# Each begins with NEW, which is 0 or 1, and does the same.
+# The beginning of each program. NEW is 0 or 1; both versions do the same.
 COMMON = r"""
 #define _GNU_SOURCE
 #include <arpa/inet.h>

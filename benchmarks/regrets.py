@@ -7,7 +7,7 @@
 A regret is the time of what the default chooses ÷ the time of the fastest technique, in a cell of equal segments. Cells in which a
 thread reads during the call are left out: the library cuts such lists in chunks, which no other technique does. The costs are read
 from the table in crates/vectored/src/cost/defaults.rs. `--search` varies the threshold of each target and number of segments,
-and prints the one whose largest regret over all machines is least.
+and prints the threshold whose largest regret over all machines is least.
 """
 
 import argparse

@@ -4,7 +4,7 @@
     apt-get install strace xz-utils pigz zstd ripgrep fd-find git
     benchmarks/threads.py [RUNS]
 
-A row is a program: the spread of all calls, of those without waits (the `total` of `versus`), of reads and of writes, the
+A row is a program: the spread of all calls, of the calls without waits (the `total` of `versus`), of reads and of writes, the
 largest increase that `--fail-if-more-calls` could see in two runs against two, and the calls that vary.
 """
 
@@ -36,13 +36,13 @@ PROGRAMS = {
 
 
 def counts(command, folder):
-    """The calls of one run by name; those that found nothing to read or no place to write have EAGAIN in it."""
+    """The calls of one run by name. A call that found nothing to read or no place to write has EAGAIN in its name."""
     log = Path(folder, "log")
     subprocess.run(["strace", "-f", "-o", log, *command.split()], cwd=folder, stdout=subprocess.DEVNULL, check=True)
     found = Counter()
     for line in log.read_text(errors="replace").splitlines():
         call = CALL.match(line)
-        # A call that is interrupted by another thread's has two lines; the second one has its result.
+        # If another thread's call interrupts a call, the call has two lines; the second line has the result.
         if call and not line.endswith("<unfinished ...>"):
             found[call[1] + (" EAGAIN" if EAGAIN.search(line) else "")] += 1
     return found
@@ -72,7 +72,7 @@ def main():
             runs = [counts(command, folder) for _ in range(number)]
             parts = [of(runs, lambda _: True), of(runs, lambda one: not is_wait(one))]
             parts += [of(runs, READS.__contains__), of(runs, WRITES.__contains__)]
-            # `versus` counts two runs of each, and alarms if the smaller of new is above the larger of old.
+            # `versus` counts two runs of each program, and alarms if the smaller count of new is above the larger count of old.
             rises = [(sorted(one)[-2] / max(sorted(one)[1], 1) - 1) * 100 for one in parts[1:]]
             names = sorted({name for run in runs for name in run})
             varying = [one for one in names if len({run[one] for run in runs}) > 1]

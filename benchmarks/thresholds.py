@@ -5,10 +5,10 @@
     benchmarks/thresholds.py target/release/vectored [--budget 40s] [LIST]...
     benchmarks/thresholds.py --constants [THRESHOLD]...
 
-The first form measures lists like those that the projects send, with bytes that are in a CPU cache and in none, and prints a
-row for each, with its command. The second form runs the bench `programs` for hyper and h2: CPU time of a request
-with another setting ÷ that with the project's own, paired within rounds, with 95 % intervals. For h2 it builds a copy whose
-threshold comes from H2_THRESHOLD, in a target folder of its own. Build first (`--constants --build`) on a machine that others use.
+The first form measures lists like the lists of the projects, with bytes in a CPU cache and in none. It prints a row for each list,
+with its command. The second form runs the bench `programs` for hyper and h2. It prints the CPU time of a request with another setting
+÷ the CPU time with the project's own setting, paired within rounds, with 95 % intervals. For h2 it builds a copy whose threshold
+comes from H2_THRESHOLD, in a target folder of its own. On a machine that others use, build first (`--constants --build`).
 """
 
 import json
@@ -83,7 +83,7 @@ def row(vectored, shape, budget):
 
 
 def buffer_row(vectored):
-    """CPU time of a copy, without that in which a process starts and ends, by the buffer."""
+    """CPU time of a copy, by the size of its buffer, without the start and the end of the process."""
     words = "reproduce apue-3.5 --min 1KiB --max 4MiB".split()
     experiment = json.loads(output([vectored, *words, "--no-save", "--format", "json"]))["experiments"][0]
     times = {one["buffer_bytes"]: one["cpu_s"] for one in experiment["rows"] if one["technique"] == "read-write"}
@@ -114,7 +114,7 @@ def compile_crate(words):
 
 
 def constants(thresholds):
-    """For each case the CPU time ÷ that with the project's own setting."""
+    """For each case the CPU time ÷ the CPU time with the project's own setting."""
     found = {}
     for program, technique, sizes in CASES:
         for threshold in thresholds if program == "h2" else [""]:

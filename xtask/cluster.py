@@ -12,19 +12,19 @@ OPEN_MPI = SimpleNamespace(
     name="Open MPI", mpirun=["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe"], mpicc="mpicc.openmpi",
     packages="openmpi-bin libopenmpi-dev libclang-dev", srun="pmix", target=os.environ["CARGO_TARGET_DIR"])
 MPICH = SimpleNamespace(
-    # A build folder of its own, as the header of an MPI is compiled in.
+    # A build folder of its own, because the header of one MPI is compiled in.
     name="MPICH", mpirun=["mpirun.mpich"], mpicc="mpicc.mpich", packages="mpich libmpich-dev libclang-dev", srun="pmi2",
     target=os.environ["CARGO_TARGET_DIR"] + "/cluster")
 # The longest that a run may take: ranks may wait for each other for ever.
 LONGEST_S = 600
-# A shell has its background jobs ignore signals, which programs that they start would ignore too.
+# A shell lets its background jobs ignore signals, and the programs that a job starts inherit that.
 HEEDING = ["env", "--default-signal=INT,QUIT,TERM"]
 # The options of a run that would take a minute.
 A_MINUTE = "--target file --sizes 64,256,1KiB --budget 60s".split()
 
 
 def skip(name, reason, is_missing=False):
-    """What could not run, as `skip` and `missing` of skips.rs have it."""
+    """Reports what could not run, as `skip` and `missing` of skips.rs do."""
     if is_missing and os.environ.get("CI") == "true":
         sys.exit(f"error: {name}: {reason}")
     print(f"skipped {name}: {reason}")
@@ -34,9 +34,9 @@ def skip(name, reason, is_missing=False):
 
 
 def build(mpi):
-    """The program, as a copy: the next build without MPI replaces that of cargo.
+    """The path of a copy of the program: the next build without MPI replaces cargo's file.
 
-    The profile is that of releases: the C library and the Python package have compiled some of the dependencies.
+    The profile is `release`: with it, the C library and the Python package have compiled some of the dependencies.
     """
     words = "build --quiet --locked --release --package vectored-cli --features mpi --target-dir".split()
     subprocess.run(["cargo", *words, mpi.target], env={**os.environ, "MPICC": mpi.mpicc}, check=True)
@@ -100,7 +100,7 @@ def saved(state):
 
 
 def expect_ranks(result, count):
-    """The result has so many ranks, each with a time in each cell that it took part in."""
+    """Checks that the result has `count` ranks, each with a time in each cell that it took part in."""
     assert [rank["rank"] for rank in result["ranks"]] == list(range(count)), result["ranks"]
     assert all(rank["host"] for rank in result["ranks"]), f"a rank without a host: {result['ranks']}"
     assert result["cells"], "no cell"
@@ -111,7 +111,7 @@ def expect_ranks(result, count):
 
 
 def expect_kept(state, count):
-    """A run that a signal has ended has saved one result, when it ended."""
+    """Checks that a run that a signal ended has saved one result, at its end."""
     results = saved(state)
     assert len(results) == 1, f"one run saved {len(results)} results"
     reason = str(results[0]["left_out"][:1])
@@ -123,7 +123,7 @@ def expect_kept(state, count):
 
 @contextlib.contextmanager
 def begun(state):
-    """A run of 3 ranks that would take a minute, when its first result is saved."""
+    """A run of 3 ranks that would take a minute, after its first result was saved."""
     words, environment = measure(3, state, *A_MINUTE)
     null = subprocess.DEVNULL
     run = subprocess.Popen([*HEEDING, *words], env=environment, stdin=null, stdout=null, stderr=null)
@@ -150,7 +150,7 @@ def together(state):
     counts = [cell["ranks"] for cell in result["cells"]]
     # On a slow machine the budget ends before the last cells begin.
     assert counts == [1, 2, 4][:len(counts)], f"cells of {counts} ranks"
-    # Of cells of one rank, too.
+    # Cells of one rank give none either.
     assert not result["cost_models"], f"ranks give cost models: {result['cost_models']}"
 
 
@@ -159,7 +159,7 @@ def killed(state):
     with begun(state) as run:
         os.kill(ranks()[2], signal.SIGKILL)
         assert run.wait(LONGEST_S) != 0, "the run succeeded without a rank"
-        # The others have lost their parent, and end by themselves.
+        # The other ranks have lost their parent, and end by themselves.
         wait_for("the end of all ranks", lambda: not ranks())
     result = saved(state)[0]
     assert result["complete"] is False, "the partial result is marked as complete"
@@ -195,12 +195,12 @@ def refused(state):
 def stopped(state):
     "a signal to any rank ends the run, which keeps what was measured"
     with begun(state) as run:
-        # To one rank, whose signal rank 0 learns of, and then to rank 0: as by a launcher, whose signals come one by one.
+        # First to another rank: rank 0 learns of that signal. Then to rank 0: a launcher sends its signals one by one.
         first, *others = sorted(ranks(), key=number_of)
         os.kill(others[0], signal.SIGTERM)
         with contextlib.suppress(ProcessLookupError):
             os.kill(first, signal.SIGTERM)
-        # The exit status is that of SIGTERM. It is the same if a rank dies of it: what is saved tells the two apart.
+        # 143 is the exit status after SIGTERM, also if a rank dies of the signal. The saved result tells these two cases apart.
         status = run.wait(LONGEST_S)
     assert status == 143, f"the run ended with {status}"
     expect_kept(state, 3)
@@ -242,7 +242,7 @@ def cancelled(state):
         succeeded(["scancel", number])
         wait_for("the end of the job, after scancel", lambda: not is_running())
     except BaseException:
-        # Its ranks would go on without the daemons.
+        # The ranks of the job would go on without the daemons.
         outcome(["scancel", "--signal=KILL", "--full", number])
         wait_for("the end of the job, after a kill", lambda: not is_running())
         raise
@@ -333,7 +333,7 @@ def is_well(*checks):
 
 
 passed = True
-# In /tmp, since the path of a socket has at most 107 bytes. Files that a killed mpirun leaves are removed with it.
+# In /tmp, since the path of a socket has at most 107 bytes. Files that a killed mpirun leaves are removed with this folder.
 with tempfile.TemporaryDirectory(prefix="vectored-cluster-", dir="/tmp") as scratch:
     os.environ["TMPDIR"] = scratch
     for mpi in [OPEN_MPI, MPICH] if "--mpich" in sys.argv else [OPEN_MPI]:

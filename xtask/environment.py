@@ -21,10 +21,10 @@ def make(folder, requirements):
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{folder}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # Written last: an environment without it was not finished.
+        # Written last: an environment without this file was not finished.
         installed, python = folder / "requirements.txt", folder / "bin/python"
         wanted = requirements.read_text()
-        # Its Python may be gone, as it is a link to one of the system.
+        # The Python of the environment is a link to a Python of the system, which may be gone.
         is_whole = installed.exists() and installed.read_text() == wanted and python.exists()
         if is_whole and not subprocess.run([python, "-c", ""]).returncode:
             return
@@ -46,7 +46,7 @@ def pin(requirements):
             for package in json.loads(report.stdout)["install"]:
                 name = f"{package['metadata']['name']}=={package['metadata']['version']}"
                 hashes.setdefault(name, set()).add(package["download_info"]["archive_info"]["hashes"]["sha256"])
-            # The versions for the oldest Python are those for all.
+            # The versions for the oldest Python are used for all.
             names = sorted(hashes, key=str.lower)
     lines = [" ".join([name, *(f"--hash=sha256:{digest}" for digest in sorted(hashes[name]))]) for name in names]
     requirements.write_text("\n".join([first, *lines, ""]))

@@ -1,6 +1,6 @@
 #!/bin/sh
 # `cargo xtask python`: builds the wheel of the Python package, and tests it in a clean environment of each CPython.
-# python.sh [PYTHON…]: without any, the newest of pyenv or the one on PATH of each version below.
+# python.sh [PYTHON…]: without arguments, for each version below the newest of pyenv, or the one on PATH.
 set -eu
 . xtask/skips.sh
 . xtask/dist/reproducible.sh
@@ -30,8 +30,8 @@ fi
 rm -rf "$folder/wheels" "$folder/sdist"
 build_wheel "$PWD" "$1" "$folder/wheels"
 wheel=$(echo "$folder"/wheels/*.whl)
-# The source distribution, of which pip builds a wheel with the same files, outside of this repository. maturin is there, and
-# what this repository has compiled of other crates.
+# The source distribution. pip builds a wheel with the same files from it, outside of this repository. maturin and the crates
+# that this repository has compiled are available.
 "$maturin/bin/maturin" sdist --manifest-path "$crate/Cargo.toml" --out "$folder/sdist"
 PATH=$maturin/bin:$PATH build_in "$PWD" "" "$maturin/bin/python" -m pip wheel --quiet --no-index --no-deps \
     --disable-pip-version-check --no-build-isolation --wheel-dir "$folder/sdist" "$folder"/sdist/*.tar.gz
@@ -50,9 +50,9 @@ for python in "$@"; do
         continue
     fi
     environment=$new
-    # The wheel and nothing else.
+    # Only the wheel is installed.
     install_wheel "$new" "$wheel"
-    # Its tests say so if it is not there.
+    # Without numpy, the tests report what they skip.
     install_listed "$new" xtask/requirements/numpy.txt || missing python "numpy cannot be installed for $python"
     # In another folder, so that the package is the installed one.
     (cd "$new" && bin/python -X dev -W error -m unittest discover --start-directory "$crate/tests")
@@ -62,7 +62,7 @@ if [ -z "$environment" ]; then
     exit 1
 fi
 
-# The stubs against the module, and the examples against the stubs.
+# Checks the stubs against the module, and the examples against the stubs.
 if ! install_listed "$environment" xtask/requirements/mypy.txt; then
     missing python "mypy cannot be installed"
     exit 0

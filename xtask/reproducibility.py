@@ -10,7 +10,7 @@ from statistics import median_high
 
 # The share of its cells that a run has to decide.
 MIN_DECIDED = 0.70
-# The share of runs that have to find a crossover which one of them finds.
+# If one run finds a crossover, this share of the runs has to find it.
 FOUND_SHARE = 0.9
 # The share of pairs of intervals of one crossover that have to overlap.
 OVERLAP_SHARE = 0.95
@@ -21,7 +21,7 @@ REGRETS = [0.01, 0.05]
 
 
 def measure(program, folder, number):
-    """The results of a run, of which a line is printed."""
+    """Makes a run, prints a line about it, and returns its results."""
     path = f"{folder}/run-{number}.json"
     with open(path, "w") as output:
         began = time.monotonic()
@@ -74,7 +74,7 @@ def crossovers_agree(runs):
         for one in run["crossovers"]:
             name = f"{one['target']} {one['segment_count']} × {one['below']} → {one['above']}"
             seen.append(name)
-            # The second one of a list between the same techniques is another one.
+            # A second crossover of a list between the same techniques counts separately.
             crossovers.setdefault((name, seen.count(name)), []).append(one)
         for model in run["cost_models"]:
             if model["regret_p95"] is not None:

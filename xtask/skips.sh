@@ -1,4 +1,4 @@
-# For scripts: what could not run, as `skip` and `missing` of src/skips.rs have it.
+# For scripts: reports what could not run, as `skip` and `missing` of src/skips.rs do.
 skip() { # NAME REASON
     echo "skipped $1: $2"
     [ -z "${VECTORED_SKIPS-}" ] || echo "$1: $2" >>"$VECTORED_SKIPS"

@@ -60,7 +60,7 @@ def write(path, text):
 
 
 def interval(logs):
-    """The ratio and its 95 % interval by Student's t, from logarithms of a round each."""
+    """The ratio and its 95 % interval by Student's t, from one logarithm a round."""
     mean = statistics.mean(logs)
     if len(logs) < 3:
         return math.exp(mean), 0, math.inf

@@ -8,13 +8,14 @@
     benchmarks/evidence/h2.py --contention [--rounds N]                                            h2's own bench write-contention
     benchmarks/evidence/h2.py --build                                                              only builds
 
-A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts, of which each is a frame. `ready` hands all parts
-to h2 at once, `inline` does so in the task of the connection, instead of one for the request, and `yields` lets other tasks run
-between two parts; `owned` allocates each part when h2 has room for it; `trailers` is `ready`, and trailers end the stream; `mixed` is `ready`, and every second request
-is for a body of 100 B, which has times of its own. Transports: tcp, tls (rustls) and nagle (tcp without
-TCP_NODELAY) over loopback, threads (tcp and a runtime of two threads), plain (tcp whose stream does not gather), veth (between two
-network namespaces), shaped (veth at 1 Gbit/s, by tbf), delay (veth, and each packet 1 ms later, by delay.py) and hyper (tcp, and the
-HTTP/2 server of hyper above h2). With `client`, the compared programs are clients of h2 that send the bodies over tcp to a server of old. --servers new,copy16 chooses what is compared:
+A case is TRANSPORT:CONNECTIONSxSTREAMS:BODY/PART:WAY. The body is sent in parts; each part is a frame. `ready` hands all parts to h2
+at once. `inline` does the same in the task of the connection, without a task for the request. `yields` lets other tasks run between
+two parts. `owned` allocates each part when h2 has room for it. `trailers` is `ready`, and trailers end the stream. `mixed` is
+`ready`, and every second request is for a body of 100 B, whose times are kept separately. Transports over loopback: tcp, tls (rustls),
+nagle (tcp without TCP_NODELAY), threads (tcp and a runtime of two threads), plain (tcp whose stream does not gather) and hyper (tcp,
+and the HTTP/2 server of hyper above h2). Between network namespaces: veth, shaped (veth at 1 Gbit/s, by tbf) and delay (veth, and
+each packet 1 ms later, by delay.py). With `client`, the compared programs are clients of h2 that send the bodies over tcp to a
+server of old. --servers new,copy16 chooses what is compared:
 
     old2       h2 0.4.20, built once more
     new        with the patch; newb: built once more; new4, new8, new32, new64: with so many frames instead of 16
@@ -25,8 +26,8 @@ HTTP/2 server of hyper above h2). With `client`, the compared programs are clien
     pr903, base903    hyperium/h2#903 and the commit that it changes (0.4.13 and five commits), which git fetches
     merge903, base415    the commit that merges #903 into 0.4.15, and 0.4.15; where both of a pair run, a column compares them
 
-Each round also runs old (h2 0.4.20) and again, another build of it, every second round in the other order. A ratio compares with the
-mean of both; A/A is again ÷ old.
+Each round also runs old (h2 0.4.20) and again (a second build of old). Every second round has the reverse order. A ratio compares
+with the mean of old and again; A/A is again ÷ old.
 It needs root, cargo, h2load (Debian's nghttp2-client), iproute2 and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
@@ -93,7 +94,7 @@ h2 = { path = "h2-SERVER" }
 [profile.release]
 debug = 0
 """
-# Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
+# The arguments of the server: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
 SERVER = PARTS + r"""
 use h2::{server::{Builder, SendResponse}, RecvStream, SendStream};
 use std::{cell::RefCell, convert::Infallible, fs, future::poll_fn, io, rc::Rc, sync::Arc};
@@ -339,7 +340,7 @@ def fetch(commit, folder):
 
 
 class Network:
-    """Two namespaces that hold nothing but a veth pair, so that packets of other programs are not counted. With `delay`, one between them."""
+    """Two namespaces that hold nothing but a veth pair, so that packets of other programs are not counted. `delay` has a third between them."""
 
     def __init__(self, kind="veth"):
         self.names = [f"evidence-{name}-{os.getpid()}-{kind}" for name in ("server", "client", "between")]
@@ -379,7 +380,7 @@ def network(found, case):
 
 
 def enter(namespace):
-    """Brings this process and its children into it."""
+    """Brings this process and its children into the namespace."""
     with open(f"/run/netns/{namespace}", encoding="utf-8") as file:
         if ctypes.CDLL(None).setns(file.fileno(), 0x40000000):  # CLONE_NEWNET
             raise SystemExit("setns failed")

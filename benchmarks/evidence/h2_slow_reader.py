@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a client of h2.py's servers sees that does not read at once: medians of rounds in turns.
+"""What a client that does not read at once sees of h2.py's servers: medians of rounds in turns.
 
     benchmarks/evidence/h2_slow_reader.py [ROUNDS] [SERVER…] [MEASURE…]
 
 first   µs from a request for 64 KiB in frames of 4 KiB to its first DATA frame
 ping    KiB in front of the answer to a PING, when 100 bodies of 64 KiB wait for a client that has read nothing for 50 ms
-reset   KiB of DATA that arrive for streams reset then
+reset   KiB of DATA that arrive for these 100 streams when the client resets them in place of the PING
 memory  KiB a connection by which the server grows, for 1,000 connections that read nothing and ask for 64 KiB ten times
 chain   the same for 200 connections between two network namespaces that ask for 8 MiB in parts of 16 KiB, which the kernel cannot
         hold; max_send_buffer_size is 16 KiB

@@ -6,10 +6,11 @@
     benchmarks/evidence/h2_small_frames.py [--target FOLDER] --client [VERSION]...
     benchmarks/evidence/h2_small_frames.py [--target FOLDER] --down [VERSION]...
 
-With --window, stream and connection have windows of so many bytes, and 12000 frames are enough; two ways are counted. With --client,
-a client of h2 sends 50 bodies, each over a connection of its own; it counts the connections that end. With --down, it receives them.
-Builds one server with its default settings for each version of h2, and sends it frames without END_STREAM over a socket of
-its own. Nothing is timed: each answer is a count, and a second run prints the same, but for --client and --down. It needs cargo, which fetches h2.
+Builds one server with its default settings for each version of h2, and sends it frames without END_STREAM over a socket of its own.
+With --window, stream and connection have windows of BYTES, and 12000 frames are enough; two ways are counted. With --client, a client
+of h2 sends 50 bodies, each over a connection of its own; the connections that end are counted. With --down, the client receives the
+bodies. Nothing is timed: each answer is a count. A second run prints the same, except with --client and --down. It needs cargo, which
+fetches h2.
 """
 
 import os
@@ -181,7 +182,7 @@ class Server:
         self.port = int(self.process.stdout.readline())
 
     def one_by_one(self, size, most):
-        """The frame at which the connection ends, if each is sent when the one before it was received."""
+        """The frame at which the connection ends, if each frame is sent when the frame before it was received."""
         client = Client(self.port)
         client.socket.sendall(request(1))
         for number in range(1, most + 1):
@@ -191,7 +192,7 @@ class Server:
         return None
 
     def requests(self, size, most, trailers=False):
-        """The same with a request for each frame, which ends it, or trailers do."""
+        """The same, with a request for each frame. The frame ends the request, or trailers do."""
         client = Client(self.port)
         for number in range(1, most + 1):
             stream = 2 * number - 1
@@ -206,7 +207,7 @@ class Server:
         return self.requests(size, most, True)
 
     def empties(self, size, most):
-        """The same with an empty frame in each request, one of `size` bytes, and an empty one that ends it."""
+        """The same, with three frames in each request: an empty frame, a frame of `size` bytes, and an empty frame that ends the request."""
         client = Client(self.port)
         for number in range(1, most + 1):
             stream = 2 * number - 1
@@ -217,7 +218,7 @@ class Server:
         return None
 
     def ends_a_burst(self, size, count):
-        """Whether the connection ends if so many frames wait in the socket when the server gets to run."""
+        """Whether the connection ends if this many frames wait in the socket when the server gets to run."""
         client = Client(self.port)
         os.kill(self.process.pid, signal.SIGSTOP)
         client.socket.sendall(request(1) + frame(DATA, 0, 1, b"x" * size) * count + frame(PING, 0, 0, b"received"))
@@ -225,7 +226,7 @@ class Server:
         return not client.answered()
 
     def burst(self, size, most):
-        """The fewest frames that end it."""
+        """The fewest frames in a burst that end the connection."""
         if not self.ends_a_burst(size, most):
             return None
         low, high = 0, most

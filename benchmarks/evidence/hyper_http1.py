@@ -3,14 +3,14 @@
 
     benchmarks/evidence/hyper_http1.py [--rounds N] [--seconds S] [--cases tcp:1x1:4096/4096:ready,…] [--servers auto4,cap16] [--json FILE]
     benchmarks/evidence/hyper_http1.py --first [--cases …]      when the first byte of a body arrives
-    benchmarks/evidence/hyper_http1.py --slow [--cases …]       what clients cost that read 16 KiB every 10 ms, with 64 KiB for a socket to send
+    benchmarks/evidence/hyper_http1.py --slow [--cases …]       the cost of clients that read 16 KiB every 10 ms; a socket takes 64 KiB to send
     benchmarks/evidence/hyper_http1.py --idle                                                       the memory of a connection that waits after an answer
     benchmarks/evidence/hyper_http1.py --build                                                      only builds
 
-A case is TRANSPORT:CONNECTIONSxPIPELINED:BODY/PART:WAY. A body of one part has a content-length, others are chunked. `ready` has each
-part at once, `yields` lets other tasks run before each part, `works` computes for 10 µs before each, and `cold` is `ready` with bytes that no cache has: each body lies behind
-the one before in 128 MiB. tcp, tls (rustls) and threads (a runtime of two threads) run over loopback, veth between two network namespaces, and
-delay the same with each packet 1 ms later (delay.py). Servers:
+A case is TRANSPORT:CONNECTIONSxPIPELINED:BODY/PART:WAY. A body of one part has a content-length; other bodies are chunked. `ready` has
+each part at once. `yields` lets other tasks run before each part. `works` computes for 10 µs before each part. `cold` is `ready` with
+bytes that no cache has: in 128 MiB, each body follows the body before it. tcp, tls (rustls) and threads (a runtime of two threads) run
+over loopback, veth between two network namespaces. delay is veth with each packet 1 ms later (delay.py). Servers:
 
     old       hyper 1.12.0: a queue of up to 16 bodies, where the stream gathers
     auto4     with hyper-auto.patch: bodies below FLATTEN_BELOW, 4 KiB, are copied if the queue is empty (#2910 asks for a strategy that switches)
@@ -20,7 +20,7 @@ delay the same with each packet 1 ms later (delay.py). Servers:
     auto4v    auto4 that sends all by writev, as 1.12.0 does
     cap16, cap64    auto4 that flushes when 16 or 64 KiB are copied
 
-Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
+Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second run of old ÷ the first.
 It needs root, cargo, curl, h2load (Debian's nghttp2-client), iproute2, strace and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
@@ -71,7 +71,7 @@ hyper = { path = "hyper-SERVER" }
 [profile.release]
 debug = 1
 """
-# Its arguments: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
+# The arguments of the server: address, transport, then a certificate and its key for TLS. Its paths: /BODY/PART/WAY.
 SERVER = PARTS + r"""
 use std::{cell::Cell, convert::Infallible, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -131,7 +131,7 @@ async fn run(words: Vec<String>) {
 """
 
 
-# Its arguments: address, port, path of a body in chunks.
+# The arguments: address, port, path of a body in chunks.
 FIRST = r"""
 import socket, statistics, sys, time
 one = socket.create_connection((sys.argv[1], int(sys.argv[2])))
@@ -147,7 +147,7 @@ for _ in range(50):
     found.append((first * 1e6, (time.perf_counter() - began) * 1e6))
 print(*map(statistics.median, zip(*found)))
 """
-# Its arguments: address, port, path of a body in chunks, its length, connections.
+# The arguments: address, port, path of a body in chunks, length of the body, connections.
 SLOW = r"""
 import socket, sys, time
 ones = {}
@@ -254,7 +254,7 @@ def measured(case, servers, rounds, seconds, network, files, log):
 
 
 def shown(servers):
-    """Those in the columns with slashes."""
+    """The servers in the columns with slashes."""
     return [server for server in servers if server != "auto16"]
 
 

@@ -5,7 +5,7 @@
     benchmarks/evidence/tokio_framed.py --apart     one connection, the server on CPU 1 and the client on CPU 0
     benchmarks/evidence/tokio_framed.py --late      times instead of CPU time, with intervals
     benchmarks/evidence/tokio_framed.py --idle      the memory of a connection that waits after an answer
-    benchmarks/evidence/tokio_framed.py --slow      what clients cost that read 16 KiB every 10 ms
+    benchmarks/evidence/tokio_framed.py --slow      the cost of clients that read 16 KiB every 10 ms
     benchmarks/evidence/tokio_framed.py --lost      what write_all_vectored tells after an error, and after it was dropped
 
 A case is TRANSPORT:CONNECTIONS:FRAMESxBYTES:WAY. A client asks for this many frames of LengthDelimitedCodec, over loopback (tcp, tls by rustls,
@@ -16,7 +16,7 @@ threads: tcp and a runtime of two threads) or between two network namespaces (ve
     b16, b32, b64, b256    with set_backpressure_boundary, in KiB
     gather    no FramedWrite: lengths and frames as slices, by write_all_vectored
 
-Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second ÷ the first.
+Each round runs these and old again. A ratio compares with the mean of both runs of old; A/A is the second run of old ÷ the first.
 It needs root, cargo, iproute2 and openssl. CARGO_TARGET_DIR is where it builds.
 """
 
@@ -59,8 +59,9 @@ tokio-util = { version = "=0.7.20", features = ["codec", "io-util"] }
 [profile.release]
 debug = 1
 """
-# `serve HOST WAY TRANSPORT [CERTIFICATE KEY]` prints its port. `load HOST CERTIFICATE PORT REQUESTS CONNECTIONS FRAMES BYTES WORKS` prints the time of all in ns, and for each request its
-# time and that of its first frame. A request has the number of frames, their length and whether to compute, 4 bytes each.
+# `serve HOST WAY TRANSPORT [CERTIFICATE KEY]` prints its port. `load HOST CERTIFICATE PORT REQUESTS CONNECTIONS FRAMES BYTES
+# WORKS` prints the time of all requests in ns; then for each request its time, and the time to its first frame. A request has
+# the number of frames, their length and whether to compute, 4 bytes each.
 PROGRAM = r"""
 use bytes::Bytes;
 use futures_util::SinkExt;

@@ -5,20 +5,22 @@
     benchmarks/evidence/uutils_cat.py --apart     the programs on CPU 1, the processes at the other ends of pipes on CPU 0
     benchmarks/evidence/uutils_cat.py --build                                     only builds
 
-A case is FROM-TO:BYTESxFILES, from a file, files or a pipe to a file, a pipe, /dev/null or a raw terminal. A file is named FILES times to one process; `files`
-are so many copies; a pipe is one input. The other end of a pipe is a process that writes or reads 128 KiB a call. Files are in the page cache. Programs:
+A case is FROM-TO:BYTESxFILES, from a file, files or a pipe to a file, a pipe, /dev/null or a raw terminal. With `file`, one process
+gets the same file FILES times; `files` are FILES copies; a pipe is one input. The other end of a pipe is a process that writes or
+reads 128 KiB a call. Files are in the page cache. Programs:
 
     old       cat of uutils 0.12.0: splice through a pipe of 1 MiB
     first16   with uutils-cat-first-bytes.patch: up to FIRST_BYTES, 16 KiB, are read and written, the rest is spliced
     first64   with the patch and 64 KiB
     size16    as #10835 proposed: inputs whose fstat reports 1 to 16383 bytes are read and written as by `read`
     nofcntl   0.12.0 without the fcntl (length of the output's pipe) and the fadvise that it calls for each input
-    read      0.12.0 that never calls splice, but its own way for inputs that cannot be spliced: 64 KiB a call
+    read      0.12.0 without splice: as with inputs that cannot be spliced, it reads and writes 64 KiB a call
     GNU       cat of the PATH
     dd        dd bs=128K of the PATH, for one input
 
-Each round runs these and old again. CPU time is that of the program and of the process that reads its pipe or terminal, from start to end. A ratio
-compares with the mean of both runs of old; A/A is the second ÷ the first. It needs cargo. CARGO_TARGET_DIR is where it builds.
+Each round runs these and old again. CPU time is the time of the program and of the process that reads its pipe or terminal, from start to
+end. A ratio compares with the mean of both runs of old; A/A is the second run of old ÷ the first.
+It needs cargo. CARGO_TARGET_DIR is where it builds.
 """
 
 import inspect

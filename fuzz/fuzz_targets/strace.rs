@@ -10,8 +10,8 @@ use vectored_machine::model::{DescriptorKind, Operation, Price};
 use vectored_report::{TerminalOptions, json, parse, terminal};
 use vectored_strace::{Counts, Reader, Rewritten};
 
-// Reading a log does not panic, and gives the same events whatever the sizes of the reads are. So does the advice, whose
-// saved form is read back, and whose text does not control a terminal.
+// Reading a log does not panic, and the events do not depend on the sizes of the reads. The same holds for the advice: its
+// saved form can be read back, and its text does not control a terminal.
 fuzz_target!(|data: &[u8]| {
     let Some((sizes, log)) = data.split_at_checked(4) else {
         return;
@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
         sizes: sizes.iter().cycle(),
     };
     assert_eq!(whole, events(Reader::with_options(input(), 0, 1)));
-    // Logs of perf and bpftrace; others are as they were.
+    // Logs of perf and bpftrace are rewritten; other logs stay as they are.
     let rewritten = events(Reader::new(Rewritten::new(log)));
     let in_pieces = Rewritten::new(input());
     assert_eq!(rewritten, events(Reader::with_options(in_pieces, 0, 1)));
@@ -76,7 +76,7 @@ fn events<R: Read>(mut reader: Reader<R>) -> (Vec<String>, Counts) {
     (events, reader.counts())
 }
 
-/// An input whose reads return as many bytes as `sizes` says, each plus one.
+/// An input whose reads return one byte more than `sizes` says.
 struct SizedReads<'a, S> {
     rest: &'a [u8],
     sizes: S,

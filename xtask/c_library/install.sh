@@ -1,13 +1,13 @@
 #!/bin/sh
 # `cargo xtask install-c`: builds the C library, and installs it with its header and what pkg-config and CMake need.
-# install.sh PREFIX LIBDIR [DESTDIR], LIBDIR within PREFIX; the files of a package go to DESTDIR/PREFIX.
+# install.sh PREFIX LIBDIR [DESTDIR]: LIBDIR lies within PREFIX. The files of a package go to DESTDIR/PREFIX.
 set -eu
 prefix=$1 libdir=$2 root=${3-}$1
 crate=crates/vectored-capi
 lib=$root/$libdir archive=$CARGO_TARGET_DIR/release/libvectored_capi.a
-# The number in the soname. It grows with each release in which a program that was linked with an older one may fail.
+# The number in the soname. It grows with each release in which a program that was linked with an older library may fail.
 abi=1
-# The version of the file: of the ABI, and what was added and mended since.
+# The version of the file: the ABI, the additions to it, and the fixes.
 file_version=$abi.0.0
 # What `rustc --print native-static-libs` prints, but for libc, and for `-lgcc_s`, which compilers of C link themselves.
 system="-lutil -lrt -lpthread -lm -ldl"

@@ -34,7 +34,7 @@ diff "$folder/declared" "$folder/exported"
 readelf -d "$prefix/lib/libvectored.so" | grep -qF '[libvectored.so.1]'
 echo "   $(wc -l <"$folder/exported") functions are exported"
 
-# Runs a program, whose output is shown if it fails.
+# Runs a program. Shows the output of the program if it fails.
 run() {
     "$@" >"$folder/output" 2>&1 && return
     cat "$folder/output"
@@ -42,7 +42,7 @@ run() {
     exit 1
 }
 
-# compile COMPILERS shared|static WORDS SOURCE: compiles to a program, and runs it, behind $under.
+# compile_and_run COMPILERS shared|static WORDS SOURCE: compiles a program, and runs it behind $under.
 under=
 compile_and_run() {
     libraries=$(pkg-config --cflags --libs vectored)
@@ -61,7 +61,7 @@ links() { echo 'int main(void) { return 0; }' | $1 $2 -x c - -o "$folder/empty" 
 
 printf '#include <vectored.h>\n#include <vectored.h>\n' >"$folder/header"
 for pair in $compilers; do
-    # The header alone, included twice, is what it says to be: C99 and C++11.
+    # The header alone, included twice, is valid C99 and C++11.
     for words in "${pair%:*} -std=c99 -x c" "${pair#*:} -std=c++11 -x c++"; do
         run $words $warnings -pedantic-errors -fsyntax-only "-I$prefix/include" "$folder/header"
     done

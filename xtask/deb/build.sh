@@ -12,7 +12,7 @@ work=$PWD/target/deb output=$1
 rm -rf "$work"
 mkdir -p "$work/debian" "$output"
 
-# The variables are those of dch(1). The date is that of the last commit, so that the same source gives the same package.
+# dch(1) reads the same variables. The date is the date of the last commit, so that the same source gives the same package.
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)-1
 maintainer="${DEBFULLNAME:-the vectored authors} <${DEBEMAIL:-root@localhost}>"
 date=$(date --utc --rfc-email "--date=@$SOURCE_DATE_EPOCH")
@@ -33,7 +33,7 @@ printf 'vectored (%s) unstable; urgency=medium\n\n  * See changelog.gz.\n\n -- %
 libraries=usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH) runtime=$work/libvectored1
 xtask/c_library/install.sh /usr "${libraries#usr/}" "$work/libvectored-dev"
 mkdir -p "$runtime/$libraries" "$runtime/DEBIAN"
-# As dh_strip does: a third less.
+# As dh_strip does: the archive becomes a third smaller.
 strip --strip-debug --enable-deterministic-archives "$work/libvectored-dev/$libraries/libvectored.a"
 # The name without a number is for the linker alone.
 mv "$work/libvectored-dev/$libraries"/libvectored.so.* "$runtime/$libraries"
@@ -70,8 +70,8 @@ for name in vectored libvectored1 libvectored-dev; do
     (cd $name && find usr -type f -exec md5sum {} + | sort -k 2 >DEBIAN/md5sums)
     package=$output/${name}_${version}_$(dpkg --print-architecture).deb
     dpkg-deb --root-owner-group -Zxz --build $name "$package"
-    # The package has no bug number of Debian, and its maintainer may be nobody yet. A static program at a random address needs
-    # no library, and looks like a library that needs none.
+    # The package has no bug number of Debian, and its maintainer may be nobody yet. To lintian, a static program at a random
+    # address looks like a library that needs no other.
     if is_there lintian; then
         lintian --fail-on error,warning --allow-root \
             --suppress-tags initial-upload-closes-no-bugs,statically-linked-binary,shared-library-lacks-prerequisites \

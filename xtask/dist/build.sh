@@ -14,7 +14,7 @@ rm -rf "$box" "$work"
 mkdir -p "$box" "$work"
 echo "of vectored, unfinished" >"$box/SHA256SUMS"
 
-# A program as it is handed out needs no loader, and the kernel chooses its address.
+# Checks a program that is handed out: it needs no loader, and the kernel chooses its address.
 check_tool() { # PROGRAM
     headers=$(LC_ALL=C readelf --program-headers "$1")
     case $headers in
@@ -30,7 +30,7 @@ check_tool() { # PROGRAM
     esac
 }
 
-# A tool as it is handed out: one small file, which needs no other.
+# Installs a tool that is handed out: one small file, which needs no other.
 install_tool() { # PROGRAM PROCESSOR
     check_tool "$1"
     bytes=$(stat -c %s "$1")
@@ -71,7 +71,7 @@ END
     fi
 fi
 build_tool "$PWD"
-# A copy: another build may replace that of cargo.
+# A copy, since another build may replace cargo's file.
 install "$tool" "$work/vectored"
 tool=$work/vectored
 install_tool "$tool" "${host%%-*}"
@@ -91,7 +91,7 @@ mkdir -p "$documents"
 cp LICENSE-MIT LICENSE-APACHE "$box/third-party-licenses.txt" "$documents"
 tar --create --gzip --file "$box/libvectored-$version-${host%%-*}-linux-gnu.tar.gz" --directory "$work/c/usr/local" \
     --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner include lib share
-# All that are published.
+# All published packages.
 cargo package --quiet --workspace --exclude xtask --exclude vectored-capi --exclude vectored-conformance --exclude vectored-py \
     --no-verify --allow-dirty --locked --target-dir "$work/package"
 cp "$work"/package/package/*.crate "$box"

@@ -60,7 +60,7 @@ else
     # There are no tables to unwind: nothing may ask for a backtrace.
     use "cannot open 'none'" "RUST_BACKTRACE=1 vectored copy none x"
     use "apt install strace" "vectored advise -- sh x.sh"
-    # BusyBox has no strace: this machine's, with its libraries.
+    # BusyBox has no strace: this machine's strace is copied, with its libraries.
     for file in $(ldd "$(command -v strace)" | grep -o '/[^ ]*') "$(command -v strace)"; do
         install -D "$file" "$root$file"
     done
@@ -83,12 +83,12 @@ else
 fi
 
 echo "   A clean Debian with the packages:"
-# Where this system gets its packages, and its release. Those of updates have a hyphen in their name.
+# Where this system gets its packages, and its release. Releases of updates have a hyphen in their names.
 targets=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | grep -v '^[^ ]* .*-') ||
     targets=
 mirror=${targets%% *} release=$(echo "$targets" | cut -d ' ' -f 2 | head -n 1)
 components=$(echo "$targets" | cut -d ' ' -f 3 | sort -u | paste -sd ,)
-# Without the folders whose contents dpkg and man change for their own ends.
+# Lists the files, without the folders that dpkg and man change by themselves.
 files() {
     (cd "$root" && find . \( -path ./proc -o -path ./sys -o -path ./dev -o -path ./tmp -o -path ./var/cache \
         -o -path ./var/lib/dpkg -o -path ./var/log \) -prune -o -print | sort)
@@ -138,7 +138,7 @@ tar --create --exclude=target --exclude=.git . | tar --extract --directory "$aga
 first=$tool
 CARGO_TARGET_DIR=$work/again/target build_tool "$again"
 cmp "$first" "$tool" || wrong "the tool has other bytes"
-# What is missing was said when the first was built.
+# The first build has already said what is missing.
 if provide_maturin python3; then
     CARGO_TARGET_DIR=$work/again/target build_wheel_with_tool "$again" python3 "$work/again/wheel" "$first" "$box/third-party-licenses.txt"
     cmp "$box"/*.whl "$work/again/wheel"/*.whl || wrong "the wheel has other bytes"

@@ -1,20 +1,20 @@
 /*
  * The ruler's other half: the techniques of `vectored measure` as plain C
- * loops, written without a look at the engine's abstractions, so that
+ * loops. They were written without a look at the engine's abstractions, so that
  * `cargo xtask ruler` can hold the engine's medians against them.
  *
  *     plain_loops TARGET SIZES MILLISECONDS CPU READER_CPU DIRECTORY SEED
  *
  * TARGET is null, file or pipe. SIZES lists runs of segments, as 1000x100 or
  * 1x100,1x200. CPU is where the timed thread stays; READER_CPU is where a
- * reader thread stays, should the pipe not hold two calls. The file is an
- * unnamed one in DIRECTORY. SEED starts the generator behind every order and
- * place. With 0 MILLISECONDS it takes its fewest rounds: enough to see that
- * everything works.
+ * reader thread stays, should the pipe not hold two calls. The file in
+ * DIRECTORY has no name. SEED starts the generator behind every order and
+ * place. With 0 MILLISECONDS the program takes its fewest rounds: enough to
+ * see that everything works.
  *
  * Prints one line a technique: its name, its median time per call in ns, and
- * the number of samples. Anything unexpected (an error, a short write) ends it
- * with a message and status 1.
+ * the number of samples. Anything unexpected (an error, a short write) ends
+ * the program with a message and status 1.
  */
 
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp, sched_setaffinity, pipe2 */
@@ -61,16 +61,16 @@ static size_t segment_count;
 static size_t call_bytes;
 static unsigned char *arena;       /* holds the segments */
 static unsigned char *contiguous;  /* holds the floor's source */
-static unsigned char *floor_bytes; /* where in it that begins */
+static unsigned char *floor_bytes; /* where the source begins in contiguous */
 
 /* The working memory of two techniques. */
 static unsigned char *staging_place; /* holds the staging buffer */
-static unsigned char *staging;       /* where in it that begins */
+static unsigned char *staging;       /* where the buffer begins in staging_place */
 static struct iovec iovecs[MAX_SEGMENTS];
 
 /* The target. */
 static int target_fd = -1;
-static int reader_fd = -1;     /* the other end, where it is a pipe */
+static int reader_fd = -1;     /* the other end of a pipe */
 static bool is_file;
 static off_t file_length;
 static bool has_reader_thread; /* the pipe does not hold two calls */
@@ -234,9 +234,8 @@ static size_t random_start(void)
     return ALIGNMENT * random_below(PAGE / ALIGNMENT);
 }
 
-/* Places every segment alone, in random order, with a gap behind it. What the
- * kernel copies from in one piece begins anywhere in a page: it copies faster
- * from some places, by several per cent of a file's time. */
+/* Places every segment alone, in random order, with a gap behind it. Every source in one piece begins anywhere in a page:
+ * the kernel copies faster from some places, by several per cent of a file's time. */
 static void scatter(void)
 {
     size_t order[MAX_SEGMENTS];
@@ -372,7 +371,7 @@ static void before_batch(size_t bytes)
     }
 }
 
-/* Takes it out again, and checks that all of it arrived. Not timed. */
+/* Takes the batch out again, and checks that all of it arrived. Not timed. */
 static void after_batch(size_t bytes)
 {
     if (is_file) {
@@ -389,7 +388,7 @@ static void after_batch(size_t bytes)
         fail_with("the pipe held other bytes than were written");
 }
 
-/* The most calls that a sample may have, beside the one that is not timed. */
+/* The most calls that a sample may have, besides the untimed call. */
 static uint32_t most_calls(void)
 {
     if (is_file && FILE_SPAN / call_bytes < MAX_CALLS)
@@ -412,7 +411,7 @@ static uint32_t most_calls(void)
 
 /* ---- sampling ---------------------------------------------------------- */
 
-/* Time per call over a batch of calls, after one that is not timed. */
+/* Time per call over a batch of calls, after an untimed call. */
 static double sample(enum technique technique, uint32_t calls)
 {
     size_t bytes = call_bytes * (calls + 1);
@@ -446,8 +445,8 @@ static double sample(enum technique technique, uint32_t calls)
     return (double)(ended_ns - began_ns) / calls;
 }
 
-/* As many calls as the fastest technique makes in SAMPLE_NS, for all but
- * those that are far behind. The floor is no technique: it takes part. */
+/* As many calls as the fastest technique makes in SAMPLE_NS, for all but those that are far behind. The floor takes part,
+ * though it is no technique. */
 static void choose_calls(uint32_t calls[TECHNIQUES])
 {
     uint32_t most = most_calls();

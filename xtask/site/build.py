@@ -14,7 +14,7 @@ from pathlib import Path
 OUT = Path(sys.argv[1])
 SITE, WORK = Path("xtask/site"), Path("target/site")
 PAGES = WORK / "pages"
-# Every word stands in these: a search finds them after the pages that explain.
+# These pages contain almost every word: a search lists them after the pages that explain.
 LISTS = re.compile(r"docs/(fields|axes|measured/.*)\.md|[A-Z]+\.md")
 
 
@@ -49,7 +49,7 @@ def main():
     for name in ("style.css", "iframe-worker.js"):
         shutil.copy(SITE / name, PAGES)
     mkdocs = [venv / "bin/mkdocs", "build", "--config-file", SITE / "mkdocs.yml", "--site-dir", OUT.absolute()]
-    # Its theme advertises otherwise.
+    # Without this variable, the theme prints an advertisement.
     if subprocess.run(mkdocs, env={**os.environ, "NO_MKDOCS_2_WARNING": "true"}).returncode:
         sys.exit("error: mkdocs has found the faults above")
     loaded = re.compile(r"<(?:script|img|link rel=\"stylesheet\"|iframe)[^>]+(?:src|href)=\"(?:https?:)?//[^\"]*")

@@ -1,4 +1,4 @@
-// A page that was opened from a file may start no worker, which is what searches. There a hidden frame takes its place.
+// The search runs in a worker. A page that was opened from a file may start no worker: there, a hidden frame takes its place.
 class IFrameWorker extends EventTarget {
   constructor(url) {
     super()

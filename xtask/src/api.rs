@@ -1,8 +1,9 @@
 //! The public API of the library as a list in `crates/vectored/api.txt`, so that a change of it shows in a diff.
 //!
-//! The list is made from rustdoc's JSON: its paths, and the signatures as they stand in the sources. That output is unstable,
-//! but of it only the tree of items and their places are read; `RUSTC_BOOTSTRAP` lets a stable rustdoc write it. The build has
-//! a folder of its own: in the usual one, build scripts that read this variable would run again whenever it comes or goes.
+//! The list is made from rustdoc's JSON: its paths, and the signatures as they stand in the sources. The JSON is unstable, but
+//! only the tree of items and their places are read from it. `RUSTC_BOOTSTRAP` lets a stable rustdoc write the JSON. The build
+//! has a folder of its own: in the usual folder, build scripts that read this variable would run again at each change of the
+//! variable.
 
 use std::collections::HashMap;
 use std::fs;
@@ -87,7 +88,6 @@ impl<'j> Lister<'j> {
         Ok(())
     }
 
-    /// An item with its members.
     fn item(&mut self, id: &str) -> Result<()> {
         let signature = self.signature(id)?;
         self.text.push_str(&format!("\n{signature}\n"));
@@ -101,9 +101,9 @@ impl<'j> Lister<'j> {
             let block = &self.index[&block]["inner"]["impl"];
             match &block["trait"]["path"] {
                 Value::Null => self.members(&block["items"])?,
-                // Implementations that somebody wrote: not those by a blanket `impl` or of an auto trait.
+                // Implementations that somebody wrote: no blanket `impl`, and no auto trait.
                 name if block["blanket_impl"].is_null() && block["is_synthetic"] != true => {
-                    // A part of `PartialEq` for the compiler.
+                    // `StructuralPartialEq` is a part of `PartialEq` for the compiler.
                     let name = name.as_str().filter(|name| *name != "StructuralPartialEq");
                     traits.extend(name);
                 }
@@ -164,7 +164,7 @@ impl<'j> Lister<'j> {
             "constant" | "assoc_const" => &['=', ';'],
             _ => &['{', ';'],
         };
-        // Inside of brackets nothing ends.
+        // A signature does not end inside brackets.
         let (mut depth, mut end) = (0, text.len());
         for (place, c) in text.char_indices() {
             match c {

@@ -9,7 +9,7 @@ use crate::root;
 use crate::skips::{self, SKIPS};
 
 /// Every feature of the workspace but `vectored-cli/mpi`, which needs the headers of MPI: `cargo xtask cluster` builds and
-/// tests that one. `--all-features` would make them necessary for every build, those for other systems included.
+/// tests that feature. With `--all-features` every build would need the headers, also the builds for other systems.
 pub const FEATURES: &str = "--features vectored/bytes,vectored/load,vectored/serde,vectored/tokio,vectored/uring,xtask/measure";
 
 /// The cargo that runs this program.
@@ -39,13 +39,12 @@ pub fn script(path: &str) -> Command {
     command
 }
 
-/// The build folder of cargo.
 pub fn target_folder() -> PathBuf {
     let folder = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     root().join(folder)
 }
 
-/// Runs a program, whose output is shown. The error has a line that repeats it.
+/// Runs a program, and shows its output. The error has a command line that repeats the run.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = prepare(command).status();
     match status.with_context(|| format!("cannot start: {command:?}"))? {
@@ -76,8 +75,8 @@ pub fn works(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Whether a program is in a folder of `PATH`. `mkfs.xfs` and others know no `--version`, and some do something without
-/// any word.
+/// Whether a program is in a folder of `PATH`. Not every program can be asked for its version: `mkfs.xfs` and others know no
+/// `--version`, and some begin their work without any argument.
 pub fn is_on_path(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -46,13 +46,11 @@ crates/vectored-strace/README.md rust,no_run crates/vectored-strace/src/lib.rs
 crates/vectored-py/README.md python crates/vectored-py/tests/test_docs.py
 ";
 
-/// A block between fences.
 pub struct Block<'t> {
     /// The word after the fence.
     pub language: &'t str,
     /// The line of the fence, counted from 1.
     pub line: usize,
-    /// The lines between the fences.
     pub lines: Vec<&'t str>,
 }
 

@@ -18,7 +18,7 @@ const HEAD: &str = "\
 By `cargo xtask fields`, from the types. [Saved results](results.md) says what all have in common. A field that may be missing is marked `?`.
 ";
 
-/// The crate and the type of each schema, its name, and the command.
+/// For each schema: its crate, its type, its name, and the command.
 const SCHEMAS: &str = "\
 measure Results vectored-results/1 measure
 measure Experiments vectored-experiments/1 reproduce
@@ -27,7 +27,7 @@ advise Advisory vectored-advice/1 advise
 versus Versus vectored-versus/1 versus
 machine HostReport vectored-host/1 host --format json";
 
-/// What JSON has in the place of a type of Rust that no page lists.
+/// What JSON has in place of a type of Rust that no page lists.
 fn form(rust: &str) -> Option<&'static str> {
     Some(match rust {
         "TechniqueName" | "String" | "&'static str" => "text",
@@ -186,7 +186,6 @@ fn heading(of: &str, name: &str) -> String {
     }
 }
 
-/// The types of a source.
 fn collect(of: &str, text: &str, types: &mut Types) {
     let (mut doc, mut attributes) = (String::new(), String::new());
     let mut open: Option<(String, Type)> = None;

@@ -35,7 +35,7 @@ impl Home {
         }
     }
 
-    /// The entries of the folder that a module at this depth below it imports from.
+    /// The entries of this folder that a module imports from. The module lies `depth` folders below this one.
     pub fn imported<'t>(
         &'t self,
         code: &'t str,
@@ -75,7 +75,7 @@ pub fn modules(folder: &Path) -> Result<Vec<Module>> {
     Ok(modules)
 }
 
-/// The lines of code that are not of tests.
+/// The lines of code that do not belong to tests.
 pub fn code_of(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines();
@@ -94,7 +94,7 @@ pub fn code_of(text: &str) -> String {
     code
 }
 
-/// The first names behind `home` of the paths in a module of this depth.
+/// The first name after `home` of each path in a module of this depth.
 fn imported<'c>(code: &'c str, home: &str, depth: usize) -> impl Iterator<Item = &'c str> {
     let supers = "super::".repeat(depth);
     let ends = |of: &str| -> Vec<usize> {

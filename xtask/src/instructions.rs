@@ -1,7 +1,7 @@
 //! `cargo xtask instructions`: counts the instructions for copying a short segment, and for a call from C.
 //!
-//! Callgrind counts, so the figures depend on no clock and on no other program: with the same
-//! compiler and C library they are the same every time. Callgrind does not run AVX-512, so that is not counted.
+//! Callgrind counts, so the figures depend on no clock and on no other program: with the same compiler and C library they are
+//! the same every time. Callgrind does not run AVX-512, so AVX-512 is not counted.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use crate::{packages, root};
 
 const SEGMENTS: usize = 64;
 const SIZES: [usize; 4] = [8, 24, 50, 200];
-/// Names of `crates/vectored/benches/copy.rs`. The others are compared with the first.
+/// Names of techniques in `crates/vectored/benches/copy.rs`. The other techniques are compared with the first.
 const TECHNIQUES: [&str; 3] = ["memcpy", "sse2", "Gather"];
 /// Up to this size the library's own copy loops must take no more instructions than `memcpy`.
 const MAX_BYTES: usize = 50;
@@ -27,7 +27,8 @@ const LISTS_OF_C: [(usize, usize); 6] =
 /// A call of `vectored_gather_write_all` may take this many instructions more than `Gather::write_all`.
 const MAX_MORE_IN_C: i64 = 60;
 
-/// Prints the counts; fails if a copy takes more than `memcpy`, or a call of C too many more than one of Rust.
+/// Prints the counts. Fails if a copy takes more instructions than `memcpy`, or if a call from C takes too many more than a
+/// call from Rust.
 pub fn run() -> Result<()> {
     if !cfg!(target_arch = "x86_64") {
         return skip("instructions", "the techniques are those of x86-64");
@@ -63,7 +64,6 @@ pub fn run() -> Result<()> {
     calls_of_c(&bench)
 }
 
-/// Prints a line of a table.
 fn row(first: &str, others: &[impl std::fmt::Display]) {
     let others: String = others.iter().map(|one| format!(" {one:>11}")).collect();
     println!("   {first:>16}{others}");

@@ -76,7 +76,7 @@ enum Xtask {
     },
     /// `Gather` against other projects: a quarter of an hour, on an idle machine
     BenchPeers(Words),
-    /// Servers and writers of files, by how they send: a quarter of an hour, on an idle machine
+    /// CPU time of servers and writers of files, by how they send: a quarter of an hour, on an idle machine
     BenchPrograms(Words),
     /// Do predicted and measured savings agree? Two minutes, on an idle machine
     Pairs(Words),
@@ -91,13 +91,13 @@ enum Xtask {
         /// The folder, which is replaced
         #[arg(long, value_name = "DIR", default_value = "target/box")]
         out: PathBuf,
-        /// Installs and uses it in clean systems, and compares a second build, which needs root, debootstrap and a mirror
+        /// Also installs and uses the result in clean systems, and compares a second build: needs root, debootstrap and a mirror
         #[arg(long)]
         try_out: bool,
     },
     /// Builds and installs the C library
     InstallC {
-        /// The folder that programs find it in
+        /// The prefix in which programs find the library
         #[arg(long, default_value = "/usr/local")]
         prefix: PathBuf,
         /// The folder of libraries within the prefix: `lib/x86_64-linux-gnu` in a Debian package
@@ -115,7 +115,7 @@ enum Xtask {
     },
     /// Installs the C library to a folder, and compiles and runs C and C++ with it
     TestC,
-    /// All of publishing the crates but the upload
+    /// Does all of publishing the crates, except the upload
     Publish {
         /// Builds each crate from its package, and refuses a repository without an address
         #[arg(long)]
@@ -134,7 +134,7 @@ enum Xtask {
         /// The only system, by its name for rustc
         #[arg(long, value_name = "TARGET")]
         only: Option<String>,
-        /// Runs every case of the property tests, and links the tests for macOS and FreeBSD too
+        /// Runs every case of the property tests, and also links the tests for macOS and FreeBSD
         #[arg(long)]
         all: bool,
     },
@@ -144,7 +144,7 @@ enum Xtask {
     WineTests,
     /// Ranks of Open MPI, and of a Slurm of one node
     Cluster {
-        /// Tests with MPICH too, which takes a build of its own
+        /// Also tests with MPICH, which needs a build of its own
         #[arg(long)]
         mpich: bool,
     },
@@ -231,14 +231,14 @@ fn run(command: Xtask) -> anyhow::Result<()> {
     }
 }
 
-/// Installs Debian packages. That they cannot be installed is printed.
+/// Installs Debian packages. If they cannot be installed, the error is only printed.
 fn provide(packages: &str) {
     if let Err(error) = setup::install_packages(packages, Instant::now() + setup::PATIENCE) {
         println!("   {error:#}");
     }
 }
 
-/// Runs a bench of `benchmarks/`. Quiet, since standard output may be JSON.
+/// Runs a bench of `benchmarks/`. cargo is quiet, since standard output may be JSON.
 fn bench(name: &str, words: Words) -> anyhow::Result<()> {
     let cargo = format!(
         "bench --quiet {} --locked --bench {name} --",
@@ -247,8 +247,7 @@ fn bench(name: &str, words: Words) -> anyhow::Result<()> {
     commands::run(commands::cargo_words(&cargo).args(words.options))
 }
 
-/// Replaces this program by one that is built with the measuring engine and optimised, as users run it.
-/// Returns only if that fails.
+/// Replaces this program by an optimised build with the measuring engine, as users run it. Returns only if that fails.
 #[cfg(not(feature = "measure"))]
 fn with_engine() -> anyhow::Error {
     use std::os::unix::process::CommandExt as _;

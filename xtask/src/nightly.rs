@@ -17,7 +17,7 @@ const NOT_UNDER_MIRI: [&str; 8] = [
     "working_memory_is_kept",
     "a_child_that_is_forked",
     "an_error_of_a_coalesced_call",
-    // Miri aborts if an allocation fails, even one that the caller can do without.
+    // Miri aborts if an allocation fails, even an allocation that the caller can do without.
     "what_no_memory_holds",
     "what_is_staged_of_an_aligned_list",
     "with_the_flag_or_is_synced",
@@ -32,8 +32,9 @@ fn nightly(words: &str) -> Result<Command> {
     Ok(cargo_of("nightly", &words.split(' ').collect::<Vec<_>>()))
 }
 
-/// Runs the conformance suite with random lists, queues and faults, in a process of its own, since it changes signal handlers and
-/// limits; fails if bytes were lost or records torn. `--asan` among the options builds it with AddressSanitizer.
+/// Runs the conformance suite with random lists, queues and faults; fails if bytes were lost or records torn. The suite runs in
+/// a process of its own, since it changes signal handlers and limits. `--asan` among the options builds the suite with
+/// AddressSanitizer.
 pub fn soak(mut options: Vec<String>) -> Result<()> {
     let words = "run --release --quiet --locked --package vectored-conformance --bin soak";
     let mut command = match options.iter().position(|word| word == "--asan") {
@@ -46,7 +47,8 @@ pub fn soak(mut options: Vec<String>) -> Result<()> {
     run_command(command.arg("--").args(options))
 }
 
-/// A cargo command whose program is built with AddressSanitizer: for the target alone, so that build scripts are not.
+/// A cargo command whose program is built with AddressSanitizer. The flags are for the target alone, so that build scripts have
+/// no sanitizer.
 ///
 /// The sanitizer sees what this process does with memory, and not what the kernel does. With `vectored_asan`, the back ends check
 /// that the memory of a transfer was not freed before the transfer ended. The rest is left to the canaries of the soak.
@@ -59,7 +61,7 @@ fn with_sanitizer(words: &str) -> Result<Command> {
         // A report names functions and lines.
         "strip=false",
         "debug='line-tables-only'",
-        // The sanitizer costs more time than the optimiser saves, and the build takes a fraction of the time.
+        // The optimiser saves less time than the sanitizer costs, and this build takes a fraction of the time.
         "opt-level=1",
         "package.vectored-measure.opt-level=0",
         "package.vectored-results.opt-level=0",
@@ -129,7 +131,7 @@ pub fn miri() -> Result<()> {
         command.args(NOT_UNDER_MIRI.iter().flat_map(|word| ["--skip", word]));
         // Isolation would refuse proptest its file of failures, and two cases of each property take a minute.
         // Permissive: entries for several segments are made of exposed addresses (`sys/coalesce.rs`).
-        // No short calls: Miri makes some writes short at random, also one whose test says what one call writes.
+        // No short calls: Miri makes some writes short at random, also a write whose test expects its whole length.
         let flags =
             "-Zmiri-disable-isolation -Zmiri-permissive-provenance -Zmiri-no-short-fd-operations";
         command.env("MIRIFLAGS", flags);

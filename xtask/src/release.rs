@@ -18,8 +18,9 @@ const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 /// The command that installs cargo-deny, in a version that was tried.
 const INSTALL_DENY: &str = "install --quiet --locked cargo-deny@0.20.2";
 
-/// Runs the checks of `deny.toml`. Building cargo-deny takes minutes: only the continuous integration does that, and fails
-/// without it. Elsewhere the checks are skipped without it, and everywhere the check of advisories if their database is out of reach.
+/// Runs the checks of `deny.toml`. Building cargo-deny takes minutes: only the continuous integration builds it, and fails if
+/// it cannot. Elsewhere the checks are skipped if cargo-deny is missing. The check of advisories is skipped everywhere if its
+/// database cannot be reached.
 pub fn deny() -> Result<()> {
     let is_there = || works(&mut cargo_words("deny --version"));
     if !is_there() && (!in_ci() || run_command(&mut cargo_words(INSTALL_DENY)).is_err()) {
@@ -33,7 +34,7 @@ pub fn deny() -> Result<()> {
     run_command(&mut cargo_words(&format!("{check} advisories")))
 }
 
-/// Checks each published crate with the oldest compiler that its manifest names, which is installed if it is missing.
+/// Checks each published crate with the oldest compiler that its manifest names. A missing compiler is installed.
 pub fn msrv() -> Result<()> {
     let metadata = metadata()?;
     let mut names_of: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -57,10 +58,10 @@ fn build_with(version: &str, names: &[&str]) -> Result<()> {
             return missing("msrv", &format!("rustup cannot install Rust {version}"));
         }
     }
-    // Apart, since each compiler builds all anew.
+    // In a folder of its own, since each compiler builds all anew.
     let words = ["check", "--locked", "--quiet", "--target-dir=target/msrv"];
     let mut command = cargo_of(version, &words);
-    // Packages that are not named here cannot have features.
+    // cargo accepts features only of packages that are named in the command.
     let features = FEATURES.trim_start_matches("--features ").split(',');
     let name = |feature: &str| feature.split('/').next().unwrap_or_default().to_owned();
     let features: Vec<&str> = features
@@ -72,8 +73,8 @@ fn build_with(version: &str, names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Packages the published crates; with `verify` also builds each from its package, which takes minutes, and asks for
-/// the address of the repository. A warning of cargo, for example of a field that crates.io would miss, fails as an error does.
+/// Packages the published crates; with `verify` also builds each from its package, which takes minutes, and asks for the
+/// address of the repository. A warning of cargo counts as an error: it may name a field that crates.io would miss.
 pub fn publish(verify: bool) -> Result<()> {
     let mut command = cargo_words("publish --workspace --dry-run --locked --allow-dirty");
     command
@@ -102,12 +103,12 @@ pub fn publish(verify: bool) -> Result<()> {
     Ok(())
 }
 
-/// Where the documentation has users put a copy of the action.
+/// The folder in which the documentation tells users to put a copy of the action.
 const COPY_OF_ACTION: &str = "./.github/actions/vectored";
 
-/// Checks the action, the workflows for GitHub Actions, and those in `docs/prove-it.md`: each action of others is named
-/// by its commit, and the syntax and inputs are right. actionlint checks syntax and inputs; Go builds it from its
-/// source if it is missing.
+/// Checks the action, the workflows for GitHub Actions, and the workflows in `docs/prove-it.md`: each action of others is named
+/// by its commit, and the syntax and inputs are right. actionlint checks syntax and inputs; Go builds actionlint from source if
+/// it is missing.
 pub fn workflow() -> Result<()> {
     let page = fs::read_to_string(root().join("docs/prove-it.md"))?;
     let mut workflows = Vec::new();
@@ -144,7 +145,7 @@ pub fn workflow() -> Result<()> {
     }
 }
 
-/// A line of a workflow with an action of another repository that is not named by a commit and its version: whoever owns the
+/// The first line of a workflow that names an action of another repository without a commit and its version. The owner of that
 /// repository could move a tag or a branch.
 fn unpinned(workflow: &str) -> Option<&str> {
     workflow.lines().map(str::trim).find(|line| {

@@ -20,7 +20,6 @@ use vectored_results::model::{CellSpec, Experiment, Target, TechniqueName, Workl
 
 use crate::commands::{answer, run as run_command, target_folder};
 
-/// Time for one run of the C loops.
 const PLAIN_MS: u64 = 400;
 
 /// Time for one run of the engine, which compares the bytes as well.
@@ -49,7 +48,7 @@ struct Options {
 /// Median time of each technique, and of the floor, in ns.
 pub type Medians = BTreeMap<String, f64>;
 
-/// Compares all cells; fails if a technique differs in one.
+/// Compares all cells; fails if a technique differs in any of them.
 pub fn run(options: Vec<String>) -> Result<()> {
     let options = Options::parse_from(options);
     let (cpu, reader_cpu) =
@@ -98,7 +97,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Medians of one run of the program that was compiled of `plain_loops.c`.
+    /// Medians of one run of the program that was compiled from `plain_loops.c`.
     fn plain(&self, cell: &CellSpec, milliseconds: u64, seed: u64) -> Result<Medians> {
         let runs = cell.workload.runs();
         let sizes = runs.iter().map(|(count, bytes)| format!("{count}x{bytes}"));
@@ -142,7 +141,6 @@ impl Bench<'_> {
     }
 }
 
-/// Compiles the plain C loops into the target folder.
 fn compile() -> Result<PathBuf> {
     let program = target_folder().join("plain_loops");
     std::fs::create_dir_all(target_folder()).context("cannot make the target folder")?;

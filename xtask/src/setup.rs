@@ -73,8 +73,9 @@ nginx nginx-light";
 /// The longest wait for the locks of another apt-get.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Installs the programs that are missing, and prints those that cannot be installed. Fails if a program that the tests need could
-/// not be installed. In the continuous integration they need all of them, since no test may be skipped there for that.
+/// Installs the programs that are missing, and prints those that cannot be installed. Fails if a program that the tests need
+/// could not be installed. In the continuous integration the tests need all programs, since no test may be skipped there for
+/// want of a program.
 pub fn run() -> Result<()> {
     // A Python of Debian may be there without what makes environments.
     let is_there = |name: &str| match name {
@@ -115,8 +116,8 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// Installs Debian packages, whose names have spaces between them, and waits for the locks of another apt-get until then. The
-/// error names the command that a person has to run.
+/// Installs Debian packages, given as names with spaces between them. Waits until `until` for the locks of another apt-get.
+/// The error names the command that a person has to run.
 pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -138,8 +139,8 @@ pub fn install_packages(packages: &str, until: Instant) -> Result<()> {
     Ok(())
 }
 
-/// Runs apt-get, and runs it again as long as another process holds a lock: `DPkg::Lock::Timeout` waits for the lock of dpkg
-/// alone, not for the locks of the lists and of the archives.
+/// Runs apt-get, and runs it again as long as another process holds a lock: `DPkg::Lock::Timeout` waits only for the lock of
+/// dpkg, not for the locks of the lists and of the archives.
 fn wait_for_locks(command: &mut Command, until: Instant) -> Result<()> {
     let path = target_folder().join("apt-errors");
     loop {

@@ -13,7 +13,6 @@ use crate::root;
 /// The variable that names the file to which a test that cannot run appends its reason.
 pub const SKIPS: &str = "VECTORED_SKIPS";
 
-/// The list that this process has begun.
 static OWN: OnceLock<PathBuf> = OnceLock::new();
 
 /// The list of the run that started this process, or that this process has begun.
@@ -22,7 +21,6 @@ pub fn list() -> Option<PathBuf> {
     of_run.or_else(|| OWN.get().cloned())
 }
 
-/// Begins the list of this process.
 pub fn begin() -> Result<()> {
     let folder = root().join("target/steps");
     fs::create_dir_all(&folder)?;
@@ -43,13 +41,13 @@ pub fn skip(name: &str, reason: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether this is the continuous integration, which has what `cargo xtask setup` installs, or fails.
+/// Whether this is the continuous integration. There, anything that is missing although `cargo xtask setup` installs it is an
+/// error.
 pub fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// Skips what could not run since something that can be installed is missing. In the continuous integration, skipping so is
-/// an error.
+/// Skips what could not run because something that can be installed is missing. In the continuous integration this is an error.
 pub fn missing(name: &str, reason: &str) -> Result<()> {
     if in_ci() {
         bail!("{name}: {reason}");
@@ -57,7 +55,7 @@ pub fn missing(name: &str, reason: &str) -> Result<()> {
     skip(name, reason)
 }
 
-/// Ends the list of this process: what was skipped, each once, as the end of a run prints it.
+/// Ends the list of this process. Returns what was skipped, each once, in the form that the end of a run prints.
 pub fn end() -> Result<String> {
     let path = OWN.get().context("no list was begun")?;
     let list = fs::read_to_string(path).context("cannot read the list of what was skipped")?;

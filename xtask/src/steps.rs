@@ -14,8 +14,8 @@ use crate::{root, skips};
 /// The lists that run at the same time. Each machine that runs all steps has two processors.
 const LANES: usize = 2;
 
-/// The seconds after which a step of a list is killed: some minutes are usual, and four times as many on a busy machine. A step
-/// that hangs would otherwise use up the time of the whole run, without a word which step it was.
+/// The seconds after which a step of a list is killed. Some minutes are usual, and four times as many on a busy machine. A step
+/// that hangs would otherwise use up the time of the whole run, and nothing would tell which step it was.
 const LONGEST: &str = "3600";
 
 /// The exit status of `timeout` when it has killed the step.
@@ -49,7 +49,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Starts the clock and the list of skips. `command` is the one that takes `--only STEP`.
+    /// Starts the clock and the list of skips. `command` is the command that takes `--only STEP`.
     pub fn start(command: &'static str) -> Result<Self> {
         skips::begin()?;
         Ok(Report {
@@ -59,7 +59,7 @@ impl Report {
         })
     }
 
-    /// Runs a step in this process, whose output is shown.
+    /// Runs a step in this process, and shows its output.
     pub fn run(&mut self, name: &str, work: impl FnOnce() -> Result<()>) {
         println!("── {name}");
         self.done.push(done(name, "", Instant::now(), work));
@@ -136,7 +136,8 @@ fn done(name: &str, heading: &str, began: Instant, work: impl FnOnce() -> Result
     }
 }
 
-/// Runs a program whose output is kept in a file of `target/steps`, and returned. It is killed with its children after `longest`.
+/// Runs a program. Its output is kept in a file of `target/steps`, and returned. After `longest`, the program and its children
+/// are killed.
 fn run_kept(name: &str, command: &Command, longest: &str) -> (Result<()>, String) {
     let path = root()
         .join("target/steps")
@@ -178,7 +179,6 @@ fn reason(output: &str) -> String {
         .to_owned()
 }
 
-/// A time in seconds, with one digit after the point.
 fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
@@ -202,7 +202,7 @@ mod tests {
         let mut report = Report::start("cargo xtask test").unwrap();
         report.run_lists(&lists, |name| {
             let script = match name {
-                // The first two end when both have begun and the second has seen that the third has not.
+                // `bad` and `good` end when both have begun, and `good` has seen that the third step has not begun.
                 "bad" => "touch a; until test -e b; do sleep 0.01; done; echo out; echo this is wrong >&2; exit 1",
                 "good" => {
                     "until test -e a; do sleep 0.01; done; test ! -e third; seen=$?; touch b; exit $seen"

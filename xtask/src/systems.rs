@@ -36,23 +36,21 @@ pub const WINDOWS: &str = "x86_64-pc-windows-gnu";
 /// The build folder of all systems, which share the procedural macros in it.
 const FOLDER: &str = "target/systems";
 
-/// The library, and the suite that tests it.
 const LIBRARY: &str = "--package=vectored --package=vectored-conformance --all-features";
 
 /// The library as a shared one, in which all of its public functions are linked.
 const SHARED_LIBRARY: &str = "rustc --package=vectored --lib --all-features --crate-type=dylib";
 
-/// The command line tool.
 const TOOL: &str = "--package=vectored-cli --bin=vectored";
 
-/// Words for faster builds: the programs run for seconds, and the code that measures is not measured. What else the tests run most is
-/// optimised a little by the profile of the workspace, as an emulator is slow.
+/// Words for faster builds: the programs run for seconds, and the code that measures is not measured. The profile of the
+/// workspace slightly optimises the other code that tests run most, because an emulator is slow.
 const PROFILE: &str = "--config=profile.dev.package.vectored-measure.opt-level=0 \
     --config=profile.dev.package.vectored-results.opt-level=0";
 
-/// Parts of the names of tests of the conformance suite, of writes and of reads, that an emulator needs minutes for. They
-/// test where a list is cut at the limits of a call. The order of bytes does not matter there, and i686 runs them with
-/// another width of pointers.
+/// Parts of the names of tests of the conformance suite, for writes and for reads, that take minutes in an emulator. The tests
+/// cut a list at the limits of a call. The order of bytes does not matter to them, and i686 runs them with another width of
+/// pointers.
 const SLOW_IN_AN_EMULATOR: [&str; 3] = [
     "everywhere::lists_around_iov_max",
     "lists::pieces_of_one_buffer_arrive_everywhere",
@@ -111,8 +109,8 @@ impl System {
         run_command(Command::new("rustup").args(["target", "add", self.name]))
     }
 
-    /// A program with these words for this system, whose output is in the folder of all systems. There is less to write: nothing
-    /// is debugged, and nothing is built twice.
+    /// A program with these words for this system, with its output in the folder of all systems. Less is written to disk, since
+    /// nothing is debugged and nothing is built twice.
     fn command(&self, mut program: Command, words: &str) -> Command {
         program.args(words.split_whitespace());
         program.args(["--locked", "--target", self.name]);
@@ -122,7 +120,6 @@ impl System {
         program
     }
 
-    /// A program that was built for this system.
     fn built(&self, path: &str) -> PathBuf {
         root().join(FOLDER).join(self.name).join(path)
     }
@@ -144,7 +141,7 @@ impl System {
         missing(&format!("{}: {what}", self.name), why)
     }
 
-    /// Links the tool and the library, and if everything is wanted the tests of the library.
+    /// Links the tool and the library. With `all`, it also links the tests of the library.
     fn link_by_zig(&self) -> Result<()> {
         let zig = match provide_zig() {
             Ok(zig) => zig,
@@ -165,8 +162,8 @@ impl System {
         skip(&format!("{}: nothing was run", self.name), why)
     }
 
-    /// Runs the tests of the library, which Debian's C compiler for the processor links. qemu runs them: it passes the system calls
-    /// on to the kernel of this machine, which itself runs those for i686.
+    /// Runs the tests of the library. Debian's C compiler for the processor links them, and qemu runs them: it passes the
+    /// system calls on to the kernel of this machine. This machine itself runs the tests for i686.
     fn test(&self) -> Result<()> {
         let processor = self.name.split('-').next().unwrap_or_default();
         let gcc = format!("{processor}-linux-gnu-gcc");
@@ -179,7 +176,7 @@ impl System {
                 return self.check_and_skip("nothing was run", &why);
             }
         }
-        // All of them run, also if one fails.
+        // All tests run, also if one fails.
         let words = format!("test --no-fail-fast {LIBRARY} --tests {PROFILE}");
         let mut command = self.command(cargo(), &words);
         command.env(self.variable("LINKER"), gcc);
@@ -234,7 +231,7 @@ impl System {
             command.env(WINE_FOLDER, &wine.0);
             command
         };
-        // The tests that are not of Unix by nature. One command, as cargo would build what both packages need twice.
+        // The tests that do not need Unix. One command, because two commands would build twice what both packages need.
         let tests = format!("test --no-fail-fast {LIBRARY} --lib --test it {PROFILE}");
         run_command(&mut cargo_for_wine(&format!("{tests} --no-run")))?;
         run_command(&mut cargo_for_wine(&format!("build {TOOL} {PROFILE}")))?;
@@ -245,13 +242,13 @@ impl System {
         tests
     }
 
-    /// Builds the tool as one file that needs no other, and runs it: in minutes without the optimiser.
+    /// Builds the tool as one file that needs no other, and runs it. Without the optimiser this takes minutes.
     fn static_tool(&self) -> Result<()> {
         let (words, profile) = if self.all { ("--release", "release") } else { (PROFILE, "debug") };
         run_command(&mut self.command(cargo(), &format!("build {TOOL} {words}")))?;
         let tool = self.built(&format!("{profile}/vectored"));
         let headers = answer(Command::new("readelf").arg("--program-headers").arg(&tool))?;
-        // The entry that names the loader.
+        // `INTERP` is the entry that names the loader.
         let is_static = headers.contains("LOAD") && !headers.contains("INTERP");
         ensure!(is_static, "'{}' is not static: {headers}", tool.display());
         let measure = "measure --target pipe --segments 4 --sizes 64 --budget 1s --no-save";
@@ -265,10 +262,11 @@ impl System {
 /// The variable that tells `wine/run.sh` the folder of [`Wine`].
 const WINE_FOLDER: &str = "VECTORED_WINE";
 
-/// A folder with a new prefix of Wine, the DLL that Wine lacks, and one server for all programs. Dropping it ends the server.
+/// A folder with a new prefix of Wine, the DLL that Wine lacks, and one server for all programs. Dropping this value ends the
+/// server.
 ///
-/// Debian starts the server so that it ends with its last program. A program that starts at this moment connects to the old server,
-/// which resets the connection: it ends with 1 before it has begun.
+/// Debian's server ends with its last program. A program that starts at that moment connects to the old server, which resets
+/// the connection: the program ends with status 1 before it has begun.
 struct Wine(PathBuf);
 
 impl Wine {
@@ -294,7 +292,7 @@ impl Wine {
             .context("cannot make a prefix of Wine")
     }
 
-    /// Ends the server, also one that a run left behind that was killed.
+    /// Ends the server, also a server that a killed run left behind.
     fn end(&self) {
         if self.0.join("prefix").exists() {
             for option in ["--kill", "--wait"] {

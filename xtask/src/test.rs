@@ -20,7 +20,7 @@ use crate::{api, instructions, setup, systems, tidy};
 /// The option that tells cargo the workspace of the benches.
 pub const BENCHMARKS: &str = "--manifest-path benchmarks/Cargo.toml";
 
-/// Variables of who runs the tests that change what programs print or how they are built.
+/// Variables of the environment that change what programs print or how they are built. The tests do not inherit them.
 const NOT_INHERITED: &str = "CARGO_ENCODED_RUSTFLAGS CC CFLAGS CLICOLOR CLICOLOR_FORCE COLUMNS CPPFLAGS CXX CXXFLAGS GOFLAGS \
     GZIP JAVA_TOOL_OPTIONS LANGUAGE LDFLAGS LINES MAKEFLAGS NODE_OPTIONS NO_COLOR POSIXLY_CORRECT PYTHONPATH PYTHONUNBUFFERED \
     RUSTDOCFLAGS RUSTFLAGS TAR_OPTIONS";
@@ -35,7 +35,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
     let mut report = Report::start("cargo xtask test")?;
     match only {
         None => {
-            // Alone: the others need what it installs.
+            // `setup` runs alone: the other steps need what it installs.
             report.run("setup", setup::run);
             report.run_lists(&lists, in_own_process);
         }
@@ -52,7 +52,6 @@ pub fn run(only: Option<&str>) -> Result<()> {
     report.end()
 }
 
-/// Runs a step of a list in this process.
 pub fn run_step(name: &str) -> Result<()> {
     let lists = lists();
     let step = lists.iter().flatten().find(|step| step.name == name);
@@ -61,8 +60,8 @@ pub fn run_step(name: &str) -> Result<()> {
         .work)()
 }
 
-/// This program with a step. Nothing is built incrementally: a whole run would write files for that, and never use them.
-/// Without debug information compilers take a sixth less; a panic still has its line.
+/// This program, with a step to run. Nothing is built incrementally: a whole run would write files for that, and never use
+/// them. Without debug information, compilers take a sixth less time; a panic still names its line.
 fn in_own_process(step: &str) -> Command {
     // This program, not `cargo xtask`, which would build it and wait for another build.
     let program = std::env::current_exe().unwrap_or_else(|_| "xtask".into());
@@ -150,8 +149,8 @@ fn in_debug() -> Vec<Step> {
                 .into_iter()
                 .try_for_each(|name| run_command(&mut Command::new(built.join(name))))
         }),
-        // Each bench is named: with `--benches` cargo builds each library as a test program once more. Not optimised, as the
-        // figures of a bench decide nothing.
+        // Each bench is named, because `--benches` would build each library once more as a test program. The benches are not
+        // optimised, since their figures decide nothing.
         Step::new("benches", move || {
             let names = packages::targets("bench")?;
             let names = names.iter().map(|name| format!(" --bench {name}"));
@@ -211,7 +210,6 @@ fn benchmarks() -> Vec<Step> {
     ]
 }
 
-/// A step that runs cargo with these words.
 fn cargo_step(name: &'static str, words: impl Into<String>) -> Step {
     let words = words.into();
     Step::new(name, move || run_command(&mut cargo_words(&words)))

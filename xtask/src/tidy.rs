@@ -5,8 +5,8 @@
 //! - the library needs no serde, no clap and no tokio in its default build,
 //! - every test that `docs/hazards.md` names exists,
 //! - no file of Rust has more than 800 lines,
-//! - a room (a folder or a file in a crate's `src`, or in a folder there that has floors itself) imports from lower floors
-//!   only, but for tests. `ARCHITECTURE.md` has the floors,
+//! - except in tests, a room (a folder or a file in a crate's `src`, or in a folder there that has floors itself) imports
+//!   from lower floors only. `ARCHITECTURE.md` has the floors,
 //! - the rooms and files that `ARCHITECTURE.md` names exist,
 //! - comments name a thing again and do not point at it ("that of", "of which", ", too"),
 //! - the documentation keeps the rules of `docs.rs`.
@@ -51,7 +51,6 @@ const UNWANTED: [&str; 4] = ["serde", "clap", "tokio", "tokio-util"];
 /// The C ABI: each of its functions is called by C with pointers, so all of it is a `sys` folder.
 const C_ABI: &str = "crates/vectored-capi/src";
 
-/// The most lines of a file of Rust.
 const MAX_LINES: usize = 800;
 
 /// Words of comments that point at a thing that was named before.
@@ -67,7 +66,6 @@ const POINTING: [&str; 6] = [
 /// The table whose last column names tests.
 const HAZARDS: &str = "docs/hazards.md";
 
-/// The floors of the rooms of a crate.
 type Floors<'a> = HashMap<&'a str, u32>;
 
 /// Prints every breach of a rule, and fails if there is one.
@@ -128,7 +126,6 @@ fn misplaced_unsafe(path: &Path, text: &str) -> Vec<String> {
     )
 }
 
-/// I/O and clocks in pure code.
 fn impure(path: &Path, text: &str) -> Vec<String> {
     if !PURE.iter().any(|folder| path.starts_with(folder)) {
         return Vec::new();
@@ -137,7 +134,6 @@ fn impure(path: &Path, text: &str) -> Vec<String> {
     faults(path, text, is_impure, "I/O or a clock in pure code")
 }
 
-/// A file of more than [`MAX_LINES`].
 fn too_long(path: &Path, text: &str) -> Option<String> {
     let lines = text.lines().count();
     let fault = || format!("{}: {lines} lines: split it by its ideas", path.display());
@@ -222,8 +218,8 @@ fn floors(architecture: &str) -> Vec<(&str, Floors<'_>)> {
     sections.collect()
 }
 
-/// The files that a table names and that do not exist. A path with a folder begins in `crates/` or at the root; a name
-/// without one lies in the folder of the path before it.
+/// The files that a table names and that do not exist. A path with a folder begins in `crates/` or at the root. A name without
+/// a folder lies in the folder of the path before it.
 fn missing_files(architecture: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut missing = Vec::new();
     let rows = architecture.lines().filter(|line| line.starts_with("| "));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tool as a user of Windows meets it: `vectored.exe` in a new Wine prefix, beside bcryptprimitives.dll.
 
-tool.py PROGRAM FOLDER, which has the prefix. Nothing here looks at a time: Wine's are those of an emulation.
+tool.py PROGRAM FOLDER: FOLDER has the prefix. Nothing here checks a time, because times under Wine are those of an emulation.
 """
 
 import glob, json, os, signal, subprocess, sys, time
@@ -16,7 +16,7 @@ def start(line):
     """The program under Wine, whose current directory is on drive C and whose standard streams are no terminals."""
     environment = {name: value for name, value in os.environ.items() if name not in ("HOME", "XDG_STATE_HOME")}
     run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run.sh")
-    # A shell has its background jobs ignore SIGINT, which `interrupt` sends.
+    # A shell lets its background jobs ignore SIGINT, which `interrupt` sends.
     return subprocess.Popen(["env", "--default-signal=INT", run, PROGRAM, *line.split(" ")], cwd=DRIVE,
                             env={**environment, "VECTORED_WINE": FOLDER}, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -62,14 +62,14 @@ def measured(line, cells):
 
 
 def check_proofs(result, cells):
-    """All cells have bytes that were compared."""
+    """Checks that all cells have bytes that were compared."""
     assert len(result["cells"]) >= cells, f"{len(result['cells'])} of {cells} cells"
     for cell in result["cells"]:
         assert cell["proof_calls"] > 0 and cell["floor_ns"] > 0, f"no bytes were compared, or no floor: {cell}"
 
 
 def check_host(host):
-    """A warning says that times are those of Wine."""
+    """Checks that a warning says that times are those of Wine."""
     is_wine = [text.startswith("Wine ") and text.endswith(": times are those of an emulation") for text in host["warnings"]]
     assert any(is_wine), f"no warning of Wine: {host}"
 
@@ -99,7 +99,7 @@ def measure():
     result = measured(r"--target file,pipe,tcp,C:\users --segments 4 --sizes 64,4KiB --dir C:\windows\temp", 8)
     check_host(result["host"])
     for cell in result["cells"]:
-        # It is WSASend, of sockets alone.
+        # `writev` is WSASend, which works on sockets only.
         assert ("writev" in techniques(cell)) == (cell["target"] == "tcp"), cell
     left = glob.glob(DRIVE + "/windows/temp/.vectored*")
     assert not left, f"left behind: {left}"
@@ -141,7 +141,7 @@ def interrupt():
     run = start(r"measure --target file --segments 2,4,8 --sizes 64 --budget 1h --dir C:\users\measured")
     try:
         began = time.monotonic()
-        # The handler is there before any file.
+        # The handler is installed before any file exists.
         while not os.listdir(DRIVE + "/users/measured"):
             assert run.poll() is None and time.monotonic() - began < PATIENCE_S, f"no measurement began: {run.poll()}"
             time.sleep(0.05)

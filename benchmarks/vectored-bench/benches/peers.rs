@@ -93,7 +93,7 @@ fn save(path: &Path, text: &str) -> Result<(), String> {
     saved.map_err(|error| format!("cannot save '{}': {error}", path.display()))
 }
 
-/// Joins the results of several runs: the first one, with the cells of all.
+/// Joins the results of several runs: the first result, with the cells of all.
 fn load(files: &[PathBuf]) -> Result<Results, String> {
     let mut all: Option<Results> = None;
     for file in files {

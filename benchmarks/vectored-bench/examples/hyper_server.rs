@@ -7,8 +7,8 @@
 //!   the machine where the default models were measured, a list became faster under hyper at a size between 4 and 8 KiB.
 //! - Up to `join_below_bytes`, copying the body costs less than a call. So if clients send requests without waiting for
 //!   answers, one call for all answers that are ready is cheaper: `pipeline_flush(true)`, which also copies. hyper then
-//!   buffers answers without a limit: a client that sends requests and reads nothing makes the server hold all answers. So it
-//!   is for clients that you trust.
+//!   buffers answers without a limit: a client that sends requests and reads nothing makes the server hold all answers. So
+//!   `pipeline_flush` is for clients that you trust.
 //!
 //! Longer bodies keep hyper's default, a list. Measure the thresholds on your machine with [`CostModel::calibrate`].
 //!

@@ -4,7 +4,7 @@ use std::fmt;
 
 use vectored_results::model::{Cell, Target};
 
-/// A target of `vectored measure`, and for files the file system that they are on.
+/// A target of `vectored measure`; for files also their file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BenchTarget {
     /// A file that is appended to, in the working directory.

@@ -1,4 +1,4 @@
-//! Programs in C: the library called by them, against what they do by hand, list by list.
+//! Programs in C: calls of the library against loops by hand, list by list.
 
 use std::fmt::Write as _;
 

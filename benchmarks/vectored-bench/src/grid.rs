@@ -71,7 +71,7 @@ impl List {
         }
     }
 
-    /// Whether neither its count nor its size is in the plain grid.
+    /// Whether neither the count nor the size of the list is in the plain grid.
     pub fn is_held_out(self) -> bool {
         match self {
             List::Uniform { count, bytes } => !COUNTS.contains(&count) && !SIZES.contains(&bytes),
@@ -79,7 +79,7 @@ impl List {
         }
     }
 
-    /// Whether it is in the plain grid, or a mix.
+    /// Whether the list is in the plain grid, or is a mix.
     pub fn is_plain(self) -> bool {
         match self {
             List::Uniform { count, bytes } => COUNTS.contains(&count) && SIZES.contains(&bytes),
@@ -104,14 +104,14 @@ pub struct Wanted {
     /// Whether the array of `iovec` is filled in each call, or once before all calls (the default). A
     /// technique that changes its array, such as the standard library's loop, fills it in each call anyway.
     pub iovec_setup: Option<IovecSetup>,
-    /// A cell is measured if its name contains one of these, or if there are none.
+    /// A cell is measured if its name contains one of these filters, or if there are no filters.
     pub filters: Vec<String>,
 }
 
 /// The cells of one target and one state of the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// The target that they write to.
+    /// The target of the cells.
     pub target: BenchTarget,
     /// The state of the caches.
     pub cache: Cache,
@@ -178,7 +178,8 @@ fn lists(wanted: &Wanted, cache: Cache) -> Vec<List> {
         ),
         Cache::Cold => (COUNTS.to_vec(), COLD_SIZES.to_vec()),
     };
-    // Counts or sizes exclude the mixes, unless mixes are named as well; mixes exclude the others likewise.
+    // Given counts or sizes exclude the mixes, unless mixes are given as well. Given mixes exclude the lists of one size in the
+    // same way.
     let names_uniform = wanted.counts.is_some() || wanted.sizes.is_some();
     let counts = wanted.counts.clone().unwrap_or(usual_counts);
     let sizes = wanted.sizes.clone().unwrap_or(usual_sizes);

@@ -17,7 +17,7 @@ pub enum Mix {
     /// A write-ahead log: 64 records, each a header of 24 B, a payload of the given bytes and a trailer of
     /// 4 B.
     Wal(usize),
-    /// 64 pages of 8 KiB, as databases write them. All of one size, but listed with the mixes.
+    /// 64 pages of 8 KiB, as databases write them. All pages have one size, but the list counts as a mix.
     Pages,
 }
 
@@ -72,8 +72,8 @@ impl Mix {
             .find(|mix| mix.workload().runs() == runs)
     }
 
-    /// Whether the list has long runs of small segments, which pay off to copy. The library's strictest
-    /// promise is for these.
+    /// Whether the list has long runs of small segments, which are cheaper to copy. The library's strictest promise is for such
+    /// lists.
     pub fn is_of_small_records(self) -> bool {
         matches!(self, Mix::LogLines | Mix::Replies | Mix::Wal(100))
     }

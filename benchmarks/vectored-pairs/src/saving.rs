@@ -91,8 +91,8 @@ fn summary(times: &[[f64; 2]]) -> Option<MeasuredSaving> {
     })
 }
 
-/// The rank from each end, counted from 0, of the values of `n` that enclose the median with a probability of at least 95 %: that
-/// is 1 − 2 P(Bin(n, ½) ≤ rank) (H. A. David, *Order Statistics*, 2.5).
+/// The rank, counted from 0, of two values of `n` that lie equally far from the ends. They enclose the median with a
+/// probability of at least 95 %. The probability is 1 − 2 P(Bin(n, ½) ≤ rank) (H. A. David, *Order Statistics*, 2.5).
 fn interval_rank(n: usize) -> usize {
     let mut term = 0.5_f64.powf(n as f64);
     let mut tail = term;

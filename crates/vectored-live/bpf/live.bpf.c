@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* What `vectored advise` needs of system calls, recorded at their exit.
+/* Records, at the exit of system calls, what `vectored advise` needs.
  *
- * Each CPU has a ring of slots of 64 bytes in an array that user space maps. Programs of tracepoints run with preemption off,
- * so a ring has one producer. A record is a slot; the slots after it hold texts and lists. The time of entry is not taken: how
- * long the thread was off its CPU (sched_switch) tells how long a call waited. Needs BTF, and Linux 5.8 or later. */
+ * Each CPU has a ring of slots of 64 bytes in an array that user space maps. Programs of tracepoints run with preemption
+ * off, so a ring has one producer. A record is one slot; the slots after a record hold its texts and lists. No program runs
+ * at the entry of a call: the time that the thread was off its CPU (sched_switch) tells how long a call waited. The programs
+ * need BTF, and Linux 5.8 or later. */
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef unsigned int u32;
@@ -12,7 +13,7 @@ typedef long long s64;
 typedef _Bool bool;
 enum { false, true };
 
-/* What is needed of the headers of Linux and libbpf, so that the object does not depend on their versions. */
+/* Copied from the headers of Linux and libbpf, so that the object does not depend on their versions. */
 #define SEC(name) __attribute__((section(name), used))
 #define __uint(name, value) int (*name)[value]
 #define __type(name, value) __typeof__(value) *name
@@ -31,10 +32,10 @@ static long (*bpf_probe_read_user_str)(void *to, u32 size, const void *from) = (
 static long (*bpf_probe_read_kernel_str)(void *to, u32 size, const void *from) = (void *)115;
 static u64 (*bpf_jiffies64)(void) = (void *)118;
 static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
-/* A field of a structure of the kernel, through a pointer that the verifier does not know. */
+/* Reads a field of a structure of the kernel, through a pointer that the verifier does not know. */
 #define PEEK(from, field) ({ __typeof__((from)->field) value = 0; bpf_probe_read_kernel(&value, sizeof value, &(from)->field); value; })
 
-/* The kernel's structures, as far as they are read. arm64 was only compiled, never run. */
+/* The fields that are read from the kernel's structures. The code for arm64 was only compiled, never run. */
 #if defined(__TARGET_ARCH_arm64)
 struct pt_regs { u64 regs[31], sp, pc, pstate, orig_x0; int syscallno; } __attribute__((preserve_access_index));
 #define NUMBER(r) (r)->syscallno
@@ -83,13 +84,13 @@ struct task_struct {
 	struct pid *thread_pid;
 	unsigned int __state;
 } RELOCATED;
-/* Before Linux 5.14. */
+/* Before Linux 5.14 the field has this name. */
 struct task_struct___5_13 { long state; } RELOCATED;
 struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
 
 /* The numbers below are repeated in src/record.rs and src/calls.rs. */
 enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP, HELD };
-/* What a call needs beyond its first four arguments. DROP: it can neither move bytes nor be a barrier. */
+/* What is recorded of a call beyond its first four arguments. DROP: the call can neither move bytes nor be a barrier. */
 enum class {
 	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, IOV, IOV2, MESSAGE, MESSAGES, SENDTO, INTS0, INTS3,
 	SPLICE, MMAP, SOCKET0, INFO2, OPEN_HOW, RING, STAT_FD, STAT_PATH, STAT_AT, STATX, SOCKET_RESULT,
@@ -97,9 +98,10 @@ enum class {
 struct record { u64 end_ns; u32 waited_us, thread, process; u16 number, what; s64 result; int a0; u32 stack; u64 a1, a2, a3; };
 struct slot { u64 words[8]; };
 _Static_assert(sizeof(struct record) == 64, "one slot");
-/* Calls in a row of one thread on one descriptor, without a wait or another call between, within one tick: their results. */
+/* The most calls of a run: consecutive calls of one thread on one descriptor, within one tick and without a wait. A run
+ * holds their results. */
 #define RUN_CALLS 40
-/* The shortest time off its CPU that is told of a thread that did not wait. */
+/* The shortest preemption of a thread that is recorded. */
 #define HELD_NS 1000000
 #define UNJOINED 64
 struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns; int a0; u32 stack; u16 calls, most; u32 asked; u16 results[RUN_CALLS]; };
@@ -110,20 +112,20 @@ _Static_assert(sizeof(struct run) == 128, "two slots");
 #define MOST_SLOTS 300
 
 const volatile u32 slots_log2 = 16, stack_every = 64;
-/* The cgroup whose processes are wanted, with those below it; 0: those in `wanted` alone. */
+/* Processes of this cgroup, and of the cgroups below it, are wanted. 0: only the processes in `wanted` are. */
 const volatile u64 cgroup;
-/* With `KEEPS` the call changes neither descriptors nor names. */
+/* A call with `KEEPS` changes neither descriptors nor names. */
 const volatile u8 class_of[512];
 #define KEEPS 128
 /* A change makes each CPU ask again whether its thread is wanted. */
 u32 generation = 1;
 
-/* Processes: 1, or the only thread whose forks are wanted. */
+/* Wanted processes. The value is 1, or the only thread whose forks are wanted. */
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, u32); } wanted SEC(".maps");
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct slot); } ring SEC(".maps");
-/* The state of a CPU. User space writes `tail` alone: it has read what is before it. What is before `from` was read as well. `lost`
- * and `told` count calls; `forgot` counts lost records of what changes descriptors, names or processes, for which a part of the
- * ring is kept free. */
+/* The state of a CPU. User space writes `tail` alone: it has read all before `tail`, and all before `from`. `lost` and
+ * `told` count calls. `forgot` counts lost records of changes to descriptors, names or processes. A part of the ring is kept
+ * free for such records. */
 struct cpu {
 	u64 head, lost, told, forgot, from, unused[3];
 	u64 tail, unused2[7];
@@ -132,11 +134,11 @@ struct cpu {
 	u8 seen[1024], begun[256];
 };
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct cpu); } cpus SEC(".maps");
-/* When a thread left its CPU to wait, or because it was preempted, and for how long in all since its last record. */
+/* When a thread began to wait (`since`) or was preempted (`held_since`), and the sums of both times since its last record. */
 struct off { u64 since, sum, held_since, held; };
 struct { __uint(type, BPF_MAP_TYPE_LRU_HASH); __uint(max_entries, 65536); __type(key, u32); __type(value, struct off); } offs SEC(".maps");
-/* Copies of the top of user stacks with the registers that unwinding by .eh_frame needs: 256 for each CPU. Frames of CPython are
- * copied as they are, the innermost first. */
+/* Samples of stacks, 256 for each CPU: the top of the user stack, with the registers that unwinding by .eh_frame needs.
+ * Frames of CPython are copied unchanged, the innermost first. */
 #define STACK_BYTES 4096
 #define STACK_BYTES_MAX 12288
 #define PYTHON_FRAMES 12
@@ -165,14 +167,14 @@ INLINE void publish(struct cpu *cpu, u64 slots)
 	*(volatile u64 *)&cpu->head = cpu->head + slots;
 }
 
-/* Whether the ring has room for a record, which may keep descriptors, names and processes as they are; otherwise these calls are
- * lost. The first record after a loss says so before it. */
+/* Whether the ring has room for a record. Without room, `calls` calls are lost, and a GAP stands before the next record.
+ * `keeps`: the record changes no descriptors, names or processes. */
 INLINE bool room(struct cpu *cpu, u32 calls, bool keeps)
 {
 	u64 size = 1ull << slots_log2, free = MOST_SLOTS + (keeps ? size / 8 : 0), tail = *(volatile u64 *)&cpu->tail;
 	if (tail < cpu->from) tail = cpu->from;
 	if (tail == cpu->head && (tail & (size - 1))) {
-		/* All was read. The begin of the ring is more likely in a cache than what follows. */
+		/* User space has read all. The begin of the ring is more likely in a cache than the next slots. */
 		cpu->from = tail = (tail + size - 1) & ~(size - 1);
 		publish(cpu, tail - cpu->head);
 	}
@@ -214,7 +216,7 @@ INLINE u32 bytes(u64 from, u64 address, u64 length)
 		struct slot *to = slot_at(from + i);
 		if (!to) break;
 		if (bpf_probe_read_user(to, 64, (void *)(address + 64 * i))) {
-			/* It may end near the end of a mapping. */
+			/* The list may end near the end of a mapping. */
 			u64 rest = length - 64 * i;
 			if (rest < 64 && !bpf_probe_read_user(to, rest & 63, (void *)(address + 64 * i))) used++;
 			break;
@@ -233,7 +235,7 @@ INLINE void flush(struct cpu *cpu, u64 now)
 		struct run *run = &cpu->run;
 		struct slot *one = slot_at(cpu->head);
 		if (one && calls == 1) {
-			/* A slot is enough. */
+			/* A single call fits into one slot. */
 			struct record *r = (void *)one;
 			r->end_ns = run->end_ns; r->waited_us = run->waited_us; r->thread = run->thread; r->process = run->process;
 			r->number = run->number; r->what = WHAT(CALL, 0); r->result = run->results[0]; r->a0 = run->a0; r->stack = run->stack;
@@ -270,7 +272,7 @@ INLINE bool is_in_cgroup(void)
 	return false;
 }
 
-/* Whether the calls of the current thread are wanted, with its numbers. */
+/* Notes the numbers of the current thread, and whether its calls are wanted. */
 INLINE void look_up(struct cpu *cpu, u64 id)
 {
 	u32 tgid = id >> 32, tid = id;
@@ -288,7 +290,8 @@ INLINE void look_up(struct cpu *cpu, u64 id)
 	cpu->held_ns = off ? off->held : 0;
 }
 
-/* A record of this thread, but for what its kind adds; 0 if there is no room, and these calls are lost. It is to be published. */
+/* Begins a record of this thread; the caller adds the fields of its kind, and publishes it. Returns 0 if there is no room:
+ * `calls` calls are lost. */
 INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u16 what, u32 calls, bool keeps)
 {
 	flush(cpu, now);
@@ -302,12 +305,12 @@ INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u
 
 INLINE u64 word(u64 address) { u64 w = 0; bpf_probe_read_user(&w, 8, (void *)address); return w; }
 
-/* The running frames of CPython, by the thread states of its first interpreter. */
+/* Copies the running frames of CPython, which the thread states of its first interpreter lead to. */
 INLINE void python_frames(struct sample *s, u32 process)
 {
 	struct python *p = bpf_map_lookup_elem(&pythons, &process);
 	if (!p) return;
-	/* CPython knows a thread by its number in its own namespace. */
+	/* CPython knows a thread by the number in the thread's own namespace. */
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct pid *pid = PEEK(task, thread_pid);
 	struct upid *own = &pid->numbers[0] + PEEK(pid, level);
@@ -326,7 +329,7 @@ INLINE void python_frames(struct sample *s, u32 process)
 	}
 }
 
-/* Takes a sample of the stack, and returns its number from 1 on, or 0. */
+/* Takes a sample of the stack. Returns the number of the sample, from 1 on, or 0. */
 INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs, bool is_deep)
 {
 	u32 n = cpu->samples++ & 0x7fffffff, place = (bpf_get_smp_processor_id() << 8) + (n & 255);
@@ -336,7 +339,8 @@ INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs, bool is_deep)
 	s->ip = IP(regs); s->sp = SP(regs); s->bp = FP(regs); s->frames = 0;
 	KEPT(s, regs);
 	python_frames(s, cpu->process);
-	/* The stack may end earlier; what is not read is zero. printf to an unbuffered stream, as stderr is, has 8 KiB on the stack. */
+	/* The stack may end earlier; bytes that are not read are zero. printf to an unbuffered stream (stderr) has 8 KiB on
+	 * the stack. */
 #define READS(bytes) (!bpf_probe_read_user(s->stack, bytes, (void *)s->sp))
 	s->stack_bytes = STACK_BYTES;
 	if (is_deep && (READS(STACK_BYTES_MAX) || READS(10240) || READS(9216))) s->stack_bytes = STACK_BYTES_MAX;
@@ -346,10 +350,10 @@ INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs, bool is_deep)
 	return n + 1;
 }
 
-/* Both ends of a socket, as user space reads them, and its inode. */
+/* Both ends of a socket and its inode, as src/socket_names.rs reads them. */
 struct ends { u16 family, type, port, peer_port; u64 address[2], peer[2], inode, unused[2]; };
 
-/* Adds the ends of the socket of a descriptor that was accepted or connected, or is about to be. Returns the slots used. */
+/* Adds the ends of a socket that was accepted or connected, or is about to be connected. Returns the slots used. */
 INLINE u32 ends(u64 next, u32 fd, s64 result)
 {
 	struct ends *to = (void *)slot_at(next);
@@ -446,7 +450,8 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		u32 n = run->calls;
 		if (n < RUN_CALLS && n < run->most) { run->results[n] = result; run->calls = n + 1; return 0; }
 	}
-	/* A run that begins in the tick of the record before it has the time of that, since times of a run are certain to a tick. */
+	/* A run that begins in the tick of the record before it takes the time of that record: the times of a run are exact to a
+	 * tick. */
 	u64 now = joins && !run->calls && cpu->tick == tick && cpu->last_ns ? cpu->last_ns + 1 : bpf_ktime_get_ns();
 	cpu->last_ns = now;
 	cpu->tick = tick;
@@ -458,8 +463,8 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		if (held && off) { held->a1 = off->held; off->held = 0; publish(cpu, 1); }
 		cpu->held_ns = 0;
 	}
-	/* A run has the stack of its first call alone. So the first calls on a descriptor are not joined, and
-	 * runs differ in length: another call begins the next one. */
+	/* A run has only the stack of its first call. So the first calls on a descriptor are not joined, and runs differ in length:
+	 * other calls then begin the next runs. */
 	u64 alike = id * 0x9e3779b97f4a7c15ull ^ ((u64)number << 40) ^ ((u64)(u32)a0 << 20);
 	u32 chance = (now ^ alike) * 0x9e3779b97f4a7c15ull >> 32;
 	if (joins) {
@@ -467,12 +472,13 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 		run->most = *begun < UNJOINED || chance % 8 == 0 ? 1 : RUN_CALLS - chance / 8 % 8;
 		*begun += *begun < UNJOINED;
 	}
-	/* The stack of the first of the calls or runs that are alike, and of others by chance: what takes turns is not always missed. */
+	/* Takes the stack of the first of the calls or runs that are alike, and of others by chance: a site that takes turns with
+	 * others is not always missed. */
 	u32 stack = 0;
 	if (stack_every && result > 0) {
 		alike = (alike ^ (result < 4096 ? result : 4096)) * 0xff51afd7ed558ccdull;
 		u8 *seen = &cpu->seen[alike >> 54], mark = alike >> 40 | 1;
-		/* Two that share a place drive each other out, now and then. */
+		/* If two kinds of calls share a place, each replaces the other now and then. */
 		if (*seen == mark ? chance % stack_every == 0 : !*seen || chance % 8 == 0) { *seen = mark; stack = sample(cpu, regs, (int)a0 == 2); }
 	}
 	u32 waited_us = cpu->waited_us;

@@ -1,4 +1,4 @@
-//! From a call to its [`Action`].
+//! Turns a call into its [`Action`].
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ pub(crate) struct Call<'a> {
     pub(crate) texts: &'a [Vec<u8>],
 }
 
-/// Memory for the call as strace shows it, and for the lengths of its segments.
+/// Memory for the text of the call, as strace shows it, and for the lengths of its segments.
 #[derive(Default)]
 pub(crate) struct Shown {
     line: Vec<u8>,
@@ -39,7 +39,7 @@ impl<'a> Call<'a> {
         if is_told && r.result >= 0 {
             return None;
         }
-        // The ends of a connection are known before it is made.
+        // The ends of a connection are known before it is established.
         if self.name == "connect" && r.result == -i64::from(libc::EINPROGRESS) {
             let descriptor = fd(r.a0.into());
             return Some(Action::Connect { descriptor });
@@ -54,7 +54,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The direction of a call with one buffer and no flags. Most calls are of this kind.
+    /// The direction of a call with one buffer and no flags, the most frequent kind.
     fn direction(&self) -> Option<Direction> {
         match self.name {
             "read" | "pread64" => Some(Direction::Read),
@@ -75,7 +75,7 @@ impl<'a> Call<'a> {
         transfer
     }
 
-    /// A file that has no path, as strace shows it with -y.
+    /// A file that has no path, as `strace -y` shows it.
     fn without_path(&self) -> Option<Action<'a>> {
         let r = self.record;
         let (kind, flags) = match self.name {
@@ -111,12 +111,13 @@ impl<'a> Call<'a> {
             "openat2" => ("openat", [first, r.a1, r.a2, 0, 0, 0]),
             // The descriptor and the offset were recorded in place of the address and the length.
             "mmap" => ("mmap", [0, 0, r.a2, r.a3, first, r.a1]),
-            // The flags, the length, or whether there is an address, were recorded in place of the address of the list or buffer.
+            // The flags, the length, or whether there is an address, were recorded in place of the address of the list or the
+            // buffer.
             "preadv2" | "pwritev2" => (self.name, [first, 0, r.a2, r.a3, 0, r.a1]),
             "splice" | "copy_file_range" | "sendto" | "recvfrom" => {
                 (self.name, [first, 0, r.a2, r.a3, r.a1, 0])
             }
-            // The call returns with any registers.
+            // `rt_sigreturn` returns with the registers of the interrupted code.
             "rt_sigreturn" => ("rt_sigreturn", [u64::MAX; 6]),
             name => (name, [first, r.a1, r.a2, r.a3, 0, 0]),
         };
@@ -159,7 +160,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// The state of a file. The slot has `struct stat` or `struct statx` up to the size.
+    /// The state of a file. The slot holds `struct stat` or `struct statx` up to the size.
     fn status(&self) -> Option<String> {
         let slot = self.data.first()?;
         let (mode, inode, size, device) = if self.name == "statx" {
@@ -180,7 +181,7 @@ impl<'a> Call<'a> {
         ))
     }
 
-    /// A list of `struct iovec`; `None` if it was not read as a whole.
+    /// A list of `struct iovec`; `None` if only a part was read.
     fn list(&self, count: u64) -> Option<String> {
         let lengths = self
             .data
@@ -206,8 +207,8 @@ fn listed(lengths: impl Iterator<Item = u64>, name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// For each call: its name, four arguments, its result, what its extension holds (words of a slot, paths), and a part of
-    /// its action.
+    /// For each call: its name, four arguments, its result, its extension (words of a slot, or paths), and a part of its
+    /// action.
     const CALLS: &str = "\
 openat -100 0 0 0 = -2 a: Ask(Ask { file: Place { path: [97]
 writev 3 0 2 0 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6])

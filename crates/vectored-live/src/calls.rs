@@ -1,4 +1,4 @@
-//! The calls of x86-64: what the programs in the kernel record of each.
+//! What the programs in the kernel record of each call of x86-64.
 
 use vectored_strace::x86_64::NOT_TRACED;
 
@@ -58,13 +58,12 @@ impl Class {
     }
 }
 
-/// Calls that change descriptors, names or processes, and calls whose names are unknown: the rings keep room for them.
+/// Calls that change descriptors, names or processes, and calls whose names are unknown: the rings keep room for their records.
 const CHANGES: &str = "open openat openat2 creat close close_range pipe pipe2 socket socketpair accept accept4 connect dup dup2 dup3 fcntl \
     ioctl chdir fchdir mmap setsockopt link linkat symlink symlinkat rename renameat renameat2 mknod mknodat inotify_add_watch \
     fanotify_mark io_uring_setup unshare execve execveat fork vfork clone clone3 truncate ftruncate unknown";
 
-/// The class as the programs in the kernel have it: with `KEEPS` of `bpf/live.bpf.c`, unless the call is one of
-/// [`CHANGES`].
+/// The number of a call's class in `bpf/live.bpf.c`: with `KEEPS`, unless the call is one of [`CHANGES`].
 pub(crate) fn class_in_kernel(name: &str) -> u8 {
     let changes = CHANGES.split_whitespace().any(|changes| changes == name);
     class_of(name) as u8 | if changes { 0 } else { 128 }

@@ -1,4 +1,4 @@
-//! A thread that only empties the rings, so that they do not fill while events are analysed.
+//! A thread that only empties the rings: they must not fill while events are analysed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -30,17 +30,17 @@ pub(crate) const SAMPLE_WORDS: usize = STACK + STACK_BYTES_MAX / 8;
 const STACK: usize = 10 + PYTHON_FRAMES * PYTHON_WORDS;
 pub(crate) const SAMPLES: usize = 256;
 
-/// Time after which a record of the same moment is in its ring.
+/// This long after the end of a call, its record is in the ring.
 const SLACK_NS: u64 = 2_000_000;
 
-/// Time after which a run that is still open is sent by a switch on its CPU.
+/// Time after which a run that is still open is sent: this thread moves to the CPU of the run, and the switch sends it.
 const STALE_NS: u64 = 20_000_000;
 
 /// Time between two passes. The records of two million calls a second stay in a cache for this time.
 const NAP: Duration = Duration::from_millis(8);
 
-/// Time between two passes while programs begin, and the time for which programs begin. Until the kernel knows where the
-/// frames of CPython are, calls of CPython have no lines.
+/// Time between two passes at the begin of the watch, and how long that begin is. Calls of CPython have no lines until the
+/// kernel knows where the frames of CPython are.
 const SHORT_NAP: Duration = Duration::from_millis(2);
 const BEGIN: Duration = Duration::from_millis(200);
 
@@ -49,9 +49,9 @@ const QUEUED_MAX: usize = 256 << 20;
 
 pub(crate) struct Pass {
     pub(crate) batches: Vec<Batch>,
-    /// No later pass brings a record that ended before.
+    /// No later pass brings a record that ended before this time.
     pub(crate) before_ns: u64,
-    /// Calls that were lost since the last record of their CPU, at the end.
+    /// Calls lost at the end: since the last record of their CPU.
     pub(crate) lost: u64,
     pub(crate) bytes: usize,
 }
@@ -94,7 +94,7 @@ impl Drain {
         self.told.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
     }
 
-    /// Makes the programs take samples of all calls again, since they know now where frames are.
+    /// Makes the programs take samples of all calls again, because they know now where frames are.
     pub(crate) fn sample_again(&self) {
         self.told.again.store(true, Ordering::Relaxed);
     }
@@ -110,7 +110,7 @@ impl Drain {
 /// A tenth of the CPU time of a program that competes for the same CPU.
 const NICENESS: i32 = 10;
 
-/// Lowers the priority of the calling thread alone, as Linux does.
+/// Lowers the priority of the calling thread alone: `nice` of Linux acts on a thread.
 pub(crate) fn give_way() {
     rustix::process::nice(NICENESS).expect("a thread may lower its priority");
 }
@@ -137,14 +137,14 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
         if is_last {
             return;
         }
-        // A switch to this thread sends the run.
+        // The switch to this thread sends the run.
         let stale = now_ns().saturating_sub(STALE_NS);
         let stale = (0..rings.count)
             .filter(|&cpu| rings.open_since(cpu).is_some_and(|since| since < stale));
         for cpu in stale.collect::<Vec<_>>() {
             let mut only = CpuSet::new();
             only.set(cpu);
-            // This process may not be allowed to run on the CPU.
+            // This process may be barred from the CPU.
             if sched_setaffinity(None, &only).is_ok()
                 && let Ok(everywhere) = &everywhere
             {
@@ -187,7 +187,7 @@ impl Rings {
             bytes: 0,
         };
         for cpu in 0..self.count {
-            // Asked before the ring is read, so that a run that is sent meanwhile is in the ring.
+            // Asked before the ring is read: a run that is sent meanwhile is then in the ring.
             let open = self
                 .open_since(cpu)
                 .filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
@@ -214,7 +214,7 @@ impl Rings {
 
     fn batch(&self, cpu: usize) -> Batch {
         let head = self.field(cpu, HEAD);
-        // If it is beyond the head, there was nothing to read.
+        // If `FROM` is beyond the head, there is nothing to read.
         let mut tail = self.field(cpu, TAIL).max(self.field(cpu, FROM)).min(head);
         let count = usize::try_from(head - tail).unwrap_or(0);
         let mut batch = Batch {
@@ -280,7 +280,7 @@ impl Rings {
     fn open_run(&self, cpu: usize, batch: &mut Batch) {
         let mut words = [0; RUN_WORDS];
         self.cpus.copy(cpu * CPU_WORDS + RUN, &mut words);
-        // The time to the next record is unknown.
+        // The time from the run to the next record is unknown.
         words[3] &= !0xffff_ffff;
         for slot in words.chunks_exact(8) {
             batch.slots.push(slot.try_into().expect("eight words"));

@@ -1,4 +1,4 @@
-//! What this crate is on other systems: it refuses. The page of Linux documents what is here.
+//! This crate on other systems: every function refuses. The pages for Linux document the items.
 #![allow(clippy::missing_errors_doc)]
 
 use vectored_strace::event::Event;

@@ -1,4 +1,4 @@
-//! From records to the events that the advisor takes.
+//! Turns records into the events that the advisor takes.
 
 use std::rc::Rc;
 
@@ -17,13 +17,13 @@ use crate::socket_names::socket_name;
 /// Sites of calls that are remembered. When there are more, all are forgotten.
 const SITES_MAX: usize = 1 << 16;
 
-/// Lengths from here on are alike for [`Alike`].
+/// Lengths from this one on are alike for [`Alike`].
 const LENGTH_MAX: i64 = 4096;
 
 /// `SIGNAL_GROUP_EXIT` of the kernel.
 const GROUP_EXIT: u64 = 4;
 
-/// Calls that have the site of the last sample: of one thread, call, descriptor and length.
+/// Calls that have the site of the last sample: calls with the same thread, number, descriptor and length.
 type Alike = (u32, u16, i32, u16);
 
 type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
@@ -31,23 +31,23 @@ type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 pub(crate) struct Events {
     pub(crate) sites: Sites,
     last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
-    /// The known processes, each with a time. The events of a process so far contain all that it did before that time.
+    /// The known processes, each with a time: all that the process did before this time is in events.
     since: FxHashMap<u32, u64>,
     /// Processes that have called `exit_group`.
     ended: FxHashSet<u32>,
-    /// The command, which has not begun its program.
+    /// The process of the command, until it begins its program.
     held: Option<u32>,
     own: u32,
-    /// Times of preemption, in ns, that the next event of a thread has.
+    /// Time of preemption, in ns, that the next event of each thread gets.
     delays_ns: FxHashMap<u32, u64>,
     shown: Shown,
     classes: Vec<Class>,
     pub(crate) calls: u64,
-    /// Calls for whose records the rings had no room.
+    /// Calls that were lost because the rings had no room.
     pub(crate) lost: u64,
     /// CPU time of the threads that have ended.
     pub(crate) cpu_ns: u64,
-    /// When the command began its program, and the last record.
+    /// When the command began its program, and the end of the last record.
     pub(crate) times_ns: (Option<u64>, u64),
 }
 
@@ -70,7 +70,7 @@ impl Events {
         }
     }
 
-    /// Passes on events that describe a process which runs already.
+    /// Passes on events that describe a process that already runs.
     pub(crate) fn tell(
         &mut self,
         process: u32,
@@ -82,11 +82,11 @@ impl Events {
         open_before::tell(process, false, follow)
     }
 
-    /// Passes on events that describe a command which was started.
+    /// Passes on events that describe the command, which was started.
     pub(crate) fn tell_command(&mut self, process: u32, follow: Follow<'_>) {
         self.held = Some(process);
         self.since.insert(process, 0);
-        // If no descriptor is left to read this, it is unknown.
+        // If no descriptor is left to read `/proc`, what the command has open is unknown.
         let _ = open_before::tell(process, true, follow);
     }
 
@@ -113,7 +113,7 @@ impl Events {
         }
         let since = self.since.get(&record.process).copied();
         if since.is_none() && record.kind != Kind::Exit {
-            // The fork of the process was lost, or the process came into the cgroup: it may have ended.
+            // The fork of the process was lost, or the process came into the cgroup. The process may have ended.
             let _ = self.tell(record.process, 0, follow);
         }
         let is_old = record.end_ns < since.unwrap_or_default();
@@ -123,7 +123,7 @@ impl Events {
             return;
         }
         if self.held == Some(record.process) {
-            // Until its execve, the process of the command runs our code.
+            // Before its execve, the process of the command runs the code of this program.
             if record.kind != Kind::Execute {
                 return;
             }
@@ -159,7 +159,8 @@ impl Events {
         }
     }
 
-    /// Calls were lost. Unless these calls left descriptors as they were, only what can be seen of descriptors now is known.
+    /// Calls were lost. Unless `keeps`, they may have changed descriptors: then only the descriptors that can be seen now are
+    /// known.
     pub(crate) fn gap(&mut self, calls: u64, keeps: bool, follow: Follow<'_>) {
         self.lost += calls;
         if keeps {
@@ -250,7 +251,7 @@ impl Events {
         }
     }
 
-    /// Joined calls: an event each. Their times are between the end of the first call and the record after them.
+    /// Makes an event of each joined call. The times of the calls lie between the end of the first call and the record after the run.
     fn run(
         &mut self,
         record: &Record,
@@ -293,7 +294,8 @@ impl Events {
             .execute(record.process, program, record.a1, record.a2);
         let caller = record.a0 as u32;
         if caller != record.thread {
-            // Another thread than the first called it, and has its number from now on. All other threads have ended.
+            // A thread other than the first called execve. This thread takes over the number of the first
+            // thread; all other threads have ended.
             let child = Action::Fork {
                 child: record.thread,
                 same_process: true,
@@ -308,7 +310,7 @@ impl Events {
         follow(&event(b"execve", Action::Execute { program }, record));
     }
 
-    /// Hands on an end as strace shows it: the call that ends a thread or its process, then the end itself.
+    /// Hands on an end as strace shows it: first the call that ends a thread or its process, then the end itself.
     fn exit(&mut self, record: &Record, follow: Follow<'_>) {
         self.cpu_ns += record.result as u64;
         let is_last = record.a1 != 0;
@@ -333,10 +335,10 @@ fn exit_of(process_ended: bool) -> Action<'static> {
     Action::Exit { process_ended }
 }
 
-/// An event with the thread and the times of a record.
+/// An event with the thread and the times of its record.
 fn event<'a>(name: &'a [u8], action: Action<'a>, record: &Record) -> Event<'a> {
     let mut event = Event::new(name, action);
-    // 0 would mean unknown.
+    // 0 would mean that the duration is unknown.
     let took_ns = (u64::from(record.waited_us) * 1000).max(1);
     event.thread = record.thread;
     event.began_ns = Some(record.end_ns.saturating_sub(took_ns));

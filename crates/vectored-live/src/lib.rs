@@ -1,11 +1,13 @@
-//! System calls of running programs, from BPF programs in the kernel, as the events that `vectored-strace` reads from logs.
+//! System calls of running programs, as the events that `vectored-strace` reads from logs. BPF programs in the kernel record
+//! them.
 //!
-//! [`Watch`] attaches the programs; [`Watch::next`] hands on the events. On other systems than Linux for x86-64 it refuses.
+//! [`Watch`] attaches the programs; [`Watch::next`] hands on the events. On systems other than Linux for x86-64, `Watch`
+//! refuses.
 //!
-//! The public items of this crate are for the program alone; names say what most of them are.
+//! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 #![allow(missing_docs)]
 
-/// The modules of the one system for which there are programs.
+/// The modules for Linux on x86-64, the only system for which there are programs.
 #[cfg(all(
     target_os = "linux",
     target_arch = "x86_64",
@@ -45,41 +47,39 @@ use std::time::Duration;
     target_arch = "x86_64",
     target_pointer_width = "64"
 ))]
-#[allow(clippy::wildcard_imports)] // Each module is `crate::NAME`, as if it stood here.
+#[allow(clippy::wildcard_imports)] // Each module is then `crate::NAME`.
 use here::*;
 
 pub use watch::Watch;
 
-/// What is watched, with all that it starts.
+/// What is watched, with all processes that it starts.
 #[derive(Debug)]
 pub enum Target<'a> {
     Processes(&'a [u32]),
     /// All processes of a cgroup of version 2 and of the cgroups below it.
     Cgroup(&'a Path),
-    /// A command, which is started.
+    /// A command that the watch starts.
     Command(&'a mut Command),
 }
 
-/// What a watch has seen so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub calls: u64,
-    /// Calls that were lost, since they came faster than they were read.
+    /// Calls that were lost because they came faster than they were read.
     pub lost: u64,
     pub is_over: bool,
     pub wall: Duration,
-    /// CPU time of all threads meanwhile.
+    /// CPU time of all watched threads since the watch began.
     pub cpu: Duration,
 }
 
 /// Why calls cannot be watched. A remedy stands after a semicolon.
 #[derive(Debug)]
 pub enum Refusal {
-    /// This user can attach no programs on this machine, or cannot read what processes have open.
+    /// On this machine, this user can attach no programs or cannot read what processes have open.
     Machine(String),
     /// The target of the watch does not exist.
     Target(String),
-    /// The command could not be started.
     Command(io::Error),
 }
 

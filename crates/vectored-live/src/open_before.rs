@@ -1,4 +1,4 @@
-//! What was open before the watch began: from `/proc`.
+//! What was open before the watch began, from `/proc`.
 
 use std::cell::LazyCell;
 use std::fs;
@@ -51,7 +51,7 @@ struct Open {
     is_fifo: bool,
 }
 
-/// The path of the program that a process runs. If it was started by a symbolic link beside the program, that is the path: as
+/// The path of the program that a process runs. If a symbolic link in the program's folder started it, the path is the link's:
 /// `python3`, not `python3.11`.
 fn program_of(process: u32) -> io::Result<PathBuf> {
     let program = fs::read_link(format!("/proc/{process}/exe"))?;
@@ -61,15 +61,15 @@ fn program_of(process: u32) -> io::Result<PathBuf> {
     Ok(if is_it { link } else { program })
 }
 
-/// Passes on events that describe a process: its threads, its program, its folder, and its open files. These events have no
-/// name: they are no calls. A command has what this process has, until it begins its program.
+/// Passes on events that describe a process: its threads, its program, its folder, and its open files. The events have no
+/// names, because they are no calls. Until a command begins its program, the command has the open files of this process.
 pub(crate) fn tell(
     process: u32,
     is_command: bool,
     follow: &mut dyn FnMut(&Event<'_>),
 ) -> io::Result<()> {
     let read = if is_command { std::process::id() } else { process };
-    // All is read first: `follow` may take long, and the process goes on meanwhile.
+    // `/proc` is read first: `follow` may take long, and the process runs on meanwhile.
     let link = |name: &str| {
         fs::read_link(format!("/proc/{read}/{name}"))
             .map(|path| escaped(path.as_os_str().as_bytes()))
@@ -83,7 +83,7 @@ pub(crate) fn tell(
         event.thread = process;
         follow(&event);
     };
-    // A process that has ended has neither, and a thread of the kernel no program.
+    // A process that has ended has no program and no folder; a thread of the kernel has no program.
     if let (false, Ok(program)) = (is_command, program) {
         tell(Action::Execute { program: &program });
     }
@@ -121,7 +121,7 @@ pub(crate) fn tell(
 
 fn open_of(process: u32) -> io::Result<Vec<Open>> {
     let mut all = Vec::new();
-    // The kernel's tables of sockets are long.
+    // The kernel's tables of sockets are long: they are read only if a descriptor is a socket.
     let sockets = LazyCell::new(|| sockets_of(process));
     for entry in fs::read_dir(format!("/proc/{process}/fd"))?.flatten() {
         let number = entry

@@ -11,13 +11,13 @@ pub(crate) struct Batch {
     pub(crate) cpu: usize,
     pub(crate) slots: Vec<Slot>,
     pub(crate) has_begin: bool,
-    /// Samples of stacks, by their numbers. Some samples were overwritten.
+    /// Samples of stacks, by their numbers, without those that were overwritten.
     pub(crate) samples: FxHashMap<u32, Sample>,
 }
 
 type Take<'t> = &'t mut dyn FnMut(&Record, &[Slot], Option<Sample>);
 
-/// The records of each CPU, which wait for records of the other CPUs.
+/// The records of each CPU that wait for records of the other CPUs.
 pub(crate) struct Order {
     queues: Vec<Queue>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Order {
 #[derive(Default)]
 struct Queue {
     batches: VecDeque<Batch>,
-    /// Slots of the first batch that were handed on.
+    /// Slots of the first batch that were already handed on.
     at: usize,
 }
 
@@ -92,7 +92,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Records of calls: the end of each, and its slots after the first. The sample has the number of the end.
+    /// Records of calls, each given by its end and the slots of its extension. The number of a sample is the end of its call.
     fn batch(cpu: usize, records: &[(u64, u64)]) -> Batch {
         let slots = records.iter().flat_map(|&(end, extension)| {
             let record = [end, 0, extension << 48, 0, end << 32, 0, 0, 0];
@@ -129,7 +129,7 @@ mod tests {
             });
             std::mem::take(&mut ends)
         };
-        // A later batch may bring what ended at 10.
+        // A later batch may bring another record that ended at 10.
         assert_eq!(take(10), [1, 2, 3, 4, 5, 9]);
         order.add(batch(1, &[(10, 0)]));
         let mut rest = Vec::new();

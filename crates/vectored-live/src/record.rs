@@ -19,7 +19,6 @@ pub(crate) enum Kind {
     Held,
 }
 
-/// The kinds, by their numbers.
 const KINDS: [Kind; 8] = {
     use Kind::*;
     [Call, Fork, Execute, Exit, Signal, Run, Gap, Held]
@@ -33,9 +32,9 @@ pub(crate) struct Record {
     pub(crate) process: u32,
     pub(crate) number: u16,
     pub(crate) kind: Kind,
-    /// Slots after the first.
+    /// Slots after the first slot.
     pub(crate) extension: usize,
-    /// For a run: the time from the end of its first call to the record after it, in its low half.
+    /// For a run, the low half is the time from the end of the first call to the record after the run.
     pub(crate) result: i64,
     pub(crate) a0: i32,
     /// The number of the sample of the stack; 0 for none.
@@ -43,8 +42,8 @@ pub(crate) struct Record {
     pub(crate) a1: u64,
     pub(crate) a2: u64,
     pub(crate) a3: u64,
-    /// For how long the thread was ready to run but had no CPU, since its last record, in ns. Not in the record itself: see
-    /// [`Kind::Held`].
+    /// For how long the thread was ready to run but had no CPU, since its last record, in ns. The record itself does not hold
+    /// this time: see [`Kind::Held`].
     pub(crate) delayed_ns: u64,
 }
 
@@ -77,7 +76,7 @@ const RUN_CALLS: usize = 40;
 /// The byte of a run at which the results begin.
 const RESULTS_AT: usize = 44;
 
-/// What a run has beside the fields of a [`Record`].
+/// The fields of a run that a [`Record`] does not have.
 pub(crate) struct Run {
     /// Time from the end of the first call to the record after the run, in ns.
     pub(crate) span_ns: u32,
@@ -115,16 +114,16 @@ pub(crate) const STACK_BYTES_MAX: usize = 12288;
 pub(crate) const PYTHON_FRAMES: usize = 12;
 pub(crate) const PYTHON_WORDS: usize = 10;
 
-/// The top of the stack of a thread, and the registers that unwinding needs, at the end of a call.
+/// The top of the stack of a thread at the end of a call, and the registers that unwinding needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// The registers `rip`, `rsp` and `rbp`.
     pub(crate) ip: u64,
     pub(crate) sp: u64,
     pub(crate) bp: u64,
-    /// The other registers that functions keep: `rbx`, `r12` to `r15`.
+    /// The other registers that a function restores before it returns: `rbx`, `r12` to `r15`.
     pub(crate) kept: [u64; 5],
-    /// The frames of CPython (`_PyInterpreterFrame`), the innermost first, as far as they begin.
+    /// The first words of the frames of CPython (`_PyInterpreterFrame`), the innermost frame first.
     pub(crate) python: Vec<[u64; PYTHON_WORDS]>,
     pub(crate) stack: Vec<u8>,
 }
@@ -133,7 +132,8 @@ pub(crate) fn bytes_of(slots: &[Slot]) -> impl Iterator<Item = u8> + '_ {
     slots.iter().flatten().flat_map(|word| word.to_le_bytes())
 }
 
-/// The strings in slots, with the escapes of strace: pieces of 63 bytes; the last piece ends before its slot.
+/// The strings in slots, with the escapes of strace. A string is in pieces of 63 bytes. The last piece of a string is shorter
+/// than its slot.
 pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
     let (mut all, mut text) = (Vec::new(), Vec::new());
     for slot in slots {

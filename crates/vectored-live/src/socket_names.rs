@@ -1,4 +1,4 @@
-//! Names of sockets, as strace shows them with -yy.
+//! Names of sockets, as `strace -yy` shows them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::record::Slot;
 
-/// The sockets of the namespace of a process, by `socket:[inode]`.
+/// The names of the sockets in the network namespace of a process, by `socket:[inode]`.
 pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
     let mut all = HashMap::new();
     let mut add = |inode: &str, name: String| {
@@ -40,7 +40,7 @@ pub(crate) fn sockets_of(process: u32) -> HashMap<Vec<u8>, Vec<u8>> {
     all
 }
 
-/// The kernel's tables, and what strace calls their sockets.
+/// The kernel's tables of sockets, and the names that strace gives to their kinds.
 const KINDS: [(&str, &str); 4] = [
     ("tcp", "TCP"),
     ("tcp6", "TCPv6"),
@@ -73,7 +73,7 @@ fn unix_kind(number: u16) -> &'static str {
     }
 }
 
-/// `0100007F:1F90`, or 32 digits before the colon: groups of four bytes in the order of the machine.
+/// Reads `0100007F:1F90`, or an address of 32 digits in groups of four bytes, in the byte order of the machine.
 fn address(text: &str) -> Option<String> {
     let (host, port) = text.split_once(':')?;
     let word = |word: &[u8]| {

@@ -46,22 +46,23 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("on_signal", "signal_deliver"),
 ];
 
-/// Slots of the ring of a CPU, as a power of two: 64 MiB, and with many CPUs less, so that all together have no more than 1 GiB.
+/// Slots of the ring of a CPU, as a power of two: 64 MiB. With many CPUs the rings are smaller, so that all together have at
+/// most 1 GiB.
 const MOST_SLOTS_LOG2: u32 = 20;
 const ALL_SLOTS_LOG2: u32 = 24;
 
-/// One in this many equal calls or runs has a sample of its stack.
+/// One of this many equal calls or runs has a sample of its stack.
 const STACK_EVERY: u32 = 128;
 
-/// The inode of the first namespace of processes, whose numbers are the kernel's (`PROC_PID_INIT_INO`).
+/// The inode of the first PID namespace, whose process numbers are the kernel's (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
 /// A [`Refusal`], or an error of the loader that means a refusal.
 type Failed = Box<dyn Error>;
 
-/// Programs that are attached to the kernel; they are detached when it is dropped, or when this process ends.
+/// Programs that are attached to the kernel. They are detached when this value is dropped, or when this process ends.
 pub struct Watch {
-    /// `None` when they are detached.
+    /// `None` once the programs are detached.
     programs: Option<Ebpf>,
     wanted: HashMap<MapData, u32, u32>,
     drain: Drain,
@@ -71,7 +72,7 @@ pub struct Watch {
     command: Option<u32>,
     cgroup: Option<PathBuf>,
     began_ns: u64,
-    /// CPU time that the threads had when the watch began.
+    /// CPU time of the watched threads before the watch began.
     cpu_before: u64,
     next_look: Instant,
     is_over: bool,
@@ -94,12 +95,12 @@ fn rings(
 }
 
 impl Watch {
-    /// Attaches the programs, and starts the command. The calling thread gives way to the programs that are watched from then on, when
-    /// they need all CPUs. `follow` gets what is known of running processes, as events without names: these are no calls.
+    /// Attaches the programs, and starts the command. From then on, the calling thread gives way when the watched programs need
+    /// all CPUs. `follow` gets what is known of running processes, as events without names: these are no calls.
     ///
     /// # Errors
     ///
-    /// The reason for which calls cannot be watched, with the remedy.
+    /// Why calls cannot be watched, with the remedy.
     pub fn start(target: Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Refusal> {
         Watch::attach(target, follow).map_err(|error| match error.downcast::<Refusal>() {
             Ok(refusal) => *refusal,
@@ -141,7 +142,7 @@ impl Watch {
         let began_ns = now_ns();
         let drain = Drain::start(rings)?;
         let mut events = Events::new(sites);
-        // Their children so far are looked up now; later forks are recorded.
+        // The children so far are looked up now; later forks are recorded.
         let all: BTreeSet<u32> = cgroup
             .map_or_else(|| roots.to_vec(), processes_in)
             .into_iter()
@@ -163,7 +164,7 @@ impl Watch {
                 _ => {}
             }
         }
-        // A process that ended before the programs were attached, or before it was wanted, has left no record of its
+        // A process that ended before the programs were attached, or before the process was wanted, has left no record of its
         // end.
         for process in all {
             let is_over = match roots.iter().position(|&root| root == process) {
@@ -171,18 +172,18 @@ impl Watch {
                 None => process_of(process).map_or(true, |process| has_ended(&process)),
             };
             if is_over {
-                // An error says that the process is not in the map: the record of its end has removed it.
+                // An error says that the process is no longer in the map: the record of its end has removed it.
                 let _ = wanted.remove(&process);
             }
         }
         // The samples so far belong to calls that are not reported.
         drain.sample_again();
-        // A process that this thread forks is watched from its start. Other threads may start programs of their own.
+        // A process that this thread forks is watched from its start. Other threads may start programs that are not watched.
         let start = |command: &mut Command| {
             let thread = rustix::thread::gettid().as_raw_pid() as u32;
             wanted.insert(std::process::id(), thread, 0)?;
             let child = command.spawn();
-            // The child exists. An error now would run the command twice.
+            // The child exists already: an error here would make the caller run the command twice.
             let _ = wanted.remove(&std::process::id());
             Ok::<_, Failed>(child.map_err(Refusal::Command)?.id())
         };
@@ -208,7 +209,7 @@ impl Watch {
         })
     }
 
-    /// The process of the command. The caller has to wait for it.
+    /// The process of the command. The caller has to wait for this process.
     pub fn command(&self) -> Option<u32> {
         self.command
     }
@@ -250,7 +251,7 @@ impl Watch {
     pub fn finish(mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
         let now = self.events.processes().map(cpu_ns).sum();
         self.programs = None;
-        // A program in the kernel that began before may still run.
+        // A program in the kernel that began before the detaching may still run.
         std::thread::sleep(DETACHED);
         self.drain.stop();
         while let Ok(pass) = self.drain.passes.try_recv() {
@@ -288,10 +289,10 @@ fn has_ended(process: &OwnedFd) -> bool {
     poll(&mut ends, Some(&Timespec::default())) != Ok(0)
 }
 
-/// Time after which the end is looked for again.
+/// Time after which the watch checks again whether it is over.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Time after which no detached program still runs.
+/// Time after which no detached program runs any more.
 const DETACHED: Duration = Duration::from_millis(10);
 
 fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64) -> Result<Ebpf, Failed> {
@@ -312,7 +313,7 @@ fn load(btf: &Btf, cpus: usize, slots_log2: u32, cgroup: u64) -> Result<Ebpf, Fa
         .load(&OBJECT.0)?;
     for (name, tracepoint) in PROGRAMS {
         let program = program(&mut programs, name)?;
-        // The kernel's verifier ends with EAGAIN if the thread gets a signal.
+        // The kernel's verifier ends with EAGAIN if the loading thread gets a signal.
         let is_interrupted = |loaded: &Result<(), ProgramError>| match loaded {
             Err(ProgramError::LoadError { io_error, .. }) => {
                 io_error.kind() == io::ErrorKind::WouldBlock
@@ -341,7 +342,7 @@ fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
     Ok(shared.map_err(|error| format!("cannot map {mib} MiB of the kernel: {error}"))?)
 }
 
-/// A process, held so that its number cannot lead to another process.
+/// A process, held by a descriptor so that its number cannot lead to another process.
 fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
     let known = i32::try_from(number).ok().and_then(Pid::from_raw);
     let opened = known.ok_or(Errno::SRCH);
@@ -376,7 +377,7 @@ fn processes_in(cgroup: &Path) -> Vec<u32> {
     all
 }
 
-/// CPU time that the threads of a process have had, in ns.
+/// CPU time of the threads of a process so far, in ns.
 fn cpu_ns(process: u32) -> u64 {
     let of_thread = |thread: u32| -> Option<u64> {
         let text = fs::read_to_string(format!("/proc/{process}/task/{thread}/schedstat")).ok()?;

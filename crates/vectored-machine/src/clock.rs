@@ -17,8 +17,8 @@ pub trait Clock {
 /// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`, see `clock_gettime(2)`; on Windows `QueryPerformanceCounter` and
 /// `GetThreadTimes`, which counts in steps of milliseconds.
 ///
-/// The first is read without a system call if the kernel offers that (vDSO);
-/// the second always costs a system call.
+/// The first clock is read without a system call if the kernel offers that (vDSO). Reading the second clock always costs a
+/// system call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock;
 
@@ -39,7 +39,6 @@ pub struct FakeClock {
 }
 
 impl FakeClock {
-    /// Moves the clock forward.
     pub fn advance(&self, by_ns: u64) {
         self.now_ns.set(self.now_ns.get() + by_ns);
     }

@@ -1,9 +1,9 @@
 //! Describes a machine, and what it offers to programs that move several buffers.
 //!
-//! [`host`] describes and probes it, [`model`] has the results, [`report`] puts them into words. [`platform`] has the
-//! calls that differ from system to system behind the same functions.
+//! [`host`] describes and probes a machine, [`model`] has the results, [`report`] puts the results into words. [`platform`] has
+//! the calls that differ between systems, behind the same functions.
 //!
-//! The public items of this crate are for the program alone; names say what most of them are.
+//! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 #![allow(missing_docs)]
 
 mod clock;

@@ -1,4 +1,4 @@
-//! The peak memory of what this process starts. A process of its own: `run` waits for all children.
+//! The peak memory of what this process starts. The test has a process of its own: `run` waits for all children.
 #![cfg(target_os = "linux")]
 
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ fn inherited() -> u64 {
 #[test]
 fn a_peak_is_true_or_no_more_than_what_was_inherited() {
     adopt_orphans().unwrap();
-    // Little is inherited, so that the peak of a small program is its own.
+    // This process has little memory yet: the peak of a small program is then the program's own.
     let small = inherited();
     assert!(small < 8 * MIB, "{small}");
     let of_shell = peak(20);

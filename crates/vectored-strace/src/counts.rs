@@ -8,7 +8,7 @@ pub struct Skipped {
     /// The reason and, where there is one, the remedy: `lists of segments were cut: trace again with -s1 -v`.
     pub reason: &'static str,
     pub lines: u64,
-    /// Number of the first such line in its file, from 1; the smallest one if several files have such lines.
+    /// Number of the first such line in its file, from 1. If several files have such lines, the smallest number.
     pub first_line: u64,
     /// The file with that line; `-` is standard input. `None` from a [`Reader`](crate::Reader), which knows no
     /// file.
@@ -82,7 +82,7 @@ pub(crate) enum SkipReason {
     Truncated,
 }
 
-/// The reasons in the order of their values.
+/// The texts of the reasons, in the order of their values.
 const REASONS: [&str; SkipReason::Truncated as usize + 1] = [
     "not a line of strace",
     "longer than 16 MiB: trace again with -s1",

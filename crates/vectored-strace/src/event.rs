@@ -1,7 +1,7 @@
 //! Events of a log: system calls, signals, and ends of threads.
 //!
-//! An event borrows from the reader of the log. Names and paths are bytes, since a log may hold any. Paths have the escapes
-//! of strace (`\"`, `\n`, `\303`), except hexadecimal escapes of plain characters, which are decoded.
+//! An event borrows from the reader of the log. Names and paths are bytes, since a log may hold any bytes. Paths have the
+//! escapes of strace (`\"`, `\n`, `\303`), except hexadecimal escapes of plain characters, which are decoded.
 
 /// A system call, a signal, or the end of a thread.
 ///
@@ -10,8 +10,8 @@
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Event<'a> {
-    /// The thread that made the call. 0 in a log that names no threads, and for the first thread of a log that names
-    /// threads only while there are several (`[pid 12]`).
+    /// The thread that made the call. 0 in a log that names no threads. 0 also stands for the first thread of a log that names
+    /// threads (`[pid 12]`) only while there are several.
     pub thread: u32,
     /// When the call began, in ns since an origin that all events of a log share. `None` without `-t`, `-tt`, `-ttt` or
     /// `-r`.
@@ -23,7 +23,7 @@ pub struct Event<'a> {
     /// For how long the thread was ready to run but had no CPU, since its last event, in ns. 0 in a log.
     pub delayed_ns: u64,
     /// The name of the call (`write`) or signal (`SIGCHLD`); `exited` or `killed` for the end of a thread. Empty for
-    /// [`Action::Name`], and for what a source other than a log knows of processes that ran before.
+    /// [`Action::Name`], and for events about processes that ran before the recording began.
     pub name: &'a [u8],
     pub action: Action<'a>,
     /// The call site (`-k`): the innermost stack frame outside the C library, as written in the log.
@@ -49,7 +49,7 @@ impl<'a> Event<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor<'a> {
     pub number: i32,
-    /// Its path or address, as `-y` or `-yy` shows it between `<` and `>`: `/tmp/x`, `pipe:[123]`,
+    /// The path or address of the descriptor, as `-y` or `-yy` shows it between `<` and `>`: `/tmp/x`, `pipe:[123]`,
     /// `TCP:[127.0.0.1:4->127.0.0.1:5]`, `/dev/null<char 1:3>`.
     pub leads_to: Option<&'a [u8]>,
 }
@@ -61,7 +61,7 @@ impl Descriptor<'_> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// Empty if it is the file of the descriptor `folder` itself.
+    /// The path in `folder`. Empty for the file of the descriptor `folder` itself.
     pub path: &'a [u8],
     pub folder: Option<Descriptor<'a>>,
 }
@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
     Hard,
-    /// `symlink`. A relative path in it begins in the folder of the new name.
+    /// `symlink`. If the old name is a relative path, it begins in the folder of the new name.
     Symbolic,
     /// `rename`: the old name is gone.
     Rename,
@@ -111,7 +111,7 @@ pub enum Action<'a> {
     /// `socket`, `accept`, `accept4`, successful.
     Socket {
         descriptor: Descriptor<'a>,
-        /// Its kind. `None` for `accept`: the new socket is of the kind of `from`.
+        /// The kind of the socket. `None` for `accept`: the new socket is of the kind of `from`.
         kind: Option<SocketKind>,
         /// The listening socket, for `accept`.
         from: Option<Descriptor<'a>>,
@@ -176,8 +176,8 @@ pub enum Action<'a> {
         /// Whether writes to the memory reach the file (`MAP_SHARED` with `PROT_WRITE`).
         writes_through: bool,
     },
-    /// A call that asks for a file: `stat`, `fstat`, `statx`, `access`, `readlink`, `getxattr`, with any result, and an
-    /// `open` that failed.
+    /// A call that asks for a file: `stat`, `fstat`, `statx`, `access`, `readlink`, `getxattr`, with any result; an `open` that
+    /// failed.
     Ask(Ask<'a>),
     /// `mkdir`, successful.
     MakeFolder(Place<'a>),
@@ -224,14 +224,14 @@ pub enum Action<'a> {
     Other { descriptor: Option<Descriptor<'a>> },
     /// A call of the other kinds whose arguments could not be read, or whose end is missing: it may have done anything.
     ///
-    /// Without a name: a line that could not be read. Its thread and its call are unknown.
+    /// An event without a name stands for a line that could not be read: its thread and its call are unknown.
     Unread { descriptor: Option<Descriptor<'a>> },
-    /// Calls are missing, by any threads: they may have moved bytes and waited, but changed no descriptor. In a log, this
+    /// Calls of any threads are missing. They may have moved bytes and waited, but they changed no descriptor. In a log, this
     /// stands for a call whose path is not shown.
     Lost,
     /// The delivery of a signal.
     Signal,
-    /// The end of a thread. It may come twice: for the call `exit` or `exit_group`, and for the end itself.
+    /// The end of a thread. This event may come twice: for the call `exit` or `exit_group`, and for the end itself.
     Exit {
         /// Whether the process ended too (`exit_group`, killed by a signal).
         process_ended: bool,
@@ -274,7 +274,7 @@ pub struct Transfer<'a> {
     /// The source of a call between two descriptors: `sendfile`, `splice`, `tee`, `copy_file_range`.
     pub from: Option<Descriptor<'a>>,
     pub form: Form,
-    /// The length of each segment, in bytes; one for [`Form::Plain`]. `None` if the log does not show all of them
+    /// The length of each segment, in bytes; one length for [`Form::Plain`]. `None` if the log does not show all of them
     /// (strace without `-v` cuts lists), and for [`Form::Opaque`].
     pub segment_bytes: Option<&'a [u64]>,
     /// Number of bytes that the program asked for; `None` if the log does not show all segments.
@@ -361,9 +361,9 @@ pub struct OpenFlags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TcpOption {
-    /// `TCP_CORK`: the kernel gathers what is written.
+    /// `TCP_CORK`: the kernel gathers written bytes.
     Cork,
-    /// `TCP_NODELAY`: it sends a short segment although earlier segments are not acknowledged.
+    /// `TCP_NODELAY`: the kernel sends a short segment although earlier segments are not acknowledged.
     NoDelay,
 }
 

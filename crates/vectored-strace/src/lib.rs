@@ -2,16 +2,17 @@
 //! [`Event`]s.
 //!
 //! - [`read_logs`] reads files: plain or compressed, one per program (`strace -f`) or one per thread (`strace -ff`).
-//! - [`Rewritten`] makes lines of strace from the lines of `perf trace`, `perf script` and bpftrace, as far as they go.
+//! - [`Rewritten`] makes lines of strace from the lines of `perf trace`, `perf script` and bpftrace.
 //! - [`Reader`] parses one log from anything that implements [`Read`](std::io::Read), one event at a time.
 //!
-//! The public items of this crate are for the program alone; names say what most of them are.
+//! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 //!
-//! Arguments are read of calls that move bytes and of calls that open, duplicate, close, sync or map descriptors, or
-//! that create, wait for or end processes. Any other call is an [`Action::Other`](event::Action::Other) with its name.
+//! The arguments of some calls are read: calls that move bytes; that open, duplicate, close, sync or map descriptors; that
+//! create, wait for or end processes. Any other call is an [`Action::Other`](event::Action::Other) with its name.
 //!
 //! Only input and output fail. No content of a log is an error: a line that cannot be used is counted by reason in
-//! [`Counts`] and reported as [`Action::Unread`](event::Action::Unread), as is a call whose arguments cannot be read.
+//! [`Counts`] and reported as [`Action::Unread`](event::Action::Unread). A call whose arguments cannot be read is counted and
+//! reported in the same way.
 //!
 //! # Limits
 //!

@@ -10,7 +10,7 @@ use vectored_strace::event::{Action, Direction};
 
 use crate::model::{Calls, FileUse, GrownCall, Range};
 
-/// Calls whose number depends on the scheduler: how often a thread has to wait, or to try again, or finds memory to give back.
+/// Calls whose number depends on the scheduler: calls that wait or try again, and calls that give memory back.
 const WAITS: [&str; 25] = [
     "clock_nanosleep",
     "epoll_pwait",
@@ -39,10 +39,10 @@ const WAITS: [&str; 25] = [
     "waitpid",
 ];
 
-/// The error of a transfer that would have to wait, and the end of the name under which such calls are listed.
+/// The error of a transfer that would have to wait. The names under which such calls are listed end in this word.
 const WOULD_WAIT: &str = "EAGAIN";
 
-/// Ends of names of files that interpreters read as programs.
+/// Extensions of files that interpreters read as programs.
 const SCRIPTS: [&str; 22] = [
     "awk", "bash", "cjs", "class", "erl", "exs", "jar", "java", "js", "lisp", "lua", "mjs", "php",
     "pl", "pm", "py", "pyc", "R", "rb", "sh", "tcl", "ts",
@@ -61,7 +61,7 @@ const INTERPRETERS: [&str; 24] = [
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counter {
-    /// Threads that have become an interpreter and have not read a file that the command names.
+    /// Threads that have become an interpreter, and have not yet read a file that the command names.
     interpreters: BTreeSet<u32>,
     kinds: BTreeMap<String, u64>,
     reads: u64,
@@ -71,13 +71,13 @@ pub struct Counter {
     submits: bool,
     /// Lines of the log that could not be used.
     pub skipped_lines: u64,
-    /// The paths of files that were run, as the log has them: they may be relative, with the escapes of strace.
+    /// The paths of files that were run, as the log has them: a path may be relative, and has the escapes of strace.
     pub files: BTreeSet<(String, FileUse)>,
 }
 
 impl Counter {
-    /// Counts an event. `named` are the paths of the files that the command names: the first that an interpreter opens is
-    /// its script. Other scripts are known by the ends of their names.
+    /// Counts an event. `named` are the paths of the files that the command names. The first of these files that an interpreter
+    /// opens is its script. Other scripts are recognized by their extensions.
     pub fn follow(&mut self, event: &Event<'_>, named: &[PathBuf]) {
         let mut run = |path: &[u8], how| {
             let path = String::from_utf8_lossy(path).into_owned();
@@ -85,7 +85,7 @@ impl Counter {
         };
         let mut would_wait = false;
         match &event.action {
-            // The end of a thread comes once as a call, and once more as `exited` or `killed`.
+            // The end of a thread comes twice: as a call, and as `exited` or `killed`.
             Action::Signal | Action::Name { .. } => return,
             Action::Exit { .. } if matches!(event.name, b"exited" | b"killed") => return,
             Action::Execute { program } => {
@@ -306,7 +306,7 @@ mod tests {
         for (lines, is_script) in [
             (vec![python, open], true),
             (vec![&cat, open], false),
-            // A program in the place of the interpreter.
+            // Another program in place of the interpreter.
             (vec![python, &cat, open], false),
             (vec![python, made], false),
         ] {

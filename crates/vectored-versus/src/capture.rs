@@ -1,4 +1,4 @@
-//! What a command wrote: its length, its sum, and its beginning, to show where two outputs differ.
+//! What a command wrote: the length, the sum, and the beginning, which shows where two outputs differ.
 
 use std::io::{self, Read};
 
@@ -53,20 +53,19 @@ pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String
     }
 }
 
-/// What of an output differs between two runs of one command, and is not compared with others.
+/// The part of an output that differs between two runs of one command. It is not compared with the output of other commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Varying {
     /// The lines with these numbers, from 1.
     Lines(Vec<usize>),
-    /// The order of the lines.
     Order,
     /// The numbers in all lines, as in a log whose lines have a time.
     Numbers,
     All,
 }
 
-/// What varies of an output: some lines, or their order. If no line stays: the numbers in the lines. All of it if more
-/// varies, if the number of lines varies, or if the output is longer than the part that is kept.
+/// What varies in an output: some lines, or the order of the lines. If no line stays the same: the numbers in the lines. All of
+/// the output if more varies, if the number of lines varies, or if the output is longer than the part that is kept.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
@@ -127,7 +126,8 @@ impl Captured {
         self.head.split_inclusive(|byte| *byte == b'\n').collect()
     }
 
-    /// This output without what varies: without the text of these lines, with its lines sorted, or with 0 for each number.
+    /// This output without what varies. [`Varying::Lines`]: those lines lose their text. [`Varying::Order`]: the lines are
+    /// sorted. [`Varying::Numbers`]: each number becomes 0.
     pub fn without(&self, varying: &Varying) -> Captured {
         let mut lines = self.lines();
         match varying {
@@ -193,7 +193,7 @@ pub fn difference(old: &Captured, new: &Captured) -> Option<String> {
         });
         return Some(format!("it is {is} instead of {was}"));
     }
-    // The bytes of text have no NUL.
+    // Text contains no NUL.
     if [&old.head, &new.head].iter().any(|head| head.contains(&0)) {
         let [was, is] = [&old.head, &new.head].map(|head| {
             let byte = head.get(equal);
@@ -233,7 +233,7 @@ fn quoted(text: &[u8], at: usize) -> String {
     let line = &text[begin..end.map_or(text.len(), |length| begin + length)];
     let at = (at - begin).min(line.len());
     let (before, line) = match std::str::from_utf8(line) {
-        // The byte may be within a character.
+        // The byte may lie within a character.
         Ok(line) => {
             let before = line
                 .char_indices()

@@ -4,22 +4,22 @@ use crate::model::FailedRun;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// The exit status, or 128 and the number of the signal that ended it.
+    /// The exit status; if a signal ended the run, 128 and the number of the signal.
     pub code: i32,
     /// The number of the run, and its end in words.
     pub run: FailedRun,
 }
 
 impl RunEnd {
-    /// Whether no command that did its work ends so: by a signal, or with a status that says, of shells and of programs that
-    /// start others, that a command could not be started (126, 127) or was ended by a signal (128 + signal).
+    /// Whether a command that did its work never ends in this way: by a signal, or with a status that shells and starters of
+    /// programs use. 126 and 127 say that a command could not be started, 128 + signal that a signal ended a command.
     fn is_failure(&self) -> bool {
         matches!(self.code, 126 | 127 | 129..=159)
     }
 }
 
-/// A run with the end that is normal for the command: status 0 if any run had it, else the most frequent status. So a status
-/// that all runs have, such as the 1 of a grep(1) that finds nothing, is normal.
+/// A run with the normal end of the command. That is status 0 if any run had it, else the most frequent status. So status 1 is
+/// normal if all runs have it, such as runs of a grep(1) that finds nothing.
 pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
     let alike = |run: &&RunEnd| runs.iter().filter(|other| other.code == run.code).count();
     let normal = runs.iter().rev().filter(|run| !run.is_failure());
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_run_fails_by_its_end_or_by_ending_otherwise_than_the_others() {
-        // The ends of six runs, the usual one, and the numbers of those that failed.
+        // The ends of six runs, the usual end, and the numbers of the runs that failed.
         for (ends, usual_end, failures) in [
             ("0 0 0 0 0 0", 0, ""),
             ("1 1 1 1 1 1", 1, ""),

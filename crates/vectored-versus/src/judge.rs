@@ -1,4 +1,4 @@
-//! From runs to ratios with intervals, and to the exit status of a gate.
+//! Turns runs into ratios with intervals, and into the exit status of a gate.
 
 use vectored_report::sort::sort;
 use vectored_report::words::count;
@@ -21,7 +21,7 @@ type Figure = (&'static str, fn(&Run) -> f64);
 
 type Count = (&'static str, fn(&Calls) -> Range);
 
-/// The figures of timed runs, in the order of tables. 0 is a figure that is not known.
+/// The figures of timed runs, in the order of tables. An unknown figure is 0.
 const FIGURES: [Figure; 7] = [
     ("wall_ns", |run| run.wall_ns as f64),
     ("cpu_ns", |run| (run.user_ns + run.system_ns) as f64),
@@ -53,19 +53,19 @@ pub fn noise(old: &[Run], again: &[Run]) -> Vec<Compared> {
     compared.into_iter().flatten().collect()
 }
 
-/// Compares a new command with both runs of the old one in each round.
+/// Compares a new command with both runs of the old command in each round.
 ///
 /// A difference is found if the interval of the ratio excludes 1, and the ratio is farther from 1 than the whole interval of
-/// the old command against itself. A new run is compared with one old run, not with the mean of both: that scatters less, so
-/// that a robust mean of skewed figures would differ.
+/// the old command against itself. A new run is compared with one old run, not with the mean of both old runs. The mean
+/// scatters less, so a robust mean of skewed figures would differ.
 pub fn figures(old: &[Run], again: &[Run], new: &[Run]) -> Vec<Compared> {
     let compared = FIGURES.map(|(name, of)| {
         let [old, again, new] =
             [old, again, new].map(|runs| runs.iter().map(of).collect::<Vec<f64>>());
         let noise = paired(&logs(&again, &old)).and_then(|noise| noise.interval);
         let floor = noise.map_or(f64::INFINITY, |(low, high)| (-low.ln()).max(high.ln()));
-        // Two rounds of opposite order have the same slot: a run that is slow because it is the first of a round would
-        // otherwise make the sums of such rounds skewed.
+        // Two rounds of opposite order have the same slot. Otherwise a run that is slow because it is the first of its round
+        // would skew the sums of such rounds.
         let other: Vec<f64> = (0..old.len())
             .map(|round| [&old, &again][round / 2 % 2][round])
             .collect();
@@ -95,7 +95,7 @@ fn counted(figure: &str, old: Range, new: Range) -> Compared {
     }
 }
 
-/// The logarithms of the ratios; none if any figure is 0 or not known.
+/// The logarithms of the ratios; none if any figure is 0 or unknown.
 fn logs(new: &[f64], old: &[f64]) -> Vec<f64> {
     if new.iter().chain(old).any(|figure| *figure <= 0.0) {
         return Vec::new();
@@ -112,8 +112,8 @@ fn compared(
     floor: f64,
 ) -> Option<Compared> {
     let rounds = new.len();
-    // The kernel splits the time of a short run by clock ticks, so that most runs seem to be in one mode alone: only the
-    // mean of many runs is right.
+    // The kernel splits the time of a short run by clock ticks: most runs seem to be in one mode only. Only the mean of many
+    // runs is right.
     if matches!(figure, "user_ns" | "system_ns") {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let (old, new) = (mean(old), mean(new));
@@ -143,8 +143,8 @@ fn compared(
     })
 }
 
-/// Whether the rounds so far are enough: at fixed numbers of rounds, if the intervals of the times are narrow. It never
-/// depends on whether a difference was found.
+/// Whether the rounds so far are enough. At a number of `LOOKS` they are enough if the intervals of the times are narrow; at
+/// the last number they are enough in any case. The answer never depends on whether a difference was found.
 pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &'a [Run]>) -> bool {
     let rounds = old.len();
     if rounds >= LOOKS[LOOKS.len() - 1] {
@@ -202,7 +202,8 @@ impl Ruled<'_> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallLimit {
-    /// What it limits: `total`, `reads`, `writes` or the name of a call. All calls, reads and writes, each by itself, without a name.
+    /// What the limit applies to: `total`, `reads`, `writes` or the name of a call. Without a name: all calls, reads and
+    /// writes, each separately.
     pub name: Option<String>,
     pub share: f64,
 }
@@ -277,8 +278,8 @@ fn ruled(command: &Ruled<'_>, figure: &str, share: f64, option: &str) -> RuledLi
     }
 }
 
-/// The names of the calls that exceed limits: calls with a limit of their own, and all calls that grew if a limit on all
-/// calls is exceeded.
+/// The names of the calls that exceed limits. These are calls that exceed a limit of their own, and all calls that grew if a
+/// limit on all calls is exceeded.
 pub fn beyond(limits: &[CallLimit], old: &Calls, new: &Calls) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for limit in limits {
@@ -297,15 +298,15 @@ pub fn beyond(limits: &[CallLimit], old: &Calls, new: &Calls) -> Vec<String> {
     names
 }
 
-/// A count by its name in tables, or how many calls of this name there are.
+/// The range of a count, by its name in tables, or of the calls with this name.
 fn range(calls: &Calls, figure: &str) -> Range {
     let of_many = COUNTS.iter().find(|(name, _)| *name == figure);
     let of_kind = || calls.kinds.get(figure).copied().unwrap_or_default();
     of_many.map_or_else(of_kind, |(_, of)| of(calls))
 }
 
-/// Whether the new command makes at most as many calls as the old one and this share of them. Counts that differ between runs
-/// of the old command depend on timing: the largest is the base.
+/// Whether the new command makes at most as many calls as the old command, plus this share of them. If the counts differ
+/// between runs of the old command, they depend on timing: the largest count is then the base.
 pub fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
     let (old, new) = (range(old, figure), range(new, figure));
     let most = old.high as f64 * (1.0 + limit);
@@ -322,7 +323,7 @@ pub fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ru
 mod tests {
     use super::*;
 
-    /// Runs of about this time, which scatter by 2 %.
+    /// Runs that take about this time. Their times scatter by 2 %.
     fn runs(count: u64, wall_ns: u64, seed: u64) -> Vec<Run> {
         let mut random = fastrand::Rng::with_seed(seed);
         (0..count)
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(wall(&faster).change, Change::Less);
         let ratio = wall(&slower).ratio.unwrap();
         assert!((1.025..1.035).contains(&ratio), "{ratio}");
-        // The second run of the old command always takes 5 % longer: it shows a fault of the method.
+        // The second run of the old command always takes 5 % longer, as if the method were faulty.
         let again = runs(100, 52_500_000, 2);
         for (new_ns, change) in [(52_700_000, Change::NotFound), (60_000_000, Change::More)] {
             let found = figures(&old, &again, &runs(100, new_ns, 3));
@@ -362,7 +363,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(1);
         let (mut below, mut above) = (0, 0);
         for _ in 0..1000 {
-            // In the order of `versus`: the old command, the new one, and the old one again.
+            // In the order of `versus`: the old command, the new command, and the old command again.
             let (mut order, mut runs) = ([0, 1, 2], [(); 3].map(|()| Vec::new()));
             for round in 0..20 {
                 if round % 2 == 0 {
@@ -382,7 +383,7 @@ mod tests {
             below += u32::from(wall(&all).high < Some(1.0));
             above += u32::from(wall(&all).low > Some(1.0));
         }
-        // Of intervals of 95 %, each end leaves out 25.
+        // Each end of the 95 % intervals leaves out 25 cases.
         assert!(below <= 50 && above <= 50, "below: {below}, above: {above}");
     }
 
@@ -390,7 +391,7 @@ mod tests {
     fn figures_that_may_be_zero_have_medians_alone() {
         let old = runs(10, 1000, 1);
         let all = figures(&old, &old, &old);
-        // The time is mostly in one mode, as in short runs.
+        // Most of the time is in one mode, as in short runs.
         let mut split = old.clone();
         split[0] = Run {
             user_ns: 0,

@@ -1,9 +1,9 @@
-//! Two commands side by side: [`Counter`] counts the calls of one run, [`judge`] turns the runs of all commands into ratios
-//! with intervals, [`ends`] says which runs failed, and [`report`] makes documents of all that.
+//! Two commands side by side. [`Counter`] counts the calls of one run. [`judge`] turns the runs of all commands into ratios
+//! with intervals. [`ends`] says which runs failed. [`report`] makes documents of these results.
 //!
-//! It runs no command: `vectored versus` does.
+//! This crate runs no command: `vectored versus` does.
 
-// The public items of this crate are for the program alone; names say what most of them are.
+// Only the command `vectored` uses the public items of this crate; names say what most of them are.
 #![allow(missing_docs)]
 
 mod calls;

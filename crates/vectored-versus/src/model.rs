@@ -17,14 +17,14 @@ pub struct Versus {
     pub vectored_version: String,
     /// When the run began: RFC 3339, UTC.
     pub started_at: String,
-    /// Whether all rounds were run that were asked for.
+    /// Whether all requested rounds were run.
     pub complete: bool,
     /// The time of the whole run.
     pub elapsed_s: f64,
-    /// The commit of the repository in which the commands ran, as `git describe --always --dirty` says it.
+    /// The commit of the repository in which the commands ran, as `git describe --always --dirty` prints it.
     #[serde(default)]
     pub commit: Option<String>,
-    /// When the runs began whose rounds this result also has (`--add`), the earliest first.
+    /// The begins of the earlier runs whose rounds this result also has (`--add`), the earliest first.
     #[serde(default)]
     pub added: Vec<String>,
     /// The machine.
@@ -39,18 +39,18 @@ pub struct Versus {
     pub old: Side,
     /// The old command a second time in each round.
     pub old_again_runs: Vec<Run>,
-    /// The second time against the first: what differs here is noise.
+    /// The second run of the old command against the first: a difference between them is noise.
     pub noise: Vec<Compared>,
     /// The new commands, each against the old one.
     pub new: Vec<Comparison>,
-    /// The limits that were set, and whether they are kept.
+    /// The limits that were set, with their outcomes.
     pub limits: Vec<RuledLimit>,
 }
 
 /// How the commands were run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunOptions {
-    /// The shell that ran them; `None` if they were run without one.
+    /// The shell that ran the commands; `None` if they were run without a shell.
     pub shell: Option<String>,
     /// Where the standard output of timed runs went.
     pub stdout: Stdout,
@@ -58,13 +58,13 @@ pub struct RunOptions {
     pub input: Option<String>,
     /// Untimed runs of each command before the others.
     pub warmup: u64,
-    /// What ran before each run: one command, or one for each.
+    /// What ran before each run: one command for all, or one for each command.
     pub prepare: Vec<String>,
     /// The budget of the whole run.
     pub budget_s: f64,
     /// Whether runs that failed are used like others.
     pub ignore_failure: bool,
-    /// Whether all timed runs had the same environment, and not a variable of another random length each.
+    /// Whether all timed runs had the same environment. If not, each run had a variable of a random length.
     #[serde(default)]
     pub same_layout: bool,
 }
@@ -101,11 +101,11 @@ pub struct Side {
     pub name: String,
     /// The command as typed.
     pub command: String,
-    /// How its runs usually end: `exit status 0`.
+    /// How the runs of the command usually end: `exit status 0`.
     pub ended: String,
     /// The last line of standard error of a run with that end; empty for exit status 0.
     pub said: String,
-    /// The runs that failed: that ended otherwise, or in a way that is never normal.
+    /// The runs that failed: runs with another end, or with an end that is never normal.
     pub failed: Vec<FailedRun>,
     /// The timed runs, one a round.
     pub runs: Vec<Run>,
@@ -121,11 +121,11 @@ pub struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// It fills the caches.
+    /// The run fills the caches.
     WarmUp,
-    /// Its calls are counted.
+    /// The calls of the run are counted.
     Counted,
-    /// It is timed.
+    /// The run is timed.
     Timed,
 }
 
@@ -134,20 +134,20 @@ pub enum Phase {
 pub struct FailedRun {
     /// What the run was for.
     pub phase: Phase,
-    /// Its number among the runs of this phase, from 1 on: the round of a timed run.
+    /// The number among the runs of this phase, from 1 on. For a timed run, the round.
     pub number: u64,
-    /// How it ended: `exit status 2`.
+    /// How the run ended: `exit status 2`.
     pub ended: String,
-    /// The last line of its standard error.
+    /// The last line of standard error.
     pub said: String,
 }
 
 /// A limit of `--fail-if-…`, applied to one figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RuledLimit {
-    /// The option, with the name of a call if the limit is of it alone: `--fail-if-more-calls fsync`.
+    /// The option, with the name of a call if the limit is for this call alone: `--fail-if-more-calls fsync`.
     pub option: String,
-    /// The increase that it allows, as a share.
+    /// The increase that the limit allows, as a share.
     pub share: f64,
     /// The name of the new command.
     pub new: String,
@@ -155,9 +155,9 @@ pub struct RuledLimit {
     pub figure: String,
     /// The outcome.
     pub ruling: Ruling,
-    /// The figure of both; none if it is not known.
+    /// The figure of both commands; none if it is unknown.
     pub compared: Option<Compared>,
-    /// If the limit is undecided for want of an interval: why there is none.
+    /// If the limit is undecided because there is no interval: the reason.
     pub unknown: String,
     /// If a limit of all calls, of reads or of writes is exceeded: the calls that the new command makes more of, the largest
     /// increase first.
@@ -168,7 +168,7 @@ pub struct RuledLimit {
 /// A call that a new command makes more of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrownCall {
-    /// Its name.
+    /// The name of the call.
     pub call: String,
     /// How many of these calls the old command makes.
     pub old: Range,
@@ -176,14 +176,14 @@ pub struct GrownCall {
     pub new: Range,
 }
 
-/// What calls of one name, if it made more of them than a limit allows.
+/// Where calls of one name come from, if the new command makes more of them than a limit allows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallStack {
     /// The name of the call.
     pub call: String,
     /// The functions, the outermost first.
     pub frames: Vec<String>,
-    /// How many such calls the old command makes.
+    /// How many of these calls the old command makes.
     pub old: u64,
     /// How many of these calls the new command makes.
     pub new: u64,
@@ -231,15 +231,15 @@ pub struct Calls {
     /// All calls except the waits.
     pub calls: Range,
     /// Calls whose number depends on the scheduler: `futex`, `poll`, `madvise` and others, and transfers that end with
-    /// `EAGAIN`. Reads and writes are without the latter.
+    /// `EAGAIN`. Reads and writes do not include these transfers.
     pub waits: Range,
     /// Calls that read bytes.
     pub reads: Range,
-    /// The bytes that they read.
+    /// The bytes that these calls read.
     pub read_bytes: Range,
     /// Calls that write bytes.
     pub writes: Range,
-    /// The bytes that they wrote.
+    /// The bytes that these calls wrote.
     pub written_bytes: Range,
     /// Calls by name.
     pub kinds: BTreeMap<String, Range>,
@@ -252,9 +252,9 @@ pub struct Calls {
 /// A file that a command ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
-    /// Its path.
+    /// The path of the file.
     pub path: String,
-    /// How it was run.
+    /// How the file was run.
     pub as_what: FileUse,
     /// SHA-256 of its content; `None` if it could not be read afterwards.
     pub sha256: Option<String>,
@@ -277,16 +277,16 @@ pub enum FileUse {
 pub struct Comparison {
     /// The new command.
     pub side: Side,
-    /// Whether both run files of the same content.
+    /// Whether both commands run files of the same content.
     pub same_files: bool,
-    /// Differences of their outputs.
+    /// Differences between both commands: outputs, exit statuses and files.
     pub differences: Vec<Difference>,
     /// The figures.
     pub figures: Vec<Compared>,
-    /// If a limit of calls is exceeded: what makes the calls that grew, the largest increase first.
+    /// If a limit of calls is exceeded: where the calls that grew come from, the largest increase first.
     #[serde(default)]
     pub stacks: Vec<CallStack>,
-    /// Why it is not known what makes them.
+    /// Why it is unknown where these calls come from.
     #[serde(default)]
     pub no_stacks: String,
 }
@@ -298,14 +298,14 @@ pub const EXIT_STATUS: &str = "exit status";
 pub struct Difference {
     /// `standard output`, `standard error`, `exit status` or the name of a file.
     pub of: String,
-    /// How it differs.
+    /// How the new command differs.
     pub how: String,
 }
 
 /// One figure of two commands.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compared {
-    /// Its name: `wall_ns`, `writes`.
+    /// The name of the figure: `wall_ns`, `writes`.
     pub figure: String,
     /// The old command's median. For `user_ns` and `system_ns` it is the mean, for a count the middle of its range.
     pub old: f64,
@@ -313,11 +313,11 @@ pub struct Compared {
     pub new: f64,
     /// New divided by old: the robust mean of the ratios of the rounds. None with fewer than six rounds.
     pub ratio: Option<f64>,
-    /// The lower end of its interval; none for a mean.
+    /// The lower end of the interval of `ratio`; none for a mean.
     pub low: Option<f64>,
-    /// The upper end.
+    /// The upper end of this interval.
     pub high: Option<f64>,
-    /// Whether they differ.
+    /// Whether the commands differ.
     pub change: Change,
 }
 

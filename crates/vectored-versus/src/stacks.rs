@@ -1,4 +1,4 @@
-//! What makes calls: the stacks in a log of `strace -k`.
+//! Where calls come from: the stacks in a log of `strace -k`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,22 +9,22 @@ use vectored_strace::{frame, is_of_c_library};
 
 use crate::model::CallStack;
 
-/// The number of functions of a stack that are kept, next to the call.
+/// The most functions of a stack that are kept: the innermost ones.
 const KEPT_FRAMES: usize = 6;
 
 const KEPT_STACKS: usize = 20;
 
-/// Functions of the C library that start a program which has the library in its own file.
+/// Functions of the C library that start a statically linked program.
 const STARTS: &str = "_start __libc_start_main __libc_start_call_main start_thread clone";
 
-/// The frame that strace writes where it cannot go on, with an address that is another in each run.
+/// The frame that strace writes if it cannot unwind further. Its address differs from run to run.
 const UNKNOWN: &[u8] = b"unexpected_backtracing_error";
 
 /// How often each stack makes each call.
 pub type Stacks = BTreeMap<(String, Vec<String>), u64>;
 
-/// Counts the stacks of a log. A call without a stack, such as one that the log interrupts by a call of another thread,
-/// is not counted until its end.
+/// Counts the stacks of a log. A call without a stack is not counted until its end, for example if a call of another thread
+/// interrupts it in the log.
 pub fn stacks(log: impl BufRead) -> io::Result<Stacks> {
     let mut all = Stacks::new();
     let mut call: Option<(String, Vec<Vec<u8>>)> = None;
@@ -58,8 +58,8 @@ fn name(line: &[u8]) -> Option<String> {
     (is_call && end > 0).then(|| call[..end].to_owned())
 }
 
-/// The functions of the program, the outermost first. The C library is left out at both ends, where it starts `main` or a
-/// thread and where it makes the call. The offset within a function is left out, since any edit changes it.
+/// The functions of the program, the outermost first. The functions of the C library that start `main` or a thread, or
+/// that make the call, are left out. The offset within a function is left out, since any edit changes the offset.
 fn functions(frames: &[Vec<u8>]) -> Vec<String> {
     let is_outside = |frame: &&Vec<u8>| {
         let name = function(frame).unwrap_or_default();
@@ -68,7 +68,7 @@ fn functions(frames: &[Vec<u8>]) -> Vec<String> {
             || STARTS.split(' ').any(|start| start == name)
     };
     let own: Vec<&Vec<u8>> = frames.iter().skip_while(is_outside).collect();
-    // `_start` of a program without symbols has no name: the shown stack ends at the outermost frame of the C library.
+    // `_start` of a program without symbols has no name: the stack begins after the outermost frame of the C library.
     let start = own.iter().rposition(&is_outside);
     let own = &own[..start.unwrap_or(own.len())];
     let last = own.iter().rposition(|frame| !is_outside(frame));
@@ -91,7 +91,7 @@ fn in_words(frame: &[u8]) -> String {
     })
 }
 
-/// `save` of `/usr/bin/prog(save+0x28) [0x1171]`; without the hash that Rust appends.
+/// `save` of `/usr/bin/prog(save+0x28) [0x1171]`, without the hash that Rust appends.
 fn function(frame: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(frame);
     let (_, inside) = text.split_once('(')?;

@@ -8,7 +8,7 @@ pub enum SplitError {
     Empty,
     /// A quotation mark has no partner, or a backslash ends the string.
     Unclosed(char),
-    /// A character outside of quotation marks has a meaning for shells alone.
+    /// A character outside of quotation marks that only a shell can interpret.
     ForShells(char),
 }
 
@@ -28,8 +28,8 @@ impl fmt::Display for SplitError {
 
 impl std::error::Error for SplitError {}
 
-/// Splits a command as a shell does: at blanks outside of quotation marks. `'` takes all characters as they are, and `"`
-/// all but a backslash before `"`, `\`, `$` or a backquote.
+/// Splits a command as a shell does: at blanks outside of quotation marks. Between `'` all characters stay as they are; between
+/// `"` all but a backslash before `"`, `\`, `$` or a backquote.
 ///
 pub fn split(command: &str) -> Result<Vec<String>, SplitError> {
     let mut words = Vec::new();

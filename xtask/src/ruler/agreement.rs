@@ -11,13 +11,13 @@ const LIMIT: f64 = 0.05;
 /// The largest limit, however much the C loops differ from themselves.
 const MAX_FORGIVEN: f64 = 0.10;
 
-/// One turn of plain C and one of the engine.
+/// One turn of plain C, and one turn of the engine.
 type Alternation = (Medians, Medians);
 
 const HEADING: &str = "                                       C     engine   ratio   95 % interval   C's spread   limit";
 
-/// Has both instruments measure in turn; the order changes from round to round. Prints a line for each technique, and
-/// returns whether all agree.
+/// Lets both instruments measure in turn; the order changes from round to round. Prints a line for each technique, and returns
+/// whether all agree.
 pub fn in_turn(
     rounds: usize,
     plain: impl Fn(usize) -> Result<Medians>,

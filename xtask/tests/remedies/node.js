@@ -8,10 +8,10 @@ for (let i = 0; i < count; i++) {
 const lists = parts.flatMap((part, i) => (i % 2 ? [] : [[part, parts[i + 1]]]));
 const all = [];
 const show = () => process.stdout.write(Buffer.concat(all));
-// The end of the program closes files, and connections that are not ended.
+// The end of the program closes its files, and the connections that it has not ended.
 const fd = () => fs.openSync(path, name.includes("read") ? "r" : "w+");
 const connect = () => net.connect(port, "127.0.0.1");
-// Each next piece is written when the last one has been.
+// Writes each piece when the piece before it has been written.
 const oneByOne = (stream, i) => stream.write(parts[i], () => (i + 1 < parts.length ? oneByOne(stream, i + 1) : stream.end()));
 
 const cases = {

@@ -1,6 +1,6 @@
 case=$1 path=$2 port=$3 count=$4
 pairs() { awk "BEGIN { for (i = 0; i < $count; i++) printf \"record %031d\\n\", i }"; }
-# A capture with each record as a packet, and the records of one.
+# `capture` makes a capture with each record as a packet; `packets` prints the records of a capture.
 capture='print pack("LSSLLLL", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 101); print pack("LLLL", 0, 0, 39, 39), $_ while <>'
 packets='read STDIN, $_, 24; print substr $_, 16 while read STDIN, $_, 55'
 # nginx logs a record for each request.

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = "crates/vectored-advise/src/advisor/wording/snapshots/remedies.snap"
 TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,"
              "sendmmsg,lseek")
-# The calls of which there are fewer, and the number of records, if not all transfers and the default.
+# The calls that count for a kind, if not all transfers; the number of records, if not the default.
 WRITES = "write,writev,sendto,sendmsg"
 READS = "read,readv,recvfrom,recvmsg"
 COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sort": WRITES, "nginx": "write", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
@@ -27,13 +27,14 @@ RECORDS = {"sync-each": 50, "datagrams": 200}
 MANY_RECORDS = 2000
 # Records of a batch, and the longest that the peer waits for their text.
 BATCH_RECORDS, BATCH_S = 100, 30
-# A case that no program has: what is counted are the calls of its start.
+# A case that no program has: it counts the calls of the program's start.
 NOTHING = "nothing"
-# With a remedy, the calls of a program that are not those of its start are at most this part.
+# With a remedy, a program makes at most this share of its calls, without the calls of its start.
 AT_MOST = 0.55
-# Code of a remedy, after the word before that of the program before it.
+# Code in the text of a remedy. After `no` or `not`, it is the code of the program that the remedy replaces.
 CODE = re.compile(r"(\bno |\bnot |)`([^`]*)`")
-# Bytes of a record, and calls besides those that are promised: a file that is truncated, reads at its end, or a buffer that is never quite full.
+# Bytes of a record; and the calls that may come on top of the promised ones: a file is truncated, reads meet the end of a file,
+# or a buffer is never quite full.
 RECORD_BYTES, MORE_CALLS = 39, 3
 # The longest that a program may take: it waits for ever if bytes are lost.
 LONGEST_S = 300
@@ -45,7 +46,7 @@ failures = []
 
 
 def missing(reason):
-    """What could not run, as `missing` of skips.rs has it."""
+    """Reports what could not run, as `missing` of skips.rs does."""
     reason = f"missing: {reason}"
     if os.environ.get("CI") == "true":
         sys.exit(f"error: remedies: {reason}")
@@ -56,7 +57,7 @@ def missing(reason):
 
 
 def artifacts(package):
-    """Builds the library of a package; the files of each library that it consists of."""
+    """Builds the library of a package. Returns the files of each library that the package consists of."""
     words = f"cargo build --quiet --release --locked --lib --message-format json --package {package}".split()
     lines = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout.splitlines()
     built = [line for line in map(json.loads, lines) if line["reason"] == "compiler-artifact"]
@@ -120,7 +121,7 @@ def cases(source, needs):
 
 
 def check_code(remedies):
-    """Each remedy with code has a case with that."""
+    """Checks that each remedy with code has a case with this code."""
     texts = {}
     for source, of, needs, *_ in languages():
         for language in of:
@@ -133,7 +134,7 @@ def check_code(remedies):
 
 
 def check_promises(source, of, texts, numbers, remedies):
-    """Each remedy of writes, and of reads of files, leaves as few calls as `advise` says, in one of the cases that have its code."""
+    """Checks that in one of its cases, each remedy of writes and of reads of files leaves as few calls as `advise` says."""
     for language, key, text in remedies:
         codes = [code for before, code in CODE.findall(text) if not before]
         if language not in of or not key.startswith(("adjacent-writes/", "small-reads/file")):
@@ -152,7 +153,7 @@ def check_promises(source, of, texts, numbers, remedies):
 
 
 def send_batches(case, send, close):
-    """Sends a batch when the program has printed the last one, and ends if it does not."""
+    """Sends a batch when the program has printed the batch before it; ends if the program does not print it."""
     printed, batch = f"{scratch}/printed", RECORD_BYTES * BATCH_RECORDS
     for sent in range(0, RECORD_BYTES * MANY_RECORDS, batch):
         until = time.monotonic() + BATCH_S
@@ -182,7 +183,7 @@ def records(count):
 
 
 def sockets():
-    """A TCP and a UDP socket with the same port, which another program may have for one of the two."""
+    """A TCP and a UDP socket with the same port. Another program may already have that port for one of the two."""
     while True:
         listener, datagrams = socket.create_server(("127.0.0.1", 0)), socket.socket(type=socket.SOCK_DGRAM)
         try:
@@ -220,7 +221,7 @@ def calls(words, case, counted=None):
         else:
             errors = program.communicate(records(count), timeout=LONGEST_S)[1]
         status = program.wait()
-        # If the program has not connected, the server waits for this.
+        # If the program has not connected, the server waits for this connection.
         socket.create_connection(("127.0.0.1", port)).close()
         server.join()
         # All datagrams are there, once the program has ended.
@@ -271,7 +272,7 @@ def main():
             numbers[case] = number = calls(run, case) - at_start.get(counted, 0)
             option = OPTIONS.get(case.split("/")[0])
             if option:
-                # It saves time and no calls.
+                # The option saves time, but no calls.
                 with open(f"{scratch}/log") as log:
                     if re.findall(rf"{option}, \[(.)\], 4\) = 0", log.read())[-1:] != [case[-1]]:
                         failures.append(f"{source}: {case}: {option} is not {case[-1]}")

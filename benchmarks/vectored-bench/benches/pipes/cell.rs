@@ -9,7 +9,7 @@ use vectored_results::stats::median;
 use crate::channel::Channel;
 use crate::techniques::{List, Mover, TECHNIQUES, Technique};
 
-/// The approximate bytes of a sample. The pipe is in its steady state for most of them.
+/// The approximate bytes of a sample. For most of these bytes, the pipe is in its steady state.
 const SAMPLE_BYTES: usize = 1 << 20;
 
 /// Limits of the number of lists in a sample.

@@ -1,9 +1,8 @@
 //! Lists into a pipe that a thread reads meanwhile: `cargo bench --manifest-path benchmarks/Cargo.toml --bench pipes`.
 //!
-//! The writer and the reader are two threads, each pinned to a CPU of its own. The writer sends lists one
-//! after another, with a pause before each (busy waiting). Only the time within the writes counts. In each
-//! round all techniques take turns at each list, in random order. A time is the median over the rounds, and a ratio the median
-//! of those within a round.
+//! The writer and the reader are two threads, each pinned to a CPU of its own. The writer sends lists one after another, with a
+//! pause before each (busy waiting). Only the time within the writes counts. In each round all techniques take turns at each
+//! list, in random order. A time is the median over the rounds. A ratio is the median of the ratios within a round.
 //!
 //! - `adaptive ÷ best` is the larger of two ratios: to one `writev`, and to `writev` in calls of 8 KiB.
 //! - `A/A` is the ratio of one technique that is measured twice (`writev` in calls of 8 KiB).

@@ -9,7 +9,7 @@ use vectored::{CostModel, Gather, SegmentCursor, write_all};
 /// The bytes of a call, for the techniques that write in chunks.
 const CHUNK_BYTES: usize = 8 << 10;
 
-/// The gap between two segments. Without it the library would coalesce them.
+/// The gap between two segments. Without the gap, the library would coalesce the segments.
 const GAP_BYTES: usize = 48;
 
 /// A way to write a list.
@@ -19,7 +19,7 @@ pub enum Technique {
     Writev,
     /// `writev` in calls of at most `CHUNK_BYTES`.
     WritevByChunks,
-    /// Copies into a buffer of `CHUNK_BYTES`, and a `write` whenever it is full.
+    /// Copies into a buffer of `CHUNK_BYTES`, and a `write` whenever the buffer is full.
     CopiedByChunks,
     WriteEach,
     /// `Gather` with the default model for pipes.

@@ -21,9 +21,9 @@ const TURNS: u32 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Copy or keep values of these bytes, so many in one call.
+    /// Copy or keep values of these bytes, `values` of them in one call.
     Push { values: usize },
-    /// Copy so many messages of these bytes in all into one call, or keep each and make a call for each.
+    /// Copy `messages` messages, which have these bytes in all, into one call. Or keep each message, and make a call for each.
     Join { messages: usize },
 }
 
@@ -32,7 +32,7 @@ pub enum Question {
 pub enum State {
     /// The values were read just before, as if they had just arrived.
     Fresh,
-    /// Other memory was read since the values were.
+    /// Other memory was read after the values.
     Cold,
 }
 
@@ -131,7 +131,7 @@ impl Cell {
                     times[usize::from(!copies)] = took.as_nanos() as f64 / f64::from(TURNS);
                 }
                 None => {
-                    // The bytes of a part of the turn are still in it.
+                    // The channel still has the bytes of a part of the turn.
                     *channel = channel.reopened()?;
                     self.fits = false;
                     self.times_ns.clear();
@@ -173,7 +173,7 @@ impl Cell {
     }
 }
 
-/// Writes the queue by one call. A part is an error, since it would be compared with a whole.
+/// Writes the queue by one call. A short write is an error: its time would be compared with the time of a whole write.
 fn write_whole(queue: &mut SegmentQueue, channel: &Channel) -> io::Result<usize> {
     let written = queue.write_some(channel.fd())?;
     if queue.is_empty() {
@@ -200,7 +200,7 @@ fn read_all(bytes: &[u8]) {
     black_box(lines.fold(0_u8, |sum, byte| sum ^ byte));
 }
 
-/// Compares the bytes of a stream with those that were written.
+/// Compares the bytes of a stream with the written bytes.
 fn verify(arrived: &[u8], question: Question, values: &[&Arc<[u8]>]) {
     if arrived.is_empty() {
         return;

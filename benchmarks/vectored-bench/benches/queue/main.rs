@@ -1,16 +1,16 @@
 //! When a queue should copy a segment, and when it should join messages:
 //! `cargo bench --manifest-path benchmarks/Cargo.toml --bench queue`.
 //!
-//! Before each write, other memory is read, and the values are taken at random from a pool, as in a server. `fresh`
-//! values are then read, as if they had just arrived; `cold` ones are not. The time of a write is the time for putting the
-//! messages into a queue, of its system calls, and of dropping what was kept.
+//! Before each write, other memory is read, and the values are taken at random from a pool, as in a server. `fresh` values are
+//! then read, as if they had just arrived; `cold` values are not. The time of a write includes putting the messages into a
+//! queue, the system calls, and dropping what was kept.
 //!
 //! - `push`: a value with a copied head and tail, one or 16 in a call. The figure is the time if the value is copied,
 //!   divided by the time if it is kept.
 //! - `join`: messages of these bytes in all. The figure is the time if they are copied into one call, divided by the
 //!   time of a call for each.
 //!
-//! A figure is the median over the rounds, and a `*` marks one whose sign test is not significant (5 %). Both ways take
+//! A figure is the median over the rounds, and a `*` marks a figure whose sign test is not significant (5 %). Both ways take
 //! turns in random order. The bytes that arrive at a stream are compared.
 
 mod cell;

@@ -14,7 +14,7 @@ use crate::options::Options;
 /// The time of one calibration.
 const BUDGET: Duration = Duration::from_millis(50);
 
-/// The calibrations of a target. Thresholds are medians over them.
+/// The calibrations of a target. Thresholds are medians over the calibrations.
 const CALIBRATIONS: usize = 5;
 
 pub fn print(options: &Options, cells: &[(Column, Cell)]) -> io::Result<()> {
@@ -71,7 +71,7 @@ fn print_table(options: &Options, cells: &[(Column, Cell)], columns: &[Column]) 
     println!();
 }
 
-/// Prints the thresholds of a target and the time at them, divided by the time of the best choice.
+/// Prints the thresholds of a target, and the time at these thresholds divided by the time of the best choice.
 fn print_choices(options: &Options, cells: &[(Column, Cell)], kind: Kind) -> io::Result<()> {
     let mut calibrated = Vec::new();
     for _ in 0..CALIBRATIONS {
@@ -135,8 +135,8 @@ fn ratio(cell: &Cell) -> Option<(f64, bool)> {
     Some((ratios[ratios.len() / 2], significant))
 }
 
-/// The size at which both ways take equally long: the step at which the sum of the logarithms that a choice by size
-/// costs is least.
+/// The size at which both ways take equally long. It is the threshold at which a choice by size costs least, by the sum of the
+/// logarithms.
 fn crossover(options: &Options, cells: &[(Column, Cell)], column: &Column) -> String {
     let logs: Vec<(usize, f64)> = options
         .sizes
@@ -161,8 +161,8 @@ fn crossover(options: &Options, cells: &[(Column, Cell)], column: &Column) -> St
     }
 }
 
-/// The geometric mean and the largest ratio of the time at a threshold to the best, over all cells of a target. Of
-/// joined messages from two: of more, a queue joins as many as fit the threshold.
+/// The geometric mean and the largest ratio of the time at a threshold to the best time, over all cells of a target. Only cells
+/// of two joined messages count: if there are more, a queue joins as many as fit the threshold.
 fn regret(cells: &[(Column, Cell)], kind: Kind, is_push: bool, threshold: usize) -> (f64, f64) {
     let mut logs = Vec::new();
     for ((of, question, _), cell) in cells {

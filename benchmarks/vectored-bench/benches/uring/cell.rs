@@ -11,7 +11,7 @@ use vectored_results::stats::{median, paired};
 use crate::ring::RingPeer;
 use crate::target::Target;
 
-/// The C program, the same program again, the one that copies each list, and `Ring`.
+/// The C program, the same program again, the C program that copies each list, and `Ring`.
 const TECHNIQUES: usize = 4;
 const COPYING: usize = 2;
 const RING: usize = 3;

@@ -2,16 +2,16 @@
 //! `cargo bench --manifest-path benchmarks/Cargo.toml --bench uring`.
 //!
 //! Both have a list of segments for each transfer: an array of `iovec` in C, a `SegmentQueue` here. Writing passes the list to
-//! the kernel as it is, keeps as many transfers in flight as the depth says, and finishes short ones. The last column adds
-//! the time for making the lists: a queue also keeps what owns a segment, and drops it when the bytes are written. Another
-//! column is of a C program that copies each list to an array before it submits that.
+//! the kernel as it is, keeps as many transfers in flight as the depth says, and finishes short transfers. The last column adds
+//! the time for making the lists: a queue also keeps the owner of each segment, and drops the owner when the bytes are written.
+//! Another column is for a C program that copies each list into an array, and submits the array.
 //!
-//! They take turns in random order, within one thread; so does a second ring of the C program, whose ratio to the first
-//! one shows what the method resolves. A ratio is a robust mean over the rounds, with its 95 % interval.
+//! All take turns in random order, within one thread. A second ring of the C program takes part: its ratio to the first ring
+//! shows what the method resolves. A ratio is a robust mean over the rounds, with its 95 % interval.
 //!
-//! `Ring` is driven by the function that `vectored measure --technique io-uring` calls: `move_by_ring` of the measuring
-//! engine. `--instructions bench|technique SEGMENTS DEPTH LISTS` makes and writes so many lists to `/dev/null`, for a program
-//! that counts: `valgrind --tool=callgrind`.
+//! `Ring` is driven by the function that `vectored measure --technique io-uring` calls: `move_by_ring` of the measuring engine.
+//! `--instructions bench|technique SEGMENTS DEPTH LISTS` makes and writes LISTS lists to `/dev/null`, for a program that counts
+//! instructions: `valgrind --tool=callgrind`.
 
 mod cell;
 mod instructions;

@@ -74,7 +74,7 @@ impl Target {
         })
     }
 
-    /// Lists of a sample: a stream holds one.
+    /// The number of lists of a sample: a stream holds one.
     pub fn lists(&self, depth: u32) -> u32 {
         if self.kind.is_stream() { 1 } else { 64.max(depth) }
     }
@@ -84,7 +84,7 @@ impl Target {
         if self.kind.is_stream() { Place::Stream } else { Place::Offset(0) }
     }
 
-    /// The places of so many lists, which follow each other; 0 for the position of the descriptor.
+    /// The number of places for this many lists, one after another. 0 stands for the position of the descriptor.
     pub fn places(&self, lists: u32) -> u32 {
         if self.kind.is_stream() { 0 } else { lists }
     }

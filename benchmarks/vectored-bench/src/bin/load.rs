@@ -6,10 +6,10 @@
 //!     redis-benchmark -p PORT -n 100000 -c 16 -P 16 -r 256 GET key:__rand_int__
 //! ```
 //!
-//! The arguments are the program, the kind of request, its count and bytes, the techniques (`cargo xtask bench-programs`
-//! names them), the rounds, and the command of the load generator, in which `PORT` is replaced. Each technique has a
-//! server process of its own. In each round every server gets the whole load once, in turns. The first technique is what
-//! the others are compared with: the last lines have the median of the ratios of all rounds, the smallest and the largest.
+//! The arguments are the program, the kind of request, its count and bytes, the techniques (`cargo xtask bench-programs` names
+//! them), the rounds, and the command of the load generator, in which `PORT` is replaced. Each technique has a server process
+//! of its own. In each round every server gets the whole load once, in turns. The other techniques are compared with the first:
+//! the last lines have the median, the smallest and the largest ratio of all rounds.
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader};
@@ -118,7 +118,7 @@ impl Server {
         }
     }
 
-    /// CPU time of the thread that serves, which is the main one.
+    /// CPU time of the main thread, which serves.
     fn total_cpu_ns(&self) -> Result<f64, Box<dyn Error>> {
         let stat = fs::read_to_string(format!("/proc/{}/schedstat", self.process.id()))?;
         let time = stat.split(' ').next().ok_or("schedstat is empty")?;
@@ -181,7 +181,7 @@ fn compare(
     let mut servers = starts.collect::<io::Result<Vec<Server>>>()?;
     for round in 0..=rounds {
         for index in 0..servers.len() {
-            // Another technique begins each round.
+            // Each round begins with another technique.
             let at = (index + round) % techniques.len();
             let cpu_ns = servers[at].load(command)?;
             // The first round warms up.

@@ -42,7 +42,7 @@ impl Peer for StdBufWriter {
     }
 
     fn close(&mut self) {
-        // Dropping it would write the bytes that are left.
+        // Dropping the writer would write the remaining bytes.
         self.writer.take().map(BufWriter::into_parts);
     }
 }

@@ -1,7 +1,7 @@
 //! `net.Buffers` of Go, in a process of its own.
 //!
-//! The process runs for the whole measurement. For each sample it is sent the segments and the descriptor,
-//! times its own calls and answers with the time.
+//! The process runs for the whole measurement. For each sample it receives the segments and the descriptor, times its own
+//! calls, and answers with the time.
 
 use std::cell::RefCell;
 use std::io::{self, BufWriter, IoSlice, Read, Write};
@@ -69,7 +69,7 @@ impl GoProgram {
         let outcome = order
             .send(&self.socket, fd)
             .and_then(|()| answer(&self.socket));
-        // Go made the descriptor non-blocking, and it shares this flag with ours.
+        // Go made the descriptor non-blocking. Its descriptor and ours share this flag.
         rustix::fs::fcntl_setfl(fd, flags)?;
         outcome
     }

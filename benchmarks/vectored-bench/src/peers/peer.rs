@@ -14,7 +14,7 @@ pub trait Peer {
     /// Writes all segments once.
     fn send(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
 
-    /// Drops what `open` made. Bytes that an error has left in it must not be written.
+    /// Drops what `open` made. Bytes that the peer still has after an error must not be written.
     fn close(&mut self);
 }
 

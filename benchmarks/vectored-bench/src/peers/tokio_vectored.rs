@@ -21,8 +21,8 @@ use super::std_vectored::recycled;
 /// The time after which a write that nobody reads is taken to be blocked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// `tokio` on a runtime of one thread. All calls of a sample are in one task, as in a program that is asynchronous
-/// anyway. Files are `tokio::fs::File`, which hands each write to a thread; `flush` waits for it.
+/// `tokio` on a runtime of one thread. All calls of a sample are in one task, as in a program that is asynchronous anyway.
+/// Files are `tokio::fs::File`, which hands each write to a thread; `flush` waits for the write.
 pub struct TokioUtil {
     runtime: Rc<Runtime>,
 }

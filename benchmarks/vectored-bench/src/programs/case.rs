@@ -94,15 +94,15 @@ pub struct Contenders {
     pub all: Vec<Contender>,
 }
 
-/// The requests whose bytes are compared. The second shows a technique that left something behind.
+/// The requests whose bytes are compared. The second request shows a technique that left something behind.
 pub const VERIFIED_REQUESTS: usize = 2;
 
 impl Contenders {
-    /// Opens a session for each of `ways`, and for the one of today once more.
+    /// Opens a session for each of `ways`, and a second session for today's way.
     ///
     /// # Errors
     ///
-    /// Of `open`.
+    /// The errors of `open`.
     pub(crate) fn open<W: Copy>(
         expected: Vec<u8>,
         ways: &[(&'static str, Role, W)],

@@ -13,7 +13,7 @@ use crate::programs::wal::WAL;
 /// The programs, in the order of the tables.
 pub const PROGRAMS: &[Program] = &[RESP, FRAMED, GRPC, LOGS, TAR, WAL, HTTP1, HTTP2];
 
-/// The most bytes of a request: a longer one is not measured.
+/// The most bytes of a request: a longer request is not measured.
 pub const MAX_REQUEST_BYTES: usize = 64 << 20;
 
 /// The cases of `programs`. If sizes or counts are given, they replace the sizes or counts of the default cases.

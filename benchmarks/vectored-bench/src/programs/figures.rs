@@ -25,8 +25,8 @@ pub struct Cell {
     pub is_best_by_hand: bool,
     /// The median CPU time of a request, in ns.
     pub cpu_ns: f64,
-    /// The median over the rounds of this technique ÷ the best by hand, where the best is chosen by other rounds: for the
-    /// even rounds by the odd ones, and the other way round.
+    /// The median over the rounds of this technique ÷ the best by hand. Other rounds choose the best: the odd rounds choose it
+    /// for the even rounds, and the even rounds for the odd rounds.
     pub ratio_to_best_by_hand: f64,
     /// The lower end of its 95 % interval; `None` with fewer than six rounds.
     pub low: Option<f64>,
@@ -51,8 +51,8 @@ pub struct Summary {
     pub share_within_3_percent: Option<f64>,
     /// The largest ratio of ours to the best by hand, and its case.
     pub worst: Option<Worst>,
-    /// The share of the cases in which each technique by hand is at most 1.03 of the best of them. A technique that a
-    /// case lacks counts as today's there.
+    /// The share of the cases in which each technique by hand is at most 1.03 of the best of them. If a case lacks a technique,
+    /// today's technique counts.
     pub by_hand: Vec<OneChoice>,
     /// The share of the cases in which the A/A control is within 3 % of its twin.
     pub control_within_3_percent: f64,
@@ -137,11 +137,11 @@ fn best_by_hand(
 
 /// For each round the time of the technique that is the best in the rounds of the other parity.
 ///
-/// The smallest of several noisy medians is smaller than the time of each technique. If a technique were chosen by the
-/// rounds that it is compared by, a technique that is as good as the best would get a ratio above 1.
+/// The smallest of several noisy medians is smaller than the time of each technique. So if the same rounds chose the best
+/// and compared with it, a technique as good as the best would get a ratio above 1.
 fn best_cpu_ns(all: &[TechniqueSamples], best: &TechniqueSamples) -> Vec<f64> {
     let best_of = |parity: usize| best_by_hand(all, move |round| round % 2 == parity);
-    // With a single round there are no others.
+    // With a single round there are no other rounds.
     let references = [1, 0].map(|parity| best_of(parity).unwrap_or(best));
     let rounds = 0..best.cpu_ns.len();
     rounds
@@ -204,7 +204,7 @@ fn by_hand(cells: &[Cell]) -> Vec<OneChoice> {
     choices.into_iter().map(choice).collect()
 }
 
-/// The share of `true`; `None` of nothing.
+/// The share of `true`; `None` without values.
 fn share(all: impl Iterator<Item = bool>) -> Option<f64> {
     let all: Vec<bool> = all.collect();
     let yes = all.iter().filter(|&&one| one).count();
@@ -229,7 +229,7 @@ mod tests {
         let by_hand = technique("by-hand", Role::ByHand, vec![20.0, 21.0, 22.0, 23.0]);
         let all = [today, by_hand];
         let best = best_by_hand(&all, |_| true).unwrap();
-        // Today's is the best in the even rounds, so the odd ones are compared with it, and the other way round.
+        // Today's technique is the best in the even rounds, so the odd rounds are compared with it, and the other way round.
         assert_eq!(best_cpu_ns(&all, best), [20.0, 31.0, 22.0, 32.0]);
         let one_round = [technique("today", Role::Today, vec![10.0])];
         assert_eq!(best_cpu_ns(&one_round, &one_round[0]), [10.0]);

@@ -24,7 +24,7 @@ pub enum Reuse {
 /// Writes all bytes of a request, by its number from 0.
 pub type Write = Box<dyn FnMut(usize) -> io::Result<()>>;
 
-/// The most bytes of a file: a slice of more starts it anew.
+/// The most bytes of a file: a slice of more bytes starts the file anew.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// A file without a name, and the program that writes it.
@@ -87,7 +87,7 @@ impl Session for Written {
         while left > 0 {
             self.start_anew()?;
             let began = thread_cpu_ns();
-            // The first request of a part tells how many fit the file.
+            // The first request of a part tells how many requests fit the file.
             self.write(1)?;
             let bytes = (&*self.file).stream_position()?.max(1);
             let more = ((MAX_FILE_BYTES / bytes) as usize).min(left - 1);

@@ -1,4 +1,5 @@
-//! The ways in which a blocking program can write records to a file: a head, a value that it keeps, and a tail.
+//! The ways in which a blocking program can write records to a file. A record has a head, a value that the program keeps, and a
+//! tail.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -23,7 +24,7 @@ pub enum FileWay {
     WriteVectored,
     /// A [`SegmentQueue`] with this policy.
     Queue(QueuePolicy),
-    /// The same, with the end of each record: no call ends inside one.
+    /// A [`SegmentQueue`] that is told the end of each record: no call ends inside a record.
     QueueOfRecords(QueuePolicy),
 }
 

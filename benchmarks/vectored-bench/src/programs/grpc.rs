@@ -137,8 +137,8 @@ fn put_varint(buffer: &mut &mut [u8], mut number: usize) {
     buffer.put_u8(number as u8);
 }
 
-/// Sends what a gRPC library has encoded, as h2 does: frames of less than 256 bytes are collected in a buffer of 16 KiB;
-/// a longer one is written at once, together with what was collected.
+/// Sends what a gRPC library has encoded, as h2 does: frames of less than 256 bytes are collected in a buffer of 16 KiB; a
+/// longer frame is written at once, together with what was collected.
 async fn serve_per_frame(mut stream: TcpStream, pool: Rc<Pool>) -> io::Result<()> {
     const CHAIN_THRESHOLD: usize = 256;
     const FRAME_HEAD: usize = 9;

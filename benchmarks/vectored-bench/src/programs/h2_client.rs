@@ -70,7 +70,7 @@ async fn connect(stream: std::net::TcpStream) -> io::Result<SendRequest<Bytes>> 
         .initial_max_send_streams(MAX_STREAMS);
     let handshake = builder.handshake(stream).await;
     let (sender, connection) = handshake.map_err(io::Error::other)?;
-    // If it fails, so do the requests.
+    // If the connection fails, so do the requests.
     tokio::spawn(connection);
     Ok(sender)
 }

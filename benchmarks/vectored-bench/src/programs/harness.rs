@@ -1,8 +1,7 @@
 //! A server on this thread, and its clients on another.
 //!
-//! The thread that measures is the server: a tokio runtime of the current thread. All connections of all cases are its
-//! tasks, and idle ones cost nothing. So the CPU clock of this thread counts what the server does, and nothing of the
-//! clients.
+//! The thread that measures is the server: a tokio runtime of the current thread. All connections of all cases are its tasks,
+//! and idle connections cost nothing. So the CPU clock of this thread counts what the server does, and nothing of the clients.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -33,7 +32,7 @@ pub struct Harness {
 }
 
 struct Shared {
-    // Dropped before the runtime: its tasks hold sockets of it.
+    // Dropped before the runtime: the tasks hold sockets of the runtime.
     tasks: LocalSet,
     runtime: Runtime,
     jobs: Sender<Job>,
@@ -43,11 +42,11 @@ struct Shared {
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Connections of a session. With several of them a busy server finds the next request when it has answered one, and
-/// does not fall asleep after each, which would cost more than most answers.
+/// Connections of a session. With several connections, a busy server that has answered a request finds the next request. With one
+/// connection it would fall asleep after each request, and a sleep costs more than most answers.
 pub(crate) const CONNECTIONS: usize = 4;
 
-/// The other ends of the connections of a session. It runs on the client thread.
+/// The other ends of the connections of a session, on the client thread.
 pub(crate) trait Client: Send {
     /// Sends requests on all connections in turns and reads the answers.
     fn exchange(&mut self, requests: usize) -> io::Result<()>;
@@ -130,7 +129,7 @@ impl Harness {
             inner.set_nonblocking(true)?;
             inner.set_nodelay(true)?;
             outer.set_nodelay(true)?;
-            // Closed by a reset, without the minute of TIME_WAIT: every round has connections of its own.
+            // A reset closes the connection without the minute of TIME_WAIT: every round has connections of its own.
             set_socket_linger(&outer, Some(Duration::ZERO))?;
             outer_ends.push(outer);
             let inner = {

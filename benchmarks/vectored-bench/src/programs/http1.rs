@@ -87,9 +87,9 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
 
 /// The setting for what the server sends.
 ///
-/// - If answers follow each other, a call for each is saved by `pipeline_flush`, as long as copying a body costs less
+/// - If answers follow each other, `pipeline_flush` saves a call for each. It pays as long as copying a body costs less
 ///   than a call.
-/// - Otherwise a body of up to twice the length that the queue would copy is flattened: hyper has one body a call, for
+/// - Otherwise a body is flattened up to twice the length that the queue would copy: hyper writes one body a call, for
 ///   which [`QueuePolicy::copy_below_bytes`] is the lower end.
 fn pick(policy: &QueuePolicy, case: &Case) -> Setting {
     let is_pipelined = case.kind == "pipelined" && case.count > 1;

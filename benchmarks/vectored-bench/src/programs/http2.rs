@@ -49,7 +49,8 @@ enum Setting {
     Default,
     /// The stream says that it does not gather: frames of less than 1024 bytes are copied.
     NotVectored,
-    /// The stream says so when h2 sets its threshold, and gathers: frames of less than 1024 bytes are copied.
+    /// The stream says that it does not gather when h2 sets its threshold, but then gathers: frames of less than 1024 bytes are
+    /// copied.
     OtherThreshold,
     /// The program copies the parts of a body together, into DATA frames of 16 KiB.
     Joined,
@@ -91,7 +92,7 @@ fn open(harness: &Harness, case: &Case) -> io::Result<Contenders> {
 /// The setting for what the server sends: every DATA frame that is not copied costs a call.
 ///
 /// - The parts of a body are joined if copying them costs less than a call each.
-/// - Other frames are copied if they are so short that the queue would copy them, and that h2 can.
+/// - Other frames are copied if the queue would copy frames of their length, and h2 can.
 fn pick(policy: &QueuePolicy, case: &Case) -> Setting {
     let is_in_parts = case.kind == "frames" && case.count > 1;
     if is_in_parts && case.bytes < policy.join_below_bytes.min(FRAME_BYTES) {

@@ -32,7 +32,8 @@ pub struct TechniqueSamples {
     pub cpu_ns: Vec<f64>,
 }
 
-/// Slices of each technique in a round. Other work on the machine disturbs some of them, so the result of a round is their median.
+/// Slices of each technique in a round. Other work on the machine disturbs some slices, so the result of a round is their
+/// median.
 const PASSES: usize = 5;
 
 /// The most requests of a slice.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-/// About as many bytes of values are sent in rotation: more than a first or second-level cache holds, as in a
-/// server with many values.
+/// The approximate bytes of the values that are sent in rotation. They exceed a first or second-level cache, as in a server
+/// with many values.
 const POOL_BYTES: usize = 4 << 20;
 
 /// The most values of a pool.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::programs::harness::Client;
 
-/// An answer that takes longer has been lost.
+/// After this time an answer counts as lost.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Bytes of a read call: a client that reads little would let the server wait.

@@ -1,4 +1,4 @@
-//! The ways in which an asynchronous server can send records: a head, a value that it keeps, and a tail.
+//! The ways in which an asynchronous server can send records. A record has a head, a value that the server keeps, and a tail.
 
 use std::future::Future;
 use std::io::{self, IoSlice};

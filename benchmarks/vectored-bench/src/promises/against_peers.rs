@@ -64,8 +64,8 @@ pub fn gather_taxes(cells: &[KnownCell<'_>]) -> Section {
     }
 }
 
-/// The techniques that `adaptive` is compared with. `true` for a peer, which it must beat; a technique
-/// by hand it must only match.
+/// The techniques that `adaptive` is compared with. `true` marks a peer: `adaptive` must beat a peer, and must only match a
+/// technique by hand.
 fn rivals() -> impl Iterator<Item = (TechniqueName, bool)> {
     let by_hand = BY_HAND.iter().map(|&technique| (technique, false));
     by_hand.chain(PEERS.iter().map(|&technique| (technique, true)))

@@ -4,8 +4,8 @@
 //! hand. `--bars` prints all of them; a bar is such a limit.
 //!
 //! Each ratio is taken within one round; the ratio of a cell is the median over its rounds. If a
-//! technique is compared with the best of several, the best is chosen on the odd rounds and compared on
-//! the even ones. On the same rounds it would look better than it is, since noise decided the choice.
+//! technique is compared with the best of several, the odd rounds choose the best, and the even rounds compare with it.
+//! On the same rounds the best would look better than it is, since noise decided the choice.
 
 mod against_best;
 mod against_copying;

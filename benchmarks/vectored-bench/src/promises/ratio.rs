@@ -60,9 +60,9 @@ pub fn over_floor(cell: &Cell, this: Option<TechniqueName>) -> Option<PairStats>
 /// A technique against the best of several.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgainstBest {
-    /// The best one on the odd rounds.
+    /// The best of the others on the odd rounds.
     pub best: TechniqueName,
-    /// The ratio to it on the even rounds.
+    /// The ratio to this best technique on the even rounds.
     pub pair: PairStats,
 }
 

@@ -73,11 +73,11 @@ pub struct CCallers {
 }
 
 impl CCallers {
-    /// Compiles and loads it.
+    /// Compiles and loads the program.
     ///
     /// # Errors
     ///
-    /// If there is no `cc`, or what it says.
+    /// If there is no `cc`; otherwise the errors that `cc` prints.
     pub fn build() -> Result<CCallers, String> {
         let library = compiled::build("c-callers", SOURCE, &[INCLUDE])?;
         // SAFETY: the types equal the definitions in `SOURCE`.

@@ -10,7 +10,7 @@ use super::library::Library;
 ///
 /// # Errors
 ///
-/// If there is no `cc`, or what it says.
+/// If there is no `cc`; otherwise the errors that `cc` prints.
 pub fn build(name: &str, text: &str, words: &[&str]) -> Result<Library, String> {
     let file = format!("vectored-{name}-{}", std::process::id());
     let stem = std::env::temp_dir().join(file);

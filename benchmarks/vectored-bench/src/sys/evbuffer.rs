@@ -63,7 +63,7 @@ impl Evbuffers {
 pub enum Adding {
     /// `evbuffer_add`, which copies.
     Copy,
-    /// `evbuffer_add_reference`, which does not.
+    /// `evbuffer_add_reference`, which does not copy.
     Reference,
 }
 

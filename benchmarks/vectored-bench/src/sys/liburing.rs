@@ -54,7 +54,7 @@ pub struct Liburing {
 }
 
 impl Liburing {
-    /// Compiles and loads it.
+    /// Compiles and loads the program.
     ///
     /// # Errors
     ///
@@ -72,7 +72,8 @@ impl Liburing {
         }
     }
 
-    /// A ring that writes so many lists of `count` segments, up to `depth` of them at a time: as they are, or copies of them.
+    /// A ring that writes `lists` lists of `count` segments, up to `depth` lists at a time. It writes the lists themselves, or
+    /// copies.
     ///
     /// # Errors
     ///
@@ -111,19 +112,19 @@ impl LiburingPeer {
     ///
     /// # Panics
     ///
-    /// If there are not as many as [`Liburing::open`] was told.
+    /// If the number of segments is not the `count` of [`Liburing::open`].
     pub fn fill(&mut self, segments: &[CSegment<'static>]) {
         assert_eq!(segments.len(), self.count as usize);
         // SAFETY: the peer is open, and reads as many segments as it was told.
         unsafe { (self.functions.fill)(self.peer.as_ptr(), segments.as_ptr()) }
     }
 
-    /// Writes all lists: at as many `places` in turn, which follow each other, or at the position of the descriptor if that
-    /// is 0. They must be [filled](LiburingPeer::fill) again then.
+    /// Writes all lists, in turn to `places` places that follow each other. If `places` is 0, it writes at the position of the
+    /// descriptor. [Fill](LiburingPeer::fill) the lists again before the next call.
     ///
     /// # Errors
     ///
-    /// The first one of a write. The peer cannot be used again then.
+    /// The first error of a write. After an error the peer cannot be used again.
     pub fn write(&mut self, fd: BorrowedFd<'_>, places: u32) -> io::Result<()> {
         // SAFETY: the peer is open. All lists have their segments, which are static, or the empty ones of its start.
         let error = unsafe { (self.functions.write)(self.peer.as_ptr(), fd.as_raw_fd(), places) };

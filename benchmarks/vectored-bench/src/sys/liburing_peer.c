@@ -1,7 +1,7 @@
 /* The peer of the bench `uring`: gathered writes as a C program makes them with liburing, without a library of its own.
  *
- * Each list is an array of `struct iovec`. A transfer passes it to the kernel as it is, and consumes it, or makes a copy of it
- * first, as a program does whose segments are kept in another form.
+ * Each list is an array of `struct iovec`. A transfer passes the array to the kernel and consumes it. With copies, it first
+ * makes a copy, as a program does that keeps its segments in another form.
  *
  * Built by the bench: cc -O2 -shared -fPIC liburing_peer.c -luring */
 
@@ -48,7 +48,7 @@ void peer_close(struct peer *peer)
     free(peer);
 }
 
-/* A ring of that depth for so many lists of `count` segments, or NULL: *error is the cause then. */
+/* A ring of this depth for `lists` lists of `count` segments. After an error: NULL, and *error is the cause. */
 struct peer *peer_open(unsigned depth, unsigned lists, unsigned count, int copies, int *error)
 {
     struct peer *peer = calloc(1, sizeof *peer);

@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     let file = invocation.store()?;
     let mut blocks = [[0; BLOCK_BYTES]; BLOCKS];
     for number in 0..invocation.count {
-        // The factor is odd, so all pages come before one comes again.
+        // The factor is odd, so no page comes again before all pages have come.
         let page = number * 1_234_577 % PAGES;
         for (index, block) in blocks.iter_mut().enumerate() {
             fill(block, number + index as u64);

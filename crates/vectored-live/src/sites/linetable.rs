@@ -1,9 +1,9 @@
-//! The lines of a code object of CPython: `co_linetable` of 3.11 and later (`Objects/locations.md` there).
+//! The lines of a code object of CPython: `co_linetable` of 3.11 and later (`Objects/locations.md` in CPython).
 
 /// Whether a byte begins an entry.
 const IS_FIRST: u8 = 128;
 
-/// The line of a unit of code (2 bytes), counted from the beginning; `None` if it has no line.
+/// The line of a unit of code (2 bytes), counted from the begin of the code; `None` if the unit has no line.
 pub(crate) fn line(table: &[u8], first_line: i64, unit: u64) -> Option<i64> {
     let (mut line, mut end, mut rest) = (first_line, 0, table);
     while let Some((&first, after)) = rest.split_first() {

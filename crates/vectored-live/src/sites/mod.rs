@@ -1,5 +1,4 @@
-//! Call sites: the line of a program that makes a call, by a sample of its stack. A line that is not certain is not
-//! reported.
+//! Call sites: a sample of the stack tells the line that makes a call. A line that is not certain is not reported.
 
 mod linetable;
 mod modules;
@@ -23,10 +22,10 @@ pub(crate) use crate::sites::python::Pythons;
 /// Stacks that are remembered. When there are more, all are forgotten.
 const STACKS_MAX: usize = 1 << 16;
 
-/// A stack. For each frame: its module, by the place of that value in memory, and the address in the module.
+/// A stack. Each frame is the place of its module's value in memory, and the address in the module.
 type Stack = Vec<(usize, u64)>;
 
-/// Finds call sites, with what it knows of each process.
+/// Finds call sites, and keeps what it knows of each process.
 pub(crate) struct Sites {
     python: Python,
     modules: Modules,
@@ -46,7 +45,7 @@ impl Sites {
         }
     }
 
-    /// A program begins, at an address, from a file with a path and a number.
+    /// A program begins at an address. Its file has a path and an inode.
     pub(crate) fn execute(&mut self, process: u32, path: &[u8], code: u64, inode: u64) {
         self.python.forget(process);
         let program = self.modules.begin(path, code, inode);
@@ -54,7 +53,7 @@ impl Sites {
         self.read(process);
     }
 
-    /// A process made a child, which has the same memory.
+    /// A process made a child that has the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
         if let Some(program) = self.programs.get(&process).cloned() {
             self.programs.insert(child, program);
@@ -72,7 +71,7 @@ impl Sites {
         }
     }
 
-    /// A process mapped a part of a file to run it: a library, maybe where another library was.
+    /// A process mapped a part of a file as code: a library, perhaps in place of another library.
     pub(crate) fn map(&mut self, process: u32, descriptor: i32, memory: u64, page: u64) {
         if !self.read(process)
             && let Some(program) = self.programs.get_mut(&process)
@@ -81,8 +80,8 @@ impl Sites {
         }
     }
 
-    /// Reads the present mappings of a process. If it has ended, the known mappings stay. The kernel may be told where its
-    /// frames are.
+    /// Reads the present mappings of a process, and tells the kernel where frames of CPython are. If the process has ended, the
+    /// known mappings stay.
     pub(crate) fn read(&mut self, process: u32) -> bool {
         let program = self.modules.now(process);
         let program = program.map(|program| {
@@ -92,12 +91,12 @@ impl Sites {
         program.is_some()
     }
 
-    /// Whether the kernel was told where frames are, since this was asked last.
+    /// Whether the kernel was told where frames are since the last call of this function.
     pub(crate) fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.python.has_news)
     }
 
-    /// The call site of a sample: the innermost frame outside the C library; `None` if it is unknown.
+    /// The call site of a sample: the innermost frame outside the C library. `None` if that frame is unknown.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<Rc<[u8]>> {
         if !sample.python.is_empty() {
             return self
@@ -108,7 +107,7 @@ impl Sites {
         let find = |sites: &Sites| Some(frames(sites.programs.get(&process)?, sample));
         let mut found = find(self);
         if found.as_ref().is_none_or(|found| !found.1) {
-            // A library was mapped since.
+            // A library may have been mapped since.
             self.read(process);
             found = find(self);
         }
@@ -120,8 +119,7 @@ impl Sites {
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        // A sample of CPython names a line of Python or nothing. The sample names nothing until the kernel knows where the
-        // frames are.
+        // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
         let mut modules = frames.iter().map(|frame| &frame.module);
         let is_python = modules.any(|module| self.python.is_interpreter(module));
         let site = if is_python {

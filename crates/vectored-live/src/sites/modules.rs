@@ -1,4 +1,4 @@
-//! The programs and libraries that a process has mapped to run them.
+//! The programs and libraries whose code a process has mapped.
 
 use std::cell::OnceCell;
 use std::ffi::OsStr;
@@ -54,7 +54,7 @@ impl<'d> Elf<'d> {
         let dynamic = self.segments().iter();
         let dynamic = dynamic.filter_map(|one| one.dynamic(ENDIAN, self.data).ok().flatten());
         let mut tags = dynamic.flatten().map(|entry| entry.tag(ENDIAN));
-        // Lines of Go are not read.
+        // Lines of Go programs are not read.
         if has(b".gopclntab") || has(b".go.buildinfo") || is_of_runtime(path) {
             Owner::Runtime
         } else if !tags.any(|tag| [DT_NEEDED, DT_SONAME].contains(&tag)) {
@@ -88,33 +88,33 @@ fn is_of_runtime(path: &str) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// The C library, the loader or the runtime of a language: they make calls for other code.
+    /// The C library, the loader or the runtime of a language: these make calls for other code.
     Runtime,
-    /// A program with a C library in it.
+    /// A program that contains a C library.
     Static,
-    /// The module may contain the library of its language, but not the symbols of that library: an address says nothing.
+    /// The module may contain the library of its language without the symbols of that library: an address tells nothing.
     Hidden,
     Other,
 }
 
-/// A file that is mapped. Addresses are the file's.
+/// A file that is mapped. All addresses are addresses in the file.
 pub(crate) struct Module {
     pub(crate) path: String,
     pub(crate) owner: Owner,
-    /// The open file is read, not its path, which may lead to another file by now.
+    /// The file is kept open, because its path may by now lead to another file.
     file: File,
-    /// Executable segments: where they are in the file, and their address.
+    /// Executable segments: their ranges in the file, and their addresses.
     segments: Vec<(Range<u64>, u64)>,
-    /// Jumps to functions of other modules.
+    /// Ranges of stubs that jump to functions of other modules.
     jumps: Vec<Range<u64>>,
     table: OnceCell<Option<Table>>,
 }
 
-/// The functions of a file, and how their frames are left: the section `.eh_frame`.
+/// The functions of a file, and how to unwind their frames: the section `.eh_frame`.
 pub(crate) struct Table {
     bytes: Vec<u8>,
     pub(crate) bases: BaseAddresses,
-    /// The begin of each function, and its entry in the section.
+    /// The begin of each function, and the entry of the function in the section.
     functions: Vec<(u64, EhFrameOffset)>,
 }
 
@@ -167,7 +167,6 @@ impl Table {
 pub(crate) enum Slot {
     /// A function of this name, in this module or another.
     Named(Vec<u8>),
-    /// An address of the module.
     At(u64),
 }
 
@@ -204,7 +203,7 @@ impl Module {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
 
-    /// The address of the code that is mapped from a page of the file, and its bytes.
+    /// The address and the bytes of the code that is mapped from a page of the file.
     fn code_at(&self, page: u64) -> Option<(u64, u64)> {
         let is_its = |file: &Range<u64>| (file.start & !4095..file.end).contains(&page);
         let (file, address) = self.segments.iter().find(|(file, _)| is_its(file))?;
@@ -221,7 +220,7 @@ impl Module {
         self.table.get_or_init(read).as_ref()
     }
 
-    /// What the loader writes into a slot.
+    /// What the loader writes into a slot of the table of addresses.
     pub(crate) fn slot(&self, address: u64) -> Option<Slot> {
         with_elf(&self.file, |elf| {
             let (sections, data) = (&elf.sections, elf.data);
@@ -269,7 +268,7 @@ impl Module {
     }
 }
 
-/// A range of memory with code of a module, and the number to add to the addresses of the module.
+/// A range of memory with code of a module. The number is added to addresses of the module.
 #[derive(Clone)]
 struct Mapped {
     memory: Range<u64>,
@@ -280,7 +279,7 @@ struct Mapped {
 #[derive(Clone, Default)]
 pub(crate) struct Program {
     mapped: Vec<Mapped>,
-    /// The library that it opened last, for a process that has ended when its mappings are to be read.
+    /// The library that the process opened last. It is needed if the process has ended before its mappings are read.
     pub(crate) opened: Option<(i32, String)>,
 }
 
@@ -299,7 +298,7 @@ impl Program {
             .map(|mapped| (&mapped.module, mapped.base))
     }
 
-    /// Code of a module was mapped, maybe where other code was.
+    /// Adds code of a module, perhaps in place of other code.
     fn add(&mut self, module: Rc<Module>, memory: Range<u64>, address: u64) {
         self.mapped
             .retain(|known| known.memory.end <= memory.start || memory.end <= known.memory.start);
@@ -311,16 +310,15 @@ impl Program {
     }
 }
 
-/// Files that are kept open. Frames in other files are unknown.
+/// The most files that are kept open. Frames in further files are unknown.
 const FILES_MAX: usize = 400;
 
-/// The modules of all processes, each file once, by its device, inode and path.
+/// The modules of all processes. Each file is read once; its device, inode and path tell it apart.
 #[derive(Default)]
 pub(crate) struct Modules(FxHashMap<(u64, u64, String), Option<Rc<Module>>>);
 
 impl Modules {
-    /// The mappings of a program that begins: `code` is where its first code is in memory, and `inode` the number of its
-    /// file.
+    /// The mappings of a program that begins. `code` is the address of its first code in memory, `inode` the inode of its file.
     pub(crate) fn begin(&mut self, path: &[u8], code: u64, inode: u64) -> Program {
         let mut program = Program::default();
         if let Some(module) = self.at_path(path, Some(inode))
@@ -377,7 +375,7 @@ impl Modules {
         Some((module, number(from)?..number(to)?, address))
     }
 
-    /// The module of the file at a path. With an inode, only if the file has that inode.
+    /// The module of the file at a path. If `inode` is given, the file must have that inode.
     fn at_path(&mut self, path: &[u8], inode: Option<u64>) -> Option<Rc<Module>> {
         let path = fs::canonicalize(OsStr::from_bytes(path)).ok()?;
         let metadata = fs::metadata(&path).ok()?;
@@ -386,7 +384,7 @@ impl Modules {
         is_it.then(|| self.module(key, || File::open(&path).ok()))?
     }
 
-    /// A module, which is read once, if its file is still the same.
+    /// The module of a file, which is read once. The file at its path must still have this inode.
     fn module(
         &mut self,
         (device, inode, path): (u64, u64, &str),

@@ -1,11 +1,11 @@
-//! Names of functions, as a person writes them, and the libraries that they belong to.
+//! Readable names of functions, and whether a function belongs to a library of its language.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// What the compiler adds to the name of a part of a function.
+/// What compilers append to the name of a part or a copy of a function.
 const PARTS: &str = ".part. .constprop. .isra. .cold .llvm. .lto_priv.";
 
-/// The name of a symbol, without the types that it takes and returns.
+/// The name of a symbol, without its argument and return types.
 pub(crate) fn readable(symbol: &str) -> String {
     if let Ok(name) = rustc_demangle::try_demangle(symbol) {
         return format!("{name:#}");
@@ -29,7 +29,7 @@ pub(crate) fn is_of_language(name: &str, path: &str) -> bool {
         || NAMES.split(',').any(|with| name.starts_with(with))
 }
 
-/// Whether a function of a static program, without line numbers, may be of the C library.
+/// Whether a function of a static program without line numbers may belong to the C library.
 pub(crate) fn is_of_c(name: &str) -> bool {
     const KNOWN: &str = "new_do_write write writev pwrite pwrite64 pwritev pwritev64 read readv pread pread64 send sendto sendmsg recv recvfrom recvmsg fwrite \
         fwrite_unlocked fread fread_unlocked fputs fputs_unlocked puts fputc putc putchar putw fflush fflush_unlocked fclose fgets getline getdelim fgetc getc \

@@ -1,5 +1,5 @@
-//! Lines of CPython 3.11 to 3.14. The program in the kernel copies the frames of the calling thread; the code objects that they
-//! refer to are read from the process.
+//! Lines of CPython 3.11 to 3.14. The program in the kernel copies the frames of the calling thread. The code objects of these
+//! frames are read from the process.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,30 +12,30 @@ use crate::record::{PYTHON_FRAMES, PYTHON_WORDS, Sample};
 use crate::sites::linetable::line;
 use crate::sites::modules::{Module, Owner, Program};
 
-/// Where CPython keeps the running frame: `struct python` of `bpf/live.bpf.c`, by process.
+/// Where CPython keeps the running frame of each process: `struct python` of `bpf/live.bpf.c`.
 pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
 
-/// Bytes of a code object that are looked at.
+/// Bytes of a code object that are read.
 const CODE_BYTES: usize = 256;
 
 /// Code objects that are remembered. When there are more, all are forgotten.
 const CODES_MAX: usize = 1 << 16;
 
-/// Where things are in a version of CPython, as offsets within its structures.
+/// Offsets within the structures of a version of CPython.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Offsets {
-    /// For the kernel: of the first interpreter, its first thread, the next thread, its number, its `cframe` (0 from 3.13 on), the
-    /// running frame, and the frame before.
+    /// Offsets for the kernel: the first thread of the first interpreter, the next thread, the number of a thread, its `cframe`
+    /// (0 from 3.13 on), the running frame, and the frame before it.
     kernel: [u64; 7],
-    /// Offsets in a frame: its code, the instruction, and the owner.
+    /// Offsets in a frame: the code, the instruction, and the owner.
     frame: [u64; 3],
     /// Offsets in a code object: the file, the name, the table of lines, the first line, and the instructions.
     code: [u64; 5],
-    /// Bytes before the letters of a string: of an ASCII string, and of any other.
+    /// Bytes before the letters of an ASCII string, and of any other string.
     text: [u64; 2],
 }
 
-/// From the headers of CPython 3.11 and 3.12.
+/// By the headers of CPython 3.11 and 3.12.
 const OF_3_11: Offsets = Offsets {
     kernel: [40, 16, 8, 160, 56, 8, 48],
     frame: [32, 56, 69],
@@ -50,7 +50,7 @@ const OF_3_12: Offsets = Offsets {
 };
 
 impl Offsets {
-    /// `struct python` of `bpf/live.bpf.c`, for a `_PyRuntime`.
+    /// The `struct python` of `bpf/live.bpf.c` for a `_PyRuntime` at this address.
     fn value(&self, runtime: u64) -> [u64; 4] {
         let [
             interpreters,
@@ -102,7 +102,7 @@ impl Offsets {
     }
 }
 
-/// The interpreter in a file or in a process. Addresses are of that file or process.
+/// The interpreter in a file or in a process. Addresses are addresses in that file or process.
 #[derive(Clone, Copy)]
 struct Layout {
     /// `None` if the version is unknown.
@@ -113,7 +113,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// `None` if it has no `_PyRuntime`, as only CPython has.
+    /// The layout of a module; `None` if the module has no `_PyRuntime`, which only CPython has.
     fn of(module: &Module) -> Option<Layout> {
         let runtime = module.function(b"_PyRuntime")?;
         let version = module.function(b"Py_Version");
@@ -134,7 +134,7 @@ impl Layout {
 }
 
 struct Code {
-    /// The fields of the code object, to see whether another object is there by now.
+    /// The fields of the code object when it was read: if they differ, the memory holds another object.
     fields: [u64; 4],
     name: String,
     file: String,
@@ -143,7 +143,7 @@ struct Code {
 
 pub(crate) struct Python {
     map: Pythons,
-    /// Layouts, by the address of the module in memory, which stays.
+    /// Layouts, by the address at which the module is kept in memory: a module never moves.
     layouts: FxHashMap<usize, Option<Layout>>,
     interpreters: FxHashMap<u32, Layout>,
     codes: FxHashMap<(u32, u64), Code>,
@@ -161,7 +161,7 @@ impl Python {
         }
     }
 
-    /// Tells the kernel where the frames of a process are, if it runs CPython.
+    /// Tells the kernel where the frames of a process are, if the process runs CPython.
     pub(crate) fn note(&mut self, process: u32, program: &Program) {
         if self.interpreters.contains_key(&process) {
             return;
@@ -184,7 +184,7 @@ impl Python {
     }
 
     fn insert(&mut self, process: u32, layout: Layout) {
-        // With too many processes the map is full: then the lines of further processes are unknown.
+        // If the map is full, the lines of further processes are unknown.
         if let Some(offsets) = layout.offsets
             && self
                 .map
@@ -195,7 +195,6 @@ impl Python {
         }
     }
 
-    /// A process made a child, which has the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
         if let Some(interpreter) = self.interpreters.get(&process).copied() {
             self.insert(child, interpreter);
@@ -205,12 +204,12 @@ impl Python {
     pub(crate) fn forget(&mut self, process: u32) {
         if self.interpreters.remove(&process).is_some() {
             self.codes.retain(|code, _| code.0 != process);
-            // An `execve` has removed it.
+            // An `execve` may have removed the entry.
             let _ = self.map.remove(&process);
         }
     }
 
-    /// Whether a file is CPython's interpreter, of any version.
+    /// Whether a file is an interpreter of CPython, of any version.
     pub(crate) fn is_interpreter(&mut self, module: &Rc<Module>) -> bool {
         self.layout(module).is_some()
     }
@@ -222,7 +221,7 @@ impl Python {
             .or_insert_with(|| Layout::of(module))
     }
 
-    /// The innermost function outside the standard library; if the whole stack is in it, the innermost.
+    /// The innermost function outside the standard library. If all functions are in the standard library, the innermost one.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<String> {
         let layout = *self.interpreters.get(&process)?;
         let [code_at, instruction_at, owner] = layout.offsets?.frame;
@@ -243,7 +242,7 @@ impl Python {
             }
             innermost.get_or_insert(site);
         }
-        // The caller may be further out than the frames of the sample.
+        // If the sample is full, the caller outside the standard library may be further out.
         innermost.filter(|_| sample.python.len() < PYTHON_FRAMES)
     }
 
@@ -278,7 +277,7 @@ impl Python {
                 self.codes.insert((process, code), new);
             }
         }
-        // If the process has ended, what was read of it before.
+        // If the process has ended, the code objects that were read before still count.
         let known = self.codes.get(&(process, code))?;
         let unit = instruction.checked_sub(code + offsets.code[4])? / 2;
         let line = line(&known.table, i64::from(known.fields[3] as i32), unit)?;
@@ -294,7 +293,8 @@ fn is_of_library(file: &str) -> bool {
     file.starts_with("<frozen ") || file.contains("/lib/python3.") && !is_installed
 }
 
-/// Whether a number is a count of references: the allocator writes an address over it, or 0, when it frees an object.
+/// Whether a number can be a count of references. When the allocator frees an object, it overwrites the count with an address
+/// or 0.
 fn is_alive(references: u64) -> bool {
     // From 3.14 on the upper 16 bits are flags.
     references != 0 && (references >> 32 == 0 || references >> 48 != 0)
@@ -330,7 +330,7 @@ fn table(memory: Memory<'_>, at: u64) -> Option<Vec<u8>> {
 fn text(memory: Memory<'_>, at: u64, before: [u64; 2]) -> Option<String> {
     let head: [u8; 40] = read(memory, at)?;
     let (length, state) = (word(&head, 16), word(&head, 32) as u32);
-    // The bits are after the 2 of `interned`, which has 16 in later versions.
+    // The bits follow the field `interned`, which has 2 bits, and 16 bits in later versions.
     let bits = if state >> 2 & 7 != 0 { state >> 2 } else { state >> 16 };
     let (kind, is_compact, is_ascii) = (bits & 7, bits & 8 != 0, bits & 16 != 0);
     if !matches!(kind, 1 | 2 | 4) || !is_compact || length > 4096 || !is_alive(word(&head, 0)) {

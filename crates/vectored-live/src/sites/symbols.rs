@@ -1,4 +1,4 @@
-//! The function and the line of a frame, if they are certain.
+//! The function and the line of a frame, if both are certain.
 
 use std::rc::Rc;
 
@@ -9,7 +9,7 @@ use crate::sites::modules::{Module, Owner, Program, Slot};
 use crate::sites::names::{is_of_c, is_of_language, readable};
 use crate::sites::unwind::Frame;
 
-/// Jumps from one function to another, in place of a call at its end, that are followed.
+/// The most tail jumps that are followed: jumps to a function in place of a call at the end of another.
 const JUMPS_MAX: usize = 4;
 
 struct Place {
@@ -17,15 +17,14 @@ struct Place {
     line: Option<(String, u32)>,
 }
 
-/// What a call instruction, or a jump, leads to.
+/// Where a call instruction, or a jump, leads.
 enum Leads {
-    /// Into a library that makes calls for other code, or into such a function.
+    /// Into a library that makes calls for other code, or into a function that does.
     Runtime,
-    /// To a function of a program.
     To(Rc<Module>, u64),
 }
 
-/// Finds the functions and the lines of addresses. Parts of files that were read are kept.
+/// Finds the functions and the lines of addresses. Parsed parts of files are kept.
 pub(crate) struct Symbols(Symbolizer);
 
 impl Symbols {
@@ -77,7 +76,7 @@ impl Symbols {
         })
     }
 
-    /// The functions at an address, the innermost first. All but the last are inlined.
+    /// The functions at an address, the innermost first. All but the last are inlined functions.
     fn places(&self, module: &Module, address: u64) -> Vec<Place> {
         let source = Source::Elf(Elf::new(module.own_path()));
         let found = self.0.symbolize_single(&source, Input::VirtOffset(address));
@@ -99,12 +98,12 @@ impl Symbols {
             .collect()
     }
 
-    /// What the call at a frame leads to; `None` if that depends on a register.
+    /// Where the call of a frame leads; `None` if that depends on a register.
     fn called(&self, program: &Program, frame: &Frame) -> Option<Leads> {
         let module = &frame.module;
         let code = module.data(frame.end.checked_sub(6)?, 6)?;
         let target = next_to(frame.end, &code[2..])?;
-        // The address was put into a register before, and functions keep it.
+        // The address was loaded into a register before; functions restore that register.
         let kept = |register: u8| match program.find(frame.kept(register)?)? {
             (module, _) if module.owner == Owner::Runtime => Some(Leads::Runtime),
             (module, address) => self.target(program, module, address),
@@ -118,7 +117,6 @@ impl Symbols {
         }
     }
 
-    /// Where an address that is called leads.
     fn target(&self, program: &Program, module: &Rc<Module>, address: u64) -> Option<Leads> {
         if module.is_jump(address) {
             let code = module.data(address, 16)?;
@@ -202,7 +200,7 @@ impl Symbols {
     }
 }
 
-/// The address that an instruction has as a distance from its end.
+/// The address that an instruction gives as a distance from the end of the instruction.
 fn next_to(end: u64, distance: &[u8]) -> Option<u64> {
     let distance = i32::from_le_bytes(distance.try_into().ok()?);
     Some(end.wrapping_add_signed(distance.into()))

@@ -1,4 +1,4 @@
-//! The frames of a stack, by the tables that exceptions use. Programs need neither frame pointers nor debug information.
+//! Unwinds a stack by the tables that exceptions use. Programs need neither frame pointers nor debug information.
 
 use std::rc::Rc;
 
@@ -7,13 +7,13 @@ use gimli::{CfaRule, RegisterRule, UnwindContext, X86_64};
 use crate::record::Sample;
 use crate::sites::modules::{Module, Program, Table};
 
-/// Frames of a stack that are looked at.
+/// The most frames of a stack that are read.
 const FRAMES_MAX: usize = 24;
 
 /// Registers that the tables know: the general registers and the instruction pointer.
 const REGISTERS: usize = 17;
 
-/// Registers that functions keep, beside `rbp` (6).
+/// Registers that a function restores before it returns, besides `rbp` (6).
 const KEPT: [usize; 5] = [3, 12, 13, 14, 15];
 
 /// A frame: a call in a function of a module.
@@ -26,7 +26,7 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// A register that functions keep, by its number in instructions.
+    /// A register that functions restore, by its number in instructions.
     pub(crate) fn kept(&self, register: u8) -> Option<u64> {
         match register.into() {
             5 => self.registers[6],
@@ -35,8 +35,8 @@ impl Frame {
     }
 }
 
-/// The frames, the innermost first, as far as the tables and the copy of the stack reach, and whether no address was outside all
-/// modules.
+/// The frames, the innermost first, as far as the tables and the copy of the stack reach. The second value tells whether all
+/// addresses were inside modules.
 pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
     let mut registers = [None; REGISTERS];
     registers[usize::from(X86_64::RBP.0)] = Some(sample.bp);
@@ -65,7 +65,7 @@ pub(crate) fn frames(program: &Program, sample: &Sample) -> (Vec<Frame>, bool) {
     (frames, true)
 }
 
-/// Goes from a frame to its caller. Returns the address at which the caller continues.
+/// Goes from a frame to the frame of its caller. Returns the address at which the caller continues.
 fn step(
     table: &Table,
     address: u64,
@@ -92,7 +92,6 @@ fn step(
     };
     for (number, register) in (0..).zip(registers.iter_mut()) {
         *register = match row.register(gimli::Register(number)) {
-            // Functions keep these registers.
             None | Some(RegisterRule::SameValue)
                 if number == 6 || KEPT.contains(&number.into()) =>
             {

@@ -1,4 +1,4 @@
-//! Memory that the kernel writes: all `unsafe`.
+//! Memory that the kernel writes.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -51,7 +51,7 @@ impl Shared {
         self.word(index).store(value, Ordering::Release);
     }
 
-    /// Copies words. The kernel may write these words meanwhile. Another word tells that, and the copy is discarded.
+    /// Copies words that the kernel may write meanwhile. Then another word says so, and the caller discards the copy.
     pub(crate) fn copy(&self, from: usize, into: &mut [u64]) {
         for (index, word) in into.iter_mut().enumerate() {
             *word = self.word(from + index).load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the crate does with real programs, in this machine's kernel.
+//! Tests with real programs, in the kernel of this machine.
 
 mod planted;
 mod sites;

@@ -1,15 +1,17 @@
-//! Programs with calls at known lines: 20 functions in shapes that take turns. Each moves a number of bytes of its own.
+//! Programs with calls at known lines: 20 functions, in several shapes. Each function moves a number of bytes that no other
+//! moves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 pub const SITES: usize = 20;
 
-/// A language: `{i}` is the number of a function, `{n}` the bytes that it writes. A line that may be named has `here` at its end.
+/// The parts of a program in one language: `{i}` is the number of a function, `{n}` the bytes that it writes. A line that may
+/// be named ends in `here`.
 pub struct Language {
     pub head: &'static str,
     pub shapes: &'static [&'static str],
-    /// Stands before the calls, one for each function, in the shapes of `calls` in turn.
+    /// Comes before the calls. `calls` has the shapes of a call, which the functions take in turn.
     pub begin: &'static str,
     pub calls: &'static [&'static str],
     pub end: &'static str,
@@ -73,7 +75,7 @@ pub const PYTHON: Language = Language {
         "def site_{i}():\n    return [\n        os.write(fd, b'x' * n) # here\n        for n in ({n},)]\n",
         "def site_{i}():\n    try:\n        raise ValueError\n    except ValueError:\n        os.write(fd, b'x' * {n}) # here\n",
     ],
-    // The kernel is told where its frames are when its begin was read.
+    // When the begin of the program was read, the kernel is told where the frames of CPython are.
     begin: "import time\ntime.sleep(0.3)\ndef work():\n    for _ in range(2000):\n",
     calls: &["site_{i}()"],
     end: "work()\none = threading.Thread(target=work)\none.start()\none.join()\n",
@@ -83,7 +85,7 @@ pub fn bytes_of(site: usize) -> u64 {
     100 + site as u64
 }
 
-/// The source, and the lines that may be named, by the bytes that they write.
+/// The source, and for each number of bytes the lines that may be named.
 pub fn source(language: &Language) -> (String, BTreeMap<u64, Vec<usize>>) {
     let fill = |text: &str, i: usize| {
         let text = text.replace("{i}", &i.to_string());

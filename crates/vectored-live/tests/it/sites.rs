@@ -36,7 +36,7 @@ fn is_able() -> bool {
     is_able
 }
 
-/// Calls by the bytes that they wrote and by their site.
+/// Counts of calls, by the bytes that a call wrote and by its site.
 type Sites = BTreeMap<u64, BTreeMap<Option<String>, u64>>;
 
 fn sites_of(mut command: Command) -> Sites {
@@ -60,7 +60,8 @@ fn sites_of(mut command: Command) -> Sites {
     sites
 }
 
-/// The share of the sites that were named in %. Each name has to be right: it is a line, a function, an address, or there is none.
+/// The share of the sites that were named, in %. Each name has to be right: a line, a function or an address. A site may have
+/// no name.
 fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: &str) -> usize {
     let mut named = 0;
     for (bytes, lines) in lines {
@@ -87,8 +88,8 @@ fn check(sites: &Sites, lines: &BTreeMap<u64, Vec<usize>>, path: &str, has: &str
     named * 100 / lines.len()
 }
 
-/// Whether at least this share of the sites is named in one of three runs: on a busy machine the reader may come too late for all
-/// samples of a site. No run may name a wrong line.
+/// Whether at least this share of the sites is named in one of three runs: on a busy machine, all samples of a site may be read
+/// too late. No run may name a wrong line.
 fn names(
     command: impl Fn() -> Command,
     lines: &BTreeMap<u64, Vec<usize>>,
@@ -103,8 +104,8 @@ fn names(
     })
 }
 
-/// Builds the program in each way: what its sites have, the least share of named sites in %, and options. With few loops the
-/// program has ended before anything can be read of its process.
+/// Builds the program in each way. A way has three parts: how a site is named, the least share of named sites in %, and
+/// compiler options. If a program makes few loops, it has ended before its process can be read.
 fn check_ways(language: &Language, file: &str, compiler: &str, ways: &str) {
     if !is_able() {
         return;
@@ -179,7 +180,7 @@ nothing 0 -Awarnings -O -Cstrip=symbols";
     check_ways(&RUST, "planted.rs", "rustc", ways);
 }
 
-/// The interpreters of CPython 3.11 and later that are here: of the path and of pyenv.
+/// The interpreters of CPython 3.11 and later on this machine: on the path and in pyenv.
 fn pythons() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").unwrap_or_default();
     let installed = fs::read_dir(Path::new(&home).join(".pyenv/versions"));

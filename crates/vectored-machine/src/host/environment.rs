@@ -38,8 +38,7 @@ pub enum Pinning {
     None,
 }
 
-/// Pins the calling thread. Returns its CPU and one for a reader thread: on
-/// another core if possible, else another CPU of the same core.
+/// Pins the calling thread. Returns its CPU, and a CPU for a reader thread: on another core if possible, else on the same core.
 pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Option<usize>)> {
     let allowed = cpus::allowed();
     let cpu = match pinning {
@@ -70,14 +69,14 @@ pub struct Environment {
     cpu_wait: Option<[u64; 2]>,
 }
 
-/// The time that the calling thread has run, and waited for a CPU, until now, in ns.
+/// How long the calling thread has run, and how long it has waited for a CPU, in ns.
 fn cpu_wait() -> Option<[u64; 2]> {
     let text = read("/proc/thread-self/schedstat")?;
     let mut fields = text.split(' ').map(|field| field.parse().ok());
     Some([fields.next()??, fields.next()??])
 }
 
-/// A part of a whole, in ten-thousandths; `None` of nothing.
+/// A part of a whole, rounded to four digits; `None` if the whole is 0.
 fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| (part as f64 / whole as f64 * 1e4).round() / 1e4)
 }
@@ -176,7 +175,7 @@ pub fn host_name() -> String {
     system_names::names().host
 }
 
-/// The number of online CPUs. `load_average` counts the load of all of them; this process may be restricted to some, as a
+/// The number of online CPUs. `load_average` counts the load of all of them. This process may be restricted to some CPUs, as a
 /// rank of MPI is.
 fn online_cpus() -> Option<usize> {
     let list = read("/sys/devices/system/cpu/online")?;
@@ -416,7 +415,7 @@ mod tests {
         assert_eq!(warnings.len(), 2, "{warnings:?}");
         assert_eq!(warnings[0], busy("2 CPUs"));
         assert_eq!(standing_warnings(&host, Some(1))[0], busy("1 CPU"));
-        // The load is the load of all CPUs, also if this process may use few of them.
+        // `load_average` covers all CPUs, also if this process may use only a few.
         assert_eq!(standing_warnings(&host, Some(16)).len(), 1);
         let idle = Host {
             load_average: Some(0.1),

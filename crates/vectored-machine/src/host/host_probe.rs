@@ -39,8 +39,8 @@ pub fn probe_host(
     })
 }
 
-/// Whether `directory` exists, given the error of creating a file in it. A directory that this
-/// process may not access counts as existing.
+/// Whether `directory` exists, given the error of creating a file in the directory. A directory that this process may not
+/// access counts as existing.
 fn is_there(directory: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::NotADirectory => false,

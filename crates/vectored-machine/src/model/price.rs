@@ -68,22 +68,22 @@ pub struct Price {
     pub call_ns: f64,
     /// Lower end of the interval of `call_ns`.
     pub call_low_ns: f64,
-    /// Upper end of that interval.
+    /// Upper end of the interval of `call_ns`.
     pub call_high_ns: f64,
     /// `call_ns` of a call that moves 256 bytes or more: a page of a file is looked up, locked and
-    /// accounted for with each call that fills a part of it.
+    /// accounted for with each call that fills a part of the page.
     pub medium_call_ns: f64,
-    /// `call_ns` of a further piece of an answer, if a few come together before a wait: only the first
-    /// wakes the peer.
+    /// `call_ns` of a further piece of an answer, if a few pieces come together before a wait: only the
+    /// first piece wakes the peer.
     pub answer_call_ns: f64,
-    /// Extra cost of a byte in calls of a page (4 KiB) over one in calls of 64 KiB, in ns: a file
+    /// Extra cost of a byte in calls of a page (4 KiB) over a byte in calls of 64 KiB, in ns: a file
     /// allocates memory for a large call in larger pieces. May be negative.
     pub batch_byte_ns: f64,
     /// Cost of the cheapest system call, in ns: each saved call saves at least that.
     pub entry_ns: f64,
     /// Cost of an `lseek(2)` before a call, in ns; 0 for files without an offset.
     pub seek_ns: f64,
-    /// Extra cost of a call with a list over one without, in ns.
+    /// Extra cost of a call with a list over a call without a list, in ns.
     pub gather_call_ns: f64,
     /// Cost of a referenced segment below 256 bytes, in ns.
     pub segment_ns: f64,

@@ -20,7 +20,7 @@ pub fn allowed() -> Vec<usize> {
 
 pub(crate) const CAN_PIN: bool = cfg!(any(target_os = "linux", target_os = "freebsd"));
 
-/// The CPU that this thread runs on. The first CPU, where that cannot be asked for.
+/// The CPU that this thread runs on; the first CPU if the system does not tell.
 pub(crate) fn current() -> usize {
     #[cfg(target_os = "linux")]
     return rustix::thread::sched_getcpu();

@@ -21,7 +21,7 @@ pub type Pair = (OwnedFd, OwnedFd);
 /// Whether the writing thread can empty a stream between samples.
 pub const EMPTIES_BETWEEN_SAMPLES: bool = true;
 
-/// Has TCP acknowledge at once what has arrived, where that can be asked for: `TCP_QUICKACK` of `tcp(7)`.
+/// Makes TCP acknowledge at once what has arrived, if the system can: `TCP_QUICKACK` of `tcp(7)`.
 pub fn acknowledge_now(socket: impl AsFd) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::net::sockopt::set_tcp_quickack(socket, true)?;
@@ -70,9 +70,8 @@ pub fn tcp_pair() -> io::Result<Pair> {
     }
 }
 
-/// Creates a socket with fixed buffers. They are set before connecting, since
-/// the connection negotiates its window from them. The reader inherits its
-/// buffers from the listening socket.
+/// Creates a socket with fixed buffers. The buffers are set before the connection is made, since their sizes determine its
+/// window. The reader inherits its buffers from the listening socket.
 fn tcp_socket() -> io::Result<OwnedFd> {
     let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
     let socket = rustix::net::socket_with(family, kind, AT_ONCE, None)?;
@@ -113,8 +112,8 @@ fn afterwards(_: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// A child that another thread starts meanwhile inherits the socket. A write to a socket whose peer is gone then returns an
-/// error and raises no SIGPIPE; other systems have `MSG_NOSIGNAL` for that.
+/// Makes the socket close on exec; a child that another thread starts before this call inherits the socket. After this call, a write to
+/// a socket whose peer is gone returns an error and raises no SIGPIPE. Other systems have `MSG_NOSIGNAL` for that.
 #[cfg(target_vendor = "apple")]
 fn afterwards(socket: &OwnedFd) -> io::Result<()> {
     rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::CLOEXEC)?;

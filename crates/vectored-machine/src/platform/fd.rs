@@ -1,4 +1,4 @@
-//! Descriptors. On Windows files have handles and sockets do not: types of the same names stand for both there.
+//! Descriptors. Windows has handles for files and another type for sockets: there, types of the same names stand for both.
 
 pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

@@ -1,4 +1,4 @@
-//! Files without names, past the page cache, or evicted from it.
+//! Files without names, files that bypass the page cache, and files that are evicted from it.
 
 use std::fs::File;
 use std::io;
@@ -34,7 +34,7 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
     let mounts = kernel_text("/proc/self/mountinfo").ok();
     let mount = mounts.and_then(|mounts| mount_of(&mounts, &path));
     let (file_system, mount_options) = mount.unzip();
-    // A partition has no directory `queue`. Its disk has one, one level up.
+    // A partition has no directory `queue`. The directory of its disk, one level up, has it.
     let device = stat.st_dev;
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     let read_ahead = ["queue", "../queue"].into_iter().find_map(|queue| {
@@ -57,7 +57,7 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
 /// File system type and mount options of the mount that holds `path`, from
 /// `/proc/self/mountinfo` (`proc_pid_mountinfo(5)`).
 ///
-/// The deepest mount point above `path` counts. Of several mounts on it, the last counts, since it hides the others.
+/// The deepest mount point above `path` counts. If that point has several mounts, the last counts: it hides the others.
 fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     let holding = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
@@ -73,8 +73,8 @@ fn mount_of(mounts: &str, path: &Path) -> Option<(String, String)> {
     Some(mount)
 }
 
-/// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file
-/// system does not support that, creates it under a random name, which is removed at once.
+/// Creates a file without a name in `directory`, with `O_TMPFILE` (since Linux 3.11). If the file system lacks `O_TMPFILE`,
+/// creates the file under a random name, and removes the name at once.
 pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::RDWR | OFlags::CLOEXEC | OFlags::EXCL;
     let mode = Mode::RUSR | Mode::WUSR;
@@ -159,8 +159,8 @@ pub fn reopened(file: &impl AsFd) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-/// The alignment in memory and in the file that transfers past the page cache need, as `STATX_DIOALIGN` answers; or why
-/// there is no answer. (`vectored::files::DirectAlignment` replaces an unknown one by a default.)
+/// The alignment in memory and in the file that transfers past the page cache need, as `STATX_DIOALIGN` answers; or why there
+/// is no answer. (`vectored::files::DirectAlignment` replaces an unknown alignment by a default.)
 #[cfg(target_os = "linux")]
 pub(crate) fn direct_alignment(file: impl AsFd) -> Result<(u64, u64), String> {
     use rustix::fs::{AtFlags, StatxFlags, statx};

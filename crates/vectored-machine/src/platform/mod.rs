@@ -1,5 +1,5 @@
-//! What the systems do differently, behind the same functions. A system that lacks something says so, by an error or by
-//! `None`, and nothing else here knows which system it is.
+//! What the systems do differently, behind the same functions. If a system lacks something, the function returns an error or
+//! `None`. No other module here knows which system it is.
 
 use std::io;
 

@@ -9,11 +9,11 @@ pub(crate) struct Names {
     pub(crate) kernel: String,
     pub(crate) cpu_model: Option<String>,
     pub(crate) memory_bytes: Option<u64>,
-    /// A program that only passes for the system, such as `Wine 8.0`.
+    /// The program that stands in for the system, such as `Wine 8.0`.
     pub(crate) emulator: Option<String>,
 }
 
-/// By uname(2), and in files of Linux.
+/// The names by uname(2) and, on Linux, by files.
 #[cfg(unix)]
 pub(crate) fn names() -> Names {
     let uname = rustix::system::uname();
@@ -35,7 +35,7 @@ pub(crate) fn names() -> Names {
     }
 }
 
-/// By the system and its environment variables.
+/// The names by calls of Windows and by environment variables.
 #[cfg(windows)]
 pub(crate) fn names() -> Names {
     use crate::sys::windows::{memory_bytes, system_version, wine_version};

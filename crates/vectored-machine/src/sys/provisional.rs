@@ -1,6 +1,6 @@
 //! A file that is removed unless it is kept, also when a signal ends this process.
 //!
-//! The handler of the signals removes it: it needs no thread and no descriptor, which may not be had.
+//! The handler of the signals removes the file. A handler needs no thread and no descriptor, and so cannot lack one.
 //!
 //! # Safety
 //!
@@ -20,9 +20,9 @@ use std::{io, ptr};
 use super::signals::is_default;
 use super::standard::close;
 
-/// The signals that end a process unless it handles them, but for KILL, which cannot be handled, PIPE, which programs in Rust
-/// ignore, and signals of Linux with numbers above 31. A signal that has another handler keeps it: SEGV and BUS have the
-/// handler of Rust's runtime.
+/// The signals that end a process that does not handle them. KILL (it cannot be handled), PIPE (programs in Rust ignore it) and
+/// signals of Linux with numbers above 31 are left out. A signal that has another handler keeps that handler: SEGV and BUS
+/// have the handler of Rust's runtime.
 const DEADLY: &[c_int] = &[
     libc::SIGHUP,
     libc::SIGINT,
@@ -53,14 +53,15 @@ static TO_REMOVE: AtomicPtr<Named> = AtomicPtr::new(ptr::null_mut());
 /// A path, and the device and inode of the file that was created at it.
 struct Named(CString, u64, u64);
 
-/// A new file. If it is dropped, or a signal ends this process before it is kept, it is removed.
+/// A new file. If the file is not kept, it is removed when this value is dropped, or when a signal ends this process.
 pub struct ProvisionalFile {
     /// `None` once it is closed.
     file: Option<File>,
 }
 
 impl ProvisionalFile {
-    /// Makes a file that is not there yet, the only such file of this process. Signals are heard afterwards.
+    /// Creates a file that does not exist yet, the only provisional file of this process. Signals that come meanwhile are
+    /// handled afterwards.
     pub fn make(path: &Path, mode: u32) -> io::Result<Self> {
         let name = CString::new(path.as_os_str().as_bytes())?;
         for &signal in DEADLY {
@@ -146,7 +147,7 @@ fn handle(signal: c_int) -> io::Result<()> {
     }
 }
 
-/// All signals, which come when this is dropped.
+/// Blocks all signals; they come when this value is dropped.
 struct Blocked(libc::sigset_t);
 
 impl Blocked {

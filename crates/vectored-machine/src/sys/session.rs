@@ -10,7 +10,7 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 
-/// Has the command end where it would become its program. The kernel counts the resources used until then for any program
+/// Makes the command end just before it becomes its program. The kernel counts the resources used until then for any program
 /// that this process starts.
 pub fn end_before_program(command: &mut Command) {
     // SAFETY: `_exit` is async-signal-safe, and runs no handler of this process.

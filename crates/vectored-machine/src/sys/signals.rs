@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn rust_programs_ignore_sigpipe_alone() {
         assert!(is_ignored(libc::SIGPIPE).unwrap());
-        // No one can have it ignored, unlike SIGTERM.
+        // SIGKILL cannot be ignored, unlike SIGTERM.
         assert!(!is_ignored(libc::SIGKILL).unwrap());
         assert!(is_ignored(0).is_err());
     }

@@ -25,7 +25,7 @@ pub struct Usage {
     pub user_s: f64,
     pub system_s: f64,
     pub fetched_bytes: u64,
-    /// The largest resident memory so far. In a child process this is at least what its parent had when it forked.
+    /// The largest resident memory so far. In a child process this is at least the memory of its parent at the fork.
     pub peak_bytes: u64,
     pub switches: u64,
     /// Page faults, with or without I/O.

@@ -1,3 +1,3 @@
-//! Tests of what is said of a machine, in one binary.
+//! Tests of the description of a machine, in one binary.
 
 mod host;

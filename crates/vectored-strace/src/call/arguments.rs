@@ -44,7 +44,7 @@ impl<'a> Arguments<'a> {
         Ok(number)
     }
 
-    /// Reads up to six arguments, which are empty if there are fewer, and the result after them.
+    /// Reads up to six arguments and the result after them. A missing argument is empty.
     pub(crate) fn parts(mut self) -> Result<([&'a [u8]; 6], &'a [u8]), SkipReason> {
         let mut parts = [&b""[..]; 6];
         parts[0] = self.any()?;
@@ -73,7 +73,8 @@ impl<'a> Arguments<'a> {
         Ok([first, second])
     }
 
-    /// Reads a string, and the dots after it if strace cut it (`"abc"...`). Returns it without quotes, but with escapes.
+    /// Reads a string, and the dots after a string that strace cut (`"abc"...`). Returns the string without its quotes, but
+    /// with its escapes.
     pub(crate) fn string(&mut self) -> Result<&'a [u8], SkipReason> {
         self.expect(b"\"")?;
         let start = self.at;
@@ -145,7 +146,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Reads the `<…>` that `-y` adds to a descriptor and `-Y` to a thread, if there is one.
+    /// Reads the `<…>`, if there is one, that `-y` adds to a descriptor and `-Y` adds to a thread.
     pub(crate) fn annotation(&mut self) -> Result<Option<&'a [u8]>, SkipReason> {
         if self.text.get(self.at) != Some(&b'<') {
             return Ok(None);
@@ -158,7 +159,7 @@ impl<'a> Arguments<'a> {
         Ok(Some(leads_to))
     }
 
-    /// Skips the context of a file, with `--secontext`: ` [user_tmp_t]`.
+    /// Skips the context that `--secontext` adds to a file: ` [user_tmp_t]`.
     fn skip_context(&mut self) {
         if let Some(context) = self.rest().strip_prefix(b" [")
             && let Some(end) = memchr(b']', context)
@@ -190,8 +191,8 @@ fn end_of_string(text: &[u8], start: usize) -> Result<usize, SkipReason> {
 
 /// The position after the closing bracket of a `<…>` that begins at `start`.
 ///
-/// Brackets nest: strace writes `->` between addresses, and `</dev/null<char 1:3>>`; before 4.9 it did not escape
-/// brackets in paths. So the closing bracket is the first after which an argument can end.
+/// Brackets nest: strace writes `->` between addresses, and `</dev/null<char 1:3>>`; before 4.9 it did not escape brackets in
+/// paths. So the closing bracket is the first bracket after which an argument can end.
 fn end_of_annotation(text: &[u8], start: usize) -> Result<usize, SkipReason> {
     let mut at = start;
     loop {

@@ -25,7 +25,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The result, found by the last ` = `. Wrong only if the result is a path that contains ` = `.
+    /// The result, found by the last ` = `. It is wrong only for a path that contains ` = `.
     pub(crate) fn result(&self) -> &'a [u8] {
         self.text.get(self.equals + 2..).unwrap_or_default()
     }
@@ -34,7 +34,7 @@ impl<'a> Body<'a> {
         is_success(self.result())
     }
 
-    /// Whether the log has an address in place of one of the paths. In a log of strace it has one only if the call failed.
+    /// Whether the log has an address in place of one of the paths. strace writes such an address only if the call failed.
     /// `paths` has a bit for each argument that is a path.
     pub(crate) fn lacks_path(&self, paths: u8) -> bool {
         let mut arguments = self.arguments();
@@ -56,7 +56,7 @@ impl<'a> Body<'a> {
         Arguments::new(self.text)
     }
 
-    /// A call whose name alone is known, and the first argument, if it is a descriptor or a number that may be one.
+    /// The action of a call whose arguments are not read. Its descriptor is the first argument, if that may be a descriptor.
     pub(crate) fn other(&self) -> Action<'a> {
         let descriptor = self.first_descriptor();
         Action::Other { descriptor }
@@ -66,7 +66,7 @@ impl<'a> Body<'a> {
         self.arguments().descriptor().ok()
     }
 
-    /// The text of the arguments, found by the last ` = `.
+    /// The text of the arguments: up to the last ` = `.
     pub(crate) fn arguments_text(&self) -> Result<&'a [u8], SkipReason> {
         let before = self.text.get(..self.equals).ok_or(SkipReason::Unreadable)?;
         let arguments = before.trim_ascii_end().strip_suffix(b")");

@@ -20,7 +20,7 @@ pub(crate) enum Outcome<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
-    /// Position of the equals sign in the last ` = `. The result follows, unless it is a path that contains ` = `.
+    /// Position of the equals sign in the last ` = `. The result follows, unless the result is a path that contains ` = `.
     pub(crate) equals: usize,
     pub(crate) end: usize,
     /// Duration (`-T`), in ns.
@@ -90,7 +90,7 @@ fn duration(call: &[u8]) -> Option<(usize, u64)> {
     let inner = call.strip_suffix(b">")?;
     let from = inner.len().saturating_sub(MAX_DURATION_BYTES);
     let start = from + memrchr(b'<', &inner[from..])?;
-    // The path of a returned descriptor follows it without a blank.
+    // The path of a returned descriptor follows the descriptor without a blank.
     if start == 0 || call[start - 1] != b' ' {
         return None;
     }

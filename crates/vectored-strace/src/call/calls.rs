@@ -14,7 +14,7 @@ use crate::counts::SkipReason;
 use crate::event::{Action, Ask, LinkKind, Place};
 use crate::text::numbers::{leading, leading_any};
 
-/// The text after the first occurrence of a literal. Preparing a search takes as long as searching a line.
+/// The text after the first occurrence of a literal. The search is prepared once: preparing takes as long as searching a line.
 macro_rules! after {
     ($text:expr, $name:literal) => {{
         static FINDER: LazyLock<Finder> = LazyLock::new(|| Finder::new($name));
@@ -46,7 +46,7 @@ pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'
         Syscall::Read(read, paths) => (read(body), paths),
     };
     if body.lacks_path(paths) {
-        // If it is unknown what the call does to a path, calls around it are not merged.
+        // If it is unknown what the call does to a path, the calls around this call are not merged.
         return ReadCall {
             action: match read {
                 Ok(action) => action.unwrap_or(Action::Lost),
@@ -73,7 +73,7 @@ fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
         action: Action::Unread {
             descriptor: body.first_descriptor(),
         },
-        // Of a call that never returned, strace does not write the arguments that the kernel fills in.
+        // If a call never returned, strace does not write the arguments that the kernel fills in.
         missing: (!body.result().starts_with(b"?")).then_some(reason),
     }
 }
@@ -95,8 +95,8 @@ pub(crate) fn sync(body: Body<'_>) -> Found<'_> {
     Ok(Some(Action::Sync(Some(body.arguments().descriptor()?))))
 }
 
-/// A call that asks for a file: `fstat(3, …)`, and with the argument `place` as the path `stat("x", …)`,
-/// `newfstatat(AT_FDCWD, "x", …)`, `access("x", F_OK)`; `None` if it cannot be read.
+/// A call that asks for a file: `fstat(3, …)`. With the argument `place` as the path: `stat("x", …)`,
+/// `newfstatat(AT_FDCWD, "x", …)`, `access("x", F_OK)`. `None` if the arguments cannot be read.
 pub(crate) fn ask(body: Body<'_>, place: Option<usize>, sees_size: bool) -> Found<'_> {
     let start = body.arguments();
     let mut arguments = start;
@@ -162,7 +162,7 @@ fn inode(text: &[u8]) -> Option<(u64, u64)> {
             number(after!(text, b"stx_dev_minor=")?)?,
         ),
     };
-    // Puts them together as `makedev` of Linux does.
+    // Joins both numbers as `makedev` of Linux does.
     let device = (major & 0xffff_f000) << 32
         | (major & 0xfff) << 8
         | (minor & 0xffff_ff00) << 12
@@ -176,7 +176,7 @@ pub(crate) fn truncate(body: Body<'_>) -> Found<'_> {
     Ok(path.map(|path| Action::Truncate { path }))
 }
 
-/// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`; a call that failed asked for the name.
+/// `mkdir("x", 0777) = 0`, `mkdirat(AT_FDCWD, "x", 0777) = 0`. A call that failed only asked for the name.
 pub(crate) fn make_folder(body: Body<'_>) -> Found<'_> {
     let made = place(&mut body.arguments()).ok();
     Ok(made.map(|made| {
@@ -231,7 +231,7 @@ pub(crate) fn watch(body: Body<'_>) -> Found<'_> {
     let Ok((parts, result)) = body.arguments().parts() else {
         return Ok(None);
     };
-    // A descriptor is no number of flags.
+    // Flags as a number begin with `0x`; a descriptor does not.
     let any = |flag: &[u8], bits: u64| {
         let bits = |part: &[u8]| if part.starts_with(b"0x") { bits } else { 0 };
         parts
@@ -268,7 +268,7 @@ pub(crate) fn ring(body: Body<'_>) -> Found<'_> {
     Ok((polls && body.succeeded()).then_some(Action::Submit { unseen: true }))
 }
 
-/// `execve("/bin/true", ["true"], …) = 0`; the program is the argument `place`.
+/// `execve("/bin/true", ["true"], …) = 0`. The program is the argument `place`.
 pub(crate) fn execute(body: Body<'_>, place: usize) -> Found<'_> {
     if !body.succeeded() {
         return Ok(None);

@@ -1,6 +1,6 @@
 //! Calls that create, change and close descriptors.
 //!
-//! Each function returns the action of such a call; `None` if it failed or has no action of its own.
+//! Each function returns the action of a call; `None` if the call failed or has no action of its own.
 
 use crate::call::arguments::Arguments;
 use crate::call::body::Body;
@@ -12,8 +12,8 @@ use crate::text::numbers::leading_any;
 pub(crate) type Found<'a> = Result<Option<Action<'a>>, SkipReason>;
 
 /// `open("x", O_RDONLY) = 3`, `openat(AT_FDCWD, "x", O_RDONLY|O_CREAT, 0666) = 3`,
-/// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`; the path is the argument `place`.
-/// `creat("x", 0666) = 3` is new.
+/// `openat2(AT_FDCWD, "x", {flags=O_RDONLY, resolve=0}, 24) = 3`. The path is the argument `place`.
+/// `is_new` means `creat("x", 0666) = 3`.
 pub(crate) fn open(body: Body<'_>, place: usize, is_new: bool) -> Found<'_> {
     let (parts, result) = body.arguments().parts()?;
     let folder = if place == 0 { None } else { folder(parts[0]) };
@@ -26,12 +26,11 @@ pub(crate) fn open(body: Body<'_>, place: usize, is_new: bool) -> Found<'_> {
             flags: open_flags(if is_new { b"O_CREAT|O_TRUNC" } else { parts[place + 1] }),
         }),
         (None, Some(path)) if !is_new => Some(failed(Place { path, folder })),
-        // An address instead of a string.
         _ => None,
     })
 }
 
-/// A call that failed, which asked for a name.
+/// The action of a call that failed: it only asked for a name.
 pub(crate) fn failed(file: Place<'_>) -> Action<'_> {
     Action::Ask(Ask {
         file,
@@ -43,7 +42,7 @@ pub(crate) fn failed(file: Place<'_>) -> Action<'_> {
     })
 }
 
-/// The descriptor of a folder: `AT_FDCWD</home>`, `3</tmp>`; `None` if it is no number.
+/// The descriptor of a folder: `AT_FDCWD</home>`, `3</tmp>`; `None` if the text has no number.
 pub(crate) fn folder(text: &[u8]) -> Option<Descriptor<'_>> {
     let Some(shown) = text.strip_prefix(b"AT_FDCWD") else {
         return descriptor(text).ok();
@@ -63,7 +62,7 @@ pub(crate) fn pipe(body: Body<'_>) -> Found<'_> {
     }
     let ([ends, flags, ..], result) = body.arguments().parts()?;
     let ends = Arguments::new(ends).two_descriptors()?;
-    // The number of O_DIRECT differs between machines: any but the numbers of O_CLOEXEC and O_NONBLOCK may be it.
+    // The number of O_DIRECT differs between machines: any bit but O_CLOEXEC and O_NONBLOCK may be O_DIRECT.
     let packets = has(flags, b"O_DIRECT", !0x8_0800);
     Ok(is_success(result).then_some(Action::Pair {
         ends,
@@ -189,7 +188,7 @@ pub(crate) fn device_control(body: Body<'_>) -> Found<'_> {
     })
 }
 
-/// `close(3) = 0`. The kernel frees the number whatever it returns.
+/// `close(3) = 0`. The kernel frees the number, whatever `close` returns.
 pub(crate) fn close(body: Body<'_>) -> Found<'_> {
     let Descriptor { number, leads_to } = body.arguments().descriptor()?;
     Ok(Some(Action::Close {
@@ -260,7 +259,7 @@ pub(crate) fn seek(body: Body<'_>, is_32: bool) -> Found<'_> {
     })
 }
 
-/// The kind of `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`.
+/// The kind of a socket by its arguments: `AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC, 0`.
 fn kind_of_socket(domain: &[u8], flags: &[u8], protocol: &[u8]) -> SocketKind {
     match domain {
         b"AF_UNIX" | b"AF_INET" | b"AF_INET6" if has(flags, b"SOCK_DGRAM", 0) => {
@@ -301,14 +300,14 @@ pub(crate) fn open_flags(text: &[u8]) -> OpenFlags {
     flags
 }
 
-/// Whether `flags` has the word `flag`, or as a number (`-X raw`) one of its `bits`.
+/// Whether `flags` contains the word `flag` or, as a number (`-X raw`), one of the `bits`.
 pub(crate) fn has(flags: &[u8], flag: &[u8], bits: u64) -> bool {
     flags
         .split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .any(|word| word == flag || leading_any(word).is_ok_and(|(number, _)| number & bits != 0))
 }
 
-/// A whole argument as a string, without its quotes; `None` if it is an address.
+/// A whole argument as a string, without quotes; `None` if the argument is an address.
 pub(crate) fn string(text: &[u8]) -> Option<&[u8]> {
     Arguments::new(text).string().ok()
 }

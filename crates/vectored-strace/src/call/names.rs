@@ -11,11 +11,11 @@ use crate::event::{Action, Direction, LinkKind};
 /// The arguments of a call that transfers bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ArgumentShape {
-    /// `read(fd, buffer, count)`, and with an offset.
+    /// `read(fd, buffer, count)`; if `positional`, an offset follows.
     Plain { positional: bool },
     /// `sendto(fd, buffer, count, flags, …)`.
     Message,
-    /// `readv(fd, list, count)`, with an offset, and with flags.
+    /// `readv(fd, list, count)`; if `positional`, an offset follows, and then perhaps flags.
     List { positional: bool },
     /// `sendmsg(fd, header, flags)`.
     MessageList,
@@ -34,9 +34,8 @@ pub(crate) enum ArgumentShape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Syscall {
     Transfer(ArgumentShape, Direction),
-    /// It creates threads.
     Fork,
-    /// Reads its action. A bit for each argument that is a path.
+    /// The function that reads the action of the call, and a bit for each argument that is a path.
     Read(for<'a> fn(Body<'a>) -> Found<'a>, u8),
     Other,
 }
@@ -54,7 +53,7 @@ pub(crate) struct CallName {
 }
 
 impl CallName {
-    /// The name at the beginning of `text`; `None` if no name with a `(` after it is there.
+    /// The name at the beginning of `text`; `None` unless `text` begins with a name and a `(`.
     #[inline]
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let bytes = name_bytes(text);
@@ -66,8 +65,8 @@ impl CallName {
     }
 }
 
-/// Length of the name at the beginning of `text`: lower-case letters, digits, `_`, and `?`, as strace writes `???` for a
-/// call that it does not know.
+/// Length of the name at the beginning of `text`: lower-case letters, digits, `_` and `?`. strace writes `???` for a call that
+/// it does not know.
 #[inline]
 pub(crate) fn name_bytes(text: &[u8]) -> usize {
     let is_of_name = |byte: &u8| NAME_BYTES[usize::from(*byte)];
@@ -127,7 +126,7 @@ fn syscall(name: &[u8]) -> Syscall {
         Transfer(ArgumentShape::Between { from, to, count }, Write)
     }
     if name == b"inotify_add_watch" {
-        // Longer than `MAX_NAME_BYTES`.
+        // These names are longer than `MAX_NAME_BYTES`.
         return Syscall::Read(watch, 0b10);
     }
     names!(key(name),

@@ -53,7 +53,7 @@ fn with_parts<'a>(
     let number = |place: usize| Arguments::new(parts[place]).number();
     match shape {
         ArgumentShape::Plain { .. } => {}
-        // `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`, and `send`, which has no address.
+        // `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`. `send` has no address.
         ArgumentShape::Message => {
             message_flags(transfer, parts[3]);
             transfer.addressed = parts[4].starts_with(b"{");
@@ -112,7 +112,7 @@ fn plain(
     body: Body,
     segments: &mut Segments,
 ) -> Result<(), SkipReason> {
-    // Searched from the end, since the string may be long.
+    // The search begins at the end, because the string may be long.
     let mut rest = body.arguments_text()?;
     if positional {
         let (number, start) = trailing(rest)?;
@@ -181,9 +181,9 @@ fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Listed {
     Whole,
-    /// Its first segments; `...]` follows.
+    /// The first segments of the list; `...]` follows.
     Cut,
-    /// Only its address.
+    /// Only the address of the list.
     Unknown,
 }
 

@@ -12,7 +12,7 @@ const FORMAT_BYTES: u64 = 4096;
 /// The byte order mark with which some editors begin text in UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file whose first bytes were read and are put back in front.
+/// A file: first its first bytes, which were read already, then the rest.
 type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
 
 pub(crate) enum Input {

@@ -13,7 +13,7 @@ use crate::foreign::Rewritten;
 use crate::line::line_reader::BUFFER_BYTES;
 use crate::reader::Reader;
 
-/// Initial buffers of all parts of a log together, in bytes.
+/// Bytes of the initial buffers of all parts of a log together.
 const PARTS_BUFFER_BYTES: usize = 32 << 20;
 
 /// Receives the events of a log. `None` begins a log: no thread and no descriptor of an earlier log belongs to it.
@@ -21,14 +21,13 @@ type OnEvent<'s> = dyn FnMut(Option<Event<'_>>) + 's;
 
 /// Reads each log from beginning to end, and hands `None` and then its events to `on_event`.
 ///
-/// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the
-/// parts of one log, of the threads 12 and 34: their events are ordered by the time at which calls began or, without
-/// absolute times, file by file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script` and bpftrace
-/// are read as [`Rewritten`].
+/// The path `-` is standard input. Files `PREFIX.12` and `PREFIX.34`, as `strace -ff -o PREFIX` writes them, are the parts of
+/// one log: the threads 12 and 34. Their events come in the order in which calls began or, without absolute times, file by
+/// file. Files compressed by gzip are decompressed. Logs of `perf trace`, `perf script` and bpftrace are read as [`Rewritten`].
 ///
 /// # Errors
 ///
-/// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has a table alone
+/// The first file that cannot be opened or read, is compressed but not by gzip, is in UTF-16, or has nothing but a table
 /// (`strace -c`, `perf trace -s`). Events before the error are delivered. A log that ends too early is no error: see
 /// [`Counts::truncated`].
 pub fn read_logs(
@@ -111,7 +110,6 @@ fn read_log(parts: &[Part<'_>], on_event: &mut OnEvent) -> Result<Counts, LogErr
 
 /// Reads the parts of a log: merged by time, or one after the other if they have no absolute times.
 fn read_parts(parts: &mut [Open<'_>], on_event: &mut OnEvent) -> Result<(), LogError> {
-    // The next event of each part.
     let mut next_events = BinaryHeap::new();
     let mut have_times = true;
     let is_one = parts.len() == 1;

@@ -7,8 +7,8 @@ use memchr::memmem;
 
 use crate::text::escapes::escaped;
 
-/// Of calls whose arguments are read: their names, a letter for each argument (`form`; `_` leaves it out), and the names of
-/// `perf trace`, from the kernel.
+/// The calls whose arguments are read. A line has the names of calls, and a letter for the form of each argument (`_` leaves
+/// the argument out). Then come the names that `perf trace` gives the arguments, from the kernel.
 const CALLS: &str = "\
 read|write dbn fd buf count
 pread64|pwrite64 dbnl fd buf count pos
@@ -102,15 +102,14 @@ static BY_NAME: LazyLock<HashMap<&[u8], Call>> = LazyLock::new(|| {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value<'a> {
     Number(u64),
-    /// What `perf trace` writes, as `RDONLY|CLOEXEC` or `3</tmp/x>`.
+    /// What `perf trace` writes: `RDONLY|CLOEXEC` or `3</tmp/x>`.
     Text(&'a [u8]),
     Path(&'a [u8]),
     Structure(&'a [u8]),
 }
 
-/// For each form of flags and constants: its letter, the prefix of strace, and names without the prefix. Before a name
-/// stands its number (hexadecimal), and before the number the mask of its bits, if that is another number; `*` stands
-/// for all bits.
+/// For each form of flags and constants: its letter, the prefix of strace, and names without the prefix. A name follows its
+/// number (hexadecimal). If the mask of the name's bits is not that number, the mask comes first; `*` is the mask of all bits.
 const NAMES: &str = "\
 F O_ 3:0:RDONLY 3:1:WRONLY 3:2:RDWR 40:CREAT 80:EXCL 200:TRUNC 400:APPEND 800:NONBLOCK 101000:1000:DSYNC 101000:SYNC 4000:DIRECT \
     10000:DIRECTORY 80000:CLOEXEC 200000:PATH
@@ -147,7 +146,7 @@ static BY_FORM: LazyLock<HashMap<char, Names>> = LazyLock::new(|| {
     forms.collect()
 });
 
-/// Writes the arguments of a call that has these numbers, and in its memory these paths and this structure, if they are known.
+/// Writes the arguments of a call from its numbers and, where they are known, from the paths and the structure in its memory.
 pub(super) fn of_numbers(
     output: &mut Vec<u8>,
     name: &[u8],
@@ -155,7 +154,6 @@ pub(super) fn of_numbers(
     paths: &[Vec<u8>],
     structure: &[u8],
 ) {
-    // A number that may be a descriptor.
     let unknown = if numbers[0] <= i32::MAX as u64 { "d" } else { "x" };
     let forms = BY_NAME.get(name).map_or(unknown, |call| call.forms);
     let mut paths = paths.iter();
@@ -182,7 +180,7 @@ pub(super) fn of_names(name: &[u8], text: &[u8]) -> Vec<u8> {
             Value::Text(value[..end].strip_prefix(b": ").unwrap_or_default()),
         )]);
     };
-    // Searched from the end, since texts may hold what looks like a name. Values of 0 are left out.
+    // The search begins at the end, because texts may contain what looks like a name. Values of 0 are left out.
     let mut end = text.len();
     let mut values: Vec<(char, Value)> = call
         .forms
@@ -264,8 +262,8 @@ fn write(output: &mut Vec<u8>, values: &[(char, Value)]) {
     }
 }
 
-/// Writes an argument: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` one that may be negative, `x` one in
-/// hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form of `NAMES`.
+/// Writes an argument: `b` a buffer, `p` a path, `d` a descriptor, `n` a number, `l` a number that may be negative, `x` a
+/// number in hexadecimal, `a` an address of a socket, `Q` parameters of `io_uring_setup`, or a form of `NAMES`.
 fn push(output: &mut Vec<u8>, form: char, value: Value) {
     if form == 'K' {
         output.extend_from_slice(b"child_stack=NULL, flags=");
@@ -276,7 +274,7 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
         }
         (_, Value::Structure(shown)) => return output.extend_from_slice(shown),
         ('b', _) => "0x1".to_owned(),
-        // What is not known may be.
+        // Unknown flags may be these.
         ('Q', _) => "{flags=IORING_SETUP_SQPOLL}".to_owned(),
         ('a' | 'p', Value::Number(0)) => "NULL".to_owned(),
         ('a', _) => "{}".to_owned(),
@@ -330,8 +328,8 @@ pub(super) fn flags(output: &mut Vec<u8>, form: char, number: u64) {
     output.extend_from_slice(text.as_bytes());
 }
 
-/// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then the number may lead to a file
-/// that was opened later.
+/// The number in `3</tmp/x>`. `perf trace` looks the name up when it prints the line: by then a file that was opened later may
+/// have the number.
 fn without_name(text: &[u8]) -> &[u8] {
     memchr::memchr(b'<', text).map_or(text, |end| &text[..end])
 }

@@ -1,6 +1,6 @@
 //! Logs of other programs, rewritten line by line as strace would have written them.
 //!
-//! They lack what lies in the memory of the program: paths and lists of segments are addresses, for which the parser has
+//! These logs do not show the memory of the program: paths and lists of segments are addresses. The parser reports them as
 //! [`NotShown`](crate::counts::SkipReason::NotShown).
 
 mod arguments;
@@ -13,7 +13,7 @@ use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
 use rewriter::Rewriter;
 
-/// Bytes at the beginning of a log that tell its format, and the lines of them that are looked at.
+/// The format of a log is told by the first lines within its first bytes.
 const FORMAT_BYTES: u64 = 4096;
 const FORMAT_LINES: usize = 20;
 
@@ -38,9 +38,9 @@ pub(crate) struct Record<'a> {
 /// Reads a line: `None` if it belongs to another format, `Some(None)` if it shows no call.
 type ReadLine = fn(&[u8]) -> Option<Option<Record<'_>>>;
 
-/// A log whose lines are of strace, `perf trace`, `perf script` or bpftrace, as lines of strace.
+/// Lines of strace, made from a log of strace, `perf trace`, `perf script` or bpftrace.
 pub struct Rewritten<R> {
-    /// The first bytes, when they were read, and the rest.
+    /// The first bytes of the log, once they were read, and then the rest.
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
     is_begun: bool,
     rewriter: Option<Rewriter>,
@@ -149,7 +149,7 @@ impl Record<'_> {
     }
 }
 
-/// A byte of the name of a thread, which may have set any.
+/// A byte of the name of a thread, made harmless: a thread may give itself any name.
 fn plain(byte: &u8) -> u8 {
     if matches!(byte, b' '..=b'~') && !b"<>\"\\".contains(byte) {
         *byte

@@ -11,13 +11,13 @@ use crate::event::{Action, OpenFlags};
 pub use crate::foreign::arguments::error_name;
 use crate::foreign::arguments::{self, of_numbers, of_result};
 
-/// Numbers of calls that are told apart.
+/// Calls have numbers below this one.
 pub const CALLS: usize = 512;
 
 /// The number of the first name of `SECOND`.
 const SECOND_AT: usize = 424;
 
-/// `rt_sigreturn` returns with the registers of what the signal interrupted, without a number of its own.
+/// The place of `rt_sigreturn`: it returns with the registers of the interrupted code, so its number is lost.
 const NO_NUMBER: usize = CALLS - 1;
 
 /// Calls that `vectored advise` does not trace, because they cannot matter: they move no bytes of files, pipes or sockets, change no

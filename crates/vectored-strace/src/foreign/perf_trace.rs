@@ -1,6 +1,6 @@
 //! `perf trace`: `   0.123 ( 0.005 ms): cat/12 write(fd: 1</tmp/x>, buf: 0x7f00, count: 100)      = 100`.
 //!
-//! A call during which another thread had a line has two lines: the first ends in ` ...`, the second has
+//! If another thread has a line during a call, the call has two lines: the first ends in ` ...`, the second has
 //! ` ... [continued]: write())` instead of the call. Arguments that are 0 are left out.
 
 use memchr::memmem;

@@ -1,4 +1,4 @@
-//! Logs of `raw_syscalls`, which have numbers alone, as `perf script` writes them:
+//! Logs of `raw_syscalls`, as `perf script` writes them, have only numbers:
 //! `cat 12 [000] 24914.663653: raw_syscalls:sys_enter: NR 1 (1, 7f00, 64, 0, 0, 0)`, and `sys_exit: NR 1 = 100`. The command for
 //! bpftrace in docs/advise.md adds the flags of `clone3` and the path of `openat`: `sys_exit: NR 257 = 3 0 /tmp/x`.
 
@@ -37,7 +37,7 @@ pub(super) fn read(line: &[u8]) -> Option<Option<Record<'_>>> {
         record.name = numbers::name_of(number(call, 10)?).as_bytes();
         let arguments = record.arguments.insert(Vec::new());
         of_numbers(arguments, record.name, &values_of(values)?, &[], b"");
-        // These calls do not return, or return with the registers of what the signal interrupted.
+        // These calls do not return, or they return with the registers of the code that a signal interrupted.
         record.result = match record.name {
             b"rt_sigreturn" => Some(b"0".to_vec()),
             b"exit" | b"exit_group" => Some(b"?".to_vec()),

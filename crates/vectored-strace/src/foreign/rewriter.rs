@@ -1,4 +1,4 @@
-//! From records to lines of strace: calls whose lines need more than one record.
+//! Turns records into lines of strace. The lines of some calls need more than one record.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,9 +16,9 @@ pub(super) struct Rewriter {
     began_ns: HashMap<u32, u64>,
     /// The arguments of unfinished calls of `openat`, by thread.
     opening: HashMap<u32, Vec<u8>>,
-    /// Processes that run another program, until the call that made them returns.
+    /// Processes that run another program, while the call that made them has not returned.
     spawned: HashSet<u32>,
-    /// Threads that need no name: they had one, or a call made them. A thread may give itself any name later.
+    /// Threads that need no name: they had a name, or a call made them. A thread may give itself any name later.
     named: HashSet<u32>,
 }
 
@@ -85,8 +85,9 @@ impl Rewriter {
         }
     }
 
-    /// Completes a record of `clone3`. If the log does not show its flags: a process of the C library has the memory of its parent,
-    /// which waits for its `execve`; all else is a thread.
+    /// Completes a record of `clone3` whose flags the log does not show. If the child has run another program before the
+    /// parent's `clone3` returns, the child is a process: the C library has the parent wait for the `execve`. Every other child
+    /// is a thread.
     fn clone3(&mut self, record: &mut Record<'_>) -> Option<&'static [u8]> {
         let Some(result) = record.result.as_deref() else {
             return Some(NO_EVENT);
@@ -125,7 +126,7 @@ impl Rewriter {
         None
     }
 
-    /// Completes a record of `execve`. The thread has the name of the new program at the end.
+    /// Completes a record of `execve`: when the call ends, the thread has the name of the new program.
     fn execute(&mut self, thread: u32, record: &mut Record<'_>) -> Option<&'static [u8]> {
         let Some(result) = record.result.as_deref() else {
             return Some(NO_EVENT);

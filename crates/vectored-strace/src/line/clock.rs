@@ -29,7 +29,7 @@ impl Clock {
     pub(crate) fn read(&mut self, stamp: Timestamp) -> u64 {
         let is_first = self.now_ns.is_none();
         let now_ns = match stamp {
-            // If the first time is 0, or a time is smaller than the one before, the log is one of `-r`.
+            // If the first time is 0, or a time is smaller than the time before, strace wrote the log with `-r`.
             Timestamp::Short(ns) if self.relative || ns < self.last_ns || ns == 0 && is_first => {
                 self.later(ns)
             }

@@ -11,7 +11,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Width to which strace pads thread numbers, before a blank.
 const THREAD_DIGITS: usize = 5;
 
-/// Width to which strace pads the seconds of `-r`. It does not pad the seconds of `-ttt`.
+/// Width to which strace pads the seconds of `-r`. strace does not pad the seconds of `-ttt`.
 const RELATIVE_DIGITS: usize = 6;
 
 /// The kernel's `PID_MAX_LIMIT`: greater numbers are no threads. It also bounds the memory for sets of threads.
@@ -20,15 +20,15 @@ const MAX_THREAD: u32 = 1 << 22;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Prefix {
     pub(crate) thread: Option<u32>,
-    /// Whether the thread is written as `[pid 12]`, as strace does on its standard error, and only there while it
-    /// follows several threads.
+    /// Whether the thread is written as `[pid 12]`. strace writes that on its standard error only, while it follows several
+    /// threads.
     pub(crate) bracketed: bool,
     pub(crate) stamp: Option<Timestamp>,
     pub(crate) clock_ns: u64,
     pub(crate) end: usize,
     /// Position of the time, including its padding.
     time_start: usize,
-    /// Positions of the beginning and end of the program's name that `-Y` adds; 0 without.
+    /// Positions of the beginning and end of the program's name that `-Y` adds; 0 without a name.
     pub(crate) program: (usize, usize),
 }
 
@@ -49,7 +49,7 @@ impl Prefix {
         // A thread, then a time; both are optional.
         loop {
             let digits_follow = |at: usize| line.get(at).is_some_and(u8::is_ascii_digit);
-            // Between them `--secontext` has the context of the thread.
+            // Between the thread and the time, `--secontext` writes the context of the thread.
             if prefix.thread.is_some()
                 && prefix.stamp.is_none()
                 && line.get(prefix.end) == Some(&b'[')
@@ -174,7 +174,7 @@ impl Prefix {
     }
 }
 
-/// The time of a count of seconds: since 1970 if it has nine digits or more, since the line before if it is padded, else
+/// The time of a count of seconds: since 1970 if the count has nine digits or more, since the line before if the count is padded, else
 /// ambiguous.
 fn seconds(
     whole: u64,

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Read};
 
 use memchr::memchr;
 
-/// Initial size of the buffer. It fits the second-level cache, so that parsed bytes are still in it.
+/// Initial size of the buffer. The buffer fits the second-level cache: bytes are still in the cache when they are parsed.
 pub(crate) const BUFFER_BYTES: usize = 256 << 10;
 
 /// Longest line, in bytes: 1,024 segments of some KiB each, escaped.

@@ -6,7 +6,7 @@ pub fn frame(line: &[u8]) -> Option<&[u8]> {
     (!frame.is_empty()).then_some(frame)
 }
 
-/// Whether a frame is in the C library, the loader or the vDSO, which make calls on behalf of their callers.
+/// Whether a frame is in the C library, the loader or the vDSO. These make calls on behalf of their callers.
 pub fn is_of_c_library(frame: &[u8]) -> bool {
     let object = frame.split(|byte| *byte == b'(').next().unwrap_or_default();
     let name = object

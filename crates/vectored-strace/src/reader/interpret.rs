@@ -77,8 +77,8 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Makes the unfinished call of a thread the current event, as a call that never returned; false if its event came
-    /// before.
+    /// Makes the unfinished call of a thread the current event, as a call that never returned; false if the event of the call
+    /// came before.
     #[cold]
     pub(super) fn lose(&mut self, thread: u32, reason: Option<SkipReason>) -> bool {
         let Some(call) = self.unfinished.take(thread) else {
@@ -112,7 +112,7 @@ impl<R: Read> Reader<R> {
             self.broken_off = Some(self.line.origin.thread);
             return self.begin(name, at);
         }
-        // Text of the program in the line, or the end of the log of this thread.
+        // The line has text of the program, or the log of this thread ends here.
         let (bytes, reason) = match text.strip_suffix(DETACHED) {
             Some(call) => (call.trim_ascii_end().len(), None),
             None => (text.len(), Some(SkipReason::NotALine)),
@@ -208,7 +208,7 @@ impl<R: Read> Reader<R> {
         let name_bytes = first_word(ending);
         let process_ended = ending.starts_with(b"killed");
         if let Some(thread) = ending.strip_prefix(b"superseded by execve in pid ") {
-            // The line has the number of the first thread, which the thread that called execve takes over.
+            // The line has the number of the first thread: the thread that called execve takes over that number.
             let thread = leading(thread)?.0;
             let thread = u32::try_from(thread).map_err(|_| SkipReason::Overflow)?;
             let thread = self.threads.in_events(thread);
@@ -231,7 +231,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// The tail of a call; `None` if it lies within the name.
+/// The tail of a call; `None` if the ` = ` lies within the name.
 fn tail(call: &[u8], name: CallName) -> Option<Tail> {
     Tail::read(call).filter(|tail| tail.equals > name.bytes + 1)
 }

@@ -51,7 +51,7 @@ pub struct Reader<R> {
     segments: Segments,
     /// The name that `-Y` shows beside each thread.
     names: HashMap<u32, Vec<u8>>,
-    /// A line that waits until an event before it was returned: the creation or the name of its thread.
+    /// A line that waits until an earlier event was returned: the creation of its thread, or the thread's name.
     deferred: Option<Line>,
     /// The current line and its parts. Both are filled in place: moving them would take longer than parsing the line.
     line: Line,
@@ -82,7 +82,7 @@ impl<R: Read> Reader<R> {
         Self::with_options(input, 0, BUFFER_BYTES)
     }
 
-    /// Lines that name no thread are of `thread`: for a part of a log (`-ff`) it is the number in the file's name. The buffer
+    /// Lines that name no thread are of `thread`: for a part of a log (`-ff`), `thread` is the number in the file's name. The buffer
     /// grows with the longest line, to 32 MiB at most.
     pub fn with_options(input: R, thread: u32, buffer_bytes: usize) -> Self {
         Self {
@@ -176,8 +176,8 @@ impl<R: Read> Reader<R> {
         )
     }
 
-    /// Whether the line that [`advance`](Self::advance) reached has a time, or none because it could not be read. Times
-    /// relative to the line before (`-r`) are none: with `-ff` that line may be in another file.
+    /// Whether the line that [`advance`](Self::advance) reached has an absolute time, or could not be read. Times relative to
+    /// the line before (`-r`) do not count: with `-ff`, the line before may be in another file.
     pub(crate) fn has_absolute_time(&self) -> bool {
         let is_unread = matches!(self.parsed.kind, LineKind::Unread);
         (self.parsed.origin.began_ns.is_some() || is_unread) && !self.clock.relative
@@ -266,7 +266,7 @@ impl<R: Read> Reader<R> {
         self.interpret()
     }
 
-    /// Makes the name that `-Y` shows beside a thread the current event; false if it was reported before.
+    /// Makes the name that `-Y` shows beside a thread the current event; false if the name was reported before.
     #[cold]
     fn set_thread_name(&mut self, line: usize, (start, end): (usize, usize)) -> bool {
         let thread = self.line.origin.thread;
@@ -306,8 +306,8 @@ impl<R: Read> Reader<R> {
         self.in_summary
     }
 
-    /// Makes the creation of a thread the current event, although the call that created it has not ended yet; false if
-    /// that call is not known.
+    /// Makes the creation of a thread the current event, although the call that created the thread has not ended; false if that
+    /// call is unknown.
     #[cold]
     fn set_thread_creation(&mut self, thread: u32) -> bool {
         let Some(call) = self.unfinished.announce_creator() else {

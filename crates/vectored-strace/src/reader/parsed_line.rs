@@ -10,7 +10,6 @@ use crate::call::transfers::Segments;
 use crate::counts::Counts;
 use crate::event::{Action, Event};
 
-/// Where and when a call began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Origin {
     pub(crate) number: u64,
@@ -34,7 +33,7 @@ pub(crate) enum LineKind {
     /// The name of a thread (`-Y`), which is the whole text.
     Named,
     Signal {
-        /// Length of its name, at the beginning of the text.
+        /// Length of the signal's name, at the beginning of the text.
         name_bytes: usize,
     },
     Exit {

@@ -26,7 +26,7 @@ pub(crate) struct UnfinishedCall {
 pub(crate) struct UnfinishedCalls {
     by_thread: BTreeMap<u32, UnfinishedCall>,
     bytes: usize,
-    /// Threads within a call that creates a thread whose first line has not come.
+    /// Threads in a call that creates a thread, until the created thread has a line.
     forking: Vec<u32>,
 }
 
@@ -66,8 +66,8 @@ impl UnfinishedCalls {
         self.by_thread.keys().next().copied()
     }
 
-    /// The call that must have created a thread which has its first line; `None` if there is
-    /// no such call, or more than one. Marks the call as announced.
+    /// The call that created a thread, when that thread has its first line. `None` if no call creates a thread, or several
+    /// calls do. Marks the call as announced.
     pub(crate) fn announce_creator(&mut self) -> Option<&UnfinishedCall> {
         let [thread] = self.forking[..] else {
             return None;
@@ -78,7 +78,7 @@ impl UnfinishedCalls {
         Some(call)
     }
 
-    /// Moves the call of a thread to another number, which has none: `execve` makes its caller the first thread of the
+    /// Moves the call of a thread to another thread number that has no call: `execve` makes its caller the first thread of the
     /// process.
     pub(crate) fn rename(&mut self, from: u32, to: u32) {
         if let Some(mut call) = self.take(from) {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::line::line_prefix::Prefix;
 
-/// On its standard error strace names threads only while it follows several (`[pid 12]`). The number of the first thread is
+/// On its standard error strace names threads (`[pid 12]`) only while it follows several. The number of the first thread is
 /// then unknown until there is a second thread, so the first thread is 0 in all events.
 #[derive(Debug)]
 pub(crate) struct ThreadTracker {
@@ -14,9 +14,9 @@ pub(crate) struct ThreadTracker {
     last: Option<u32>,
     /// The thread of lines that name none.
     lone: u32,
-    /// In a log with `[pid 12]`: threads that have not ended, the first thread as `start`.
+    /// In a log with `[pid 12]`: threads that have not ended. The first thread counts as `start`.
     alive: HashSet<u32>,
-    /// In such a log, the number that strace writes for the first thread.
+    /// In a log with `[pid 12]`: the number that strace writes for the first thread.
     first: Option<u32>,
     start: u32,
 }
@@ -34,7 +34,7 @@ impl ThreadTracker {
         }
     }
 
-    /// The thread of a line, which resumes a call or not. `is_busy` is whether a call of a thread is unfinished.
+    /// The thread of a line. `resumes`: whether the line resumes a call. `is_busy`: whether a thread has an unfinished call.
     pub(crate) fn thread_of(
         &mut self,
         prefix: &Prefix,
@@ -48,7 +48,7 @@ impl ThreadTracker {
         }
     }
 
-    /// Whether this thread had no line yet and was not returned by a call; it is known from now on.
+    /// Whether this thread had no line yet and was not returned by a call; the thread is known from now on.
     pub(crate) fn is_new(&mut self, thread: u32) -> bool {
         if self.last == Some(thread) {
             return false;
@@ -88,7 +88,7 @@ impl ThreadTracker {
         if self.alive.contains(&thread) {
             return thread;
         }
-        // A thread in a call resumes it; a thread that begins a call is in none.
+        // Only a thread with an unfinished call can resume a call, and only a thread without one can begin a call.
         let may_be_first = self.first.is_none() && self.alive.contains(&self.start);
         if may_be_first && self.start == 0 && resumes == is_busy(self.start) {
             self.first = Some(thread);

@@ -1,4 +1,4 @@
-//! Any bytes are read without a panic, with the same events whatever the sizes of the reads.
+//! Any bytes are read without a panic. The events do not depend on the sizes of the reads.
 
 use std::io::{self, Read};
 

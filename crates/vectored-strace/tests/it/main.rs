@@ -1,5 +1,4 @@
-//! Events of logs: real logs against golden files, and any
-//! bytes against themselves.
+//! Events of logs: real logs against golden files, and any bytes in different pieces.
 
 mod any_bytes;
 mod text;
@@ -13,7 +12,7 @@ use vectored_strace::{Reader, read_logs};
 
 use crate::text::{events_of, text_of_logs};
 
-/// Each file of `testdata` is a log, each folder has the parts of one. A new log makes a new golden file.
+/// Each file of `testdata` is a log; each folder has the parts of a log. A new log makes a new golden file.
 #[test]
 fn real_logs_give_the_events_of_their_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");

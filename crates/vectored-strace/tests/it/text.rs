@@ -67,7 +67,6 @@ fn with_text(debug: &str) -> String {
         let bytes: Result<Vec<u8>, _> = bytes.map(str::parse).collect();
         text += &match bytes {
             Ok(bytes) => format!("{prefix}{:?}", lossy(&bytes)),
-            // The two ends of a pair.
             Err(_) => format!("{before}]"),
         };
         rest = after;

@@ -12,13 +12,13 @@ const SHOWN_CALLS: usize = 4;
 
 const SHOWN_STACKS: usize = 3;
 
-/// The largest difference, as a share, at which times are called equal.
+/// Times that differ by at most this share may be called equal.
 const EQUAL_WITHIN: f64 = 0.1;
 
 pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
 
 /// One sentence for each new command: `new takes 0.812 [0.790, 0.838] of the time of old, and makes 120 writes instead of
-/// 40,025`. Counts lead where times say nothing.
+/// 40,025`. If times say nothing, counts come first.
 pub fn answer(versus: &Versus, of: &Comparison) -> String {
     let name = &of.side.name;
     let (mut told, silent) = times(versus, of);
@@ -35,7 +35,7 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
     sentence(name, &told, silent)
 }
 
-/// The sentence about a command: the parts that are known, and why the rest is not.
+/// The sentence about a command: the known parts, and why the other parts are missing.
 pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> String {
     match (told.join(", and "), silent) {
         (told, None) => format!("{name} {told}"),
@@ -44,8 +44,8 @@ pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> S
     }
 }
 
-/// The parts about times: `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`; and the
-/// reason why any of them are missing.
+/// The parts about times: `takes 0.812 [0.790, 0.838] of the time of old and 0.610 [0.600, 0.620] of its CPU time`. The second
+/// value is the reason if any part is missing.
 fn times(versus: &Versus, of: &Comparison) -> (Vec<String>, Option<String>) {
     if versus.is_spoiled(of) {
         let why = "no times are compared, since a run failed";
@@ -108,8 +108,8 @@ fn is_found(of: &Compared) -> bool {
     of.change != Change::NotFound
 }
 
-/// If no difference was found, by how many per cent the figures differ at most. The bound follows from their interval and
-/// from the interval of the old command against itself. `None` if the bound is too large to call the figures equal.
+/// If no difference was found: the largest difference, in per cent, that the figures may have. The bound follows from their interval
+/// and from the interval of the old command against itself. `None` if the bound is too large to call the figures equal.
 fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
     let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));
@@ -223,7 +223,7 @@ fn grown_in_words(grown: &[GrownCall]) -> String {
     }
 }
 
-/// What makes the calls of a command that exceed limits: `1,000 more calls of write come from main > save > flush`.
+/// Where the calls that exceed limits come from: `1,000 more calls of write come from main > save > flush`.
 pub fn stacks_in_words(of: &Comparison) -> Option<String> {
     let name = &of.side.name;
     if !of.no_stacks.is_empty() {
@@ -246,8 +246,8 @@ pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<I
     said.map(|(ruling, text)| ruling.sentence(text))
 }
 
-/// `makes 120 writes instead of 40,025`, with each count of transfers that differs. If none differs: a statement on all
-/// calls, as `equal` if they are equally many.
+/// `makes 120 writes instead of 40,025`, with each count of transfers that differs. If none differs: the count of all calls, or
+/// `equal` if both commands make equally many.
 pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     let changed = |noun: &str, of: fn(&Calls) -> Range| {
         let (old, new) = (of(old), of(new));
@@ -269,7 +269,7 @@ pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     } else if of_old == of_new && of_old.low == of_old.high {
         format!("makes {equal}")
     } else {
-        // The numbers vary from run to run.
+        // The counts vary from run to run.
         format!(
             "makes {} system calls instead of {}",
             range(of_new),
@@ -302,7 +302,7 @@ pub fn ratio_in_words(of: &Compared) -> Option<String> {
     })
 }
 
-/// A ratio with the digits that differences of a percent need.
+/// A ratio, with enough digits to show a difference of one per cent.
 fn number(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 99.95 => grouped(ratio.round() as u64),

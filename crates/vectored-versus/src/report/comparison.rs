@@ -1,4 +1,4 @@
-//! Two results of `vectored versus`: an earlier comparison and a later comparison.
+//! Compares two results of `vectored versus`: an earlier and a later result.
 
 use serde::Serialize;
 use serde_json::json;
@@ -26,7 +26,7 @@ pub struct CommandChange {
     pub name: String,
     pub earlier: [String; 2],
     pub later: [String; 2],
-    /// Times and memory as ratios to the old command of the same result, whatever the machine; counts as they are.
+    /// Times and memory as ratios to the old command of the same result, so that machines may differ. Counts are absolute.
     pub figures: Vec<Compared>,
     /// The rounds of the shorter result.
     pub rounds: usize,
@@ -53,7 +53,7 @@ pub fn compare_versus(earlier: &Versus, later: &Versus) -> VersusComparison {
     }
 }
 
-/// The ratios of both results, the later divided by the earlier. Its interval has all quotients of the two intervals.
+/// The ratios of both results, the later divided by the earlier. The interval has all quotients of both intervals.
 fn figures(earlier: &Comparison, later: &Comparison) -> Vec<Compared> {
     let quotient = |new: Option<f64>, old: Option<f64>| Some(new? / old.filter(|old| *old > 0.0)?);
     let ratio = |old: &Compared| {
@@ -90,7 +90,7 @@ impl CommandChange {
         }
     }
 
-    /// The calls of the new command in the earlier result and in the later one.
+    /// The calls of the new command in the earlier result, and in the later result.
     fn calls(&self) -> Option<(&Calls, &Calls)> {
         let [earlier, later] = self.sides.each_ref().map(|one| one.side.calls.as_ref());
         earlier.zip(later)

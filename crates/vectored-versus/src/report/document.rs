@@ -21,17 +21,16 @@ const LEAD: &str = "\
 Commands that should do the same are run in turn, and what they take is compared round by round. Their system calls are \
 counted in runs of their own, in which their outputs are compared, too.";
 
-/// Kinds of calls that the answer shows.
+/// The most kinds of calls that the answer shows.
 const SHOWN_KINDS: usize = 10;
 
-/// Digits of a SHA-256 sum; the JSON has all.
+/// The most digits of a SHA-256 sum that are shown; the JSON has all digits.
 const SHOWN_DIGITS: usize = 12;
 
 const SHOWN_FILES: usize = 3;
 
 pub(super) type Row = (&'static str, &'static str, fn(f64) -> String);
 
-/// The figures in the order of the table.
 pub(super) const ROWS: [Row; 12] = [
     ("wall_ns", "time", time),
     ("cpu_ns", "CPU time", cpu_time),
@@ -56,7 +55,7 @@ fn whole(count: f64) -> String {
     grouped(count.round() as u64)
 }
 
-/// The answer of each new command, its figures, and the calls that differ; in sections all calls and files.
+/// The answer of each new command, its figures, and the calls that differ. Sections have all calls and all files.
 pub fn document(versus: &Versus) -> Document {
     let (mut answer, mut warnings) = (Vec::new(), Vec::new());
     let (mut body, mut sections) = (Vec::new(), Vec::new());
@@ -96,7 +95,7 @@ fn sentence(tone: Tone, text: impl Into<vectored_report::Text>) -> Block {
     Block::Sentence(Sentence::toned(tone, text))
 }
 
-/// What makes the comparison less than it seems.
+/// Warnings: reasons to trust the comparison less.
 fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let Side {
         name, ended, said, ..
@@ -121,7 +120,7 @@ fn warnings(versus: &Versus, of: &Comparison) -> Vec<Block> {
         .collect()
 }
 
-/// The failures and differences that decide, and the outcome.
+/// The failures and differences that decide, and the outcome of the comparison.
 fn answers(versus: &Versus, of: &Comparison) -> Vec<Block> {
     let mut blocks = Vec::new();
     blocks.extend(failures_of(&of.side));
@@ -163,7 +162,7 @@ fn some_of<'a>(files: impl IntoIterator<Item = &'a File>) -> String {
     enumerated(&shown.chain(others).collect::<Vec<_>>())
 }
 
-/// The files whose content only `of` ran, or may have run.
+/// The files whose content only `of` ran, or may have run without `other`.
 fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
     let is_alone = |file: &&File| {
         let mut others = other.files.iter();
@@ -210,7 +209,7 @@ fn figures(versus: &Versus, of: &Comparison) -> Table {
     comparison_table("", &[""], sides, rows.collect())
 }
 
-/// The calls by name, those first that differ most; or those alone that differ.
+/// The calls by name, those that differ most first. If `only_changed`, only the calls that differ.
 fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
     let kinds = |side: &Side| side.calls.clone().unwrap_or_default().kinds;
     let row = |(name, sides): (String, Vec<Vec<Range>>)| {
@@ -282,7 +281,7 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
     })
 }
 
-/// Whether calls were counted, and times taken only once, which tells nothing of them.
+/// Whether calls were counted, and times measured only once: one time tells nothing.
 fn is_of_counts_alone(versus: &Versus) -> bool {
     versus.old.runs.len() == 1 && versus.old.calls.is_some()
 }

@@ -14,7 +14,6 @@ pub struct HistoryRow {
     pub started_at: String,
     /// See [`Versus::commit`].
     pub commit: Option<String>,
-    /// The command that it was compared with.
     pub old_command: String,
     pub rounds: usize,
     pub time: Option<Compared>,

@@ -1,4 +1,4 @@
-//! The saved form: its rows, and what is checked when it is read.
+//! The saved form: its rows, and the checks of a saved result when it is read.
 
 use serde_json::{Value, json};
 use vectored_report::{SavedResult, value_of};
@@ -45,7 +45,6 @@ impl SavedResult for Versus {
         Ok(())
     }
 
-    /// One for each figure of each new command.
     fn rows(&self) -> Value {
         let new = self.new.iter().map(|one| {
             json!({
@@ -61,7 +60,7 @@ impl SavedResult for Versus {
     }
 }
 
-/// Whether outputs were compared: not if a run had failed by then.
+/// Whether outputs were compared. Outputs are not compared if a run had failed before.
 fn is_compared(new: &Comparison) -> bool {
     !new.figures.is_empty() || !new.differences.is_empty()
 }

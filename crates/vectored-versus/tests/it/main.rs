@@ -14,7 +14,7 @@ use vectored_versus::report::{
 #[path = "../../../vectored-results/tests/it/damage.rs"]
 mod damage;
 
-/// Runs of about this time, which scatter by 1 %.
+/// Runs that take about this time. Their times scatter by 1 %.
 fn runs(wall_ns: u64, seed: u64) -> Vec<Run> {
     let mut random = fastrand::Rng::with_seed(seed);
     let scattered = |_| {
@@ -79,7 +79,7 @@ fn side(name: &str, command: &str, writes: u64, runs: Vec<Run>) -> Side {
     }
 }
 
-/// A log of 40,025 writes, and one of 120.
+/// The result for a log that makes 40,025 writes, and a log that makes 120.
 fn result() -> Versus {
     let old = side("old", "./log.old data", 40_025, runs(50_000_000, 1));
     let again = runs(50_000_000, 2);
@@ -156,7 +156,7 @@ fn of_all(share: f64) -> CallLimit {
     CallLimit { name: None, share }
 }
 
-/// A result with all that may be said.
+/// A result that has everything that may be reported.
 fn spoiled() -> Versus {
     let mut spoiled = result();
     spoiled.not_compared = vec!["standard error".to_owned()];
@@ -175,7 +175,7 @@ fn spoiled() -> Versus {
         calls.submits = true;
         calls.skipped_lines = 1;
     }
-    // Only counted.
+    // A new command whose calls were counted, and whose times were not measured.
     let mut untimed = spoiled.new[0].clone();
     untimed.side.name = "new 2".to_owned();
     untimed
@@ -247,7 +247,7 @@ fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
     }
 }
 
-/// What is said of the time, the CPU time and old against itself, which may differ by more.
+/// What is said of the time, of the CPU time, and of old against itself. Old against itself may differ by more.
 #[test]
 fn a_sentence_says_what_its_interval_supports() {
     let shape = |word: &str| match word {

@@ -21,8 +21,8 @@ const POLL_INTERVAL: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
-/// Runs a command in a session of its own, until it ends or `is_stopped`, which is asked several times a second. This
-/// process must have no other children, and be the one that adopts orphans:
+/// Runs a command in a session of its own, until the command ends or `is_stopped` returns true. `is_stopped` is called several
+/// times a second. This process must have no other children, and must have called
 /// [`adopt_orphans`](crate::platform::processes::adopt_orphans).
 pub fn run(
     mut command: Command,
@@ -30,7 +30,7 @@ pub fn run(
     left_behind_limit: Duration,
     mut is_stopped: impl FnMut() -> bool,
 ) -> Result<Ended, RunError> {
-    // A run that is short is never seen running.
+    // A short run ends before the first call of `is_stopped` in the wait.
     if is_stopped() {
         return Err(RunError::Stopped);
     }
@@ -44,7 +44,7 @@ pub fn run(
     let process = Pid::from_child(&child);
     // Opened while the process runs: after its end, the file belongs to root.
     let counts = File::open(format!("/proc/{}/io", child.id()));
-    // Closes our copies of its pipes.
+    // Closes this process's copies of the command's pipes.
     drop(command);
     let outcome = end_of(process, began, limit, &mut is_stopped);
     let took = began.elapsed();
@@ -75,24 +75,24 @@ pub fn run(
     })
 }
 
-/// The peak memory that the kernel counts for a program that does nothing: it begins with what this process has.
+/// The peak memory that the kernel counts for a program that does nothing. The count begins with the memory of this process.
 pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let mut command = Command::new("/proc/self/exe");
-    // The child ends in the second step: so it takes the same way as in [`run`], up to its program.
+    // The second step ends the child just before its program, so the child does all that a child of [`run`] does until then.
     in_own_session(&mut command);
     end_before_program(&mut command);
     let ended = run(command, None, LEFT_BEHIND_LIMIT, is_stopped)?;
     Ok(ended.usage.peak_bytes)
 }
 
-/// Waits for the end of the process. Its status is left to be read.
+/// Waits for the end of the process, but leaves its status to be read later.
 fn end_of(
     process: Pid,
     began: Instant,
     limit: Option<Duration>,
     mut is_stopped: impl FnMut() -> bool,
 ) -> Result<(), RunError> {
-    // Since Linux 5.3.
+    // `pidfd_open` exists since Linux 5.3.
     let ended = pidfd_open(process, PidfdFlags::empty()).map_err(io::Error::from);
     let failed = |error| RunError::Io("its end cannot be waited for".to_owned(), error);
     let ended = ended.map_err(failed)?;

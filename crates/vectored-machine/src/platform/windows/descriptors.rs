@@ -12,8 +12,8 @@ use crate::platform::lacks;
 
 pub type Pair = (OwnedFd, OwnedFd);
 
-/// Whether the writing thread can empty a stream between samples. The bytes that a socket of Windows takes do not
-/// depend on its buffer alone, and a pipe that does not block reports success for a write of nothing.
+/// Whether the writing thread can empty a stream between samples. How many bytes a socket of Windows takes does not depend on
+/// its buffer alone. A pipe that does not block reports success for a write of nothing.
 pub const EMPTIES_BETWEEN_SAMPLES: bool = false;
 
 pub fn pipe() -> io::Result<Pair> {

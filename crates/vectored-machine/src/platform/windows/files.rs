@@ -1,4 +1,4 @@
-//! Files that are removed when they are closed, past the cache, or evicted from it.
+//! Files that are removed when they are closed, that bypass the cache, or that are evicted from it.
 
 use std::fs::File;
 use std::io;
@@ -16,8 +16,8 @@ use crate::platform::Space;
 use crate::platform::lacks;
 use crate::sys::windows::{self, Volume};
 
-/// Creates a file under a random name in `directory`, which the system removes when its last handle is closed, however
-/// the process ends.
+/// Creates a file under a random name in `directory`. The system removes the file when its last handle is closed, however the
+/// process ends.
 pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<File> {
     loop {
         let name = directory.join(format!(".vectored-{:016x}", fastrand::u64(..)));

@@ -1,4 +1,4 @@
-//! The plain calls, by the standard library's for handles and sockets, under the names of rustix.
+//! The plain calls under the names of rustix. The standard library makes them, on handles and on sockets.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, Write};
@@ -27,7 +27,7 @@ impl Errno {
     pub const OPNOTSUPP: Errno = Errno(50);
     /// `ERROR_SEEK_ON_DEVICE`.
     pub const SPIPE: Errno = Errno(132);
-    /// `ERROR_GEN_FAILURE`: of an error without a number.
+    /// `ERROR_GEN_FAILURE`: stands for an error without a number.
     const FAILURE: Errno = Errno(31);
 
     pub fn raw_os_error(self) -> i32 {
@@ -120,7 +120,7 @@ impl FileExt for File {
     }
 }
 
-/// Sets the position to what it was before a call that moves it.
+/// Restores the position after a call that moves it.
 fn keeping_position<T>(
     mut file: &File,
     call: impl FnOnce(&File) -> io::Result<T>,
@@ -131,7 +131,6 @@ fn keeping_position<T>(
     outcome
 }
 
-/// One call on a handle or on a socket.
 fn on<T>(
     fd: BorrowedFd<'_>,
     handle: impl FnOnce(&File) -> io::Result<T>,
@@ -144,7 +143,6 @@ fn on<T>(
     .map_err(Errno::of)
 }
 
-/// A call that only files have.
 fn on_file<T>(fd: impl AsFd, call: impl FnOnce(&File) -> io::Result<T>) -> Result<T, Errno> {
     match fd.as_fd() {
         BorrowedFd::Handle(this) => of_handle(this, call).map_err(Errno::of),

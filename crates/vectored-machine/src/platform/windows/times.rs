@@ -10,6 +10,6 @@ pub const CLOCK: &str = "QueryPerformanceCounter";
 /// Wall time since the first reading.
 pub(crate) fn monotonic_ns() -> u64 {
     static BEGAN: OnceLock<Instant> = OnceLock::new();
-    // 584 years fit.
+    // 64 bits hold 584 years.
     BEGAN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
