@@ -65,7 +65,7 @@ int main(int argc, char **argv)
     vectored_gather *gather = vectored_gather_new();
     if (memory == NULL || file == NULL || gather == NULL || count > MAX_SEGMENTS)
         return 1;
-    /* Buffered, as a regular file is: all segments of a list in one call. */
+    /* The buffer holds all segments of a list, so one call writes them. */
     static char buffer[1 << 18];
     if (setvbuf(file, buffer, _IOFBF, sizeof buffer) != 0)
         return 1;

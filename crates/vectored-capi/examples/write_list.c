@@ -1,4 +1,4 @@
-/* Writes an answer of several pieces to standard output: headers that are copied together, and a body that is not. */
+/* Writes an answer of several pieces to standard output: headers that are copied together, and a body that is not copied. */
 
 #include <errno.h>
 #include <stdio.h>

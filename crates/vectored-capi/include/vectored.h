@@ -2,8 +2,8 @@
  * vectored.h: write and read lists of segments (struct iovec) completely.
  *
  * writev(2) and readv(2) may stop in the middle of a segment, refuse more than IOV_MAX segments, move at most about
- * 2 GiB, and are interrupted by signals. The functions here handle all of that: they move the whole list, or say how much of
- * it they moved.
+ * 2 GiB, and are interrupted by signals. The functions here move the whole list, or say how many
+ * bytes of it they moved.
  *
  * Which function?
  *
@@ -16,12 +16,12 @@
  *   records, header and payload, until the end        vectored_scatter_read_exact; ENODATA with *done 0 is the end
  *   from a non-blocking descriptor                    vectored_scatter_resume_read, or vectored_resume_read
  *
- * Functions with a gather or scatter handle copy short segments together, which is faster if segments have up to a few
- * hundred bytes. The others need no handle and copy nothing.
+ * Functions with a gather or scatter handle copy short segments together. That is faster if segments have up to a few
+ * hundred bytes. The other functions copy nothing.
  *
- * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. If the library is not installed in a folder of the
- * system, set PKG_CONFIG_PATH to its lib/pkgconfig before, and LD_LIBRARY_PATH to its lib when the program runs. Statically:
- * `cc -static program.c $(pkg-config --static --cflags --libs vectored)`. The header is C99 and C++11.
+ * Compile with `cc program.c $(pkg-config --cflags --libs vectored)`. If the library is installed in a folder
+ * PREFIX of your own, set PKG_CONFIG_PATH to PREFIX/lib/pkgconfig before, and LD_LIBRARY_PATH to PREFIX/lib when the program
+ * runs. To link statically: `cc -static program.c $(pkg-config --static --cflags --libs vectored)`. The header is C99 and C++11.
  *
  * Example: write a list to a non-blocking descriptor. Returns 0, or -1 with errno.
  *
@@ -45,40 +45,41 @@
  *
  * Rules of all functions:
  *
- * Lists. A list is `iovcnt` segments at `iov`, as many as you like: more than IOV_MAX is fine. `iov` is never changed. Empty
- * segments are allowed everywhere, also with a NULL `iov_base`, and never reach the kernel. `iov` may be NULL if `iovcnt` is 0.
- * A segment of more than SSIZE_MAX bytes, and an `iovcnt` that no array has, such as (size_t)-1, is EINVAL. If there is
- * nothing to move, since the list is empty or the cursor at its end, a function returns 0 without a system call: it finds out
- * that a descriptor is negative, but not that it is closed or open for something else.
+ * Lists. A list is `iovcnt` segments at `iov`. It may have more than IOV_MAX segments. `iov` is never changed. Empty
+ * segments are allowed everywhere, also with a NULL `iov_base`, and never reach the kernel. `iov` may be NULL if `iovcnt`
+ * is 0. EINVAL: a segment has more than SSIZE_MAX bytes, or `iovcnt` is a number that no array has, such as (size_t)-1. If
+ * the list is empty or the cursor is at the end of the list, a function returns 0 without a system call. Then a negative
+ * descriptor is an error, but a descriptor that is closed, or open for something else, is not noticed.
  * Until the function returns, no other thread may change `iov` or free a segment. If another thread changes the bytes of a
- * segment that is being written, it is unspecified which of them are written. Segments to read into must not overlap.
+ * segment that is being written, it is unspecified whether the old or the new bytes are written. Segments to read into must
+ * not overlap.
  *
- * Result. Functions that move bytes return their number. On an error they return -1 and set errno; errno is
- * unspecified after a success. `*done` is set to 0 first, and on return, with or without an error, it is the number of bytes
- * that this call moved: always the first bytes of the list, or the first after the cursor. `done` may be NULL.
+ * Result. Functions that move bytes return the number of bytes. On an error they return -1 and set errno; errno is
+ * unspecified after a success. `*done` is set to 0 first. On return, with or without an error, `*done` is the number of
+ * bytes that this call moved: the first bytes of the list, or the first bytes after the cursor. `done` may be NULL.
  *
- * EINTR never occurs: an interrupted system call is made again, so that a signal handler cannot end a call that waits. To end a
- * transfer at a signal or after a time, use a descriptor with O_NONBLOCK, and wait by poll(2), which a signal ends and which has
- * a time limit. Sockets have SO_SNDTIMEO and SO_RCVTIMEO, too. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
- * and on sockets with a timeout. EFAULT: a pointer is NULL that must not be. EBADF: a negative descriptor.
- * ENOTRECOVERABLE: a defect of this library, which has printed a message on standard error; `*done` is 0 then, and
- * nothing is known about what was moved.
+ * EINTR never occurs: an interrupted system call is made again, so a signal handler cannot end a call that waits. To end a
+ * transfer at a signal or after a time, use a descriptor with O_NONBLOCK, and wait by poll(2). A signal or a time limit
+ * ends poll(2). Sockets also have SO_SNDTIMEO and SO_RCVTIMEO. EAGAIN (EWOULDBLOCK) occurs on descriptors with O_NONBLOCK
+ * and on sockets with a timeout. EFAULT: a pointer that must not be NULL is NULL. EBADF: the descriptor is negative.
+ * ENOTRECOVERABLE: the library has a defect, and has printed a message on standard error; `*done` is 0 then, and it is
+ * unknown which bytes were moved.
  *
- * SIGPIPE. If the reader of a pipe or socket is gone, writing raises SIGPIPE, as write(2) does, which ends the process unless
- * the signal is ignored: signal(SIGPIPE, SIG_IGN). The error is EPIPE then. In the same way, a file that would grow beyond
- * RLIMIT_FSIZE raises SIGXFSZ; if that is ignored, the error is EFBIG.
+ * SIGPIPE. If the reader of a pipe or socket is gone, writing raises SIGPIPE, as write(2) does. The signal ends the process
+ * unless it is ignored: signal(SIGPIPE, SIG_IGN). Then the error is EPIPE. In the same way, a file that would grow beyond
+ * RLIMIT_FSIZE raises SIGXFSZ. If SIGXFSZ is ignored, the error is EFBIG.
  *
  * Threads. Functions without a handle may be called by any threads. A gather, scatter or queue handle may be used by one
- * thread at a time, and by different threads one after another; a cost model by several threads. No function
- * may be called from a signal handler, nor left by a longjmp out of one. A thread that is in a function must not be cancelled:
- * disable that by pthread_setcancelstate(3) if your program cancels threads. After fork(2) the child may use its copies of all
- * handles.
+ * thread at a time, and by different threads one after another. Several threads may use a cost model at the same time. A
+ * signal handler must neither call a function nor leave one by longjmp. A thread must not be cancelled while it is in a
+ * function: if your program cancels threads, disable this by pthread_setcancelstate(3). After fork(2) the child may use its
+ * copies of all handles.
  *
  * A list that takes several system calls is not atomic: other writers to the same descriptor may write between them.
  *
  * Memory. A function that needs memory for a handle or for the bytes of a queue fails with errno ENOMEM if there is none. A
- * gather handle without memory for its buffer copies nothing. Only without memory for the bookkeeping of a call, of up to 16 KiB,
- * or of the records of a queue, the process is aborted.
+ * gather handle without memory for its buffer copies nothing. The process is aborted if there is no memory for the
+ * bookkeeping of a call, up to 16 KiB, or for the records of a queue.
  */
 
 #ifndef VECTORED_H
@@ -144,41 +145,41 @@ typedef struct vectored_cost_model vectored_cost_model;
  * Writes lists with short segments faster than writev(2): it copies runs of short segments into a buffer that it owns, and
  * references long segments, in the same system call.
  *
- * Make one with `vectored_gather_new` or `vectored_gather_with_model`, keep it, and use it for all lists of a thread, to any
- * descriptors; free it with `vectored_gather_free`. The first list that is copied allocates the buffer of 256 KiB;
- * further lists allocate nothing. It keeps no bytes of a list when a function returns.
+ * Make a handle with `vectored_gather_new` or `vectored_gather_with_model`, and use it for all lists of a thread, to any
+ * descriptors. Free it with `vectored_gather_free`. The first list that is copied allocates the buffer of 256 KiB, and
+ * further lists allocate nothing. When a function returns, no byte of the list waits in the buffer.
  *
- * Copied bytes are not wiped from the buffer, neither after a call nor when it is freed.
+ * Copied bytes are not wiped from the buffer, neither after a call nor when the buffer is freed.
  */
 typedef struct vectored_gather vectored_gather;
 
 /**
  * A queue of bytes that a connection or a log owns. A program puts messages in, and one system call then writes many.
  *
- * The queue owns its bytes and its position: bytes that were written are gone from it, and no others, whether a call
- * succeeds or fails. So after EAGAIN nothing needs to be remembered: wait until the descriptor is ready, and write again.
+ * The queue owns its bytes and its position. Whether a call succeeds or fails, exactly the bytes that were written are
+ * removed from the queue. After EAGAIN, wait until the descriptor is ready, and write again.
  *
- * Make it with `vectored_queue_new` or `vectored_queue_for_target`, and free it with `vectored_queue_free`.
+ * Make a queue with `vectored_queue_new` or `vectored_queue_for_target`, and free it with `vectored_queue_free`.
  */
 typedef struct vectored_queue vectored_queue;
 
 /**
  * Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
- * copies them from there.
+ * copies the bytes to the segments.
  *
- * Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when a
- * function returns: what was read is in your segments.
+ * Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. When a function returns, all
+ * bytes that were read are in your segments.
  */
 typedef struct vectored_scatter vectored_scatter;
 
 /**
  * A position in a list of segments. `{0, 0}` is the start of a list.
  *
- * It is all that has to be kept of a transfer that stopped, for example because a non-blocking descriptor is full: pass
- * it again with the same list, and the transfer goes on. At the end of a list, `segment` is the number of segments.
+ * To continue a transfer that stopped, for example because a non-blocking descriptor is full, pass the same cursor and
+ * list again. At the end of a list, `segment` is the number of segments.
  *
- * It is plain data and holds no pointer: copy it, or set its members. Segments may be added at the end of the list.
- * If the first `k` segments, all of them moved, are removed from the list, subtract `k` from `segment`.
+ * A cursor holds no pointer: you may copy it and set its members. Segments may be added at the end of the list. If the
+ * first `k` segments, all of them moved, are removed from the list, subtract `k` from `segment`.
  */
 typedef struct vectored_cursor {
   /**
@@ -192,7 +193,8 @@ typedef struct vectored_cursor {
 } vectored_cursor;
 
 /**
- * A function that a queue calls once for a segment of `vectored_queue_push`, with the `context` that was passed with it.
+ * A function that a queue calls once for each segment of `vectored_queue_push`, with the `context` that was passed with
+ * the segment.
  *
  * It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
  */
@@ -203,8 +205,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the version of the library that the program runs with: `MAJOR * 1000000 + MINOR * 1000 + PATCH`. With
- * the shared library it may be newer than the header.
+ * Returns the version of the library that the program runs with: `MAJOR * 1000000 + MINOR * 1000 + PATCH`. A shared
+ * library may be newer than the header.
  */
 int vectored_version(void);
 
@@ -218,14 +220,14 @@ const char *vectored_version_string(void);
  *
  * Errors (-1 and errno, with the bytes written before in `*done`):
  *
- * EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_resume_write`, which
- * can be resumed, if you expect that. To go on here, advance a cursor by `*done`: the same call would write those bytes
- * again.
+ * EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. If you expect EAGAIN, use
+ * `vectored_resume_write`. The same call would write the first `*done` bytes again: advance a cursor by `*done`, and
+ * continue with `vectored_resume_write`.
  *
  * EBADF: `fd` is negative, or not open for writing.
  *
- * EFAULT: `iov` is NULL and `iovcnt` is not 0; no byte is written. Or the kernel cannot read the memory of a segment of 1
- * byte or more, for example because its `iov_base` is NULL; some bytes may be written.
+ * EFAULT: `iov` is NULL and `iovcnt` is not 0; no byte is written. Or the kernel cannot read the memory of a segment of
+ * 1 byte or more, for example because its `iov_base` is NULL; some bytes may be written then.
  *
  * EINVAL: a segment has more than SSIZE_MAX bytes, or the descriptor is a socket that keeps messages apart (SOCK_DGRAM,
  * SOCK_SEQPACKET) and the list is not exactly one message: use `vectored_write_once`. No byte is written.
@@ -242,11 +244,11 @@ ssize_t vectored_write_all(int fd,
 /**
  * Writes from `cursor` to the end of the list, and returns the bytes of this call.
  *
- * Writes like `vectored_write_all`, but can be resumed: whether it succeeds or fails, `cursor` has moved by exactly
- * the bytes that were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again
- * with the same list and cursor. With a cursor at the end of the list it returns 0 and makes no system call.
+ * Writes like `vectored_write_all`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
+ * that were written. After EAGAIN, wait with poll(2) until the descriptor is ready, and call the function again with the
+ * same list and cursor. If the cursor is at the end of the list, the function returns 0 without a system call.
  *
- * Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
+ * Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if the cursor is outside of the list.
  */
 ssize_t vectored_resume_write(int fd,
                               const struct iovec *iov,
@@ -258,13 +260,13 @@ ssize_t vectored_resume_write(int fd,
  * Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
  * nor moved.
  *
- * To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
- * and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
- * segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_resume_write`.
- * Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
+ * To resume after an error, write the rest of the list at `offset` + `*done`. `vectored_cursor_advance` finds the
+ * segment and the byte at which the rest begins. Pass a copy of the array from that byte on, since no function takes
+ * both a cursor and an offset. Or move the file's position by lseek(2), and call `vectored_resume_write`. Through a
+ * descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
  *
- * Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
- * past it; ESPIPE on a pipe or socket.
+ * Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at or past the largest
+ * offset; ESPIPE on a pipe or socket.
  */
 ssize_t vectored_pwrite_all(int fd,
                             const struct iovec *iov,
@@ -276,12 +278,13 @@ ssize_t vectored_pwrite_all(int fd,
  * Writes all segments in exactly one system call, or fails: for lines of a log with several writers (O_APPEND), records
  * of up to PIPE_BUF bytes on a pipe with several writers, and messages on a SOCK_DGRAM or SOCK_SEQPACKET socket.
  *
- * Empty segments do not count. If all are empty, it makes no call and returns 0: send an empty message with send(2).
+ * Empty segments do not count. If all segments are empty, the function returns 0 without a system call: send an empty
+ * message with send(2).
  *
  * Errors: as `vectored_write_all`, and
  *
- * EINVAL: one call cannot take the list, which has more than IOV_MAX segments, more than 0x7ffff000 bytes, or on a pipe
- * more than PIPE_BUF bytes. No byte is written.
+ * EINVAL: the list has more than IOV_MAX segments, more than 0x7ffff000 bytes, or on a pipe more than PIPE_BUF bytes. No
+ * byte is written.
  *
  * EIO: the call was short, and `*done` bytes of the record are written. No second call is made, and the first cannot
  * be undone. Causes are a full disk, a non-blocking stream socket, and a signal during a long write.
@@ -296,16 +299,15 @@ ssize_t vectored_write_once(int fd,
                             size_t *done);
 
 /**
- * Reads into all segments in order until they are full, and returns their bytes. Bytes after them stay in the stream.
+ * Reads into all segments in order until they are full, and returns their bytes. Bytes after the list stay in the stream.
  *
- * Errors (-1 and errno, with the bytes read before in `*done`; they are in the first segments, and the content of the rest is
- * unspecified):
+ * Errors (-1 and errno). The first `*done` bytes of the list are read then, and the content of the rest is unspecified:
  *
- * ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
- * records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
+ * ENODATA: the file or stream ended before the list was full. If `*done` is 0, no byte of the list was there, as after
+ * the last record of a stream. If an early end is no error, use `vectored_read_up_to_eof`.
  *
- * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_resume_read` can be
- * resumed, here from a cursor that is advanced by `*done`.
+ * EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. To continue, advance a cursor
+ * by `*done`, and call `vectored_resume_read`.
  *
  * EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
  *
@@ -326,10 +328,10 @@ ssize_t vectored_read_exact(int fd,
 /**
  * Reads from `cursor` on until the segments are full, and returns the bytes of this call.
  *
- * Reads like `vectored_read_exact`, but can be resumed, like `vectored_resume_write`: whether it succeeds or fails,
- * `cursor` has moved by exactly the bytes that were read.
+ * Reads like `vectored_read_exact`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
+ * that were read.
  *
- * Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
+ * Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if the cursor is outside of the list.
  */
 ssize_t vectored_resume_read(int fd,
                              const struct iovec *iov,
@@ -338,8 +340,8 @@ ssize_t vectored_resume_read(int fd,
                              size_t *done);
 
 /**
- * Reads into the segments in order until they are full or the file ends, and returns the bytes read. If they are fewer than
- * the segments have, the file or stream has ended.
+ * Reads into the segments in order until they are full or the file ends, and returns the number of bytes read. If that
+ * is less than the length of the list, the file or stream has ended.
  *
  * Errors: as `vectored_read_exact`, without ENODATA.
  */
@@ -362,8 +364,8 @@ ssize_t vectored_pread_exact(int fd,
                              size_t *done);
 
 /**
- * Reads like `vectored_pread_exact` until the segments are full or the file ends. Returns the bytes read, which are
- * 0 if the file ends at `offset` or before it.
+ * Reads like `vectored_pread_exact` until the segments are full or the file ends. Returns the number of bytes read: 0 if
+ * the file ends at or before `offset`.
  *
  * Errors: as `vectored_pread_exact`, without ENODATA.
  */
@@ -374,8 +376,8 @@ ssize_t vectored_pread_up_to_eof(int fd,
                                  size_t *done);
 
 /**
- * Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more, which a list can have that
- * names the same memory several times.
+ * Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more bytes. (Only a list
+ * that names the same memory several times can have more.)
  *
  * Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
  * the list.
@@ -400,8 +402,8 @@ int vectored_cursor_advance(struct vectored_cursor *cursor,
 struct vectored_gather *vectored_gather_new(void);
 
 /**
- * Returns a new gather handle with a cost model that decides which segments are copied. Take the model of the kind
- * of descriptor that is written to. It is copied, and may be freed.
+ * Returns a new gather handle with a cost model that decides which segments are copied. Pass the model for the kind of
+ * descriptor that is written to. The function copies the model, so you may free the model.
  *
  * Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
  */
@@ -415,9 +417,9 @@ void vectored_gather_free(struct vectored_gather *gather);
 /**
  * Writes all segments in order, and returns their bytes.
  *
- * Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the
- * memory of such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the
- * error EFAULT: checking each segment would cost time in each call.
+ * Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the memory
+ * of a short segment, for example because its `iov_base` is NULL, the process gets the signal SIGSEGV instead of the
+ * error EFAULT.
  *
  * Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
  */
@@ -430,8 +432,8 @@ ssize_t vectored_gather_write_all(struct vectored_gather *gather,
 /**
  * Writes from `cursor` to the end of the list, and returns the bytes of this call.
  *
- * Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept: if the transfer stops,
- * `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
+ * Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept. If the transfer stops,
+ * `cursor` is at the rest of your list. Any gather handle, or `vectored_resume_write`, may continue from there.
  *
  * Errors: as `vectored_resume_write`; EFAULT if `gather` is NULL.
  */
@@ -485,7 +487,8 @@ ssize_t vectored_scatter_read_exact(struct vectored_scatter *scatter,
                                     size_t *done);
 
 /**
- * Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_resume_read`.
+ * Reads from `cursor` on until the segments are full, and returns the bytes of this call. `cursor` moves as with
+ * `vectored_resume_read`.
  *
  * Errors: as `vectored_resume_read`; EFAULT if `scatter` is NULL.
  */
@@ -497,7 +500,7 @@ ssize_t vectored_scatter_resume_read(struct vectored_scatter *scatter,
                                      size_t *done);
 
 /**
- * Reads into the segments in order until they are full or the file ends, and returns the bytes read. As
+ * Reads into the segments in order until they are full or the file ends, and returns the number of bytes read, like
  * `vectored_read_up_to_eof`.
  *
  * Errors: as `vectored_read_up_to_eof`; EFAULT if `scatter` is NULL.
@@ -509,7 +512,7 @@ ssize_t vectored_scatter_read_up_to_eof(struct vectored_scatter *scatter,
                                         size_t *done);
 
 /**
- * Reads into all segments in order from `offset` of a file on, and returns their bytes. As `vectored_pread_exact`.
+ * Reads into all segments in order from `offset` of a file on, and returns their bytes, like `vectored_pread_exact`.
  *
  * Errors: as `vectored_pread_exact`; EFAULT if `scatter` is NULL.
  */
@@ -521,8 +524,8 @@ ssize_t vectored_scatter_pread_exact(struct vectored_scatter *scatter,
                                      size_t *done);
 
 /**
- * Reads like `vectored_scatter_pread_exact` until the segments are full or the file ends. Returns the bytes read,
- * like `vectored_pread_up_to_eof`.
+ * Reads like `vectored_scatter_pread_exact` until the segments are full or the file ends. Returns the number of bytes
+ * read, like `vectored_pread_up_to_eof`.
  *
  * Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
  */
@@ -537,32 +540,33 @@ ssize_t vectored_scatter_pread_up_to_eof(struct vectored_scatter *scatter,
  * Returns the default model for a kind of descriptor, one of `enum vectored_target`. Free it with
  * `vectored_cost_model_free`.
  *
- * Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
+ * Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, ENOMEM.
  */
 struct vectored_cost_model *vectored_cost_model_for_target(int target);
 
 /**
- * Measures a model on this machine, on descriptors that the function makes and closes, for about `budget_ms` milliseconds
- * (50 are enough on an idle machine). Free it with `vectored_cost_model_free`.
+ * Measures a model on this machine for about `budget_ms` milliseconds: 50 are enough on an idle machine. The function
+ * makes and closes the descriptors that it measures. Free the model with `vectored_cost_model_free`.
  *
- * `target` is one of `enum vectored_target`. For the files, `directory` is where an unnamed file of up to 16 MiB is made;
- * for all others it is not used and may be NULL.
+ * `target` is one of `enum vectored_target`. If `target` is a file, an unnamed file of up to 16 MiB is made in
+ * `directory`. Otherwise `directory` is not used and may be NULL.
  *
- * Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `directory` is NULL and `target` is a file, ENOMEM,
- * and the errors of the system calls that make and write the descriptors.
+ * Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, EFAULT if `directory` is NULL and
+ * `target` is a file, ENOMEM, and the errors of the system calls that make and write the descriptors.
  */
 struct vectored_cost_model *vectored_cost_model_calibrate(int target,
                                                           const char *directory,
                                                           unsigned int budget_ms);
 
 /**
- * Reads the model of a target from a result that `vectored measure --format json` printed on this type of machine: the one that was
- * calibrated before the run. Free it with `vectored_cost_model_free`.
+ * Reads the model of a target from the file `path`: a result that `vectored measure --format json` printed on this type
+ * of machine. The command calibrated the model before its run. Free the model with `vectored_cost_model_free`.
  *
  * `target` is one of `enum vectored_target`; VECTORED_OTHER has the model of `--target null`.
  *
- * Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `path` is NULL, EBADMSG if the file is no such result
- * or has no calibrated model of the target, ENOMEM, and the errors of reading the file.
+ * Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, EFAULT if `path` is NULL, EBADMSG if the
+ * file is no result of `vectored measure` or has no calibrated model of the target, ENOMEM, and the errors of reading
+ * the file.
  */
 struct vectored_cost_model *vectored_cost_model_load(const char *path,
                                                      int target);
@@ -573,8 +577,8 @@ struct vectored_cost_model *vectored_cost_model_load(const char *path,
 void vectored_cost_model_free(struct vectored_cost_model *model);
 
 /**
- * Returns the length of the longest segment, in bytes, that is copied in a list of `iovcnt` segments by this model. 0 means
- * that nothing is copied.
+ * Returns the length in bytes of the longest segment that this model copies in a list of `iovcnt` segments. 0 means that
+ * nothing is copied.
  *
  * Error (0 and errno): EFAULT if `model` is NULL, and no other.
  */
@@ -582,45 +586,43 @@ size_t vectored_cost_model_copy_below_bytes(const struct vectored_cost_model *mo
                                             size_t iovcnt);
 
 /**
- * Returns a new, empty queue, or NULL with errno ENOMEM. It is full at 1 MiB.
+ * Returns a new, empty queue, or NULL with errno ENOMEM. The queue is full at 1 MiB.
  */
 struct vectored_queue *vectored_queue_new(void);
 
 /**
- * Returns a new, empty queue for a kind of descriptor, one of `enum vectored_target`. The most bytes of a call
- * depend on the kind. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for files and
- * 1 MiB for others.
+ * Returns a new, empty queue for a kind of descriptor, one of `enum vectored_target`. The most bytes of a call depend on
+ * the kind. The queue is full when it holds `limit` bytes. A `limit` of 0 means 2 MiB for files and 1 MiB for other kinds.
  *
- * Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
+ * Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, ENOMEM.
  */
 struct vectored_queue *vectored_queue_for_target(int target,
                                                  size_t limit);
 
 /**
- * Frees a queue, after it has released the segments that are left. Bytes that were not written are lost. NULL is allowed.
- * errno is kept.
+ * Releases the segments that are left, and frees the queue. Bytes that were not written are lost. NULL is allowed. errno
+ * is kept.
  */
 void vectored_queue_free(struct vectored_queue *queue);
 
 /**
- * Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue takes them
- * too: ask `vectored_queue_is_full` before.
+ * Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue also
+ * takes the bytes: ask `vectored_queue_is_full` first.
  *
  * Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
- * than SSIZE_MAX; ENOMEM. The queue is as before then.
+ * than SSIZE_MAX; ENOMEM. The queue is unchanged then.
  */
 int vectored_queue_put(struct vectored_queue *queue,
                        const void *data,
                        size_t bytes);
 
 /**
- * Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB), and a copy of them if
- * they are few. Returns 0.
+ * Appends `bytes` bytes at `data`. Up to 3 KiB are copied; more bytes are not copied. Returns 0.
  *
- * The memory is the queue's until it calls `release(context)`, once: when the bytes are written, or removed by
- * `vectored_queue_advance`, `vectored_queue_clear` or `vectored_queue_free`, or before this function returns if they were
- * copied. Until then, do not change or free it. `release` is called by the thread that called the queue's function. It
- * may be NULL, for memory that lives as long as the queue.
+ * Do not change or free the memory at `data` before the queue calls `release(context)`. The queue calls `release` once:
+ * when the bytes are written, when they are removed by `vectored_queue_advance`, `vectored_queue_clear` or
+ * `vectored_queue_free`, or, if they were copied, before this function returns. `release` runs in the thread that called
+ * the queue's function. `release` may be NULL for memory that lives as long as the queue.
  *
  * Errors (-1 and errno): as `vectored_queue_put`. Nothing was appended and `release` is not called then.
  */
@@ -631,17 +633,17 @@ int vectored_queue_push(struct vectored_queue *queue,
                         void *context);
 
 /**
- * Marks the end of a record, after its last byte was put or pushed. A system call takes as many whole records as it can, and
- * bytes behind the last mark with them: mark a record before you write. So a call ends within a record only if the kernel
- * ends it there, or if the record is too long for one call. For a log with several writers (O_APPEND).
+ * Marks the end of a record, after its last byte was put or pushed: for a log with several writers (O_APPEND). A system
+ * call takes as many whole records as it can, and also the bytes after the last mark: mark a record before you write the
+ * queue. So a call ends within a record only if the kernel ends the call there, or if the record is too long for one call.
  *
  * Returns 0, or -1 with errno EFAULT if `queue` is NULL.
  */
 int vectored_queue_end_record(struct vectored_queue *queue);
 
 /**
- * Writes what one system call takes, and returns its bytes; 0 means that the queue is empty. For an event loop: call it when
- * the descriptor is ready.
+ * Writes what one system call takes, and returns the number of bytes. 0 means that the queue is empty. For an event
+ * loop: call it when the descriptor is ready.
  *
  * Errors (-1 and errno; no byte was written): as `vectored_write_all`; EFAULT if `queue` is NULL.
  */
@@ -649,7 +651,8 @@ ssize_t vectored_queue_write_some(struct vectored_queue *queue,
                                   int fd);
 
 /**
- * Writes all bytes, and returns their number. On success the queue is empty; after an error it holds what was not written.
+ * Writes all bytes, and returns their number. On success the queue is empty. After an error the queue holds the bytes
+ * that were not written.
  *
  * Errors (-1 and errno, with the bytes that this call wrote in `*done`): as `vectored_write_all`; EFAULT if `queue` is
  * NULL. EINVAL on a file with O_DIRECT.
@@ -664,16 +667,16 @@ ssize_t vectored_queue_write_all(struct vectored_queue *queue,
 size_t vectored_queue_len(const struct vectored_queue *queue);
 
 /**
- * Returns 1 if the queue holds as many bytes as its limit or more, and 0 if not, or if `queue` is NULL. Write a full
- * queue before you put more in.
+ * Returns 1 if the queue holds at least as many bytes as its limit. Otherwise, and if `queue` is NULL, returns 0. Write
+ * a full queue before you put more in.
  */
 int vectored_queue_is_full(const struct vectored_queue *queue);
 
 /**
- * Stores the next segments to be written in `iov`, up to `iovcnt` of them, and returns their number: for calls of your
- * own, such as SSL_write or sendmsg(2). Then remove what was written with `vectored_queue_advance`.
+ * Stores the next segments to be written in `iov`, at most `iovcnt`, and returns their number: for calls of your own,
+ * such as SSL_write or sendmsg(2). After such a call, remove the written bytes with `vectored_queue_advance`.
  *
- * The segments belong to the queue, and are valid until it is changed.
+ * The segments belong to the queue, and are valid until the queue is changed.
  *
  * Error (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0, and no other. With valid pointers,
  * 0 says that the queue is empty or `iovcnt` is 0.
@@ -685,7 +688,7 @@ size_t vectored_queue_segments(const struct vectored_queue *queue,
 /**
  * Removes the first `bytes` bytes, which were written by other means, and releases their segments. Returns 0.
  *
- * Errors (-1 and errno): EFAULT if `queue` is NULL; EINVAL if the queue holds fewer bytes, and nothing is removed.
+ * Errors (-1 and errno): EFAULT if `queue` is NULL; EINVAL if the queue holds fewer bytes. Nothing is removed then.
  */
 int vectored_queue_advance(struct vectored_queue *queue,
                            size_t bytes);

@@ -38,7 +38,7 @@ pub struct vectored_cost_model(pub(crate) CostModel);
 /// Returns the default model for a kind of descriptor, one of `enum vectored_target`. Free it with
 /// `vectored_cost_model_free`.
 ///
-/// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
+/// Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, ENOMEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn vectored_cost_model_for_target(target: c_int) -> *mut vectored_cost_model {
     new_object(|| {
@@ -47,14 +47,14 @@ pub extern "C" fn vectored_cost_model_for_target(target: c_int) -> *mut vectored
     })
 }
 
-/// Measures a model on this machine, on descriptors that the function makes and closes, for about `budget_ms` milliseconds
-/// (50 are enough on an idle machine). Free it with `vectored_cost_model_free`.
+/// Measures a model on this machine for about `budget_ms` milliseconds: 50 are enough on an idle machine. The function
+/// makes and closes the descriptors that it measures. Free the model with `vectored_cost_model_free`.
 ///
-/// `target` is one of `enum vectored_target`. For the files, `directory` is where an unnamed file of up to 16 MiB is made;
-/// for all others it is not used and may be NULL.
+/// `target` is one of `enum vectored_target`. If `target` is a file, an unnamed file of up to 16 MiB is made in
+/// `directory`. Otherwise `directory` is not used and may be NULL.
 ///
-/// Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `directory` is NULL and `target` is a file, ENOMEM,
-/// and the errors of the system calls that make and write the descriptors.
+/// Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, EFAULT if `directory` is NULL and
+/// `target` is a file, ENOMEM, and the errors of the system calls that make and write the descriptors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cost_model_calibrate(
     target: c_int,
@@ -78,13 +78,14 @@ pub unsafe extern "C" fn vectored_cost_model_calibrate(
     })
 }
 
-/// Reads the model of a target from a result that `vectored measure --format json` printed on this type of machine: the one that was
-/// calibrated before the run. Free it with `vectored_cost_model_free`.
+/// Reads the model of a target from the file `path`: a result that `vectored measure --format json` printed on this type
+/// of machine. The command calibrated the model before its run. Free the model with `vectored_cost_model_free`.
 ///
 /// `target` is one of `enum vectored_target`; VECTORED_OTHER has the model of `--target null`.
 ///
-/// Errors (NULL and errno): EINVAL if `target` is none of them, EFAULT if `path` is NULL, EBADMSG if the file is no such result
-/// or has no calibrated model of the target, ENOMEM, and the errors of reading the file.
+/// Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, EFAULT if `path` is NULL, EBADMSG if the
+/// file is no result of `vectored measure` or has no calibrated model of the target, ENOMEM, and the errors of reading
+/// the file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_cost_model_load(
     path: *const c_char,
@@ -114,8 +115,8 @@ pub unsafe extern "C" fn vectored_cost_model_free(model: *mut vectored_cost_mode
     unsafe { free_object(model) };
 }
 
-/// Returns the length of the longest segment, in bytes, that is copied in a list of `iovcnt` segments by this model. 0 means
-/// that nothing is copied.
+/// Returns the length in bytes of the longest segment that this model copies in a list of `iovcnt` segments. 0 means that
+/// nothing is copied.
 ///
 /// Error (0 and errno): EFAULT if `model` is NULL, and no other.
 #[unsafe(no_mangle)]
@@ -130,11 +131,11 @@ pub unsafe extern "C" fn vectored_cost_model_copy_below_bytes(
     })
 }
 
-/// The target of that number.
+/// The target with this number of `enum vectored_target`.
 ///
 /// # Errors
 ///
-/// `EINVAL` if there is none.
+/// `EINVAL` if no target has the number.
 pub(crate) fn calibration_target(
     target: c_int,
     directory: &Path,

@@ -8,11 +8,11 @@ use crate::entry::{Failure, object, object_ref, status, transfer};
 
 /// A position in a list of segments. `{0, 0}` is the start of a list.
 ///
-/// It is all that has to be kept of a transfer that stopped, for example because a non-blocking descriptor is full: pass
-/// it again with the same list, and the transfer goes on. At the end of a list, `segment` is the number of segments.
+/// To continue a transfer that stopped, for example because a non-blocking descriptor is full, pass the same cursor and
+/// list again. At the end of a list, `segment` is the number of segments.
 ///
-/// It is plain data and holds no pointer: copy it, or set its members. Segments may be added at the end of the list.
-/// If the first `k` segments, all of them moved, are removed from the list, subtract `k` from `segment`.
+/// A cursor holds no pointer: you may copy it and set its members. Segments may be added at the end of the list. If the
+/// first `k` segments, all of them moved, are removed from the list, subtract `k` from `segment`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct vectored_cursor {
@@ -22,8 +22,8 @@ pub struct vectored_cursor {
     pub offset: size_t,
 }
 
-/// Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more, which a list can have that
-/// names the same memory several times.
+/// Returns the number of bytes from `cursor` to the end of the list, or SSIZE_MAX if there are more bytes. (Only a list
+/// that names the same memory several times can have more.)
 ///
 /// Errors (-1 and errno): EFAULT if `cursor` is NULL, or if `iov` is NULL and `iovcnt` is not 0; EINVAL if the cursor is outside of
 /// the list.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn vectored_cursor_advance(
 ///
 /// # Errors
 ///
-/// `EINVAL` if it is outside of the list.
+/// `EINVAL` if the position is outside of the list.
 #[inline]
 pub(crate) fn position(
     cursor: &vectored_cursor,
@@ -81,7 +81,6 @@ pub(crate) fn position(
     if is_within(at) { Ok(at) } else { Err(Failure::with_code(libc::EINVAL)) }
 }
 
-/// Stores a position for C.
 #[inline]
 pub(crate) fn keep(cursor: &mut vectored_cursor, position: SegmentCursor) {
     cursor.segment = position.segment();

@@ -40,7 +40,7 @@ impl From<TransferError> for Failure {
     }
 }
 
-/// The `errno` of an error: the system's, or one for the errors that the library makes itself.
+/// The `errno` of an error of the system, or of an error that the library makes itself.
 fn code_of(error: &io::Error) -> c_int {
     error.raw_os_error().unwrap_or(match error.kind() {
         // A list that is not one message, one call, or within the offsets of a file.
@@ -49,7 +49,7 @@ fn code_of(error: &io::Error) -> c_int {
         // A driver that refuses `writev`: a record has one call.
         io::ErrorKind::Unsupported => libc::EOPNOTSUPP,
         io::ErrorKind::OutOfMemory => libc::ENOMEM,
-        // A call that took nothing or a part, or reported what cannot be.
+        // A call that took nothing or a part, or reported more bytes than it was given.
         _ => libc::EIO,
     })
 }
@@ -99,7 +99,6 @@ pub(crate) fn status(run: impl FnOnce() -> Result<(), Failure>) -> c_int {
     }
 }
 
-/// Runs `run`, and returns its value, or `otherwise` with `errno`.
 pub(crate) fn value<T>(otherwise: T, run: impl FnOnce() -> Result<T, Failure>) -> T {
     guarded(run).unwrap_or_else(|failure| {
         set_errno(failure.code);
@@ -109,7 +108,7 @@ pub(crate) fn value<T>(otherwise: T, run: impl FnOnce() -> Result<T, Failure>) -
 
 /// Catches a panic, which must not unwind into C.
 ///
-/// What a panic leaves behind may be in the middle of a change, but is valid: the library is safe Rust there.
+/// A panic may leave an object half changed. The object is still valid, since the library changes it in safe Rust.
 #[inline(always)]
 fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
@@ -123,13 +122,13 @@ fn guarded<T>(run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
 ///
 /// # Errors
 ///
-/// `EBADF` if it is negative. A number that is not open is the kernel's to refuse.
+/// `EBADF` if `fd` is negative. The kernel refuses a number that is not open.
 #[inline(always)]
 pub(crate) fn descriptor<'f>(fd: c_int) -> Result<BorrowedFd<'f>, Failure> {
     if fd < 0 {
         Err(Failure::with_code(libc::EBADF))
     } else {
-        // SAFETY: it is not -1. It is used in system calls alone, and never closed: if the caller's number is not open, or
+        // SAFETY: `fd` is not -1. The number is used in system calls alone, and never closed. If it is not open, or
         // another thread closes it, these calls fail as the functions of C do.
         Ok(unsafe { BorrowedFd::borrow_raw(fd) })
     }

@@ -12,11 +12,11 @@ use crate::list::{place, resumed};
 /// Writes lists with short segments faster than writev(2): it copies runs of short segments into a buffer that it owns, and
 /// references long segments, in the same system call.
 ///
-/// Make one with `vectored_gather_new` or `vectored_gather_with_model`, keep it, and use it for all lists of a thread, to any
-/// descriptors; free it with `vectored_gather_free`. The first list that is copied allocates the buffer of 256 KiB;
-/// further lists allocate nothing. It keeps no bytes of a list when a function returns.
+/// Make a handle with `vectored_gather_new` or `vectored_gather_with_model`, and use it for all lists of a thread, to any
+/// descriptors. Free it with `vectored_gather_free`. The first list that is copied allocates the buffer of 256 KiB, and
+/// further lists allocate nothing. When a function returns, no byte of the list waits in the buffer.
 ///
-/// Copied bytes are not wiped from the buffer, neither after a call nor when it is freed.
+/// Copied bytes are not wiped from the buffer, neither after a call nor when the buffer is freed.
 pub struct vectored_gather(Gather);
 
 /// Returns a new gather handle, or NULL with errno ENOMEM. Free it with `vectored_gather_free`.
@@ -25,8 +25,8 @@ pub extern "C" fn vectored_gather_new() -> *mut vectored_gather {
     new_object(|| Ok(vectored_gather(Gather::default())))
 }
 
-/// Returns a new gather handle with a cost model that decides which segments are copied. Take the model of the kind
-/// of descriptor that is written to. It is copied, and may be freed.
+/// Returns a new gather handle with a cost model that decides which segments are copied. Pass the model for the kind of
+/// descriptor that is written to. The function copies the model, so you may free the model.
 ///
 /// Errors (NULL and errno): EFAULT if `model` is NULL, ENOMEM.
 #[unsafe(no_mangle)]
@@ -49,9 +49,9 @@ pub unsafe extern "C" fn vectored_gather_free(gather: *mut vectored_gather) {
 
 /// Writes all segments in order, and returns their bytes.
 ///
-/// Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the
-/// memory of such a segment, for example because its `iov_base` is NULL, it gets the signal SIGSEGV, and not the
-/// error EFAULT: checking each segment would cost time in each call.
+/// Writes like `vectored_write_all`, but copies short segments, as by memcpy(3). If this process cannot read the memory
+/// of a short segment, for example because its `iov_base` is NULL, the process gets the signal SIGSEGV instead of the
+/// error EFAULT.
 ///
 /// Errors: as `vectored_write_all`; EFAULT if `gather` is NULL. After an error the handle can be used again.
 #[unsafe(no_mangle)]
@@ -75,8 +75,8 @@ pub unsafe extern "C" fn vectored_gather_write_all(
 
 /// Writes from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept: if the transfer stops,
-/// `cursor` points to the rest of your list, and any handle, or `vectored_resume_write`, may go on with it.
+/// Writes like `vectored_resume_write`, but copies short segments. Copied bytes are not kept. If the transfer stops,
+/// `cursor` is at the rest of your list. Any gather handle, or `vectored_resume_write`, may continue from there.
 ///
 /// Errors: as `vectored_resume_write`; EFAULT if `gather` is NULL.
 #[unsafe(no_mangle)]

@@ -5,9 +5,8 @@
 //!
 //! # Safety
 //!
-//! `unsafe` because every function is one that C calls, with pointers of C. Each pointer is checked for null, and what else a
-//! caller promises is said in the header. Lists are passed on as
-//! [`vectored::bindings::RawList`]: no reference to the bytes of a segment is made.
+//! `unsafe` because C calls every function with pointers. Each pointer is checked for null. The header says what else a
+//! caller promises. Lists are passed on as [`vectored::bindings::RawList`]: no reference to the bytes of a segment is made.
 //!
 //! No panic leaves a function: see `entry`.
 

@@ -11,14 +11,14 @@ use crate::entry::{Failure, descriptor, object, transfer};
 ///
 /// Errors (-1 and errno, with the bytes written before in `*done`):
 ///
-/// EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. Use `vectored_resume_write`, which
-/// can be resumed, if you expect that. To go on here, advance a cursor by `*done`: the same call would write those bytes
-/// again.
+/// EAGAIN: a non-blocking descriptor is full, or the SO_SNDTIMEO of a socket has passed. If you expect EAGAIN, use
+/// `vectored_resume_write`. The same call would write the first `*done` bytes again: advance a cursor by `*done`, and
+/// continue with `vectored_resume_write`.
 ///
 /// EBADF: `fd` is negative, or not open for writing.
 ///
-/// EFAULT: `iov` is NULL and `iovcnt` is not 0; no byte is written. Or the kernel cannot read the memory of a segment of 1
-/// byte or more, for example because its `iov_base` is NULL; some bytes may be written.
+/// EFAULT: `iov` is NULL and `iovcnt` is not 0; no byte is written. Or the kernel cannot read the memory of a segment of
+/// 1 byte or more, for example because its `iov_base` is NULL; some bytes may be written then.
 ///
 /// EINVAL: a segment has more than SSIZE_MAX bytes, or the descriptor is a socket that keeps messages apart (SOCK_DGRAM,
 /// SOCK_SEQPACKET) and the list is not exactly one message: use `vectored_write_once`. No byte is written.
@@ -45,11 +45,11 @@ pub unsafe extern "C" fn vectored_write_all(
 
 /// Writes from `cursor` to the end of the list, and returns the bytes of this call.
 ///
-/// Writes like `vectored_write_all`, but can be resumed: whether it succeeds or fails, `cursor` has moved by exactly
-/// the bytes that were written. After EAGAIN, wait until the descriptor is ready, with poll(2), and call it again
-/// with the same list and cursor. With a cursor at the end of the list it returns 0 and makes no system call.
+/// Writes like `vectored_write_all`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
+/// that were written. After EAGAIN, wait with poll(2) until the descriptor is ready, and call the function again with the
+/// same list and cursor. If the cursor is at the end of the list, the function returns 0 without a system call.
 ///
-/// Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
+/// Errors: as `vectored_write_all`; EFAULT if `cursor` is NULL; EINVAL if the cursor is outside of the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_resume_write(
     fd: c_int,
@@ -71,13 +71,13 @@ pub unsafe extern "C" fn vectored_resume_write(
 /// Writes all segments in order into a file at `offset`, and returns their bytes. The file's own position is neither used
 /// nor moved.
 ///
-/// To resume after an error, write what is left of the list at `offset` + `*done`. `vectored_cursor_advance` finds the segment
-/// and the byte. No function takes a cursor and an offset: pass a copy of the array from that segment on, whose first
-/// segment begins at that byte, or move the file's position by lseek(2) and go on with `vectored_resume_write`.
-/// Through a descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
+/// To resume after an error, write the rest of the list at `offset` + `*done`. `vectored_cursor_advance` finds the
+/// segment and the byte at which the rest begins. Pass a copy of the array from that byte on, since no function takes
+/// both a cursor and an offset. Or move the file's position by lseek(2), and call `vectored_resume_write`. Through a
+/// descriptor with O_APPEND, Linux appends whatever the offset is ("BUGS" of pwrite(2)).
 ///
-/// Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at the largest offset or
-/// past it; ESPIPE on a pipe or socket.
+/// Errors: as `vectored_write_all`; EINVAL if `offset` is negative, or if the last byte would lie at or past the largest
+/// offset; ESPIPE on a pipe or socket.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_pwrite_all(
     fd: c_int,
@@ -99,12 +99,13 @@ pub unsafe extern "C" fn vectored_pwrite_all(
 /// Writes all segments in exactly one system call, or fails: for lines of a log with several writers (O_APPEND), records
 /// of up to PIPE_BUF bytes on a pipe with several writers, and messages on a SOCK_DGRAM or SOCK_SEQPACKET socket.
 ///
-/// Empty segments do not count. If all are empty, it makes no call and returns 0: send an empty message with send(2).
+/// Empty segments do not count. If all segments are empty, the function returns 0 without a system call: send an empty
+/// message with send(2).
 ///
 /// Errors: as `vectored_write_all`, and
 ///
-/// EINVAL: one call cannot take the list, which has more than IOV_MAX segments, more than 0x7ffff000 bytes, or on a pipe
-/// more than PIPE_BUF bytes. No byte is written.
+/// EINVAL: the list has more than IOV_MAX segments, more than 0x7ffff000 bytes, or on a pipe more than PIPE_BUF bytes. No
+/// byte is written.
 ///
 /// EIO: the call was short, and `*done` bytes of the record are written. No second call is made, and the first cannot
 /// be undone. Causes are a full disk, a non-blocking stream socket, and a signal during a long write.
@@ -129,16 +130,15 @@ pub unsafe extern "C" fn vectored_write_once(
     }
 }
 
-/// Reads into all segments in order until they are full, and returns their bytes. Bytes after them stay in the stream.
+/// Reads into all segments in order until they are full, and returns their bytes. Bytes after the list stay in the stream.
 ///
-/// Errors (-1 and errno, with the bytes read before in `*done`; they are in the first segments, and the content of the rest is
-/// unspecified):
+/// Errors (-1 and errno). The first `*done` bytes of the list are read then, and the content of the rest is unspecified:
 ///
-/// ENODATA: the file or stream ended before the list was full. If `*done` is 0, it ended before the list, as a stream of
-/// records does after the last one. If an earlier end is no error, use `vectored_read_up_to_eof`.
+/// ENODATA: the file or stream ended before the list was full. If `*done` is 0, no byte of the list was there, as after
+/// the last record of a stream. If an early end is no error, use `vectored_read_up_to_eof`.
 ///
-/// EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. `vectored_resume_read` can be
-/// resumed, here from a cursor that is advanced by `*done`.
+/// EAGAIN: a non-blocking descriptor is empty, or the SO_RCVTIMEO of a socket has passed. To continue, advance a cursor
+/// by `*done`, and call `vectored_resume_read`.
 ///
 /// EINVAL: the descriptor is a socket that keeps messages apart (use recvmsg(2)), or a segment has more than SSIZE_MAX bytes.
 ///
@@ -169,10 +169,10 @@ pub unsafe extern "C" fn vectored_read_exact(
 
 /// Reads from `cursor` on until the segments are full, and returns the bytes of this call.
 ///
-/// Reads like `vectored_read_exact`, but can be resumed, like `vectored_resume_write`: whether it succeeds or fails,
-/// `cursor` has moved by exactly the bytes that were read.
+/// Reads like `vectored_read_exact`, but can be resumed: on success and on error, `cursor` has moved by exactly the bytes
+/// that were read.
 ///
-/// Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if it is outside of the list.
+/// Errors: as `vectored_read_exact`; EFAULT if `cursor` is NULL; EINVAL if the cursor is outside of the list.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_resume_read(
     fd: c_int,
@@ -195,8 +195,8 @@ pub unsafe extern "C" fn vectored_resume_read(
     }
 }
 
-/// Reads into the segments in order until they are full or the file ends, and returns the bytes read. If they are fewer than
-/// the segments have, the file or stream has ended.
+/// Reads into the segments in order until they are full or the file ends, and returns the number of bytes read. If that
+/// is less than the length of the list, the file or stream has ended.
 ///
 /// Errors: as `vectored_read_exact`, without ENODATA.
 #[unsafe(no_mangle)]
@@ -239,8 +239,8 @@ pub unsafe extern "C" fn vectored_pread_exact(
     }
 }
 
-/// Reads like `vectored_pread_exact` until the segments are full or the file ends. Returns the bytes read, which are
-/// 0 if the file ends at `offset` or before it.
+/// Reads like `vectored_pread_exact` until the segments are full or the file ends. Returns the number of bytes read: 0 if
+/// the file ends at or before `offset`.
 ///
 /// Errors: as `vectored_pread_exact`, without ENODATA.
 #[unsafe(no_mangle)]
@@ -265,12 +265,12 @@ pub unsafe extern "C" fn vectored_pread_up_to_eof(
 ///
 /// # Errors
 ///
-/// `EINVAL` if it is negative, as for pwrite(2).
+/// `EINVAL` if the offset is negative, as for pwrite(2).
 pub(crate) fn place(offset: i64) -> Result<u64, Failure> {
     u64::try_from(offset).map_err(|_| Failure::with_code(libc::EINVAL))
 }
 
-/// Runs a write from the position of a cursor of C, which moves with it, whether it succeeds or fails.
+/// Runs a write from the position of a cursor of C. On success and on error, the cursor moves by the written bytes.
 #[inline]
 pub(crate) fn resumed(
     cursor: &mut vectored_cursor,

@@ -15,28 +15,28 @@ use crate::entry::{
 
 /// A queue of bytes that a connection or a log owns. A program puts messages in, and one system call then writes many.
 ///
-/// The queue owns its bytes and its position: bytes that were written are gone from it, and no others, whether a call
-/// succeeds or fails. So after EAGAIN nothing needs to be remembered: wait until the descriptor is ready, and write again.
+/// The queue owns its bytes and its position. Whether a call succeeds or fails, exactly the bytes that were written are
+/// removed from the queue. After EAGAIN, wait until the descriptor is ready, and write again.
 ///
-/// Make it with `vectored_queue_new` or `vectored_queue_for_target`, and free it with `vectored_queue_free`.
+/// Make a queue with `vectored_queue_new` or `vectored_queue_for_target`, and free it with `vectored_queue_free`.
 pub struct vectored_queue(SegmentQueue);
 
-/// A function that a queue calls once for a segment of `vectored_queue_push`, with the `context` that was passed with it.
+/// A function that a queue calls once for each segment of `vectored_queue_push`, with the `context` that was passed with
+/// the segment.
 ///
 /// It must not call a function of the same queue, and must not leave by longjmp, pthread_exit or a C++ exception.
 pub type vectored_release = Option<unsafe extern "C" fn(context: *mut c_void)>;
 
-/// Returns a new, empty queue, or NULL with errno ENOMEM. It is full at 1 MiB.
+/// Returns a new, empty queue, or NULL with errno ENOMEM. The queue is full at 1 MiB.
 #[unsafe(no_mangle)]
 pub extern "C" fn vectored_queue_new() -> *mut vectored_queue {
     new_object(|| Ok(vectored_queue(SegmentQueue::new())))
 }
 
-/// Returns a new, empty queue for a kind of descriptor, one of `enum vectored_target`. The most bytes of a call
-/// depend on the kind. The queue is full when it holds `limit` bytes; 0 is the default, which is 2 MiB for files and
-/// 1 MiB for others.
+/// Returns a new, empty queue for a kind of descriptor, one of `enum vectored_target`. The most bytes of a call depend on
+/// the kind. The queue is full when it holds `limit` bytes. A `limit` of 0 means 2 MiB for files and 1 MiB for other kinds.
 ///
-/// Errors (NULL and errno): EINVAL if `target` is none of them, ENOMEM.
+/// Errors (NULL and errno): EINVAL if `target` is not in `enum vectored_target`, ENOMEM.
 #[unsafe(no_mangle)]
 pub extern "C" fn vectored_queue_for_target(target: c_int, limit: size_t) -> *mut vectored_queue {
     new_object(|| {
@@ -49,19 +49,19 @@ pub extern "C" fn vectored_queue_for_target(target: c_int, limit: size_t) -> *mu
     })
 }
 
-/// Frees a queue, after it has released the segments that are left. Bytes that were not written are lost. NULL is allowed.
-/// errno is kept.
+/// Releases the segments that are left, and frees the queue. Bytes that were not written are lost. NULL is allowed. errno
+/// is kept.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_free(queue: *mut vectored_queue) {
     // SAFETY: the caller promises that it is null or a queue that is not used again.
     unsafe { free_object(queue) };
 }
 
-/// Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue takes them
-/// too: ask `vectored_queue_is_full` before.
+/// Appends a copy of `bytes` bytes at `data`, which must not be memory of the queue itself. Returns 0. A full queue also
+/// takes the bytes: ask `vectored_queue_is_full` first.
 ///
 /// Errors (-1 and errno): EFAULT if `queue` is NULL, or if `data` is NULL and `bytes` is not 0; EINVAL if `bytes` is more
-/// than SSIZE_MAX; ENOMEM. The queue is as before then.
+/// than SSIZE_MAX; ENOMEM. The queue is unchanged then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_put(
     queue: *mut vectored_queue,
@@ -78,13 +78,12 @@ pub unsafe extern "C" fn vectored_queue_put(
     })
 }
 
-/// Appends `bytes` bytes at `data` without copying them if they are many (more than 3 KiB), and a copy of them if
-/// they are few. Returns 0.
+/// Appends `bytes` bytes at `data`. Up to 3 KiB are copied; more bytes are not copied. Returns 0.
 ///
-/// The memory is the queue's until it calls `release(context)`, once: when the bytes are written, or removed by
-/// `vectored_queue_advance`, `vectored_queue_clear` or `vectored_queue_free`, or before this function returns if they were
-/// copied. Until then, do not change or free it. `release` is called by the thread that called the queue's function. It
-/// may be NULL, for memory that lives as long as the queue.
+/// Do not change or free the memory at `data` before the queue calls `release(context)`. The queue calls `release` once:
+/// when the bytes are written, when they are removed by `vectored_queue_advance`, `vectored_queue_clear` or
+/// `vectored_queue_free`, or, if they were copied, before this function returns. `release` runs in the thread that called
+/// the queue's function. `release` may be NULL for memory that lives as long as the queue.
 ///
 /// Errors (-1 and errno): as `vectored_queue_put`. Nothing was appended and `release` is not called then.
 #[unsafe(no_mangle)]
@@ -100,7 +99,7 @@ pub unsafe extern "C" fn vectored_queue_push(
         let queue = object(queue)?;
         let bytes = slice(data, bytes)?;
         let is_copied = bytes.len() <= queue.0.policy().copy_below_bytes;
-        // Memory is reserved before there is an owner, which releases the bytes when it is dropped.
+        // Memory is reserved before there is an `Owner`: a dropped `Owner` releases the bytes.
         reserve(queue, if is_copied { bytes.len() } else { 0 })?;
         let owner = Owner {
             bytes,
@@ -117,9 +116,9 @@ pub unsafe extern "C" fn vectored_queue_push(
     })
 }
 
-/// Marks the end of a record, after its last byte was put or pushed. A system call takes as many whole records as it can, and
-/// bytes behind the last mark with them: mark a record before you write. So a call ends within a record only if the kernel
-/// ends it there, or if the record is too long for one call. For a log with several writers (O_APPEND).
+/// Marks the end of a record, after its last byte was put or pushed: for a log with several writers (O_APPEND). A system
+/// call takes as many whole records as it can, and also the bytes after the last mark: mark a record before you write the
+/// queue. So a call ends within a record only if the kernel ends the call there, or if the record is too long for one call.
 ///
 /// Returns 0, or -1 with errno EFAULT if `queue` is NULL.
 #[unsafe(no_mangle)]
@@ -132,8 +131,8 @@ pub unsafe extern "C" fn vectored_queue_end_record(queue: *mut vectored_queue) -
     })
 }
 
-/// Writes what one system call takes, and returns its bytes; 0 means that the queue is empty. For an event loop: call it when
-/// the descriptor is ready.
+/// Writes what one system call takes, and returns the number of bytes. 0 means that the queue is empty. For an event
+/// loop: call it when the descriptor is ready.
 ///
 /// Errors (-1 and errno; no byte was written): as `vectored_write_all`; EFAULT if `queue` is NULL.
 #[unsafe(no_mangle)]
@@ -151,7 +150,8 @@ pub unsafe extern "C" fn vectored_queue_write_some(
     }
 }
 
-/// Writes all bytes, and returns their number. On success the queue is empty; after an error it holds what was not written.
+/// Writes all bytes, and returns their number. On success the queue is empty. After an error the queue holds the bytes
+/// that were not written.
 ///
 /// Errors (-1 and errno, with the bytes that this call wrote in `*done`): as `vectored_write_all`; EFAULT if `queue` is
 /// NULL. EINVAL on a file with O_DIRECT.
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn vectored_queue_len(queue: *const vectored_queue) -> siz
     unsafe { queue.as_ref() }.map_or(0, |queue| queue.0.len())
 }
 
-/// Returns 1 if the queue holds as many bytes as its limit or more, and 0 if not, or if `queue` is NULL. Write a full
-/// queue before you put more in.
+/// Returns 1 if the queue holds at least as many bytes as its limit. Otherwise, and if `queue` is NULL, returns 0. Write
+/// a full queue before you put more in.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_is_full(queue: *const vectored_queue) -> c_int {
     // SAFETY: the caller promises that it is null or a queue.
@@ -188,10 +188,10 @@ pub unsafe extern "C" fn vectored_queue_is_full(queue: *const vectored_queue) ->
         .into()
 }
 
-/// Stores the next segments to be written in `iov`, up to `iovcnt` of them, and returns their number: for calls of your
-/// own, such as SSL_write or sendmsg(2). Then remove what was written with `vectored_queue_advance`.
+/// Stores the next segments to be written in `iov`, at most `iovcnt`, and returns their number: for calls of your own,
+/// such as SSL_write or sendmsg(2). After such a call, remove the written bytes with `vectored_queue_advance`.
 ///
-/// The segments belong to the queue, and are valid until it is changed.
+/// The segments belong to the queue, and are valid until the queue is changed.
 ///
 /// Error (0 and errno): EFAULT if `queue` is NULL, or if `iov` is NULL and `iovcnt` is not 0, and no other. With valid pointers,
 /// 0 says that the queue is empty or `iovcnt` is 0.
@@ -223,7 +223,7 @@ pub unsafe extern "C" fn vectored_queue_segments(
 
 /// Removes the first `bytes` bytes, which were written by other means, and releases their segments. Returns 0.
 ///
-/// Errors (-1 and errno): EFAULT if `queue` is NULL; EINVAL if the queue holds fewer bytes, and nothing is removed.
+/// Errors (-1 and errno): EFAULT if `queue` is NULL; EINVAL if the queue holds fewer bytes. Nothing is removed then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vectored_queue_advance(
     queue: *mut vectored_queue,
@@ -262,7 +262,7 @@ fn reserve(queue: &mut vectored_queue, bytes: usize) -> Result<(), Failure> {
     reserved.map_err(|_| Failure::with_code(libc::ENOMEM))
 }
 
-/// Memory of C, which is released when it is dropped.
+/// Memory of C. Dropping the owner releases the memory.
 struct Owner {
     bytes: &'static [u8],
     release: vectored_release,
@@ -292,7 +292,7 @@ impl Drop for Owner {
 ///
 /// # Errors
 ///
-/// `EFAULT` if it is null and not empty, `EINVAL` if it is longer than any object.
+/// `EFAULT` if `data` is null and `bytes` is not 0, `EINVAL` if `bytes` is more than `isize::MAX`.
 ///
 /// # Safety
 ///

@@ -10,10 +10,10 @@ use crate::entry::{descriptor, free_object, new_object, object, object_ref, tran
 use crate::list::place;
 
 /// Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
-/// copies them from there.
+/// copies the bytes to the segments.
 ///
-/// Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. It holds no bytes when a
-/// function returns: what was read is in your segments.
+/// Keep the handle for all lists of a thread, and free it with `vectored_scatter_free`. When a function returns, all
+/// bytes that were read are in your segments.
 pub struct vectored_scatter(Scatter);
 
 /// Returns a new scatter handle, or NULL with errno ENOMEM. Free it with `vectored_scatter_free`.
@@ -65,7 +65,8 @@ pub unsafe extern "C" fn vectored_scatter_read_exact(
     }
 }
 
-/// Reads from `cursor` on until the segments are full, and returns the bytes of this call. As `vectored_resume_read`.
+/// Reads from `cursor` on until the segments are full, and returns the bytes of this call. `cursor` moves as with
+/// `vectored_resume_read`.
 ///
 /// Errors: as `vectored_resume_read`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]
@@ -92,7 +93,7 @@ pub unsafe extern "C" fn vectored_scatter_resume_read(
     }
 }
 
-/// Reads into the segments in order until they are full or the file ends, and returns the bytes read. As
+/// Reads into the segments in order until they are full or the file ends, and returns the number of bytes read, like
 /// `vectored_read_up_to_eof`.
 ///
 /// Errors: as `vectored_read_up_to_eof`; EFAULT if `scatter` is NULL.
@@ -115,7 +116,7 @@ pub unsafe extern "C" fn vectored_scatter_read_up_to_eof(
     }
 }
 
-/// Reads into all segments in order from `offset` of a file on, and returns their bytes. As `vectored_pread_exact`.
+/// Reads into all segments in order from `offset` of a file on, and returns their bytes, like `vectored_pread_exact`.
 ///
 /// Errors: as `vectored_pread_exact`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]
@@ -139,8 +140,8 @@ pub unsafe extern "C" fn vectored_scatter_pread_exact(
     }
 }
 
-/// Reads like `vectored_scatter_pread_exact` until the segments are full or the file ends. Returns the bytes read,
-/// like `vectored_pread_up_to_eof`.
+/// Reads like `vectored_scatter_pread_exact` until the segments are full or the file ends. Returns the number of bytes
+/// read, like `vectored_pread_up_to_eof`.
 ///
 /// Errors: as `vectored_pread_up_to_eof`; EFAULT if `scatter` is NULL.
 #[unsafe(no_mangle)]

@@ -9,8 +9,8 @@ pub const VECTORED_VERSION_MINOR: c_int = 1;
 /// See `VECTORED_VERSION_MAJOR`.
 pub const VECTORED_VERSION_PATCH: c_int = 0;
 
-/// Returns the version of the library that the program runs with: `MAJOR * 1000000 + MINOR * 1000 + PATCH`. With
-/// the shared library it may be newer than the header.
+/// Returns the version of the library that the program runs with: `MAJOR * 1000000 + MINOR * 1000 + PATCH`. A shared
+/// library may be newer than the header.
 #[unsafe(no_mangle)]
 pub extern "C" fn vectored_version() -> c_int {
     VECTORED_VERSION_MAJOR * 1_000_000 + VECTORED_VERSION_MINOR * 1000 + VECTORED_VERSION_PATCH

@@ -30,7 +30,7 @@ pub async fn serve(socket: TcpStream) -> io::Result<()> {
     let (read, write) = socket.into_split();
     let requests = FramedRead::new(read, LengthDelimitedCodec::new());
     let answers = FramedQueue::new(write, LengthDelimitedEncoder::new());
-    // Feeds the answers to all requests that have arrived, and then flushes: one call.
+    // Feeds the answers to all requests that have arrived, and then flushes the answers by one call.
     requests.map_ok(answer).forward(answers).await
 }
 

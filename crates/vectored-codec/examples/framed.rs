@@ -24,9 +24,9 @@ const MESSAGES: u32 = 1_000;
 
 /// Sends the messages of all tasks until their channels are closed.
 ///
-/// `forward` puts all messages that are there into the queue, and then flushes. A short message is copied after its length;
-/// a long message is kept, and sent from where it is. While the socket is full, further messages are put in, until the queue
-/// is full; then the channel fills, and the tasks wait.
+/// `forward` puts all messages that have arrived into the queue, and then flushes. A short message is copied after its
+/// length; a long message is kept, and sent from where it is. While the socket is full, further messages go into the
+/// queue. When the queue is full, the channel fills, and the tasks wait.
 async fn send_frames(socket: TcpStream, mut messages: Receiver<Bytes>) -> io::Result<()> {
     let queue = SegmentQueue::with_policy(QueuePolicy::for_target(TargetKind::Tcp));
     let frames = FramedQueue::with_queue(socket, LengthDelimitedEncoder::new(), queue);
@@ -34,7 +34,7 @@ async fn send_frames(socket: TcpStream, mut messages: Receiver<Bytes>) -> io::Re
     messages.map(Ok).forward(frames).await
 }
 
-/// Receives frames until the end of the stream, and returns how many came of each task.
+/// Receives frames until the end of the stream, and returns how many frames came from each task.
 async fn receive_frames(socket: TcpStream) -> io::Result<[u32; TASKS as usize]> {
     let mut frames = FramedRead::new(socket, LengthDelimitedCodec::new());
     let mut received = [0; TASKS as usize];

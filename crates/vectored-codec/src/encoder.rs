@@ -9,14 +9,14 @@ use vectored::SegmentQueue;
 
 /// Puts items into a [`SegmentQueue`] as frames, for a [`FramedQueue`](crate::FramedQueue).
 ///
-/// It is to a queue what `tokio_util::codec::Encoder` is to a `BytesMut`. An encoder copies headers
-/// ([`put_slice`](SegmentQueue::put_slice), or the methods of `bytes::BufMut`) and passes bodies on
-/// ([`push`](SegmentQueue::push)), which are copied only if they are short.
+/// `tokio_util::codec::Encoder` does the same with a `BytesMut`. An encoder copies headers
+/// ([`put_slice`](SegmentQueue::put_slice), or the methods of `bytes::BufMut`) and passes bodies on by
+/// [`push`](SegmentQueue::push), which copies only short bodies.
 ///
 /// # Implementer notes
 ///
-/// An encoder that can fail does so before it puts anything in, since the bytes of half a frame would be sent. It does
-/// not write the queue.
+/// An encoder fails, if it can fail, before it puts anything in: otherwise half a frame would be sent. An encoder does
+/// not write the queue to a descriptor.
 ///
 /// # Examples
 ///
@@ -64,8 +64,8 @@ pub trait QueueEncoder<Item> {
 
 /// Any `tokio_util::codec::Encoder` as a [`QueueEncoder`].
 ///
-/// The encoder gets an empty `BytesMut` for each item. A short frame is copied from it into the queue, and a long frame is
-/// moved. So bodies are copied at least once, by the encoder. An encoder for queues never copies long bodies.
+/// The encoder gets an empty `BytesMut` for each item. A short frame is copied from there into the queue, and a long frame
+/// is moved. So the encoder copies each body at least once. A [`QueueEncoder`] of your own need not copy long bodies.
 ///
 /// # Examples
 ///
@@ -113,7 +113,7 @@ impl<Item, E: Encoder<Item>> QueueEncoder<Item> for TokioEncoder<E> {
             // The memory is used again for the next frame.
             queue.put_slice(&self.frame);
         } else {
-            // The frame goes with all its memory, which a `split` would share with the next frame for ever.
+            // The queue gets all memory of the frame: after a `split`, the next frames would share that memory for ever.
             queue.push(std::mem::take(&mut self.frame));
         }
         Ok(())

@@ -12,17 +12,17 @@ use vectored::SegmentQueue;
 
 /// A `Sink` that encodes items into a [`SegmentQueue`] and writes them by as few calls as possible.
 ///
-/// It takes the place of `tokio_util::codec::FramedWrite`, which writes and flushes whenever it holds 8 KiB. This one
-/// takes items until the queue [is full](SegmentQueue::is_full), and writes when it is flushed, closed or full. Being full
-/// it writes only until it is no longer full, and does not flush the writer.
+/// It takes the place of `tokio_util::codec::FramedWrite`, which writes and flushes whenever it holds 8 KiB. A
+/// `FramedQueue` takes items until the queue [is full](SegmentQueue::is_full), and writes when it is flushed, closed or
+/// full. A full queue is written only until it is no longer full, without a flush of the writer.
 ///
-/// So flush it when there is nothing more to send for now: `send` does after each item, `send_all` and `forward` when
-/// their stream has no item ready. Until then items may wait in the queue, up to
-/// [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes) and one item.
+/// So flush the sink when there is nothing more to send for now. `send` flushes after each item, `send_all` and `forward`
+/// when their stream has no item ready. Before a flush, up to [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes)
+/// and one item may wait in the queue.
 ///
-/// If the writer fails, the error is returned by the method that called it, and the queue holds the bytes that the
-/// writer has not taken. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put its whole
-/// item in, or nothing of it.
+/// If the writer fails, the error is returned by the method that called it, and the queue holds the bytes that the writer
+/// has not taken. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put in its whole
+/// item or nothing.
 ///
 /// Frames are read by `tokio_util::codec::FramedRead`. A `FramedQueue` passes reads on to its writer, so a
 /// `FramedRead` of a `FramedQueue` of a socket is both the stream and the sink, as `tokio_util::codec::Framed` is.
@@ -82,7 +82,7 @@ impl<W, E> FramedQueue<W, E> {
         &self.writer
     }
 
-    /// The writer. Bytes written to it directly come before the bytes in the queue, and maybe inside a frame.
+    /// The writer. Bytes written to the writer directly come before the bytes in the queue, and maybe inside a frame.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut W {
         &mut self.writer
@@ -106,7 +106,7 @@ impl<W, E> FramedQueue<W, E> {
         &self.queue
     }
 
-    /// The queue of the encoded items. Bytes put in here come after them.
+    /// The queue of the encoded items. Bytes put in here come after the items.
     #[must_use]
     pub fn queue_mut(&mut self) -> &mut SegmentQueue {
         &mut self.queue

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use crate::encoder::QueueEncoder;
 use vectored::SegmentQueue;
 
-/// Puts the length before each frame, as 4 bytes, the highest first.
+/// Puts the length before each frame, as 4 bytes in big-endian order.
 ///
-/// `tokio_util::codec::LengthDelimitedCodec` writes and reads such frames by default. A frame may have up to 8 MiB;
-/// another limit is set by [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes), and on the side that reads
-/// by `LengthDelimitedCodec::set_max_frame_length`.
+/// `tokio_util::codec::LengthDelimitedCodec` writes and reads such frames by default. A frame may have up to 8 MiB.
+/// [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes) sets another limit, and
+/// `LengthDelimitedCodec::set_max_frame_length` does so on the side that reads.
 ///
-/// A short frame is copied, a long frame is kept until it is written. Any owner of bytes can be made a `Bytes` without
-/// copying them: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and
+/// A short frame is copied, and a long frame is kept until it is written. Any owner of bytes can be made a `Bytes`
+/// without copying them: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and
 /// `Bytes::from_owner` any other owner.
 ///
 /// # Examples
@@ -61,8 +61,8 @@ impl Default for LengthDelimitedEncoder {
     }
 }
 
-/// The item has this single type, as with `LengthDelimitedCodec`: with several types, the compiler could not tell which sink
-/// `flush` is called on.
+/// Items have the type `Bytes` alone, as with `LengthDelimitedCodec`: with several types, the compiler could not tell
+/// which sink `flush` is called on.
 impl QueueEncoder<Bytes> for LengthDelimitedEncoder {
     type Error = io::Error;
 

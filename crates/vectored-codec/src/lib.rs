@@ -1,10 +1,11 @@
 //! Frames in a [`SegmentQueue`](vectored::SegmentQueue), for programs that use `tokio_util::codec`.
 //!
 //! [`FramedQueue`] takes the place of `FramedWrite`: a `Sink` that puts the frames of many items into a queue, and writes
-//! them by few calls. [`LengthDelimitedEncoder`] writes what `LengthDelimitedCodec` reads. A protocol of your own
-//! implements [`QueueEncoder`], which references long bodies; [`TokioEncoder`] makes one of any `Encoder` of tokio-util.
+//! them by few calls. [`LengthDelimitedEncoder`] writes what `LengthDelimitedCodec` reads. For a protocol of your own,
+//! implement [`QueueEncoder`], which can reference long bodies. [`TokioEncoder`] makes a `QueueEncoder` of any `Encoder`
+//! of tokio-util.
 //!
-//! The traits in its signatures come from `futures-sink` 0.3 and `tokio-util` 0.7.
+//! The traits in the signatures come from `futures-sink` 0.3 and `tokio-util` 0.7.
 
 mod encoder;
 mod framed_queue;

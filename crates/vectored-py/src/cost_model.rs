@@ -13,7 +13,7 @@ use crate::failure::of_path;
 
 /// The costs of a system call, a buffer and a byte on a kind of descriptor.
 ///
-/// The defaults were measured on one machine. `calibrate` measures them on this one.
+/// The defaults were measured on one machine. `calibrate` measures the costs on this machine.
 #[pyclass(frozen, module = "vectored")]
 pub struct CostModel(pub vectored::CostModel);
 
@@ -30,8 +30,10 @@ impl CostModel {
         Ok(CostModel(vectored::CostModel::for_target(kind)))
     }
 
-    /// The costs of a target in a result that `vectored measure --format json` printed on this type of machine, calibrated
-    /// before the run. 'other' is the target `null`.
+    /// The costs of a target, from the file `path`.
+    ///
+    /// The file is a result that `vectored measure --format json` printed on this type of machine. The command calibrated
+    /// the costs before its run. 'other' is the target `null`.
     #[staticmethod]
     fn load(path: PathBuf, target: &str) -> PyResult<CostModel> {
         let kind = kind_of(target)?;
@@ -42,10 +44,10 @@ impl CostModel {
         Ok(CostModel(model))
     }
 
-    /// Measure the costs on this machine in about `milliseconds`, on descriptors of its own. 'other' is /dev/null.
+    /// Measure the costs on this machine in about `milliseconds`, on new descriptors. 'other' is /dev/null.
     ///
-    /// 'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, for an unnamed file of up to 16 MiB
-    /// there. Allow 75 milliseconds for them.
+    /// 'file' is appended to, 'file-overwrite' is overwritten. Both need `directory`, where an unnamed file of up to 16
+    /// MiB is made. Allow 75 milliseconds for these two.
     #[staticmethod]
     #[pyo3(signature = (target, *, directory = None, milliseconds = 50))]
     fn calibrate(

@@ -9,12 +9,12 @@ use vectored::SegmentCursor;
 
 use crate::transfer::{move_by, with_list};
 
-/// A position in a list of buffers: the index of one, and how many of its bytes have been moved.
+/// A position in a list of buffers: the index of a buffer, and how many of its bytes have been moved.
 ///
-/// It is the whole state of a transfer that a non-blocking descriptor has interrupted. Pass the same buffers each time;
-/// others may be added at the end. A call that uses the cursor while another one does raises RuntimeError.
+/// A cursor is the whole state of a transfer that a non-blocking descriptor has interrupted. Pass the same buffers each
+/// time. Buffers may be added at the end. A call that uses the cursor while another call uses it raises RuntimeError.
 ///
-/// It can neither be set nor copied by the module `copy`: `Cursor(c.segment, c.offset)` is a copy of `c`.
+/// The attributes cannot be set, and the module `copy` refuses a cursor: `Cursor(c.segment, c.offset)` is a copy of `c`.
 #[pyclass(frozen, module = "vectored")]
 pub struct Cursor(Mutex<State>);
 
@@ -34,7 +34,7 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// `RuntimeError` if another call uses it: both would move the same bytes.
+    /// `RuntimeError` if another call uses the cursor: both calls would move the same bytes.
     pub fn take(&self) -> PyResult<InUse<'_>> {
         let mut state = self.state();
         if state.is_in_use {
@@ -53,7 +53,7 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// The errors of [`take`](Cursor::take), and `TypeError` for an iterator: the first call would take all of it.
+    /// The errors of [`take`](Cursor::take), and `TypeError` for an iterator: the first call would exhaust it.
     pub fn take_for(&self, buffers: &Bound<'_, PyAny>) -> PyResult<InUse<'_>> {
         if buffers.cast::<PyIterator>().is_ok() {
             let message = "buffers must be a list, not an iterator: the first call would use it up";
@@ -107,8 +107,7 @@ impl Cursor {
                 let message = format!("cannot advance by {count} bytes: only {left} remain");
                 return Err(PyValueError::new_err(message));
             }
-            // At most the bytes of a list without repetitions: each byte has an address. A list with a buffer many times may
-            // have more.
+            // Each step fits a `usize`. A list that has a buffer many times may have more bytes than that.
             let mut count = count;
             while count > 0 {
                 let step = usize::try_from(count).unwrap_or(usize::MAX);
@@ -127,8 +126,9 @@ impl Cursor {
         with_list(buffers, at, |list, at| Ok(list.remaining_bytes(at)))
     }
 
-    /// For `GatherWriter`: removes the bytes before the cursor from the first `count` objects of a list, and moves the cursor
-    /// to the start; false if it is there. If it raises `MemoryError`, it has done nothing.
+    /// For `GatherWriter`: removes the bytes before the cursor from the first `count` objects of a list, and moves the
+    /// cursor to the start. Returns false if the cursor is at the start already. After `MemoryError`, nothing has
+    /// changed.
     #[pyo3(name = "_forget")]
     fn forget(&self, pieces: &Bound<'_, PyList>, count: usize) -> PyResult<bool> {
         let mut cursor = self.take()?;

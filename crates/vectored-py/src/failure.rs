@@ -15,8 +15,9 @@ use crate::sys::{note, reads_ahead};
 
 /// The exception of a transfer that stopped, with the attribute `done`: the bytes that it had moved.
 ///
-/// It is the exception of the signal handler that stopped it, `EOFError` at the end of the file, or else an `OSError`. A note
-/// of `BlockingIOError` says how to go on: by `rest`, the function for what is left, or by the same call if that is None.
+/// If a signal handler stopped the transfer, it is the handler's exception. At the end of the file it is `EOFError`,
+/// otherwise an `OSError`. A note of `BlockingIOError` says how to go on: by the function `rest`, or by the same call if
+/// `rest` is None.
 pub fn raised(file: &Bound<'_, PyAny>, error: TransferError, rest: Option<&str>) -> PyErr {
     let py = file.py();
     let done = error.transferred();
@@ -57,7 +58,7 @@ pub fn of_path(error: &io::Error, path: &Path) -> PyErr {
     }
 }
 
-/// A socket with a timeout blocks by Python's functions and not here. An int has no timeout that is known.
+/// A socket with a timeout blocks in Python's functions, but not here. The timeout of an int is unknown.
 fn note_how_to_go_on(file: &Bound<'_, PyAny>, exception: &PyErr, done: u64, rest: Option<&str>) {
     let timeout = if file.is_instance_of::<PyInt>() {
         None
@@ -84,7 +85,7 @@ fn note_how_to_go_on(file: &Bound<'_, PyAny>, exception: &PyErr, done: u64, rest
     note(file.py(), exception, &format!("{why}{how}{instead}"));
 }
 
-/// Python makes it the subclass of the number: `BlockingIOError`, `BrokenPipeError` and the others.
+/// Python chooses the subclass by the number: `BlockingIOError`, `BrokenPipeError` and the others.
 fn os_error(error: &io::Error, done: u64) -> PyErr {
     let Some(code) = error.raw_os_error() else {
         return PyOSError::new_err((code_of(error.kind()), error.to_string()));

@@ -9,18 +9,18 @@ use crate::cost_model::CostModel;
 use crate::cursor::Cursor;
 use crate::transfer::{place, write};
 
-/// Writes lists of short and long buffers: copies runs of short ones together, and references the long ones.
+/// Writes lists of short and long buffers: copies runs of short buffers together, and references long buffers.
 ///
-/// Each buffer of a system call costs the kernel some 20 ns, however short it is. Copying a short one costs less. The
-/// cost model decides which ones are short; the bytes arrive in the same order in any case.
+/// Each buffer of a system call costs the kernel some 20 ns, however short it is. Copying a short buffer costs less. The
+/// cost model decides which buffers are short. The bytes arrive in the same order in any case.
 ///
-/// Keep the Gather and use it again: it owns the memory into which it copies. Threads may share one; each call that
-/// runs at the same time as another allocates memory of its own.
+/// Keep the Gather and use it again: it owns the memory into which it copies. Threads may share a Gather. A call that
+/// runs at the same time as another call allocates memory of its own.
 #[pyclass(frozen, module = "vectored")]
 pub struct Gather {
     model: vectored::CostModel,
-    /// The working memory, unless a call uses it. A second call at the same time, in another thread or a signal handler, gets
-    /// a new one.
+    /// The working memory, unless a call uses it. A second call at the same time, in another thread or a signal handler,
+    /// gets new memory.
     idle: Mutex<Option<vectored::Gather>>,
 }
 
@@ -46,7 +46,7 @@ impl Gather {
         }
     }
 
-    /// The costs that decide.
+    /// The costs that decide which buffers are copied.
     #[getter]
     fn cost_model(&self) -> CostModel {
         CostModel(self.model)

@@ -11,10 +11,10 @@ use crate::transfer::{place, read, write};
 /// With `offset`, write at that place of a file. The file's position is neither used nor moved. Linux appends to a file that
 /// is open with "ab" (O_APPEND), whatever the offset is.
 ///
-/// A list of more than IOV_MAX buffers takes several system calls; so does a list if a call takes only a part. Other
-/// writers may write between them. For short buffers, Gather.write_all is faster.
+/// A list takes several system calls if it has more than IOV_MAX buffers, or if a call takes only a part. Other writers
+/// may write between two calls. For short buffers, Gather.write_all is faster.
 ///
-/// On a non-blocking descriptor that is full, it raises BlockingIOError. Use resume_write if you expect that.
+/// If a non-blocking descriptor is full, BlockingIOError is raised. Use resume_write if you expect that.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, offset = None))]
 pub fn write_all(
@@ -39,8 +39,8 @@ pub fn write_all(
 /// Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
 ///
 /// The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
-/// until the descriptor is ready and call it again with the same list and cursor. It returns when all of the list is
-/// written.
+/// until the descriptor is ready and repeat the call with the same list and cursor. The function returns when all of the
+/// list is written.
 #[pyfunction]
 pub fn resume_write(
     fd: &Bound<'_, PyAny>,
@@ -56,20 +56,20 @@ pub fn resume_write(
 /// Write all buffers in exactly one system call, and return their bytes.
 ///
 /// For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
-/// several programs append to. If one call cannot take the list, it raises OSError (EINVAL) before any byte. If the call
-/// was short, it raises OSError (EIO): the first `done` bytes of the record are written, and stay. Causes are a full disk or
-/// the limit of a file's size, a non-blocking stream socket, and a signal during a long write.
+/// several programs append to. If one call cannot take the list, OSError (EINVAL) is raised before any byte. If the call
+/// was short, OSError (EIO) is raised: the first `done` bytes of the record are written, and stay. Causes are a full disk
+/// or the limit of a file's size, a non-blocking stream socket, and a signal during a long write.
 #[pyfunction]
 pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
     let start = &mut SegmentCursor::new();
     write(fd, buffers, start, None, |fd, list, _| list.write_once(fd))
 }
 
-/// Read until all buffers are full, and return their bytes. What follows stays in the stream.
+/// Read until all buffers are full, and return their bytes. Bytes after the list stay in the stream.
 ///
 /// With `offset`, read from that place of a file. The file's position is neither used nor moved.
 ///
-/// It raises EOFError if the file or stream ends before that. The first `done` bytes of the list are then those read.
+/// If the file or stream ends before, EOFError is raised. The first `done` bytes of the list are read then.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, offset = None))]
 pub fn read_exact(
@@ -92,9 +92,9 @@ pub fn read_exact(
     )
 }
 
-/// Read until all buffers are full or the file ends, and return the bytes read.
+/// Read until all buffers are full or the file ends, and return the number of bytes read.
 ///
-/// If they are fewer than the buffers have, the file or stream has ended. With `offset`, as read_exact.
+/// If the buffers have more bytes, the file or stream has ended. `offset` is as for read_exact.
 #[pyfunction]
 #[pyo3(signature = (fd, buffers, offset = None))]
 pub fn read_up_to_eof(
@@ -120,7 +120,7 @@ pub fn read_up_to_eof(
 /// Read from the cursor on until the buffers are full, and return the bytes of this call.
 ///
 /// The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
-/// until the descriptor is readable and call it again with the same list and cursor.
+/// until the descriptor is readable and repeat the call with the same list and cursor.
 #[pyfunction]
 pub fn resume_read(
     fd: &Bound<'_, PyAny>,

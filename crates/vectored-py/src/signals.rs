@@ -6,15 +6,14 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use vectored::bindings::CallEnd;
 
-/// A check for signals takes Python's lock, for which a thread may wait 5 ms while another thread computes. After a call
-/// that no signal has ended, a check is made so rarely that all checks take at most one part in this many of a transfer's
-/// time.
+/// A check for signals takes Python's lock. A thread may wait 5 ms for that lock while another thread computes. After
+/// calls that no signal has ended, all checks together take at most `1 / SHARE` of a transfer's time.
 const SHARE: u32 = 20;
 
 thread_local! {
     /// The exception that a handler raised, which ended the transfer.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
-    /// The time before which a call that no signal has ended is followed by no check.
+    /// Before this time, no check is made after a call that no signal has ended.
     static NOT_BEFORE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 

@@ -44,8 +44,8 @@ fn flush(file: &Bound<'_, PyAny>) -> PyResult<()> {
     Ok(())
 }
 
-/// Refuses a file object whose position is before the position of its descriptor. A pipe or a socket has none: what its object has
-/// read ahead is unknown.
+/// Refuses a file object whose position is before the position of its descriptor. A pipe or a socket has no position, so
+/// it is unknown what its object has read ahead.
 fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
     let py = file.py();
     if file.is_exact_instance_of::<PyInt>() {
@@ -112,7 +112,7 @@ pub fn read<'py>(
     result
 }
 
-/// Runs something with a list of buffers from a position on.
+/// Runs `run` with a list of buffers from a position on.
 pub fn with_list<'py, T>(
     buffers: &Bound<'py, PyAny>,
     cursor: SegmentCursor,
@@ -122,7 +122,7 @@ pub fn with_list<'py, T>(
     run(exports.list()?, within(cursor, &exports)?)
 }
 
-/// Moves a position in a whole list to one in the part that began at its segment.
+/// Moves a cursor of a whole list to `at`, a position in the part of the list that begins at the cursor's segment.
 pub fn move_by(cursor: &mut SegmentCursor, at: SegmentCursor) {
     *cursor = SegmentCursor::at(cursor.segment() + at.segment(), at.offset());
 }
@@ -131,13 +131,12 @@ pub fn move_by(cursor: &mut SegmentCursor, at: SegmentCursor) {
 ///
 /// # Errors
 ///
-/// `ValueError` if it is negative.
+/// `ValueError` if the offset is negative.
 pub fn place(offset: i64) -> PyResult<u64> {
     u64::try_from(offset)
         .map_err(|_| PyValueError::new_err(format!("offset must be 0 or more, not {offset}")))
 }
 
-/// The buffers from the segment of `cursor` on.
 fn exported<'py>(
     buffers: &Bound<'py, PyAny>,
     cursor: SegmentCursor,
@@ -150,7 +149,7 @@ fn exported<'py>(
     Exports::new(&list, cursor.segment(), access)
 }
 
-/// The objects of an iterable, which no code can change any more.
+/// The objects of an iterable, as a tuple, which no code can change.
 fn listed<'py>(buffers: &Bound<'py, PyAny>, access: Access) -> PyResult<Bound<'py, PyTuple>> {
     if let Ok(list) = buffers.cast::<PyList>() {
         return Ok(list.to_tuple());

@@ -121,7 +121,7 @@ class Objects(Descriptors):
         null = self.null
         for fd in (null, File(), null.fileno()):
             self.assertEqual(vectored.write_all(fd, [b"abc"]), 3)
-            # Of what has no method `tell` it is unknown whether it has read ahead.
+            # Whether an object without a method `tell` has read ahead is unknown.
             self.assertEqual(vectored.read_up_to_eof(fd, [bytearray(3)]), 0)
         with self.assertRaises(ValueError):
             vectored.write_all(-1, [b"abc"])
@@ -221,7 +221,7 @@ class Objects(Descriptors):
                 file.readline()
                 vectored.read_exact(file, [at := bytearray(4)], offset=file.tell())
                 self.assertEqual((at, file.read(1)), (bytes(range(4)), b"\0"))
-            # What has no position cannot be asked.
+            # A pipe has no position to compare.
             source, sink = self.pair()
             os.write(sink, b"abc")
             os.close(sink)
@@ -315,7 +315,7 @@ class Locks(Descriptors):
             thread.join()
             self.assertEqual(result, [300_004])
             self.assertEqual(reader.result(), b"head" + b"x" * 300_000)
-            data.clear()  # It is released.
+            data.clear()  # The buffer is released.
 
     def test_a_view_and_a_mapping_are_not_released_during_a_write(self):
         data, mapping = bytearray(b"v" * 100_000), mmap.mmap(-1, 100_000)

@@ -79,7 +79,7 @@ class Claims(unittest.TestCase):
                     reader = Reader(names["source"])
                     exec(block, names)
                     os.close(names["sink"])
-                    # What the session before it wrote comes first.
+                    # The bytes of the session before come first.
                     self.assertEqual(reader.result(), b"x" * (65536 + 500_000))
                 else:
                     exec(block, names)
@@ -116,7 +116,7 @@ class Claims(unittest.TestCase):
                 full.close()
 
     def check_logs_of_processes(self, names):
-        """No way of a process loses a record or writes it twice, and every call ends at the end of a record."""
+        """Whatever the processes do, each record is written once, and every call ends at the end of a record."""
         record = lambda text: logging.makeLogRecord({"levelno": logging.INFO, "msg": text})
         for name in ("LogFile", "LogStream"):
             with open("forked.log", "w") as stream:

@@ -73,7 +73,7 @@ class Files(unittest.TestCase):
         with vectored.GatherWriter(open(self.path, "wb")) as writer:
             writer.write(data)
             data[:] = b"later"
-            data.extend(b"!")  # It is not locked.
+            data.extend(b"!")  # The buffer is not locked.
             writer.writelines([data])
             data.clear()
         self.assertEqual(self.content(), b"firstlater!")
@@ -504,7 +504,7 @@ class Handlers(Descriptors):
         writer, reader = self.interrupted(handle, Keeping)
         writer.close()
         flat = b"".join(b"%d," % i for i in range(50_000))
-        # The interrupted call has written a part, which is counted. Its rest was the caller's to repeat.
+        # The interrupted call has written and counted a part. The rest was for the caller to repeat.
         self.assertEqual(reader.result(), b"early," + flat[: caught[0]] + b"of the handler")
         self.assertGreater(caught[0], 0)
 
@@ -521,7 +521,7 @@ class AnyInstruction(Descriptors):
     back, and where a function begins."""
 
     def stopped(self, call, writer, number):
-        """Calls, and raises Stop at that place; whether there are so many."""
+        """Calls, and raises Stop at place `number`. Whether there is such a place."""
         path, left, last = sys.modules["vectored._writer"].__file__, number, {}
 
         def in_frame(frame, event, _):

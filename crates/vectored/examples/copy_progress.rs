@@ -50,7 +50,7 @@ fn copy_all(from: &impl AsFd, to: &File, stop: &AtomicBool) -> io::Result<u64> {
             Ok(copied) => return Ok(before + copied.bytes),
             Err(error) => error,
         };
-        // A non-blocking input that has no bytes now is waited for.
+        // Waits for a non-blocking input that has no bytes now.
         let is_silent = error.kind() == ErrorKind::WouldBlock && error.side() == Some(Side::Input);
         if !is_silent {
             return Err(error.into());

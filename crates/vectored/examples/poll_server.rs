@@ -37,8 +37,8 @@ impl Connection {
         })
     }
 
-    /// The events to wait for. `OUT` only if there is something to send; otherwise poll would return at once. No `IN`
-    /// while the client does not read what is there.
+    /// The events to wait for. `OUT` is set only if there is something to send: otherwise poll would return at once. `IN`
+    /// is not set while the client does not read its responses.
     fn events(&self) -> PollFlags {
         let mut events = PollFlags::empty();
         events.set(PollFlags::IN, self.has_requests && !self.queue.is_full());

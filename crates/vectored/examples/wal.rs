@@ -35,7 +35,7 @@ impl Log {
         Ok((Log { file, queue }, records))
     }
 
-    /// Adds a record to the batch. A long one is not copied: the queue owns it until it is written.
+    /// Adds a record to the batch. A long record is not copied: the queue owns it until it is written.
     fn append(&mut self, record: impl Into<Segment>) -> io::Result<()> {
         let record = record.into();
         let length = u32::try_from(record.len()).map_err(io::Error::other)?;
@@ -47,9 +47,9 @@ impl Log {
 
     /// Makes the batch durable.
     ///
-    /// After an error of the write, for example on a full disk, the queue holds exactly the bytes that are missing in
-    /// the file, so `commit` may be called again. After an error of the sync, open the log anew: the kernel may have
-    /// dropped pages that it could not write.
+    /// After an error of the write, for example on a full disk, call `commit` again: the queue holds exactly the bytes
+    /// that are missing in the file. After an error of the sync, open the log anew: the kernel may have dropped pages
+    /// that it could not write.
     fn commit(&mut self) -> io::Result<()> {
         self.queue.write_to(&self.file)?;
         self.file.sync_data()
@@ -65,7 +65,7 @@ fn take_record<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(record)
 }
 
-/// FNV-1a, because it is short; a real log takes CRC-32C. It is not 0 for no bytes, so zeros are no empty record.
+/// FNV-1a, because it is short; a real log takes CRC-32C. The checksum of no bytes is not 0, so zeros are no empty record.
 fn checksum(bytes: &[u8]) -> u32 {
     let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
     bytes.iter().fold(0x811c_9dc5, step)

@@ -13,9 +13,9 @@ use crate::sys::span::{Span, spans};
 /// takes the list as an argument. So a cursor is the whole state of an interrupted transfer: keep it, wait until the
 /// descriptor is ready, and resume from it.
 ///
-/// Pass the same bytes in the same segments each time. The array of entries may be built anew for each call, so a
-/// connection can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken` segments are
-/// removed from its front, resume from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
+/// Pass the same bytes in the same segments each time. The array of entries may be built anew for each call, so a connection
+/// can keep its buffers and a cursor. Segments may be added at the end of the list. If `taken` segments are removed from the
+/// front of the list, resume from [`at`](SegmentCursor::at) `(cursor.segment() - taken, cursor.offset())`.
 ///
 /// The end of a segment and the start of the next segment are the same position. [`advance`](SegmentCursor::advance) always
 /// leaves the cursor on a byte that is still to be moved, or at the end of the list.
@@ -62,7 +62,7 @@ impl SegmentCursor {
 
     /// The position `offset` bytes into the segment of index `segment`.
     ///
-    /// It is checked by the methods that take a list.
+    /// The methods that take a list check the position.
     #[must_use]
     pub const fn at(segment: usize, offset: usize) -> SegmentCursor {
         SegmentCursor { segment, offset }
@@ -84,8 +84,8 @@ impl SegmentCursor {
     ///
     /// # Panics
     ///
-    /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given
-    /// has miscounted, and resuming after it would corrupt the data.
+    /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given has
+    /// miscounted: to resume would corrupt the data.
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.advance_over(spans(segments), bytes);
     }

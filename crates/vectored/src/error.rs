@@ -5,15 +5,16 @@ use std::io;
 
 /// The error of a transfer that stopped before the end of its list.
 ///
-/// It carries the [`io::Error`] that stopped the transfer and the number of bytes
-/// [transferred](TransferError::transferred) before it, which are the first bytes of the list.
+/// It carries the [`io::Error`] that stopped the transfer, and the number of bytes
+/// [transferred](TransferError::transferred) before: the first bytes of the list.
 ///
 /// Its message includes the message of the `io::Error`, so [`source`](std::error::Error::source) returns the source of the
 /// `io::Error`, and not the `io::Error` itself.
 ///
-/// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes one by [`new`](TransferError::new).
+/// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes such an error by
+/// [`new`](TransferError::new).
 ///
-/// It converts into an [`io::Error`], so `?` works in a function that returns one. The conversion drops the
+/// It converts into an [`io::Error`], so `?` works in a function that returns an `io::Result`. The conversion drops the
 /// count and keeps the kind and the operating system's code.
 ///
 /// # Signals, timeouts and full descriptors
@@ -25,15 +26,15 @@ use std::io;
 ///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). No byte is held back: [`resume_write`](crate::resume_write) resumes when
 ///   the descriptor is ready.
 /// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** have the same result. Each system call has the whole timeout.
-/// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and
-///   writev(2), even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends
-///   the process unless it is ignored. (A Rust program ignores it from its start.)
-///   [`VectoredWrite`](crate::buffered::VectoredWrite) for those two types, and so
-///   [`GatherWriter`](crate::GatherWriter), raises no signal.
+/// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and writev(2),
+///   even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
+///   unless the process ignores it. (A Rust program ignores the signal from its start.)
+///   [`VectoredWrite`](crate::buffered::VectoredWrite) for these two types, and so [`GatherWriter`](crate::GatherWriter),
+///   raises no signal.
 /// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails with
-///   `EFAULT`. If it is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)), this process reads it and
-///   receives the signal `SIGBUS`. To avoid the signal, use [`write_all`](crate::write_all), or a `Gather` with
-///   [`staging_bytes`](crate::CostModel::staging_bytes) 0.
+///   `EFAULT`. If the segment is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)), this process
+///   reads the segment and receives the signal `SIGBUS`. To avoid the signal, use [`write_all`](crate::write_all), or a
+///   `Gather` with [`staging_bytes`](crate::CostModel::staging_bytes) 0.
 #[derive(Debug)]
 pub struct TransferError {
     transferred: u64,
@@ -74,7 +75,7 @@ impl TransferError {
 
     /// The number of bytes moved before the error: the first bytes of the list.
     ///
-    /// It is the sum of the counts that the system calls reported. Bytes in the page cache or in a socket's queue
+    /// The number is the sum of the counts that the system calls reported. Bytes in the page cache or in a socket's queue
     /// count as moved.
     #[must_use]
     pub fn transferred(&self) -> u64 {

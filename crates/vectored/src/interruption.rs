@@ -1,7 +1,7 @@
 //! A question between the system calls of a transfer: shall it go on? So a program can end a transfer at a signal.
 //!
 //! A fn pointer for each thread, and not an argument of every function: only a language with signal handlers of its own
-//! needs it, and a transfer that is one call pays nothing for it.
+//! needs the question, and a transfer of one call pays nothing.
 
 use std::cell::Cell;
 use std::io;
@@ -24,13 +24,13 @@ thread_local! {
 
 /// Runs `transfer`, which `should_stop` can end between two system calls.
 ///
-/// A transfer retries after `EINTR`, so a signal handler cannot end it. Within `transfer`, the functions of this crate that
-/// take a descriptor ask `should_stop` on this thread before they make another system call. If it returns true, they return
-/// an error of the kind [`Interrupted`](io::ErrorKind::Interrupted) with the bytes moved before it. A transfer that takes
-/// one call, and is not interrupted, does not ask.
+/// A transfer retries after `EINTR`, so a signal handler cannot end it. Within `transfer`, the functions of this crate
+/// that take a descriptor ask `should_stop` on this thread before they make another system call. If `should_stop` returns
+/// true, the functions return an error of the kind [`Interrupted`](io::ErrorKind::Interrupted) with the bytes moved
+/// before. A transfer that takes one call, and is not interrupted, does not ask.
 ///
 /// It is for bindings to languages that run signal handlers outside of the signal: Python's are run by
-/// `PyErr_CheckSignals`. A call of `interruptible` within another replaces the function until it returns.
+/// `PyErr_CheckSignals`. An inner call of `interruptible` replaces the function until the inner call returns.
 ///
 /// A signal that comes after `should_stop` has returned and before the system call begins does not interrupt that call.
 pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {

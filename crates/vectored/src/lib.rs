@@ -2,11 +2,11 @@
 //!
 //! `writev(2)` sends several buffers in one system call, but a program that calls it must handle five cases:
 //!
-//! - it may stop in the middle of a buffer;
-//! - it refuses more than `IOV_MAX` buffers;
-//! - it moves no more than about 2 GiB;
-//! - a signal may interrupt it;
-//! - with less than a few hundred bytes a buffer, it is slower than copying the buffers together.
+//! - the call may stop in the middle of a buffer;
+//! - the call refuses more than `IOV_MAX` buffers;
+//! - the call moves no more than about 2 GiB;
+//! - a signal may interrupt the call;
+//! - if buffers have less than a few hundred bytes, the call is slower than copying the buffers together.
 //!
 //! This crate handles the first four, and decides by a [`CostModel`] when to copy. A *segment* is one buffer of a list: one
 //! [`IoSlice`](std::io::IoSlice), one `iovec`.
@@ -167,18 +167,19 @@
 //! - The bytes arrive in the order of the list, each once. The caller's list is never changed. Empty segments are allowed and
 //!   never reach the kernel.
 //! - A list that takes several calls is not atomic: another writer may write between two of them.
-//! - A [`TransferError`] counts the bytes that were moved before it. Its page has what happens at signals, timeouts and full
-//!   descriptors.
+//! - A [`TransferError`] counts the bytes that were moved before it. Its page says what happens at signals, timeouts and
+//!   full descriptors.
 //! - Counts of whole lists are `u64`, since a list may name the same memory twice. Counts of one call are `usize`. In a function
 //!   that returns an `io::Result`, write `Ok(write_all(&file, &list)?)`.
-//! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), `write_all` would begin anew: use `resume_write` on what does not block.
-//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: have one for each, or a `Mutex`.
+//! - After [`WouldBlock`](std::io::ErrorKind::WouldBlock), `write_all` would begin anew: use `resume_write` on
+//!   non-blocking descriptors.
+//! - A [`Gather`] and a [`Scatter`] are for one thread at a time: have one for each thread, or a `Mutex`.
 //! - The functions take any type that has a descriptor ([`AsDescriptor`]), usually by reference: `&file`. An owner that is
 //!   passed by value is closed at the end of the call.
-//! - Functions and methods that do the same have the same name, at an offset with `_at`. A list is read and written by
-//!   [`ScatterReader::read_exact_vectored`] and [`GatherWriter::write_all_vectored`], since `read_exact` and `write_all` of the
-//!   standard library take one buffer.
-//! - Nothing is written to but the descriptor that the caller passes, except by [`CostModel::calibrate`], which opens its own.
+//! - Functions and methods that do the same have the same name, at an offset with `_at`. The methods for lists of the
+//!   buffered types are [`ScatterReader::read_exact_vectored`] and [`GatherWriter::write_all_vectored`], since
+//!   `read_exact` and `write_all` of the standard library take one buffer.
+//! - Only the descriptor that the caller passes is written to. [`CostModel::calibrate`] opens descriptors of its own.
 //!
 //! [Messages](write_once#messages), [files that refuse lists](write_all#files-that-refuse-lists),
 //! [secrets](Gather#secrets) and [Windows](AsDescriptor#windows) are on the pages of the items that they concern.
@@ -194,8 +195,8 @@
 //!
 //! # What may change
 //!
-//! The oldest supported compiler is Rust 1.85, on Windows too. Examples that call `std::io::pipe` need 1.87. A minor version
-//! may raise it.
+//! The oldest supported compiler is Rust 1.85, also on Windows. Examples that call `std::io::pipe` need 1.87. A minor
+//! version may need a newer compiler.
 //!
 //! A minor version may add functions, methods, variants and fields. Every enum is `#[non_exhaustive]`, and so is a struct with
 //! public fields, unless its page says that it is final: [`Limits`](limits::Limits), [`ChunkPolicy`](cost::ChunkPolicy),

@@ -1,7 +1,7 @@
 //! Plans one call of a write: which segments are copied and which are referenced.
 //!
-//! Pure: lengths and positions decide, and no system call is made. A plan is a [`Batch`], which a test can look at as
-//! well as the kernel.
+//! Pure: lengths and positions decide, and no system call is made. A plan is a [`Batch`], which the kernel gets, and
+//! which a test can inspect.
 
 use std::io::IoSlice;
 
@@ -56,9 +56,10 @@ pub(crate) fn plan_uncopied<'b, 'a: 'b>(
 
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may hold the segments
-/// before `from`, and the first entry. If nothing is to be copied, the call is a part of the caller's list itself. The call
-/// ends where `staging` is full: the next call begins at the start of the buffer again, while that is still in the cache.
+/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may already hold the
+/// segments before `from`, which are the first entry. If nothing is to be copied, the call is a part of the caller's list
+/// itself. The call ends where `staging` is full: the next call begins at the start of the buffer again, while that is
+/// still in the cache.
 ///
 /// `iovecs` is overwritten. Only a plan that copies allocates the staging buffer.
 pub(crate) fn plan<'b, 'a: 'b>(
@@ -92,7 +93,7 @@ pub(crate) fn plan<'b, 'a: 'b>(
             return Some(Batch { slices, bytes, end });
         }
         if small_bytes == 0 {
-            // Once, and not by doubling. Empty segments may leave some of it unused.
+            // Reserves once, and not by doubling. Empty segments may leave some of the memory unused.
             iovecs.reserve(most_entries.min(segments.len() - from.segment()));
         }
         iovecs.extend_from_slice(slices);

@@ -110,7 +110,7 @@ static void lists_that_cannot_be(void)
 
     close(null);
 
-    /* Memory that the kernel cannot read: a segment that is referenced. memcheck would report it. */
+    /* The kernel cannot read a referenced segment. memcheck would report the read. */
     if (getenv("RUNS_UNDER_MEMCHECK") != NULL)
         return;
     int pair[2];
@@ -261,7 +261,7 @@ static void limits_of_files_and_records(void)
     close(pair[0]);
     close(pair[1]);
 
-    /* One call is one message. A list that would be two is refused before any byte. */
+    /* One call is one message. A list that would be two messages is refused before any byte. */
     CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
     FAILS(vectored_write_all(pair[0], many, 3000, &done), EINVAL, 0);
     FAILS(vectored_read_exact(pair[0], list, 2, &done), EINVAL, 0);

@@ -1,5 +1,5 @@
-/* Random lists by every function, against a naive model: the same bytes, in one array. Through pipes and sockets that are
- * non-blocking and small, with a reader that takes a few bytes at a time, under a storm of signals. */
+/* Moves random lists by every function, and compares with a naive model: the same bytes, in one array. The pipes and sockets
+ * are non-blocking and small, the other end moves a few bytes at a time, and signals arrive all the time. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

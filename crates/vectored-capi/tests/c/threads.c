@@ -140,7 +140,7 @@ static void *push_all(void *argument)
     return NULL;
 }
 
-/* Pushed by one thread, ended by this one in the way of `turn`. */
+/* One thread pushes segments. This thread ends the queue: `turn` chooses how. */
 static void each_segment_is_released_once(int turn)
 {
     vectored_queue *queue = vectored_queue_new();
@@ -179,7 +179,7 @@ static void each_segment_is_released_once(int turn)
     close(pair[1]);
 }
 
-/* The sum of the lengths is more than any number; of each it is not. No byte is read. */
+/* No number holds the sum of the lengths, though one holds each length. No byte is read. */
 static void sums_that_no_number_holds(void)
 {
     struct iovec longest[5];

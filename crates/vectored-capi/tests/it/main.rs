@@ -1,4 +1,3 @@
-//! The C library as far as Rust can test it: the header, and that its functions are in the crate. What C programs do
-//! with it is tested by `cargo xtask test-c`.
+//! The header of the C library, and the functions that the header names. `cargo xtask test-c` tests C programs.
 
 mod header;

@@ -1,5 +1,5 @@
-//! The code of README and `docs/library.md`: the old code and the code that replaces it write the same bytes.
-//! `cargo xtask tidy` compares the pages with this file, whose lines stand as they do there.
+//! The code of README and `docs/library.md`: the old code and the code that replaces it write the same bytes. `cargo
+//! xtask tidy` compares the pages with the lines of this file.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, IoSlice, IoSliceMut, Read, Seek, Write};

@@ -34,7 +34,7 @@ fn any_policy() -> impl Strategy<Value = QueuePolicy> {
     })
 }
 
-/// Sends frames, flushing after some, and returns what `FramedRead` makes of them.
+/// Sends frames, flushes after some of them, and returns the frames that `FramedRead` reads.
 async fn sent_and_read<E: QueueEncoder<Bytes, Error = io::Error>>(
     mut frames: FramedQueue<DuplexStream, E>,
     reader: DuplexStream,

@@ -4,7 +4,7 @@
 #[cfg(unix)]
 mod allocations;
 #[cfg(unix)]
-// The lines stand as they do in the pages.
+// The lines are broken as on the pages.
 #[rustfmt::skip]
 mod before_and_after;
 mod frames;

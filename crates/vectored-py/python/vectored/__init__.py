@@ -8,13 +8,13 @@
 
 `os.writev` sends several buffers in one system call, but a program that calls it must handle four cases:
 
-- it may stop in the middle of a buffer, and returns how far it came;
-- it raises `OSError` for more than `IOV_MAX` buffers, which are 1024 on Linux;
-- with less than a few hundred bytes a buffer, it is slower than a copy of them in one piece;
+- the call may stop in the middle of a buffer, and returns how far it came;
+- the call raises `OSError` for more than `IOV_MAX` buffers, which are 1024 on Linux;
+- if buffers have less than a few hundred bytes, the call is slower than copying the buffers into one piece;
 - if a non-blocking descriptor is full, the program has to find the place in its list.
 
-The functions of this module write all of a list, or raise an exception whose attribute `done` counts the bytes
-that went before it. Reads are the same in the other direction.
+The functions of this module write all of a list, or raise an exception whose attribute `done` counts the bytes that went
+before the exception. Reads are the same in the other direction.
 
 | task | function |
 |---|---|
@@ -29,10 +29,10 @@ that went before it. Reads are the same in the other direction.
 
 Arguments of all functions:
 
-- `fd`: an int, or an object with a method `fileno`, such as a file or a socket. A file object is flushed first, so that what it
-  has buffered precedes. A read from one that has read ahead raises `ValueError` (on a pipe or socket it gets what follows), also
-  after `os.lseek`: open that with `buffering=0`, or pass `offset`. What encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is
-  refused: use its own methods.
+- `fd`: an int, or an object with a method `fileno`, such as a file or a socket. A file object is flushed first, so that
+  its buffered bytes come first. A read from a file object that has read ahead raises `ValueError`, also after `os.lseek`:
+  open the file with `buffering=0`, or pass `offset`. (On a pipe or socket, the read gets the bytes that follow.) An
+  object that encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
   `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
   its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
@@ -41,15 +41,15 @@ Arguments of all functions:
 Exceptions of all functions:
 
 - `OSError`, or its subclass for the number (`BlockingIOError`, `BrokenPipeError` and others), with `done`. The descriptor
-  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. The first `done` bytes are
-  moved then, and the same call would move them again: advance a `Cursor` by `done`, wait with `select`, and go on with
-  `resume_write` or `resume_read`. Or call `settimeout(None)` before;
+  of a socket with a timeout (`settimeout(1)`) is non-blocking: `BlockingIOError` is raised at once. The first `done`
+  bytes are moved then, and the same call would move them again: advance a `Cursor` by `done`, wait with `select`, and go
+  on with `resume_write` or `resume_read`. Or call `settimeout(None)` first;
 - `EOFError` with `done`, if a file or stream ends before `read_exact` or `resume_read` has filled the list;
 - what a signal handler raises, such as `KeyboardInterrupt`, with `done`. Handlers run between system calls, in the main
-  thread. A system call that waits ends when a signal comes, so they run at once;
-- before any byte: `TypeError` for what is no buffer, `BufferError` for one that is not C-contiguous or not writable,
-  `ValueError` for a negative descriptor, a closed file, a wrong offset, buffers that overlap, or a cursor outside of the
-  list, and `OverflowError` for a number that no C integer holds, such as `Cursor(-1)`.
+  thread. A system call that waits ends when a signal comes, so handlers run at once;
+- before any byte: `TypeError` for an object that is no buffer, `BufferError` for a buffer that is not C-contiguous or not
+  writable, `ValueError` for a negative descriptor, a closed file, a wrong offset, buffers that overlap, or a cursor
+  outside of the list, and `OverflowError` for a number that no C integer holds, such as `Cursor(-1)`.
 """
 
 from ._vectored import (

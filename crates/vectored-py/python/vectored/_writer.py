@@ -9,7 +9,7 @@ import threading
 
 from ._vectored import Cursor, Gather, _descriptor
 
-# So many short pieces take less memory than the buffer itself.
+# This many short pieces take less memory than the buffer.
 _MAX_PIECES = 4096
 
 
@@ -44,64 +44,66 @@ def _set_done(error, done):
 
 
 def _check_writable(file):
-    """Refuse what is no open file, or not open for writing: here rather than when what is buffered is lost."""
+    """Refuse an object that is no file open for writing: later, buffered bytes would be lost."""
     fd = _descriptor(file)
     if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise io.UnsupportedOperation("the file is not open for writing")
 
 
 class GatherWriter(io.BufferedIOBase):
-    """A buffered file object for writing. It joins small writes, and sends long ones with them without a copy.
+    """A buffered file object for writing. It joins small writes, and sends a long write with them without a copy.
 
         with vectored.GatherWriter(open(path, "wb", buffering=0)) as writer:
             writer.write(header)
             writer.writelines(records)
 
-    It can take the place of `open(path, "wb")` or the buffer of an `io.TextIOWrapper`, and with `closefd=False` of
-    `socket.makefile("wb")`, whose `close` leaves the socket open. What is buffered and a long buffer, or a list of lines,
-    go by one system call of a `Gather`. A bytes object is never copied by the writer; others are copied if they are
-    buffered. It is written in Python: a `write` of a short object takes some 0.7 µs longer than that of an
-    `io.BufferedWriter`. Pass many short objects to `writelines`.
+    It can take the place of `open(path, "wb")` or of the buffer of an `io.TextIOWrapper`. With `closefd=False` it can
+    take the place of `socket.makefile("wb")`, whose `close` leaves the socket open. The buffered bytes and a long buffer,
+    or a list of lines, go by one system call of a `Gather`. The writer never copies a bytes object. It copies other
+    objects if it buffers them. A `write` of a short object takes some 0.7 µs longer than with an `io.BufferedWriter`,
+    since the writer is written in Python: pass many short objects to `writelines`.
 
-    Close it, or use `with`, before its file is closed. If it is dropped, it is flushed and closed, but an error is not raised
-    then: `sys.unraisablehook` gets it, which prints it.
+    Close the writer, or use `with`, before its file is closed. A writer that is dropped is flushed and closed. An error
+    is not raised then: `sys.unraisablehook` prints it.
 
     Threads may share a writer: each `write` and `writelines` stays whole, unless an exception is raised.
 
-    After an exception, what earlier calls wrote is either written or still buffered, and the next call continues with it.
-    Of the call that raised it, the first `done` bytes are written, and the rest is neither written nor buffered: write
-    `data[done:]` again if it is to follow. The exception of a signal handler has no `done` if its class refuses attributes,
-    or if the handler has interrupted the writer outside of a system call. What earlier calls wrote is kept then, too; whether
-    the data of the interrupted call are, is unknown.
+    After an exception, the bytes of earlier calls are either written or still buffered, and the next call continues with
+    them. The first `done` bytes of the call that raised the exception are written. Its other bytes are neither written
+    nor buffered: to send them, write `data[done:]`. The exception of a signal handler has no `done` if its class refuses
+    attributes, or if the handler has interrupted the writer outside of a system call. Then the bytes of earlier calls are
+    kept, and it is unknown whether the bytes of the interrupted call are kept.
 
-    After `os.fork`, parent and child have the same bytes buffered, and each would write them: flush before. A child that was
-    forked while another thread used the writer cannot use it, since that thread's lock stays locked there.
+    After `os.fork`, parent and child have the same bytes buffered, and each would write them: flush before. A child that
+    was forked while another thread used the writer cannot use the writer: the lock stays locked in the child.
 
-    On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take
-    none of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After
-    BlockingIOError, wait until the descriptor is ready, and repeat the call; this holds for `flush` and `close`, too,
-    whose `characters_written` counts buffered bytes that went. The descriptor of a socket with a timeout
-    (`settimeout(1)`) is non-blocking: BlockingIOError is raised at once, where `makefile` waits and raises TimeoutError.
-    A TextIOWrapper loses text if its file raises BlockingIOError: do not put one over a non-blocking descriptor.
+    On a non-blocking descriptor, `write` and `writelines` take all of their data, or raise BlockingIOError and take none
+    of it (`done` and `characters_written` are 0). They may buffer more than `buffer_size` bytes, once. After
+    BlockingIOError, wait until the descriptor is ready, and repeat the call. The same holds for `flush` and `close`:
+    their `characters_written` counts the buffered bytes that were written. The descriptor of a socket with a timeout
+    (`settimeout(1)`) is non-blocking: BlockingIOError is raised at once, while `makefile` waits and raises TimeoutError.
+    A TextIOWrapper loses text if its file raises BlockingIOError: do not put a TextIOWrapper over a non-blocking
+    descriptor.
 
-    A signal handler may write to the writer that it has interrupted: its bytes come after those of the interrupted call. If
-    it would have to make a system call during one of that writer, it raises RuntimeError, and nothing is taken.
+    A signal handler may write to the writer that it has interrupted: the handler's bytes come after the bytes of the
+    interrupted call. A handler's write that needs a system call during a system call of the writer raises RuntimeError,
+    and nothing is taken.
     """
 
-    # `close` is called even if `__init__` has failed, or was not called for want of the right arguments. `_file` is None
-    # if it is not open, or no longer.
+    # `close` is called even if `__init__` has failed or was not called. `_file` is None before the file is open and after
+    # it was closed or detached.
     _lock = contextlib.nullcontext()
     _raw = _file = None
     _pieces, _kept, _old_count = (), 0, 0
     _is_sending = _is_closing = False
 
     def __init__(self, file, buffer_size=65536, *, closefd=True, gather=None):
-        """Write to a descriptor, or to that of an object with a method `fileno`, which must be open for writing.
+        """Write to a descriptor, or to an object with a method `fileno`. It must be open for writing.
 
-        For a path, pass `open(path, "wb", buffering=0)`. If the object has a method `flush`, it is called first, so that
-        what it has buffered precedes; what it buffers later may be written before or after what the writer writes.
-        `buffer_size` is the number of bytes from which on a call writes. `close` closes the file unless `closefd` is false.
-        `gather` is a `Gather` to write with, for example one with a cost model.
+        For a path, pass `open(path, "wb", buffering=0)`. If the object has a method `flush`, `flush` is called first, so
+        that the object's buffered bytes come first. Bytes that the object buffers later may be written before or after
+        the writer's bytes. A call writes when `buffer_size` bytes are buffered. `close` closes the file unless `closefd`
+        is false. `gather` is a `Gather` to write with, for example one with a cost model.
         """
         buffer_size = operator.index(buffer_size)
         if buffer_size < 1:
@@ -117,9 +119,10 @@ class GatherWriter(io.BufferedIOBase):
         self._buffer_size = buffer_size
         self._closefd = closefd
         self._gather = gather
-        # What is kept: bytes objects, which never change, and a view of the rest of one. They stay in the list while they are
-        # written. The bytes before the cursor are written; it counts in the first `_old_count` pieces and what one call
-        # wrote with them. So an exception finds the writer right at any time, without being put back into order.
+        # The kept pieces: bytes objects, which never change, and a view of the rest of one object. Pieces stay in the
+        # list while they are written. The bytes before the cursor are written. The cursor counts in the first
+        # `_old_count` pieces and in the pieces that one call writes with them. So the writer is consistent whenever an
+        # exception comes.
         self._pieces = []
         self._cursor = Cursor()
         self._lock = threading.RLock()
@@ -132,7 +135,7 @@ class GatherWriter(io.BufferedIOBase):
             if type(data) is bytes and self._file is not None and data:
                 kept = self._kept + len(data)
                 if kept < self._buffer_size and len(self._pieces) < _MAX_PIECES:
-                    # In this order: a signal handler may raise an exception after a call.
+                    # The count is stored first: a signal handler may raise an exception after `append`.
                     self._kept = kept
                     self._pieces.append(data)
                     return len(data)
@@ -150,7 +153,7 @@ class GatherWriter(io.BufferedIOBase):
             self._accept(lines, size)
 
     def flush(self):
-        """Write what is buffered."""
+        """Write the buffered bytes."""
         with self._lock:
             if not self._is_closing:
                 self._check_open()
@@ -166,8 +169,8 @@ class GatherWriter(io.BufferedIOBase):
     def close(self):
         """Flush, and close the file unless `closefd` was false.
 
-        If the flush fails, the file is closed nevertheless, and what is buffered is lost. After BlockingIOError it is not
-        closed: repeat the call.
+        If the flush fails, the file is closed nevertheless, and the buffered bytes are lost. After BlockingIOError the
+        file is not closed: repeat the call.
         """
         with self._lock:
             if self.closed:
@@ -178,7 +181,7 @@ class GatherWriter(io.BufferedIOBase):
                     self._check_file()
                     self._send(())
             except BlockingIOError:
-                # Nothing is lost: the program may wait, and close it again.
+                # Nothing is lost: the program may wait, and call `close` again.
                 raise
             except BaseException:
                 self._close()
@@ -186,14 +189,14 @@ class GatherWriter(io.BufferedIOBase):
             self._close()
 
     def __del__(self):
-        # That of `io.IOBase` does the same, and ignores an error before Python 3.13.
+        # `io.IOBase.__del__` does the same, but ignores an error before Python 3.13.
         self.close()
 
     def _close(self):
         file, self._file = self._file, None
         self._pieces, self._kept, self._cursor = [], 0, Cursor()
         self._is_closing = True
-        # It flushes, which does nothing now, and sets `closed`.
+        # `close` of the base flushes nothing now, and sets `closed`.
         super().close()
         self._is_closing = False
         if file is not None and self._closefd:
@@ -221,7 +224,7 @@ class GatherWriter(io.BufferedIOBase):
         return True
 
     def tell(self):
-        """The position in the file behind what is buffered."""
+        """The position in the file after the buffered bytes."""
         with self._lock:
             position = os.lseek(self.fileno(), 0, os.SEEK_CUR)
             self._check_reentrance()
@@ -245,7 +248,7 @@ class GatherWriter(io.BufferedIOBase):
 
     @property
     def raw(self):
-        """The file or descriptor that it writes to."""
+        """The file or descriptor that the writer writes to."""
         return self._raw
 
     @property
@@ -261,7 +264,7 @@ class GatherWriter(io.BufferedIOBase):
         return f"<vectored.GatherWriter name={self.name!r}, {state}>"
 
     def __getstate__(self):
-        # A copy would write what is buffered once more.
+        # A copy would write the buffered bytes once more.
         raise TypeError(f"cannot copy or pickle '{type(self).__name__}' object")
 
     def _check_open(self):
@@ -286,7 +289,7 @@ class GatherWriter(io.BufferedIOBase):
         """Keep or send all of the pieces, or raise and take none."""
         self._check_open()
         if self._kept >= self._buffer_size:
-            # A non-blocking descriptor was full. What goes now is of earlier calls.
+            # A non-blocking descriptor was full: the bytes of earlier calls go first.
             try:
                 self._send(())
             except BlockingIOError as error:
@@ -302,17 +305,18 @@ class GatherWriter(io.BufferedIOBase):
         try:
             self._send(pieces)
         except BlockingIOError:
-            # What did not go is kept.
+            # The bytes that did not go are kept.
             return
 
     def _keep(self, pieces):
-        """Append copies of the pieces, or of none if that fails."""
+        """Append copies of all pieces, or of none if copying fails."""
         copies = [piece for piece in map(_unchanging, pieces) if piece]
         self._kept += sum(map(len, copies))
         self._pieces += copies
 
     def _send(self, pieces):
-        """Write what is kept, then the pieces. After `BlockingIOError` the rest is kept, after others that of before."""
+        """Write the kept pieces, then `pieces`. After `BlockingIOError`, the rest of both is kept; after others, of the
+        first only."""
         self._check_reentrance()
         self._forget_written()
         if not self._pieces and not pieces:
@@ -320,7 +324,7 @@ class GatherWriter(io.BufferedIOBase):
         self._old_count = len(self._pieces)
         try:
             self._is_sending = True
-            # The file, and not its number, which may be another file's if somebody has closed it.
+            # The file, and not its number: the number may be another file's if the file was closed.
             self._gather.resume_write(self._file, [*self._pieces, *pieces], self._cursor)
         except BaseException as error:
             done = self._done(pieces)
@@ -337,7 +341,7 @@ class GatherWriter(io.BufferedIOBase):
             self._forget_written()
 
     def _done(self, pieces):
-        """The bytes before the cursor: of the pieces, if there are some, or else of what is kept."""
+        """The bytes before the cursor: of `pieces`, or of the kept pieces if `pieces` is empty."""
         segment, offset = self._cursor.segment, self._cursor.offset
         if pieces:
             segment -= self._old_count
@@ -345,16 +349,16 @@ class GatherWriter(io.BufferedIOBase):
         return sum(map(len, self._pieces[:segment])) + offset
 
     def _keep_rest(self, pieces):
-        """Keep copies of the pieces from the cursor on, behind what is left of earlier calls."""
+        """Keep copies of `pieces` from the cursor on, after the pieces of earlier calls."""
         segment = self._cursor.segment - self._old_count
         rest = [_unchanging(piece) for piece in pieces[max(0, segment) :]]
         if rest and segment >= 0:
-            # Not a copy: it would be one of a long piece each time.
+            # A view: a copy would copy a long piece each time.
             rest[0] = memoryview(rest[0])[self._cursor.offset :]
-        # A signal handler may have written meanwhile: that stays behind.
+        # Pieces that a signal handler wrote meanwhile stay after these.
         self._pieces[self._old_count : self._old_count] = rest
 
     def _forget_written(self):
-        """Drop the bytes before the cursor from what is kept."""
+        """Drop the bytes before the cursor from the kept pieces."""
         if self._cursor._forget(self._pieces, self._old_count):
             self._kept = sum(map(len, self._pieces))

@@ -21,9 +21,9 @@ pub enum Access {
     Write,
 }
 
-/// The exported buffers of a list, in order, released when this is dropped.
+/// The exported buffers of a list, in order. Dropping this value releases the buffers.
 ///
-/// While a buffer is exported, its object neither moves nor frees nor resizes its memory. It cannot be sent to
+/// While a buffer is exported, its object neither moves nor frees nor resizes its memory. An `Exports` cannot be sent to
 /// another thread, nor dropped while Python's lock is released.
 pub struct Exports<'py> {
     /// The views of objects that are no `bytes`. Boxed, since an exporter may store the address of a view within the view.
@@ -69,7 +69,7 @@ impl<'py> Exports<'py> {
         Ok(exports)
     }
 
-    /// A bytes object never changes, so it need not be exported: that takes longer than to copy a short one.
+    /// A bytes object never changes, so it need not be exported. (An export takes longer than copying a short object.)
     fn push_bytes(&mut self, bytes: &Bound<'py, PyBytes>) {
         let bytes = bytes.as_bytes();
         self.entries.push(iovec {
@@ -93,7 +93,8 @@ impl<'py> Exports<'py> {
         self.count += 1;
         // SAFETY: the call succeeded, so it has filled the view.
         let view = unsafe { &*view };
-        // `len` is never negative. An empty buffer may have a null address, and a list with one would be copied.
+        // `len` is never negative. An empty buffer may have a null address, and a list with a null address would be
+        // copied.
         self.entries.push(iovec {
             iov_base: if view.buf.is_null() && view.len == 0 {
                 NonNull::<u8>::dangling().as_ptr().cast()
@@ -124,7 +125,7 @@ impl<'py> Exports<'py> {
     ///
     /// # Errors
     ///
-    /// `ValueError` if two of them overlap.
+    /// `ValueError` if two buffers overlap.
     pub fn list_mut(&mut self) -> PyResult<RawListMut<'_>> {
         self.refuse_overlaps()?;
         // SAFETY: as in `list`. The buffers were exported as writable, and no two of them overlap. Python code that uses
@@ -162,8 +163,8 @@ impl Drop for Exports<'_> {
     }
 }
 
-/// The error of a buffer that cannot be had in this way. Some objects, such as arrays of numpy, raise a `ValueError` for it.
-/// For a read-only buffer, CPython raises a `BufferError`, or a `ValueError` if the object is a bytes object.
+/// The error of a buffer that is not contiguous or not writable, as a `BufferError`. Some objects raise a `ValueError`
+/// instead: arrays of numpy, and bytes objects that are to be written.
 fn as_buffer_error(object: &Bound<'_, PyAny>, error: PyErr, access: Access) -> PyErr {
     let py = object.py();
     if !error.is_instance_of::<PyValueError>(py) {

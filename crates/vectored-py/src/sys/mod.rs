@@ -20,15 +20,15 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyFloat, PyInt, PyList, PyString, PyTuple};
 use pyo3::{ffi, intern};
 
-/// Modules whose files encode what is written: their descriptors get other bytes than the program writes.
+/// Modules whose files encode the bytes that a program writes: the descriptors get other bytes.
 const ENCODERS: [&str; 5] = ["ssl", "OpenSSL.SSL", "gzip", "bz2", "lzma"];
 
 /// The descriptor of an int, or of an object with a method `fileno`.
 ///
 /// # Errors
 ///
-/// `TypeError` for any other object and for one of a module in [`ENCODERS`], `ValueError` if the number is negative or the file
-/// is closed, `io.UnsupportedOperation` for a file in memory, with a note of what to use instead.
+/// `TypeError` for any other object and for a file of a module in [`ENCODERS`], `ValueError` if the number is negative or
+/// the file is closed, `io.UnsupportedOperation` for a file in memory, with a note of what to use instead.
 pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
     if !file.is_exact_instance_of::<PyInt>() {
         refuse_encoders(file)?;
@@ -44,7 +44,7 @@ pub fn descriptor(file: &Bound<'_, PyAny>) -> PyResult<RawFd> {
 
 fn refuse_encoders(file: &Bound<'_, PyAny>) -> PyResult<()> {
     for class in file.get_type().mro() {
-        // The name of a class of the program may be any object.
+        // `__module__` of a class of the program may be any object.
         let module = class.getattr(intern!(file.py(), "__module__"))?;
         let module = module.extract::<String>().unwrap_or_default();
         if ENCODERS.contains(&&*module) {
@@ -130,8 +130,8 @@ pub fn position(fd: RawFd) -> Option<i64> {
     (at >= 0).then_some(at)
 }
 
-/// Whether an object is a file of Python that reads more than it is asked for (a buffered file, or a text file), or has the
-/// method `tell` of such a file.
+/// Whether an object is a buffered file or a text file of Python, which read ahead, or has the method `tell` of such a
+/// file.
 ///
 /// # Errors
 ///
@@ -166,8 +166,9 @@ pub fn reads_ahead(file: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Keeps the module to the first interpreter of the process that imports it.
 ///
-/// The classes are made once a process, by that interpreter, and must not outlive it. CPython 3.12 and newer refuse such a
-/// module in an interpreter that has its own lock, but not in one that shares the lock. CPython 3.11 never refuses it.
+/// The classes are made once a process, by that interpreter, and must not outlive the interpreter. CPython 3.12 and newer
+/// refuse such a module in an interpreter that has its own lock, but not in one that shares the lock. CPython 3.11 never
+/// refuses it.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! A server of a part of Redis's protocol. Without an argument it checks itself. With an argument it serves `redis-cli`:
-//! `cargo run -p vectored --features bytes,tokio --example resp_server -- 127.0.0.1:6379`.
+//! A server of a part of Redis's protocol. Without an argument, the server checks itself. With an argument, it serves
+//! `redis-cli`: `cargo run -p vectored --features bytes,tokio --example resp_server -- 127.0.0.1:6379`.
 
 mod check;
 mod request;
@@ -67,7 +67,7 @@ fn answer(queue: &mut SegmentQueue, words: &[Bytes], data: &mut Data) -> io::Res
     }
 }
 
-/// A number of `LRANGE`. What is no number, such as -1, is the end of the list.
+/// A number of `LRANGE`. A word that is no unsigned number, such as -1, is the end of the list.
 fn index(word: &[u8], list: &[Bytes]) -> usize {
     let number = std::str::from_utf8(word)
         .ok()

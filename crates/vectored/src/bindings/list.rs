@@ -15,16 +15,16 @@ use crate::write::positional::write_all_at;
 
 /// A list that a caller in another language passed as an array of `iovec`: for bindings.
 ///
-/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written: the kernel
-/// reads them, or they are copied by address, as memcpy(3) does. So other threads may change them, as with writev(2): it is
-/// unspecified then which bytes are written. The address of an empty segment may be null.
+/// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written: the
+/// kernel reads the bytes, or they are copied by address, as memcpy(3) does. So other threads may change the bytes, as with
+/// writev(2): it is unspecified then whether old or new bytes are written. The address of an empty segment may be null.
 ///
-/// Each method calls the function that it names, and has its errors and panics. It also refuses a list in which a segment has more
-/// than `isize::MAX` bytes, or ends beyond the last address, with `EINVAL` and before any byte, as writev(2) does.
+/// Each method calls the function that it names, and has the errors and panics of that function. If a segment has more than
+/// `isize::MAX` bytes, or ends beyond the last address, the method returns `EINVAL` before any byte, as writev(2) does.
 ///
-/// A segment at an address that cannot be read is `EFAULT` if it is referenced. If it is copied, as short segments are
-/// by a [`Gather`], this process reads it, and receives `SIGSEGV`: that is excluded by the promise of
-/// [`new`](RawList::new).
+/// If the memory of a referenced segment cannot be read, the error is `EFAULT`. If the memory of a copied segment cannot
+/// be read, this process receives `SIGSEGV` (a [`Gather`] copies short segments): the promise of [`new`](RawList::new)
+/// excludes this.
 ///
 /// # Examples
 ///

@@ -11,9 +11,9 @@ use crate::read::scatter::Scatter;
 use crate::sys::span::Span;
 
 /// A list to read into that a caller in another language passed as an array of `iovec`. See
-/// [`RawList`](crate::bindings::RawList), which is written.
+/// [`RawList`](crate::bindings::RawList) for lists that are written.
 ///
-/// Each method calls the function that it names, and has its errors and panics.
+/// Each method calls the function that it names, and has the errors and panics of that function.
 pub struct RawListMut<'a> {
     /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
     segments: Vec<IoSliceMut<'a>>,
@@ -29,8 +29,8 @@ impl<'a> RawListMut<'a> {
         read_exact(fd, &mut self.segments)
     }
 
-    /// Calls the function [`resume_read`], which panics if the cursor lies outside of the list:
-    /// [`contains`](RawListMut::contains) tells.
+    /// Calls the function [`resume_read`], which panics if the cursor lies outside of the list.
+    /// [`contains`](RawListMut::contains) checks a cursor.
     pub fn resume_read(
         &mut self,
         fd: impl AsDescriptor,

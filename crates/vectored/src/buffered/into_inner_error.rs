@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner), which could not write the staged
-/// bytes. It carries the writer, with those bytes.
+/// The error of [`GatherWriter::into_inner`](crate::GatherWriter::into_inner), which could not write the staged bytes.
+/// The error carries the writer with the staged bytes.
 ///
 /// It corresponds to [`std::io::IntoInnerError`], which only the standard library can construct.
 #[derive(Debug)]

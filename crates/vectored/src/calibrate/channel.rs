@@ -12,7 +12,7 @@ use crate::write::all::write_all;
 
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 
-/// A file that is appended to is truncated before it would exceed this.
+/// A file that is appended to is truncated before it would exceed this size.
 pub(super) const MAX_FILE_BYTES: u64 = 7 << 20;
 
 /// The size of a file that is overwritten, in bytes: more than the CPU's near caches hold, as with most

@@ -25,7 +25,7 @@ pub(super) enum Technique {
     Copy,
 }
 
-/// The memory of the segments, a `Gather` that copies every segment, and one that copies none.
+/// The memory of the segments, a `Gather` that copies every segment, and a `Gather` that copies none.
 pub(super) struct Writers {
     memory: Vec<u8>,
     pub(super) copying: Gather,

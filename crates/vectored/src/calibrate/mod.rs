@@ -35,13 +35,12 @@ const LISTS: [List; 11] = [
 /// Longer lists, which only a file takes in one call.
 const LONG_LISTS: [List; 3] = [(1000, 64), (256, 1024), (512, 2048)];
 
-/// The least number of rounds, for any budget.
 const MIN_ROUNDS: usize = 2;
 
 const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
-/// Exponents of √2, one for each round in turn: the lengths to measure are about the crossover, multiplied by that
-/// power and divided by it.
+/// Exponents of √2, one for each round in turn: the lengths to measure are about the crossover multiplied by the power,
+/// and divided by the power.
 const STEPS: [i32; 2] = [1, 2];
 
 /// The techniques of the costs, in an order that rotates by round.
@@ -80,8 +79,8 @@ impl CostModel {
     /// # Errors
     ///
     /// The errors of opening the target: [`NotFound`](io::ErrorKind::NotFound) or
-    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be
-    /// created, and [`StorageFull`](io::ErrorKind::StorageFull) if it has no room for the file (8 or 16 MiB). On Windows
+    /// [`PermissionDenied`](io::ErrorKind::PermissionDenied) for a directory in which no file can be created, and
+    /// [`StorageFull`](io::ErrorKind::StorageFull) if there is no room for the file (8 or 16 MiB). On Windows
     /// [`Unsupported`](io::ErrorKind::Unsupported) for a pipe and for Unix sockets. A program should then use
     /// [`CostModel::for_target`].
     ///
@@ -318,7 +317,7 @@ mod tests {
                 };
                 let mut deviations = Random(number as u64);
                 let mut noise = || {
-                    // A wide peak, and one time in 8 another program.
+                    // A wide peak, and one time in 8 the noise of another program.
                     let peak = deviations.between(-1.0, 1.0) + deviations.between(-1.0, 1.0);
                     let outlier = (deviations.between(-4.0, 4.0).abs() - 3.5).max(0.0);
                     (1.2 * deviation * peak + outlier * deviations.between(-1.4, 1.4)).exp()

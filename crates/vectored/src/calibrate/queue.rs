@@ -1,8 +1,8 @@
 //! Measuring the thresholds of a queue as a server pays for them: with other work between the calls.
 //!
 //! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the near
-//! caches, so that a call and a copy cost a fraction of what they cost in a server. Here other memory is read before
-//! each timed write, and the values are taken in turn from more memory than the near caches hold.
+//! caches. A call and a copy then cost a fraction of their cost in a server. Here other memory is read before each timed
+//! write, and the values are taken in turn from more memory than the near caches hold.
 
 use std::hint::black_box;
 use std::io;
@@ -27,9 +27,9 @@ const POOL_BYTES: usize = 1 << 20;
 /// time when the values were kept.
 const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 
-/// The values in a call. With fewer, their copies fit the nearest cache, and the threshold is higher: by a factor of
-/// two with four of them (Zen 5). With a threshold measured so, calls of many values would be up to 12 % slower. With the
-/// threshold for this number, calls of one value are up to 4 % slower.
+/// The number of values in a call. Copies of four values fit the nearest cache, and the measured threshold is twice as
+/// high (Zen 5): with that threshold, calls of many values would be up to 12 % slower. With the threshold of this number,
+/// calls of one value are up to 4 % slower.
 const VALUES: usize = 16;
 
 const HEAD: [u8; 24] = [0x5a; 24];
@@ -83,7 +83,7 @@ pub(super) fn measure(
     })
 }
 
-/// Copying against the other way, for segments of one size.
+/// Copying compared with the other way, for segments of one size.
 struct Comparison {
     segments: Vec<Arc<[u8]>>,
     count: usize,

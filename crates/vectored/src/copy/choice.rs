@@ -11,14 +11,14 @@ const PAGE_BYTES: u64 = 4096;
 /// The memory of the smallest buffer, which is on the stack.
 const LEAST_BYTES: u64 = SMALL_BYTES as u64;
 
-/// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual ones.
+/// What the first access to a page of a buffer costs, in ns: 250 on usual machines, 700 on virtual machines.
 const PAGE_NS: f64 = 500.0;
 
-/// A file of this size or more is spliced to another file through a pipe of 1 MiB, on a file system that has no copy of
-/// its own. On ext4 (Zen 4, Linux 6.18.44) this took, of the time of `copy_file_range`, which goes through a pipe of 64
-/// KiB: 0.88 at 1 MiB, with the making of the pipe, 0.82 at 4 MiB and 0.81 at 64 MiB. On tmpfs it took 1.03, 1.05 and 1.05
-/// of that time. `copy_file_range` took 0.79 to 0.92 of the time of reading and writing for 16 KiB to 16 MB (Skylake: 0.85;
-/// another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
+/// On a file system that cannot copy files itself, a file of this size or more is spliced to another file through a pipe
+/// of 1 MiB. `copy_file_range` goes through a pipe of 64 KiB there. Splicing took these shares of the time of
+/// `copy_file_range` (Zen 4, Linux 6.18.44): on ext4 0.88 at 1 MiB, the creation of the pipe included, 0.82 at 4 MiB and
+/// 0.81 at 64 MiB; on tmpfs 1.03, 1.05 and 1.05. `copy_file_range` took 0.79 to 0.92 of the time of reading and writing
+/// for 16 KiB to 16 MB (Skylake: 0.85; another Zen 4: 0.97 at 1 MiB, 1.04 at 4 MiB).
 const SPLICED_BYTES: u64 = 1 << 20;
 
 /// A copy of this size or more measures itself: nearly twice what the first comparison copies.
@@ -36,7 +36,7 @@ pub(super) struct Wishes {
     pub(super) larger_pipe_bytes: Option<usize>,
 }
 
-/// What is asked of the output only if it matters.
+/// Questions about the output, asked only if the answer matters.
 pub(super) trait Output {
     /// The size of the output, if it is a pipe whose size is known.
     fn pipe_bytes(&self) -> Option<usize>;
@@ -65,7 +65,7 @@ pub(super) fn plan(
     let are_files = is_file && to.kind == FileKind::Regular;
     let most_bytes = match wishes.buffer_bytes {
         Some(bytes) => bytes.max(1),
-        // The buffer is used only if splicing is refused: not worth a call that asks for the size of the pipe.
+        // The buffer is used only if splicing is refused, so no call asks for the size of the pipe.
         None if technique == Technique::Splice && !are_files => USUAL_PIPE_BYTES / 2,
         None => buffer_bytes(from, to, output, wishes),
     };
@@ -94,7 +94,7 @@ pub(super) fn plan(
     }
 }
 
-/// Why the kernel makes no such call between these two kinds, whatever else is true of the two.
+/// Why the kernel never makes the call of `technique` between these two kinds.
 pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Option<&'static str> {
     use FileKind::{Fifo, Regular, Socket};
     match technique {
@@ -121,8 +121,8 @@ fn fills_a_pipe(from: &CopyEnd, to: &CopyEnd) -> bool {
 /// a later write to the file would change them.
 ///
 /// Where bytes could be spliced and are not, splicing took longer (two processes on 2 CPUs, Linux 6.18, loopback): 1.5
-/// times as long from a pipe to a file, 1.3 to 1.7 times to a socket. From pipe to pipe splicing took 0.8 to 1.0 of the
-/// time, and from a socket to a pipe 0.4 to 0.9.
+/// times as long as reading and writing from a pipe to a file, 1.3 to 1.7 times from a pipe to a socket. From pipe to
+/// pipe splicing took 0.8 to 1.0 of the time, and from a socket to a pipe 0.4 to 0.9.
 fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Output) -> Technique {
     use FileKind::{Fifo, Regular, Socket};
     match (from.kind, to.kind) {
@@ -142,10 +142,9 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
     }
 }
 
-/// The size of the buffer. To a pipe it is half of the pipe, so that its reader empties one half while the other is
-/// filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, and 0.41 for
-/// 256 MiB.) To others it is the power of two at which calls and first accesses to pages cost about the same: with more
-/// bytes in all, fewer calls are worth more pages.
+/// The size of the buffer. If the output is a pipe, it is half of the pipe: the reader empties one half while the other half
+/// is filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, and 0.41 for
+/// 256 MiB.) To other outputs it is the power of two at which calls and first accesses to pages cost about the same.
 ///
 /// The buffer has at most twice the staging memory, which the second-level cache has room for: a copy has no other memory.
 fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wishes) -> usize {

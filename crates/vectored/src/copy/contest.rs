@@ -13,9 +13,9 @@ pub(super) struct Way {
     pub(super) buffer_bytes: usize,
 }
 
-/// The ways between two files; of equally fast ways the first goes on. `copy_file_range` is not among them: on a file system
-/// that has no copy of its own, it splices through a pipe of 64 KiB. The best buffer differs by machine: between 128 KiB and
-/// 512 KiB it has taken 0.9 to 1.2 of the time.
+/// The ways between two files; of equally fast ways the first goes on. `copy_file_range` is not among them: it splices
+/// through a pipe of 64 KiB if the file system cannot copy files itself. The best buffer differs by machine: the times of
+/// buffers from 128 KiB to 512 KiB differed by factors of 0.9 to 1.2.
 const WAYS: [Way; 5] = [
     Way {
         technique: Technique::Splice,
@@ -219,7 +219,7 @@ impl Contest {
         }
     }
 
-    /// The fastest of these ways that is not refused. Without one, the chosen way, which may be none of these.
+    /// The fastest of these ways that is not refused. If all are refused, the chosen way, which may be no member of `WAYS`.
     fn fastest(&self, is_one: impl Fn(usize) -> bool) -> usize {
         let ways = (0..WAYS.len()).filter(|way| !self.is_refused[*way] && is_one(*way));
         ways.min_by(|one, other| self.least[*one].total_cmp(&self.least[*other]))

@@ -16,11 +16,11 @@ pub enum Side {
 
 /// The error of a copy that reached neither the end of its input nor its limit.
 ///
-/// The output has exactly the first [`written`](CopyError::written) bytes of the input. What was read and not written is in
-/// [`unwritten`](CopyError::unwritten), so nothing is lost: write it, and copy the rest.
+/// The output has exactly the first [`written`](CopyError::written) bytes of the input. The bytes that were read and not
+/// written are in [`unwritten`](CopyError::unwritten), so nothing is lost: write those bytes, and copy the rest.
 ///
-/// Its message includes the message of the [`io::Error`], as in a [`TransferError`](crate::TransferError). It converts into
-/// an `io::Error`, which drops the counts and the bytes.
+/// Its message includes the message of the [`io::Error`], as in a [`TransferError`](crate::TransferError). Converting the
+/// error into an `io::Error` drops the counts and the bytes.
 #[derive(Debug)]
 pub struct CopyError {
     side: Option<Side>,
@@ -48,8 +48,8 @@ impl CopyError {
         CopyError::new(side, 0, Vec::new(), error)
     }
 
-    /// The descriptor that failed. `None` if the program stopped the copy, if there was no memory for the buffer, or if a
-    /// [technique](super::Options::technique) that the program named failed and the kernel does not say on which side.
+    /// The descriptor that failed. `None` if the program stopped the copy, if there was no memory for the buffer, or if
+    /// the kernel does not say on which side a named [technique](super::Options::technique) failed.
     #[must_use]
     pub fn side(&self) -> Option<Side> {
         self.side
@@ -61,7 +61,7 @@ impl CopyError {
         self.written + self.unwritten.len() as u64
     }
 
-    /// The number of bytes that were written: the first of the input.
+    /// The number of bytes that were written: the first bytes of the input.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written

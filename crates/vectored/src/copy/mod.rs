@@ -30,37 +30,38 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 /// Copies from one descriptor to another up to the end of the input, and returns the number of bytes.
 ///
 /// Both descriptors are used at their positions and stay open. The copy is made by the system calls that suit the two
-/// ([`Technique`]), with a buffer where they need one; what the kernel refuses is read and written. The output has a copy: it does
-/// not change if the input is written afterwards. So a file is read and written to a pipe or socket, since `splice(2)` and
-/// `sendfile(2)` would put pages of the file there.
+/// ([`Technique`]). If the kernel refuses these calls, the bytes are read and written through a buffer. The output does
+/// not change if the input is written afterwards. So a file is copied to a pipe or socket by reads and writes:
+/// `splice(2)` and `sendfile(2)` would put pages of the file there.
 ///
 /// [`Options`] has a limit, a function that is told the progress, and the choice of the technique.
 ///
 /// # What else holds
 ///
-/// - A file is copied up to the end that a read finds, also if it grows or shrinks meanwhile, and if it has no size, like the files of
-///   /proc.
-/// - On file systems that share blocks (btrfs, XFS), two files share them afterwards. Holes of a file may be copied as zeros.
-/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself: it copies its first parts by `splice(2)`
-///   through a pipe of 1 MiB and through buffers of 64 to 512 KiB, goes on by the fastest way, and compares again every 16 to
-///   22 MiB. A technique or a buffer in the [`Options`] switches this off.
-/// - No size of a caller's pipe is changed (but see [`Options::enlarge_pipe`]), and no file is synchronised.
-/// - From a file or pipe to a pipe, after 64 KiB, both are polled for up to 50 µs before a call that would sleep.
-/// - A socket is copied from until its peer ends the stream.
-/// - An output that is open with `O_DIRECT` takes only whole blocks, so a last part is the error `EINVAL`.
+/// - A file is copied up to the end that a read finds. The file may grow or shrink meanwhile, or have no size, like the
+///   files of /proc.
+/// - On file systems that share blocks (btrfs, XFS), the two files share blocks afterwards. Holes of a file may be copied
+///   as zeros.
+/// - A copy of at least 16 MiB between two files on ext4 or tmpfs measures itself: it copies the first parts by
+///   `splice(2)` through a pipe of 1 MiB and through buffers of 64 to 512 KiB. It goes on by the fastest way, and
+///   compares again every 16 to 22 MiB. A technique or a buffer in the [`Options`] switches this off.
+/// - The sizes of the caller's pipes stay (but see [`Options::enlarge_pipe`]), and no file is synchronised.
+/// - After 64 KiB of a copy from a file or pipe to a pipe, both are polled for up to 50 µs before a call that would sleep.
+/// - A copy from a socket ends when the peer ends the stream.
+/// - An output that is open with `O_DIRECT` takes only whole blocks: a shorter last part is the error `EINVAL`.
 ///
 /// # Errors
 ///
 /// The first error of a call other than `EINTR`. A [`CopyError`] says on which side it was, and has the counts and the bytes that
 /// were read and not written. Before any byte:
 ///
-/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both are the same file and the output is appended to or is ahead of the
-///   input, so that the copy would never end (as GNU `cat` has it), if both are ends of one pipe, and for a socket that keeps
-///   messages apart;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both are the same file and the output is appended to or is ahead of
+///   the input, so that the copy would never end (the rule of GNU `cat`), if both are ends of one pipe, and for a socket
+///   that keeps messages apart;
 /// - the error of `fstat(2)` for a descriptor that is not open.
 ///
-/// A descriptor that does not block is the error [`WouldBlock`](io::ErrorKind::WouldBlock): wait for that side, write
-/// [`unwritten`](CopyError::unwritten), and copy the rest.
+/// If a non-blocking descriptor is not ready, the error is [`WouldBlock`](io::ErrorKind::WouldBlock): wait for that side,
+/// write [`unwritten`](CopyError::unwritten), and copy the rest.
 ///
 /// # Examples
 ///
@@ -225,15 +226,15 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies by this technique; `None` leaves the choice. What the kernel refuses is an error, and what the kinds of the two
-    /// descriptors exclude is [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte.
+    /// Copies by this technique; `None` leaves the choice to the library. A refusal of the kernel is an error. If the
+    /// kinds of the two descriptors exclude the technique, the error is [`InvalidInput`](io::ErrorKind::InvalidInput)
+    /// before any byte.
     ///
-    /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket copy no bytes, but put
-    /// pages of the file there: what is written to the file, or cut off, before the reader has received them may reach the
-    /// reader. Use them for files that nothing changes.
+    /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket copy no bytes,
+    /// but put pages of the file there. If the file is written or truncated before the reader has received these pages,
+    /// the change may reach the reader. Use these techniques for files that nothing changes.
     ///
-    /// Reads and writes still find the end of a file, and move what is left when a call does not tell which side would
-    /// block.
+    /// Reads and writes still find the end of a file, and move the rest when a call does not tell which side would block.
     #[must_use]
     pub fn technique(mut self, technique: impl Into<Option<Technique>>) -> Self {
         self.wishes.technique = technique.into();
@@ -243,17 +244,16 @@ impl<'p> Options<'p> {
     /// Allows a technique that copies no bytes: [`Splice`](Technique::Splice), from a file of more than 64 KiB to a pipe.
     /// [`technique`](Options::technique) says what may reach the reader then.
     ///
-    /// With a fast reader, aliasing takes half of the time of reading and writing.
+    /// With a fast reader, this takes half of the time of reading and writing.
     #[must_use]
     pub fn may_alias(mut self, allowed: bool) -> Self {
         self.wishes.may_alias = allowed;
         self
     }
 
-    /// Enlarges a pipe to this size, on Linux, once 1 MiB has passed through it, by `F_SETPIPE_SZ` of fcntl(2): a pipe
-    /// that is the input, or a pipe that is the output if the input is a file. It keeps that size. A larger pipe stays
-    /// as it is, and so does one that the kernel refuses to enlarge, since a user's pipes may have 64 MiB in all
-    /// (pipe(7)).
+    /// Enlarges a pipe to this size, on Linux, once 1 MiB has passed through the pipe, by `F_SETPIPE_SZ` of fcntl(2). The
+    /// pipe is the input, or the output if the input is a file. The pipe keeps the new size. A larger pipe stays as it
+    /// is. So does a pipe that the kernel refuses to enlarge: a user's pipes may have 64 MiB in all (pipe(7)).
     ///
     /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of a copy through the usual 64 KiB.
     #[must_use]
@@ -342,7 +342,7 @@ impl<'p> Options<'p> {
     }
 }
 
-/// The pipe at which a process sleeps less often if it is larger: the input, or the output if the input is a file.
+/// The pipe that is worth enlarging, since processes sleep less often: the input, or the output if the input is a file.
 #[cfg(target_os = "linux")]
 fn pipe_to_enlarge<'d>(
     from: BorrowedDescriptor<'d>,
@@ -403,17 +403,17 @@ struct Descriptors<'d> {
     /// For copies between two files.
     #[cfg(target_os = "linux")]
     own_pipe: Option<moves::OwnPipe>,
-    /// The pipe that is enlarged once the copy has proved long, and its size then.
+    /// The pipe that is enlarged after `LONG_BYTES`, and the new size.
     #[cfg(target_os = "linux")]
     pipe_to_enlarge: Option<(BorrowedDescriptor<'d>, usize)>,
     #[cfg(target_os = "linux")]
     moved_bytes: usize,
-    /// When the time was asked for first: only a copy that measures itself asks.
+    /// When the time was asked for first. Only a copy that measures itself asks for it.
     began: Option<Instant>,
 }
 
 impl Descriptors<'_> {
-    /// Polls a pipe before a call that would sleep; a short copy is not to pay for that.
+    /// Polls a pipe before a call that would sleep. A short copy does not poll.
     #[cfg(target_os = "linux")]
     fn wait(&mut self, from: Option<BorrowedDescriptor<'_>>) {
         if self.moved_bytes < choice::USUAL_PIPE_BYTES {

@@ -12,9 +12,9 @@ use crate::sys::staging::StagingBuffer;
 use crate::sys::uninit::Filling;
 use crate::transfer::read_loop::retry_interrupted;
 
-/// The most bytes of a call that moves them within the kernel. After each such call, a signal and the progress function
-/// are heard. A call may take 2 GiB, which is a minute on a slow disk; with 16 MiB it is less than a second at 20 MB/s,
-/// and the price of the calls is less than 0.1 % at any speed.
+/// The most bytes of a call that moves bytes within the kernel. A signal can end the copy, and the progress function is
+/// called, only between two such calls. A call of 2 GiB may take a minute on a slow disk. A call of 16 MiB takes less
+/// than a second at 20 MB/s, and the calls cost less than 0.1 % of the time at any speed.
 pub(super) const CALL_BYTES: u64 = 16 << 20;
 
 /// Memory on the stack, for a read that confirms the end, and for small files.
@@ -59,18 +59,18 @@ pub(super) struct Plan {
     pub(super) technique: Technique,
     /// The length of the first parts of a copy that measures itself.
     pub(super) trial_bytes: Option<u64>,
-    /// Whether the caller named the technique: what the kernel refuses is an error then.
+    /// Whether the caller named the technique: a refusal of the kernel is an error then.
     pub(super) is_named: bool,
-    /// Whether a transfer of 0 bytes is the end of the input. For a file it is not, and a read looks for the end: files of
-    /// /proc have a size of 0, and `copy_file_range` heeds the size.
+    /// Whether a transfer of 0 bytes is the end of the input. For a file, a read looks for the end instead: files of
+    /// /proc have a size of 0, and `copy_file_range` copies no byte beyond the size.
     pub(super) is_zero_the_end: bool,
-    /// Whether a transfer that moves less than it may is probably the last: a read confirms it, which costs less than a
-    /// transfer of nothing.
+    /// Whether a transfer that moves less than it may is probably the last. A read then confirms the end, which costs
+    /// less than a transfer of 0 bytes.
     pub(super) is_short_the_last: bool,
     /// The size of an input that is a file; 0 if it is unknown. A read that reaches exactly this end and gets less than it
     /// asked for has found the end of the file: no other read confirms it.
     pub(super) file_bytes: u64,
-    /// The memory of the first reads, and the most memory.
+    /// The size of the memory of the first reads, and the most memory.
     pub(super) first_bytes: usize,
     pub(super) most_bytes: usize,
     pub(super) limit: u64,
@@ -111,7 +111,7 @@ impl<'p, C: Calls> Run<'p, C> {
         Ok(self.copied)
     }
 
-    /// Copies part by part, each by the way that was the fastest before.
+    /// Copies part by part, each part by the way that was the fastest before.
     fn by_the_fastest(
         &mut self,
         trial_bytes: u64,
@@ -220,7 +220,7 @@ impl<'p, C: Calls> Run<'p, C> {
                         return Ok(Moved::End);
                     }
                 }
-                // The call does not tell which side would block. Nor does it wait for a side at which a read or a write
+                // The call does not tell which side would block. It does not wait for a side at which a read or a write
                 // would wait.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match retry_interrupted(|| self.calls.is_output_full()) {
@@ -241,7 +241,7 @@ impl<'p, C: Calls> Run<'p, C> {
                 Err(error) if plan.is_zero_the_end && !is_one_of(&codes::REFUSALS, &error) => {
                     return Err(self.failure(Some(Side::Input), error));
                 }
-                // A refusal, or an error of one of the two: reading and writing find which, and nothing was moved.
+                // A refusal, or an error of one descriptor. Nothing was moved, so a read and a write find out which it was.
                 Err(_) => return Ok(Moved::Refused),
             }
         }

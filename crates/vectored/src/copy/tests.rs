@@ -21,7 +21,7 @@ struct Kernel {
     taken: usize,
     output: Vec<u8>,
     is_full: bool,
-    /// The number of further questions whether the output is full that are interrupted.
+    /// How many further calls of `is_output_full` are interrupted.
     signals: u32,
     /// The kinds of calls so far: `r`, `w`, `t`.
     calls: String,
@@ -29,7 +29,7 @@ struct Kernel {
     has_size_0: bool,
     /// The number of times that the input is waited for in vain.
     silences: u32,
-    /// What a byte takes by a call of each kind, in ns.
+    /// The time of a byte in a call of each kind, in ns.
     ns: fn(char) -> u64,
     clock_ns: u64,
     refuses_transfers: bool,
@@ -125,7 +125,6 @@ impl Calls for &mut Kernel {
     }
 }
 
-/// A copy of a file to a file by `copy_file_range`.
 const OF_FILES: Plan = Plan {
     technique: Technique::CopyFileRange,
     trial_bytes: None,
@@ -138,7 +137,6 @@ const OF_FILES: Plan = Plan {
     limit: u64::MAX,
 };
 
-/// A copy of a pipe to a pipe by `splice`.
 const OF_PIPES: Plan = Plan {
     technique: Technique::Splice,
     is_zero_the_end: true,
@@ -152,8 +150,8 @@ fn run(kernel: &mut Kernel, plan: Plan) -> Result<Copied, CopyError> {
 
 #[test]
 fn what_a_system_refuses_is_read_and_written() {
-    // EXDEV: Linux before 5.3, between file systems, and other types of them since 5.19. EBADF: an output that appends.
-    // EPERM: a sandbox. ENOENT, EIO: file systems of a network.
+    // EXDEV: Linux before 5.3 between file systems, and Linux since 5.19 between types of file systems. EBADF: an output
+    // that appends. EPERM: a sandbox. ENOENT, EIO: file systems of a network.
     #[cfg(unix)]
     let refusals = [
         libc::EXDEV,
@@ -242,7 +240,7 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 3);
     assert_eq!(kernel.calls, "trwtr");
-    // No read confirms the end if the size was known, and a read that reaches it gets less than it asked for.
+    // No read confirms the end if the size was known, and a read that reaches the end gets fewer bytes than it asked for.
     let of_reads = Plan {
         technique: Technique::ReadWrite,
         ..OF_FILES
@@ -283,7 +281,7 @@ fn a_transfer_that_would_block_asks_which_side_it_was() {
         (ErrorKind::WouldBlock, Some(Side::Output))
     );
     assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
-    // The input is empty: the read waits, or says that it would block. Signals interrupt the question which side it
+    // The input is empty: the read waits, or says that it would block. Signals interrupt the call that asks which side it
     // was.
     for signals in [0, 2] {
         let mut kernel = Kernel {

@@ -12,9 +12,8 @@ pub enum CalibrationTarget<'a> {
     File(&'a Path),
     /// An unnamed file of 16 MiB in this directory, that is overwritten, as page stores are.
     ///
-    /// Growing a file costs more for each segment than overwriting it. On ext4, copying two segments
-    /// is faster up to about 4 KB if they are appended, and up to about 300 B if they overwrite bytes
-    /// in the page cache.
+    /// Growing a file costs more for each segment than overwriting it. On ext4, copying two appended segments is faster
+    /// up to about 4 KB. Copying two segments that overwrite bytes in the page cache is faster up to about 300 B.
     FileOverwrite(&'a Path),
     /// A pipe. Not available on Windows, whose pipes block.
     Pipe,

@@ -4,15 +4,15 @@
 ///
 /// It is final: no field will be added.
 ///
-/// A pipe wakes its reader when a call ends, or when the pipe is full and the writer has to wait. One long call fills
-/// the pipe, and the writer sleeps while the reader empties it. With shorter calls the reader starts after the first
-/// one, and both work at the same time. So a list of more than `threshold_bytes`, and of more than one chunk, is sent in
+/// A pipe wakes its reader when a call ends, or when the pipe is full and the writer has to wait. One long call fills the
+/// pipe, and the writer sleeps while the reader empties it. With shorter calls the reader starts after the first call,
+/// and both work at the same time. So a list of more than `threshold_bytes`, and of more than one chunk, is sent in
 /// chunks; any other list is sent in one call.
 ///
-/// With a reader on another CPU, lists of 42 to 70 KB in calls of 8 KiB took at most 1.26 times as long as the best way, and in
-/// one call 1.0 to 5.4 times (2-core Zen 4 VM, Linux 6.18, pauses of 0 to 10 µs between the lists). Where nobody reads
-/// meanwhile, or writer and reader share one CPU, calls of 8 KiB took 1.3 to 2.2 times as long as one call: a program that knows
-/// this sets `chunk_policy` to `None`.
+/// With a reader on another CPU, lists of 42 to 70 KB in calls of 8 KiB took at most 1.26 times as long as the best way.
+/// Lists in one call took 1.0 to 5.4 times as long (2-core Zen 4 VM, Linux 6.18, pauses of 0 to 10 µs between the lists).
+/// Where nobody reads meanwhile, or writer and reader share one CPU, calls of 8 KiB took 1.3 to 2.2 times as long as one
+/// call: a program that knows this sets `chunk_policy` to `None`.
 ///
 /// Use a chunk policy for pipes only: on a Unix socket lists of 32 to 256 KiB took 2 to 4 times as long in calls of 8 KiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub struct ChunkPolicy {
     /// A list of more bytes than this, and of more than `chunk_bytes` and `PIPE_BUF`, is sent in chunks. No call stages more
     /// bytes than the largest of the three.
     pub threshold_bytes: usize,
-    /// The bytes of a chunk. The last chunk may have up to half as many more. 0 counts as 1.
+    /// The bytes of a chunk. The last chunk may be up to half as long again. 0 counts as 1.
     ///
     /// The segment that does not fit a chunk is cut, since calls of whole pages took 0.75 times as long as calls that end with
     /// a segment. On a pipe in packet mode, `O_DIRECT`, a list in chunks becomes other packets than a list in one call.

@@ -1,6 +1,7 @@
-//! The segment length at which copying and referencing take equally long, and whether the rounds of a measurement show it.
+//! The segment length at which copying and referencing take equally long, and whether the rounds of a measurement show
+//! that length.
 
-/// A threshold is known if its interval lies within this factor of it, in both directions.
+/// A threshold is known if its interval lies within this factor of the threshold, in both directions.
 pub(crate) const KNOWN_WITHIN: f64 = 1.3;
 
 /// A line is fitted to the lengths within this factor of the crossover, and to the nearest length on each side. The
@@ -10,8 +11,8 @@ const WINDOW: f64 = 2.5;
 /// The half width of an interval, in standard errors.
 const STANDARD_ERRORS: f64 = 2.0;
 
-/// How much the logarithm of a ratio varies between runs, beyond what the rounds of one run show: each process
-/// has other physical memory.
+/// How much more the logarithm of a ratio varies between runs than between the rounds of one run: each process has other
+/// physical memory.
 const BETWEEN_RUNS: f64 = 0.01;
 
 /// The least number of rounds beyond the first of each length. Fewer rounds do not show how much rounds vary.
@@ -31,8 +32,8 @@ pub(crate) struct Length {
     pub(crate) log_ratios: Vec<f64>,
 }
 
-/// How many of the `lengths`, which are sorted, are copied if all rounds are to cost least, with the other lengths
-/// referenced.
+/// How many of the `lengths`, from the shortest on, are copied if all rounds together are to take the least time. The
+/// other lengths are referenced. `lengths` are sorted.
 fn copied(lengths: &[Length]) -> usize {
     let (mut sum, mut least, mut copied) = (0.0, 0.0, 0);
     for (index, length) in lengths.iter().enumerate() {
@@ -44,7 +45,8 @@ fn copied(lengths: &[Length]) -> usize {
     copied
 }
 
-/// The length up to which copying is not slower: one of `lengths`, which are sorted, or between two. `None` without lengths.
+/// The length up to which copying is not slower: one of the sorted `lengths`, or between two of them. `None` without
+/// lengths.
 pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     let copied = copied(lengths);
     let Some(above) = lengths.get(copied) else {
@@ -72,7 +74,7 @@ pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     (is_measured && is_known).then(|| at.exp().round() as usize)
 }
 
-/// The crossover of the `lengths`, which are sorted, if they show that it is not `expected`, or else `expected`.
+/// The crossover of the sorted `lengths` if they show that it is not `expected`; otherwise `expected`.
 pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
     let place = (expected.max(1) as f64).ln();
     let line = Line::through(lengths).filter(|line| line.is_clear(place));
@@ -156,7 +158,7 @@ fn deviation(lengths: &[Length]) -> Option<f64> {
         deviations.extend(length.log_ratios.iter().map(|ratio| (ratio - middle).abs()));
     }
     let repeats = deviations.len() - lengths.len();
-    // Distances from a median are too small, since it was taken from the same rounds: the count is less by one a
+    // Distances from a median are too small, since the median was taken from the same rounds: the count is less by one a
     // length.
     let shrunk = deviations.len() as f64 / repeats.max(1) as f64;
     deviations.sort_unstable_by(f64::total_cmp);

@@ -20,22 +20,24 @@ impl CostModel {
     /// copy_below_bytes = max(min(cached, staging_bytes / n), uncached)
     /// ```
     ///
-    /// If that is less than 256 bytes, it is computed again with `segment_ns` instead of `large_segment_ns`, and is 256
-    /// bytes at most.
+    /// If the result is less than 256 bytes, the length is computed again with `segment_ns` instead of
+    /// `large_segment_ns`, and is 256 bytes at most.
     ///
     /// So the cached cost applies while all segments fit the staging buffer. Segments between the two lengths are referenced in a
     /// list that does not fit.
     ///
     /// Measured [thresholds](CostModel::copy_thresholds) replace this formula:
     ///
-    /// - at a count with a measured threshold, it is that one;
-    /// - between two such counts it is interpolated, linearly in `log(bytes)` over `log(count)`;
-    /// - above the last one, it is the threshold of the formula, in the proportion that holds at the last one, but at most that one;
-    /// - above 1000 segments, it is the last one if it was measured with a staging buffer at least half full or if the list fits
-    ///   the buffer, and otherwise `staging_bytes / n`, but at least `uncached`.
+    /// - at a count with a measured threshold, the length is that threshold;
+    /// - between two such counts, the length is interpolated, linearly in `log(bytes)` over `log(count)`;
+    /// - above the last such count, the length is the result of the formula, scaled to the threshold of that count, but
+    ///   never more than that threshold;
+    /// - above 1000 segments, if that count has a measured threshold, the length is this threshold as long as the list
+    ///   fits the staging buffer, or if 1000 such segments fill half of the buffer. Otherwise the length is
+    ///   `staging_bytes / n`, but at least `uncached`.
     ///
-    /// It is 0 for fewer than two segments, which need no copying, and never above
-    /// `staging_bytes`. If a cost makes no sense (negative or NaN), it is some value in that range.
+    /// The length is 0 for fewer than two segments, which need no copying, and never above `staging_bytes`. If a cost
+    /// makes no sense (negative or NaN), the length is some value in that range.
     ///
     /// # Examples
     ///
@@ -63,9 +65,9 @@ impl CostModel {
 
     /// Whether a list of `segment_count` segments of `segment_bytes` each is copied.
     ///
-    /// [`copy_below_bytes`](CostModel::copy_below_bytes) decides, except for segments whose length divides a page or
-    /// is a multiple of it. Referencing such segments costs `page_end_ns` less at the end of each page, so their
-    /// threshold is lower:
+    /// [`copy_below_bytes`](CostModel::copy_below_bytes) decides, except for segments whose length divides a page or is a
+    /// multiple of a page. Referencing such segments costs `page_end_ns` less at the end of each page, so their threshold
+    /// is lower:
     ///
     /// ```text
     /// copied if segment_bytes · copy_byte_ns + min(segment_bytes ÷ 4096, 1) · page_end_ns

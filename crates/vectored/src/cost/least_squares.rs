@@ -1,7 +1,7 @@
 //! Robust least squares with a prior.
 
-/// The relative residual up to which a row counts by the square of its residual. Above, it counts by the residual
-/// itself, so that a disturbed measurement has little influence.
+/// The relative residual up to which a row counts by the square of its residual. Above, a row counts by its residual, so
+/// that a disturbed measurement has little influence.
 const HUBER_LIMIT: f64 = 0.01;
 
 /// The standard deviation of the prior of each unknown, as a multiple of the prior's value. It is wide, so that the
@@ -23,7 +23,7 @@ pub(super) fn least_squares<const N: usize>(
     let rows: Vec<Row<N>> = rows.collect();
     let mut found = prior;
     let mut weights = vec![1.0; rows.len()];
-    // Iteratively reweighted: each pass weighs the rows by the residuals of the last. Ten passes suffice.
+    // Iteratively reweighted: each pass weighs the rows by the residuals of the pass before. Ten passes suffice.
     for _ in 0..10 {
         found = solve_positive(prior, &rows, &weights);
         if !found.iter().all(|number| number.is_finite()) {
@@ -88,7 +88,7 @@ fn solve<const N: usize>(
         matrix[fixed][fixed] = 1.0;
         right[fixed] = 0.0;
     }
-    // The prior makes the matrix positive definite: no pivot is 0, unless the factors exceed it by more than the
+    // The prior makes the matrix positive definite: no pivot is 0, unless the factors exceed the prior by more than the
     // precision of f64.
     for pivot in 0..N {
         let above = matrix[pivot];

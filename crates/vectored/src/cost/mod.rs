@@ -67,8 +67,8 @@ pub struct CostModel {
     /// The cost of a segment of less than 256 bytes in `writev(2)`, without its bytes, in ns a segment.
     /// Typical: 20–35.
     pub segment_ns: f64,
-    /// The cost of a segment of 256 bytes or more in `writev(2)`, without its bytes, in ns a segment.
-    /// Typical: as for a smaller one, but 60–200 on ext4.
+    /// The cost of a segment of 256 bytes or more in `writev(2)`, without its bytes, in ns a segment. Typical: as for a
+    /// smaller segment, but 60–200 on ext4.
     ///
     /// The kernel copies each long segment by `rep movsb`, an instruction with a high startup cost.
     pub large_segment_ns: f64,
@@ -82,7 +82,7 @@ pub struct CostModel {
     /// The kernel starts a new copy at each page and at each segment. Where both end together, it starts one copy
     /// less. Segments of 1024 or 2048 bytes therefore cost less to gather than segments a few bytes longer or shorter.
     pub page_end_ns: f64,
-    /// The kernel's cost of moving a byte, in ns a byte. It is the same for copying and referencing, so no decision
+    /// The kernel's cost of moving a byte, in ns a byte. The cost is the same for copying and referencing, so no decision
     /// depends on it.
     pub byte_ns: f64,
     /// The cost of copying a segment into the staging buffer, without its bytes, in ns a segment. Typical: 1.5–4.
@@ -93,9 +93,9 @@ pub struct CostModel {
     pub copy_byte_uncached_ns: f64,
     /// The size of the staging buffer, in bytes. Default: 256 KiB.
     ///
-    /// It should fit the second-level cache together with the segments that are copied into it. 0 turns copying off.
-    /// [`calibrate`](CostModel::calibrate) and [`fit`](CostModel::fit) raise it to up to 1 MiB if copying lists of that many
-    /// bytes was faster. The whole buffer is allocated when something is first copied.
+    /// The buffer and the segments that are copied into it should fit the second-level cache together. 0 turns copying
+    /// off. [`calibrate`](CostModel::calibrate) and [`fit`](CostModel::fit) raise the size to up to 1 MiB if copying
+    /// lists of that many bytes was faster. The whole buffer is allocated when something is first copied.
     pub staging_bytes: usize,
     /// Measured thresholds between copying and referencing, in bytes, by number of segments.
     ///
@@ -104,7 +104,7 @@ pub struct CostModel {
     /// When a list is sent in several calls although one call could take it. The default models split only
     /// lists of more than 28 KiB, on pipes.
     ///
-    /// It is independent of the costs above, and neither fitted nor calibrated.
+    /// The policy is independent of the costs above, and neither fitted nor calibrated.
     pub chunk_policy: Option<ChunkPolicy>,
     /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
     ///

@@ -3,9 +3,8 @@
 /// The measured thresholds of a [`SegmentQueue`](crate::SegmentQueue), in bytes. A threshold that was not measured follows
 /// from the costs: [`QueuePolicy::from_model`](crate::queue::QueuePolicy::from_model) has both formulas.
 ///
-/// A queue has thresholds of its own, since its segments and its buffer are seldom in the near caches, and since it
-/// decides before it knows how many segments a call will have.
-/// [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
+/// A queue has thresholds of its own: its segments and its buffer are seldom in the near caches, and it decides before
+/// the number of segments of a call is known. [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]

@@ -28,7 +28,7 @@ impl CostModel {
         bytes_for(listed, self.copy_byte_ns, COPY_BELOW_BYTES)
     }
 
-    /// The bytes of messages that are copied together rather than written by one more call.
+    /// The bytes up to which messages are copied together rather than written by one more call.
     pub(crate) fn queue_join_below_bytes(&self) -> usize {
         if let Some(bytes) = self.queue_thresholds.join_below_bytes {
             return bytes as usize;

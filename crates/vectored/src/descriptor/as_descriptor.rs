@@ -4,33 +4,32 @@ use super::borrowed::BorrowedDescriptor;
 
 /// A type that has a descriptor of the operating system: what the functions of this crate write to and read from.
 ///
-/// - On Unix it is every type with [`AsFd`](https://doc.rust-lang.org/std/os/fd/trait.AsFd.html), and no other: `File`, `PipeWriter`,
-///   `TcpStream`, `UnixStream`, `Stdout`, `OwnedFd`, `BorrowedFd`, references to such types, `Box`, `Arc` and `Rc` of
-///   them, and the types of other crates.
-/// - On Windows, where files have handles and sockets do not, it is the types of the standard library that have a
-///   handle or a socket, references to them, `Box`, `Arc` and `Rc` of them. For a type of another crate, pass its
-///   `BorrowedHandle` or `BorrowedSocket`.
+/// - On Unix it is every type with [`AsFd`](https://doc.rust-lang.org/std/os/fd/trait.AsFd.html), and no other: `File`,
+///   `PipeWriter`, `TcpStream`, `UnixStream`, `Stdout`, `OwnedFd`, `BorrowedFd`, references to such types, `Box`, `Arc`
+///   and `Rc` of such types, and the types of other crates.
+/// - On Windows it is the types of the standard library that have a handle (files) or a socket, references to such types,
+///   and `Box`, `Arc` and `Rc` of such types. For a type of another crate, pass its `BorrowedHandle` or `BorrowedSocket`.
 ///
-/// A number becomes a descriptor by `BorrowedFd::borrow_raw`. A `Box<dyn Write>`, a `Vec` and a TLS stream have none:
-/// use [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader) for any
-/// `Read`. A socket of tokio has one, but no function here waits for it: use
+/// A number becomes a descriptor by `BorrowedFd::borrow_raw`. A `Box<dyn Write>`, a `Vec` and a TLS stream have no
+/// descriptor: use [`GatherWriter::copying`](crate::GatherWriter::copying), and [`ScatterReader`](crate::ScatterReader)
+/// for any `Read`. A socket of tokio has a descriptor, but no function here waits until it is ready: use
 /// [`SegmentQueue::drain_to`](crate::SegmentQueue).
 ///
 /// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and the buffer of
 /// [`Stdout`](std::io::Stdout): flush it first. They do not take the lock of [`Stderr`](std::io::Stderr).
 ///
-/// It is sealed: other crates cannot implement it. A type of your own implements `AsFd` on Unix.
+/// The trait is sealed: other crates cannot implement it. A type of your own implements `AsFd` on Unix.
 ///
 /// # Windows
 ///
-/// The functions and their guarantees are the same. What differs is the calls:
+/// The functions and their guarantees are the same. The calls differ:
 ///
 /// - **Sockets** take lists, by `WSASend` and `WSARecv` of at most [`iov_max`](crate::limits::iov_max) buffers (1024:
 ///   Windows documents no limit). A full or empty non-blocking socket is
 ///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). A timeout of a socket is
 ///   [`TimedOut`](std::io::ErrorKind::TimedOut).
-/// - **Handles** (files, pipes, consoles, pipes of child processes) take one buffer a call. A call gets the start of a
-///   list that is one piece of memory, if that is all of the list or at least 64 KiB; otherwise up to 64 KiB of whole
+/// - **Handles** (files, pipes, consoles, pipes of child processes) take one buffer a call. If the list, or at least 64
+///   KiB at its start, is one piece of memory, a call gets that piece. Otherwise a call gets up to 64 KiB of whole
 ///   segments, copied into memory that is allocated for the call. [`write_once`](crate::write_once) copies all of a
 ///   record, and has no limit for pipes.
 /// - **At an offset** the position of a handle moves to the end of the call. Offsets have 64 bits. A file that is open for
@@ -39,10 +38,9 @@ use super::borrowed::BorrowedDescriptor;
 ///   [`DirectAlignment::of`](crate::files::DirectAlignment::of) has the sector of the volume. Handles that are open
 ///   for overlapped calls also work; a call waits for its end by an event of its thread. The module `windows` has
 ///   `WriteFileGather` and `ReadFileScatter`.
-/// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_with`), the module
-///   `uring`, `SIGPIPE` and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures
-///   files, TCP and `NUL`. Pipes that are non-blocking (`PIPE_NOWAIT`) are not supported: a full one is
-///   [`WriteZero`](std::io::ErrorKind::WriteZero).
+/// - **Not there**: the flags of `pwritev2(2)` (`WriteFlags`, `OnRefusal`, `write_all_with`), the module `uring`, `SIGPIPE`
+///   and `EINTR`, Unix sockets. [`CostModel::calibrate`](crate::CostModel::calibrate) measures files, TCP and `NUL`. Pipes
+///   that are non-blocking (`PIPE_NOWAIT`) are not supported: a full pipe is [`WriteZero`](std::io::ErrorKind::WriteZero).
 /// - The copy loops in assembly are for Unix. The default cost models were measured on Linux.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no descriptor that this crate knows",

@@ -86,8 +86,8 @@ fn check(gather: &mut Gather, segments: &[IoSlice<'_>], script: &[Answer]) {
     assert_eq!(sink.taken, model);
 }
 
-/// Sends a list to a descriptor that keeps messages apart. Returns the bytes, or the bytes before the refusal; the
-/// calls; and what was taken.
+/// Sends a list to a descriptor that keeps messages apart. Returns the number of bytes, or of bytes before the refusal;
+/// the calls; and the bytes that were taken.
 fn sent_as_message(
     gather: &mut Gather,
     segments: &[IoSlice<'_>],

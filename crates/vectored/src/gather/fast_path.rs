@@ -1,7 +1,7 @@
 //! The fast path: finds the one system call that most lists take, and makes it.
 //!
-//! A list reaches the kernel in one of three forms if one call takes all of it, and else by plans of several calls
-//! ([`plan`](mod@crate::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
+//! If one call takes all of a list, the list reaches the kernel in one of three forms. Otherwise it takes several calls,
+//! by plans ([`plan`](mod@crate::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
 //! the threshold of the list's length, and a run is two or more small segments in a row.
 //!
 //! ```text
@@ -25,7 +25,7 @@
 //!                               writev
 //! ```
 //!
-//! 1. [`SingleCall::Staged`]: all of it is copied and goes by `write(2)`.
+//! 1. [`SingleCall::Staged`]: the whole list is copied and goes by `write(2)`.
 //! 2. [`SingleCall::List`]: nothing is copied. The caller's own list goes by `writev(2)`.
 //! 3. [`SingleCall::StagedPrefix`]: a header in pieces and a large body. The copied run is the first entry.
 //! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
@@ -34,11 +34,11 @@
 //!
 //! # Why it is inline
 //!
-//! The call is made in the function that the program called. After a system call the processor has lost its prediction
-//! of return addresses: each function that is left then takes 2 ns at `/dev/null` and 16 ns at a socket, and on Zen 4
-//! the first of them some 80 ns. A function that is left before the call costs a fraction of that. So what most lists
-//! need (the cached threshold, the copy loop for short segments, the scan, the system call) is compiled into one
-//! function, and all else is in [`prepare_otherwise`](FastPath::prepare_otherwise), which returns before the call.
+//! The call is made in the function that the program called. After a system call the processor has lost its prediction of
+//! return addresses: to leave a function then takes 2 ns at `/dev/null` and 16 ns at a socket, and on Zen 4 some 80 ns
+//! for the first function. To leave a function before the call takes a fraction of that. So what most lists need (the
+//! cached threshold, the copy loop for short segments, the scan, the system call) is compiled into one function, and all
+//! else is in [`prepare_otherwise`](FastPath::prepare_otherwise), which returns before the call.
 //!
 //! # Why it copies before it has looked
 //!
@@ -59,8 +59,8 @@ use crate::sys::span::Span;
 use crate::sys::staging::StagingBuffer;
 use crate::transfer::write_loop::{Attempt, Sink, retry_interrupted};
 
-/// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Of longer segments, wide
-/// registers copy a run faster, although that takes another function.
+/// The longest first segment of a list of more than [`MAX_FEW_SEGMENTS`] that is copied inline. Wide registers copy a run
+/// of longer segments faster, although that takes another function.
 const MAX_SHORT_OF_MANY: usize = 32;
 
 /// Shorter segments take the same time whether they end where pages do or not.
@@ -76,11 +76,11 @@ const PIPE_BUF: usize = 4096;
 pub(crate) struct FastPath {
     pub(crate) model: CostModel,
     thresholds: ThresholdCache,
-    /// The segments that are copied for the present call, or were for the last.
+    /// The segments that are copied for the present call, or were copied for the last call.
     pub(crate) staging: StagingBuffer,
     /// Limits of each call, besides the limits of the system.
     most: Limits,
-    /// A longer list goes in chunks.
+    /// A list of more bytes goes in chunks.
     whole_bytes: usize,
 }
 
@@ -163,7 +163,7 @@ impl FastPath {
         segments: &[IoSlice<'_>],
         sink: &mut impl Sink,
     ) -> Result<u64, FastPathMiss> {
-        // A result for each arm: one for all would be put together after the system call.
+        // Each arm has a result of its own: a common result would be put together after the system call.
         match call {
             SingleCall::Staged => {
                 let bytes = self.staging.len();
@@ -192,7 +192,7 @@ impl FastPath {
         })
     }
 
-    /// The call that was to be all of a list, retried if it was interrupted.
+    /// Retries the one call of a list if it was interrupted.
     ///
     /// A retry has the same entries: at a socket that keeps messages apart the list is one message.
     #[cold]
@@ -264,8 +264,8 @@ impl FastPath {
         self.prepare_otherwise(segments, small_bytes, staged)
     }
 
-    /// Stages the run at the start of a list and returns its number of segments, or a part of the run that
-    /// [`prepare_otherwise`](FastPath::prepare_otherwise) completes.
+    /// Stages the run at the start of a list, and returns the number of staged segments. If they are only a part of the
+    /// run, [`prepare_otherwise`](FastPath::prepare_otherwise) completes the run.
     #[inline(always)]
     fn stage_run(&mut self, segments: &[IoSlice<'_>], small_bytes: usize) -> usize {
         let is_few = segments.len() <= MAX_FEW_SEGMENTS;
@@ -285,8 +285,8 @@ impl FastPath {
         }
     }
 
-    /// Whether a list seems to go in chunks, by its first segment. To find out costs less than to copy it in vain. (If the
-    /// first segment is shorter than the others, that happens all the same.)
+    /// Whether a list seems to go in chunks, by its first segment. The check costs less than copying the list in vain.
+    /// (If the first segment is shorter than the others, the list may still be copied in vain.)
     #[inline(always)]
     fn is_likely_long(&self, segments: &[IoSlice<'_>]) -> bool {
         segments.len().saturating_mul(segments[0].byte_len()) > self.whole_bytes
@@ -353,11 +353,11 @@ impl FastPath {
         is_call(bytes, self.whole_bytes.min(limits.bytes)).then_some(bytes)
     }
 
-    /// Copies the `rest` after a staged run too, if that is worth it.
+    /// Also copies the `rest` after a staged run, if that pays.
     ///
-    /// The run is copied in any case. The kernel then sees it as one entry of a list with the rest. A list of equal segments
-    /// with as many entries would be copied if it had no more bytes than the threshold allows. So a copy of the rest pays up
-    /// to that many bytes, for example of a body after a header in pieces.
+    /// The kernel would see the run as one entry of a list with the rest. A list of that many equal segments is copied if
+    /// each has up to the threshold's bytes. So the rest, for example a body after a header in pieces, is copied if it
+    /// has no more bytes than such a list.
     fn stage_rest(&mut self, rest: &[IoSlice<'_>]) -> bool {
         if rest.len() >= MAX_FEW_SEGMENTS {
             return false;
@@ -373,7 +373,7 @@ impl FastPath {
         is_worth_it
     }
 
-    /// Scans a list that may go as it is; `None` if it does not, or has no byte.
+    /// Scans a list that may go as it is. `None` if the list does not go as it is, or has no byte.
     #[inline(always)]
     fn scan(&self, segments: &[IoSlice<'_>], small_bytes: usize) -> Option<ListScan> {
         let limits = self.limits();
@@ -414,7 +414,7 @@ impl FastPath {
         self.thresholds.ask(segment_count, threshold)
     }
 
-    /// The threshold for `segments`: lower if they begin with two of the same length that end where pages do.
+    /// The threshold for `segments`: lower if the first two segments have the same length and end where pages do.
     #[inline(always)]
     fn fitting_pages(&self, threshold: usize, segments: &[IoSlice<'_>]) -> usize {
         match segments {
@@ -457,7 +457,8 @@ impl FastPath {
     /// The policy for the next call of a list: the last of several chunks may be half as long again, so that it is half
     /// a chunk or more.
     ///
-    /// The reader would be done with a shorter call before the next list begins, and sleep: to wake it takes microseconds.
+    /// With a shorter last call, the reader would be done before the next list begins, and sleep. To wake the reader
+    /// takes microseconds.
     #[inline]
     pub(crate) fn policy_for_rest(
         &self,
@@ -502,10 +503,10 @@ fn is_call(bytes: usize, most_bytes: usize) -> bool {
     bytes.wrapping_sub(1) < most_bytes
 }
 
-/// The number of segments at the start of a list with which the sum of their bytes first exceeds `bytes`, and that sum;
-/// `None` if all segments do not exceed it.
+/// The least number of segments at the start of a list that have more than `bytes` bytes together, and the sum of their
+/// bytes. `None` if the whole list has no more than `bytes` bytes.
 ///
-/// It reads no more of the list than these: it is called again for each call of a transfer.
+/// Reads no segment after these, since it is called again for each call of a transfer.
 fn start_beyond(segments: &[IoSlice<'_>], bytes: usize) -> Option<(usize, usize)> {
     let mut sum = 0_usize;
     for (index, segment) in segments.iter().enumerate() {

@@ -36,8 +36,8 @@ use crate::write::positional::{check_end, into_file};
 /// call, and references large segments. A segment is small if it is no longer than [`CostModel::copy_below_bytes`]
 /// for the number of segments of the list. A run is two or more small segments in a row.
 ///
-/// If a list begins with a run, up to 15 segments after the run, such as a body after the pieces of a header, may be
-/// copied too: `k` segments with no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
+/// If a list begins with a run, up to 15 segments after the run, such as a body after the pieces of a header, may also be
+/// copied: `k` segments with no more than `(k + 1) · copy_below_bytes(k + 1)` bytes together.
 ///
 /// [`Gather::new`] decides by the model of [`TargetKind::Other`]: it does not ask what
 /// kind a descriptor is.
@@ -47,18 +47,18 @@ use crate::write::positional::{check_end, into_file};
 /// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an
 /// aligned list.
 ///
-/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it,
-/// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. Each is allocated by the first
-/// list that needs it, which took 17 µs for 256 KiB, and 0.3 µs with a `Gather` that was kept: keep the `Gather` and use it
-/// again, for all connections of a thread. It keeps no bytes for later.
+/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing
+/// is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. The first list that needs the memory
+/// allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, it took 0.3 µs. So keep
+/// the `Gather` and use it again, for all connections of a thread. It keeps no bytes for later.
 ///
 /// # Secrets
 ///
-/// Copied bytes stay in memory. The staging buffers of [`Gather`],
-/// [`GatherWriter`](crate::GatherWriter), [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader),
-/// and the copy for a file that refuses lists, are not wiped, neither after a transfer nor when they are
-/// freed. The functions [`write_all`](crate::write_all) and [`read_exact`](crate::read_exact)
-/// copy only for a file that refuses lists; [`write_once`](crate::write_once) copies nothing.
+/// Copied bytes stay in memory. The staging buffers of [`Gather`], [`GatherWriter`](crate::GatherWriter),
+/// [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader), and the copy for a file that refuses lists,
+/// are never wiped, also not when they are freed. The functions [`write_all`](crate::write_all) and
+/// [`read_exact`](crate::read_exact) copy only for a file that refuses lists; [`write_once`](crate::write_once) copies
+/// nothing.
 ///
 /// [The first page](crate#a-record-to-a-file) has an example.
 #[derive(Default)]
@@ -106,10 +106,10 @@ impl Gather {
 
     /// Writes all of `segments` in order and returns their bytes.
     ///
-    /// One call is a `writev(2)` of at most [`iov_max`](crate::limits::iov_max) entries, where one entry can hold many small
-    /// segments, and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. A call also ends where the
-    /// staging buffer is full, and in a pipe after each 8 KiB of a list of more than 28 KiB
-    /// ([`chunk_policy`](CostModel::chunk_policy)). If all segments are empty, no call is made.
+    /// One call is a `writev(2)` of at most [`iov_max`](crate::limits::iov_max) entries and
+    /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. One entry can hold many small
+    /// segments. A call also ends where the staging buffer is full, and in a pipe after each 8 KiB of a list of more than
+    /// 28 KiB ([`chunk_policy`](CostModel::chunk_policy)). If all segments are empty, no call is made.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl Gather {
 
     /// Compiled once, and not for each kind of descriptor.
     ///
-    /// A raw list may have a segment of more than `isize::MAX` bytes, and is refused then. The fast path
-    /// takes no list with such a segment, so only lists that it leaves are checked.
+    /// A raw list may have a segment of more than `isize::MAX` bytes, and is refused then. The fast path takes no list
+    /// with such a segment, so only the other lists are checked.
     #[inline(never)]
     pub(crate) fn write_all_to(
         &mut self,
@@ -180,9 +180,9 @@ impl Gather {
 
     /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
     ///
-    /// Like [`write_all`](Gather::write_all), at an offset, as
-    /// the function [`write_all_at`](crate::files::write_all_at) does: the file's position is neither used
-    /// nor moved, except that Linux appends through a descriptor opened with `O_APPEND`, whatever the offset is.
+    /// Like [`write_all`](Gather::write_all), but at an offset, as the function
+    /// [`write_all_at`](crate::files::write_all_at). The file's position is neither used nor moved. Through a descriptor
+    /// opened with `O_APPEND`, Linux appends whatever the offset is.
     pub fn write_all_at(
         &mut self,
         fd: impl AsDescriptor,

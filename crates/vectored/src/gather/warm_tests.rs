@@ -1,5 +1,5 @@
 //! A `Gather` with cached thresholds and an allocated staging buffer. Most lists meet such a `Gather`, and take other
-//! paths through the code than its first list.
+//! paths through the code than the first list of a `Gather`.
 
 use std::io::{self, IoSlice};
 

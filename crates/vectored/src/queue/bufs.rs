@@ -7,9 +7,10 @@ use bytes::{Buf, Bytes};
 use crate::queue::SegmentQueue;
 
 impl SegmentQueue {
-    /// Appends the bytes of a `Buf`: copies its chunks of up to [`copy_below_bytes`](crate::queue::QueuePolicy::copy_below_bytes),
-    /// and keeps the others by [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes),
-    /// which does not copy the bytes of a [`Bytes`].
+    /// Appends the bytes of a `Buf`: copies chunks of up to
+    /// [`copy_below_bytes`](crate::queue::QueuePolicy::copy_below_bytes), and keeps longer chunks by
+    /// [`Buf::copy_to_bytes`](https://docs.rs/bytes/1/bytes/trait.Buf.html#method.copy_to_bytes), which does not copy the
+    /// bytes of a [`Bytes`].
     ///
     /// With feature `bytes`.
     ///

@@ -8,8 +8,8 @@ use crate::queue::SegmentQueue;
 use crate::sys::limits::Limits;
 
 thread_local! {
-    /// Memory for the lists of calls: of a thread and not of a queue, since a server has many queues and few threads.
-    /// It is taken out while a call is made, since the writer may write another queue.
+    /// Memory for the lists of calls: of a thread and not of a queue, since a server has many queues and few threads. The
+    /// memory is taken out while a call is made, since the writer may write another queue.
     static SLICES: Cell<Vec<IoSlice<'static>>> = const { Cell::new(Vec::new()) };
 }
 
@@ -106,8 +106,8 @@ impl SegmentQueue {
         wanted.max(self.offered_bytes)
     }
 
-    /// The number of bytes up to the end of the last record in the next `bytes`; `bytes` if no record ends there, if
-    /// the queue is written to its end, or if more were offered before.
+    /// The number of bytes up to the end of the last record in the next `bytes`; `bytes` if no record ends there, if the
+    /// queue is written to its end, or if more bytes were offered before.
     #[inline]
     pub(super) fn end_at_record(&self, bytes: usize) -> usize {
         if bytes == self.len() { bytes } else { self.end_within(bytes) }

@@ -45,8 +45,8 @@ pub use self::segment::Segment;
 /// | a non-blocking descriptor that is ready | [`write_some`](SegmentQueue::write_some) |
 /// | an `AsyncWrite` of tokio (feature `tokio`) | `drain_to`, or `poll_write_to` and `poll_write_some` in a `poll` function |
 ///
-/// Write it when no more messages are at hand, and not after each. `flush` of the trait `Write` sends nothing:
-/// [`write_to`](SegmentQueue::write_to) does.
+/// Write the queue when no more messages are at hand, and not after each message. `flush` of the trait `Write` sends
+/// nothing: [`write_to`](SegmentQueue::write_to) does.
 ///
 /// The queue owns its data and its position. Exactly the bytes that were written are gone from the queue, whether the call
 /// succeeds, fails, or is cancelled. So no write loses or repeats bytes.
@@ -69,7 +69,7 @@ pub struct SegmentQueue {
     record_ends: RecordEnds,
     /// Bytes that were written since the queue was made.
     written: u64,
-    /// The next call gets at least this many bytes: the writer was not ready for the last call, which had as many.
+    /// The next call gets at least this many bytes: the writer was not ready for the last call, which had this many.
     offered_bytes: usize,
 }
 
@@ -109,9 +109,9 @@ impl SegmentQueue {
         }
     }
 
-    /// Appends a segment: copies it if it has up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), otherwise keeps
-    /// it until it is written. It takes the owner, as the queue outlives a borrow: for borrowed bytes there is
-    /// [`put_slice`](SegmentQueue::put_slice).
+    /// Appends a segment: copies a segment of up to [`copy_below_bytes`](QueuePolicy::copy_below_bytes), and keeps a
+    /// longer segment until it is written. It takes the owner, as the queue outlives a borrow: for borrowed bytes there
+    /// is [`put_slice`](SegmentQueue::put_slice).
     ///
     /// # Panics
     ///
@@ -175,10 +175,10 @@ impl SegmentQueue {
 
     /// Marks the end of a record: calls end at the end of a record, unless the kernel ends them earlier.
     ///
-    /// So records of several processes that append to one file (`O_APPEND`) do not mix, nor do records on one pipe with up to
-    /// `PIPE_BUF` bytes a call (`chunk_bytes` of 4096), as long as each call takes all its bytes: a full disk or a signal can end
-    /// a call earlier. A record of more than [`iov_max`](crate::limits::iov_max) segments, or more than [`MAX_CALL_BYTES`],
-    /// takes several calls. Bytes after the last end are written too, so end a record before the queue is written.
+    /// So records of several processes do not mix if the processes append to one file (`O_APPEND`), or write to one pipe
+    /// with up to `PIPE_BUF` bytes a call (`chunk_bytes` of 4096). A full disk or a signal can still end a call within a
+    /// record. A record of more than [`iov_max`](crate::limits::iov_max) segments, or more than [`MAX_CALL_BYTES`], takes
+    /// several calls. Bytes after the last end are also written, so end a record before the queue is written.
     #[inline]
     pub fn end_record(&mut self) {
         let end = self.written.wrapping_add(self.len() as u64);
@@ -306,7 +306,7 @@ impl SegmentQueue {
         (!is_kept).then(|| &self.copied[self.copied_start..])
     }
 
-    /// Copies too: so `put_slice` has one branch, and its copy knows that there is room.
+    /// Grows and copies, so that `put_slice` has one branch, and its copy knows that there is room.
     #[cold]
     #[inline(never)]
     fn grow_and_put(&mut self, bytes: &[u8]) {
@@ -329,7 +329,6 @@ impl SegmentQueue {
         self.copied.reserve(bytes);
     }
 
-    /// [`grow_copied`](SegmentQueue::grow_copied), with an error if memory is refused.
     #[cold]
     fn try_grow_copied(&mut self, bytes: usize) -> Result<(), TryReserveError> {
         let usual_bytes = self.begin_growth(bytes);
@@ -337,7 +336,8 @@ impl SegmentQueue {
         reserved.or_else(|_| self.copied.try_reserve_exact(bytes))
     }
 
-    /// Moves what is left to the start, if that pays, and returns how many bytes to make room for: `bytes` or more.
+    /// Moves the bytes that are left to the start, if that pays, and returns how many bytes to make room for: `bytes` or
+    /// more.
     fn begin_growth(&mut self, bytes: usize) -> usize {
         if self.copied_start >= self.copied.len() / 2 {
             self.move_copied_to_start();
@@ -388,8 +388,8 @@ impl fmt::Debug for SegmentQueue {
     }
 }
 
-/// Copies everything into the queue, whether it is full or not. No function fails, and `flush` does nothing: it writes to
-/// no descriptor.
+/// Copies everything into the queue, whether it is full or not. No function fails. `flush` does nothing, since this trait
+/// writes to no descriptor.
 impl Write for SegmentQueue {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

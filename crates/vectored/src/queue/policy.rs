@@ -22,11 +22,11 @@ pub struct QueuePolicy {
     /// The queue is full if it holds this many bytes. [`try_push`](crate::SegmentQueue::try_push) then refuses segments.
     /// `push`, `put_slice` and the traits `Write` and `BufMut` cannot refuse, so this is a high-water mark.
     pub limit_bytes: usize,
-    /// The most bytes of a call, except that a record is not cut, and that without records the last call may have up to
-    /// half as many more. 0 counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).
+    /// The most bytes of a call. A record is not cut. Without records, the last call may be up to half as long again. 0
+    /// counts as 1. See [`ChunkPolicy`](crate::cost::ChunkPolicy).
     pub chunk_bytes: usize,
-    /// The most memory that an empty queue keeps for copied bytes, and the most that it keeps for each of its lists, of
-    /// kept segments and of ends of records. What is beyond is freed when the queue becomes empty.
+    /// The most memory that an empty queue keeps for copied bytes, for its list of kept segments, and for its list of
+    /// ends of records: each of the three has this limit. Memory beyond that is freed when the queue becomes empty.
     pub retained_bytes: usize,
     /// The bytes after which `poll_write_to` lets other tasks run.
     pub poll_budget_bytes: usize,

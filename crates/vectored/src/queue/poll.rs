@@ -19,17 +19,17 @@ thread_local! {
 }
 
 impl SegmentQueue {
-    /// Calls the writer once and removes what it took. Returns the number of bytes, which is 0 only if the queue
-    /// is empty.
+    /// Calls the writer once and removes the bytes that it took. Returns the number of bytes, which is 0 only if the
+    /// queue is empty.
     ///
-    /// With feature `tokio`. A writer that gathers
-    /// ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets a list. Any other, such as the TLS
-    /// stream of tokio-native-tls, gets one slice: segments are copied together up to
-    /// [`join_below_bytes`](crate::queue::QueuePolicy::join_below_bytes), so that it does not make a record of each.
+    /// With feature `tokio`. A writer that gathers ([`is_write_vectored`](tokio::io::AsyncWrite::is_write_vectored)) gets
+    /// a list. Any other writer, such as the TLS stream of tokio-native-tls, gets one slice: segments are copied together
+    /// up to [`join_below_bytes`](crate::queue::QueuePolicy::join_below_bytes), so that the writer does not make a record
+    /// of each segment.
     ///
-    /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires, unless bytes were
-    /// removed from the queue in between, by [`advance`](SegmentQueue::advance) or
-    /// [`write_some`](SegmentQueue::write_some) for example. Segments may be put in between.
+    /// After `Pending`, the next call gets the same bytes first, and no fewer, as OpenSSL requires. This does not hold if
+    /// bytes were removed from the queue meanwhile, for example by [`advance`](SegmentQueue::advance) or
+    /// [`write_some`](SegmentQueue::write_some). Segments may be put in meanwhile.
     ///
     /// # Errors
     ///
@@ -72,14 +72,14 @@ impl SegmentQueue {
 
     /// Writes all bytes. Does not flush the writer.
     ///
-    /// With feature `tokio`. After [`poll_budget_bytes`](crate::queue::QueuePolicy::poll_budget_bytes) it wakes its task and
-    /// returns `Pending`, so that a fast reader does not keep other tasks from running.
+    /// With feature `tokio`. After [`poll_budget_bytes`](crate::queue::QueuePolicy::poll_budget_bytes) the method wakes
+    /// its task and returns `Pending`, so that a fast reader does not keep other tasks from running.
     ///
     /// # Errors
     ///
-    /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds the bytes that
-    /// the writer has not taken. A writer that takes bytes and writes them later, as `tokio::fs::File`, `BufWriter` and TLS
-    /// streams do, may lose what it has taken.
+    /// The errors of [`poll_write_some`](SegmentQueue::poll_write_some). The queue then holds the bytes that the writer
+    /// has not taken. A writer that takes bytes and writes them later, as `tokio::fs::File`, `BufWriter` and TLS streams
+    /// do, may lose the bytes that it has taken.
     pub fn poll_write_to<W: AsyncWrite + Unpin + ?Sized>(
         &mut self,
         cx: &mut Context<'_>,
@@ -108,8 +108,8 @@ impl SegmentQueue {
 
     /// Writes all bytes, then flushes the writer.
     ///
-    /// With feature `tokio`. It can be cancelled, by `tokio::select!` for example: the queue then holds the bytes that were
-    /// not written, more can be put in after them, and a later call continues.
+    /// With feature `tokio`. It can be cancelled, by `tokio::select!` for example: the queue then holds the bytes that
+    /// were not written. More bytes can be put in, and a later call continues.
     ///
     /// # Examples
     ///
@@ -182,8 +182,9 @@ impl SegmentQueue {
         result
     }
 
-    /// How many bytes the next slice has, for a writer that does not gather: a long first segment, or as many bytes as
-    /// are worth copying together, or a record, which is not cut. The rest of a record that the writer has cut is not copied whole.
+    /// How many bytes the next slice has, for a writer that does not gather: a long first segment, or the bytes that are
+    /// worth copying together, or a record, which is not cut. The rest of a record that the writer has cut is not copied
+    /// whole.
     fn joined_bytes(&self, head_bytes: usize) -> usize {
         let record_bytes = self.record_ends.whole_at(self.written).unwrap_or(0);
         let worth_joining = self.policy.join_below_bytes.max(head_bytes);

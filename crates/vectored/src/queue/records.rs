@@ -101,7 +101,8 @@ impl RecordEnds {
         (end > from).then(|| (end - from) as usize)
     }
 
-    /// The number of bytes of the group that begins at `from`; `None` if none ends there, or if its head is before `from`.
+    /// The number of bytes of the group that begins at `from`; `None` if no end follows, or if the head of the group is
+    /// before `from`.
     #[cfg_attr(not(feature = "tokio"), allow(dead_code))]
     pub(super) fn whole_at(&self, from: u64) -> Option<usize> {
         (self.start == from).then(|| self.first(from))?

@@ -21,7 +21,7 @@ fn segment_of(kind: usize, bytes: &[u8]) -> Segment {
             Err(error) => Segment::from(error.into_bytes()),
         },
         3 => Segment::from(Arc::<[u8]>::from(bytes)),
-        // Leaks, as little as a test may.
+        // Leaks a little memory.
         4 => Segment::from(&*Box::leak(Box::<[u8]>::from(bytes))),
         5 => Segment::from_owner(RefCellOwner(RefCell::new(()), bytes.to_vec())),
         #[cfg(feature = "bytes")]
@@ -387,7 +387,7 @@ fn memory_goes_back_after_a_burst() {
     }
     assert!((1000..=retained).contains(&queue.copied.capacity()));
 
-    // What was freed comes back at once, or half of it after a shorter burst, or only what is asked for.
+    // Freed memory comes back at once: all of it, half of it after a shorter burst, or only as much as is asked for.
     let policy = QueuePolicy {
         retained_bytes: 0,
         limit_bytes: usize::MAX,
@@ -497,7 +497,8 @@ fn kept_segments_without_copied_bytes_between_them_may_adjoin() {
     assert!(!may_adjoin(&queue));
 }
 
-/// A segment that is shared may be pushed more often than it fits memory: 4096 times 1 MiB where addresses have 32 bits.
+/// A shared segment may be pushed so often that its copies would not fit memory: 4096 times 1 MiB where addresses have 32
+/// bits.
 #[test]
 #[should_panic(expected = "more bytes than a queue can count")]
 fn more_bytes_than_can_be_counted_are_a_panic_and_not_fewer() {

@@ -13,13 +13,12 @@ use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Sink, SplitGuard, send};
 
 impl SegmentQueue {
-    /// Writes all bytes to a blocking descriptor and returns their number; to a stream of tokio `drain_to` does.
+    /// Writes all bytes to a blocking descriptor and returns their number. For a stream of tokio, use `drain_to`.
     ///
     /// Each system call gets as much as one call takes: at most [`iov_max`](crate::limits::iov_max) segments,
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), and [`chunk_bytes`](crate::queue::QueuePolicy::chunk_bytes).
-    /// `EINTR` is retried. On success the queue is empty. After an error it holds exactly the bytes that were not
-    /// written: after [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready and call this
-    /// again.
+    /// `EINTR` is retried. On success the queue is empty. After an error the queue holds exactly the bytes that were not
+    /// written. After [`WouldBlock`](io::ErrorKind::WouldBlock), wait until the descriptor is ready, and call this again.
     ///
     /// On a non-blocking descriptor of an event loop, [`write_some`](SegmentQueue::write_some) makes one call less: this
     /// function writes until the descriptor is full.

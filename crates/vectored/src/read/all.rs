@@ -18,11 +18,11 @@ use crate::transfer::unvectored::ListCalls;
 /// and [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A longer list takes several calls, and so does a list if a call
 /// fills only a part of it. If all segments are empty, no system call is made.
 ///
-/// No call asks for more bytes than the list holds, so the bytes after them stay in the stream. The array of slices is
-/// neither reordered nor shortened. Nothing is copied.
+/// No call asks for more bytes than the list holds, so further bytes stay in the stream. The array of slices is neither
+/// reordered nor shortened. Nothing is copied.
 ///
-/// It costs a getsockopt(2) for each list ([why](crate::write_once#messages)). To read many short records from one
-/// stream, a [`ScatterReader`](crate::ScatterReader) is faster.
+/// Each list costs a getsockopt(2) ([why](crate::write_once#messages)). To read many short records from one stream, a
+/// [`ScatterReader`](crate::ScatterReader) is faster.
 ///
 /// # Errors
 ///
@@ -63,10 +63,9 @@ pub fn read_exact(
 
 /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
 ///
-/// Like [`read_exact`], for a transfer that is resumed after an error, usually
-/// [`WouldBlock`](io::ErrorKind::WouldBlock): wait until the descriptor is ready and call it again with the same list and
-/// cursor. The result and the errors count the bytes of this call only. If the cursor is at the end of the list, it
-/// returns `Ok(0)` without a system call.
+/// Like [`read_exact`], for a transfer that is resumed after an error, usually [`WouldBlock`](io::ErrorKind::WouldBlock):
+/// wait until the descriptor is ready and call it again with the same list and cursor. The result and the errors count the
+/// bytes of this call only. If the cursor is at the end of the list, the function returns `Ok(0)` without a system call.
 pub fn resume_read(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
@@ -78,8 +77,8 @@ pub fn resume_read(
 
 /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
 ///
-/// Like [`read_exact`], but the end of the file is no error: a result below the length of the list means
-/// that the file ended. (A single `readv(2)` may return fewer bytes at any time, so its result does not mean that.)
+/// Like [`read_exact`], but the end of the file is no error: a result below the length of the list means that the file
+/// ended. (A single `readv(2)` may return fewer bytes at any time, also before the end of the file.)
 pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],

@@ -1,4 +1,4 @@
-//! Reading a list: small segments through a staging buffer, large ones directly.
+//! Reading a list: small segments through a staging buffer, large segments directly.
 
 use std::fmt;
 use std::io::{self, IoSliceMut};
@@ -17,19 +17,19 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 /// A scattering reader, the counterpart of [`Gather`](crate::Gather): in one call it reads runs of small segments
 /// through a staging buffer and large segments directly.
 ///
-/// A run is two or more segments in a row, each of up to [`CostModel::copy_below_bytes`] (for the number of segments
-/// of the list). It takes one entry of the `readv(2)`: its bytes are read into the staging buffer, and copied from
-/// there to the segments while they are in the CPU's cache. Every other segment is read in place. The default models
-/// were measured on writes: for reads they are only a first guess.
+/// A run is two or more segments in a row, each of up to [`CostModel::copy_below_bytes`] (for the number of segments of
+/// the list). A run takes one entry of the `readv(2)`: its bytes are read into the staging buffer, and copied to the
+/// segments while the bytes are in the CPU's cache. Every other segment is read in place. The default models were
+/// measured on writes: for reads they are only a first guess.
 ///
 /// The staging buffer starts at a page, so a file that is open with `O_DIRECT` takes aligned lists.
 ///
-/// It holds no bytes between two calls of its methods: no system call asks for more than the list, and
-/// when a method returns, with or without an error, all bytes read are in the caller's segments.
+/// A `Scatter` holds no bytes between two calls of its methods: no system call asks for more than the list, and when a
+/// method returns, with or without an error, all bytes read are in the caller's segments.
 ///
-/// It owns the working memory: a staging buffer of
-/// [`staging_bytes`](CostModel::staging_bytes) and an array of at most [`iov_max`](crate::limits::iov_max)
-/// entries. Keep the `Scatter` and use it again: further lists of similar size allocate nothing.
+/// A `Scatter` owns its working memory: a staging buffer of [`staging_bytes`](CostModel::staging_bytes) and an array of
+/// at most [`iov_max`](crate::limits::iov_max) entries. Keep the `Scatter` and use it again: further lists of similar
+/// size allocate nothing.
 ///
 /// # Examples
 ///
@@ -52,7 +52,7 @@ use crate::transfer::read_loop::{AtEof, Receiver};
 #[derive(Default)]
 pub struct Scatter {
     model: CostModel,
-    /// The staging buffer in it is empty until first used, then has the model's `staging_bytes`.
+    /// The staging buffer is empty until it is first used. Then it has the model's `staging_bytes`.
     receiver: Receiver,
     /// The number of segments of the last list, and the threshold for that number, in bytes.
     last_threshold: (usize, usize),

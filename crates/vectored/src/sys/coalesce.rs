@@ -68,10 +68,10 @@ pub(super) fn any_adjoin(slices: &[IoSlice<'_>]) -> bool {
 /// Coalesces a list into `buffer`: neighbours that adjoin become one entry. `None` if there are more entries than `buffer`
 /// holds.
 ///
-/// The memory of an entry for several segments may be read, but not by the provenance of any one of them: in an
-/// aliasing model such as Stacked Borrows a pointer to the first segment cannot read the second. So the provenance of each
-/// segment is exposed, and the address of an entry is made with exposed provenance ([`std::ptr::with_exposed_provenance`]),
-/// which allows whatever any exposed provenance allows.
+/// The memory of an entry for several segments may be read, but not by the provenance of a single segment: in an aliasing
+/// model such as Stacked Borrows a pointer to the first segment cannot read the second. So the provenance of each segment
+/// is exposed, and the address of an entry is made with exposed provenance ([`std::ptr::with_exposed_provenance`]), which
+/// allows whatever any exposed provenance allows.
 pub(super) fn coalesce<'s>(
     slices: &'s [IoSlice<'_>],
     buffer: &'s mut EntryBuffer,

@@ -1,4 +1,5 @@
-//! Tests of `copy`. They are not in its folder, which a bench compiles without the rest of the crate.
+//! Tests of `copy`. The tests are not in the folder of `copy`, since a bench compiles that folder without the rest of the
+//! crate.
 //!
 //! # Safety
 //!

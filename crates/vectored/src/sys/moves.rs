@@ -1,5 +1,5 @@
 //! Calls that move bytes from one descriptor to another within the kernel, each made once, at the positions of the
-//! descriptors. A call that fails has moved nothing: after a part, it returns the count of the part.
+//! descriptors. A call that fails has moved nothing: a call that has moved a part returns the count of the part.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -39,8 +39,8 @@ pub(crate) fn splice(
     Ok(rustix::pipe::splice(from, None, to, None, most, flags)?)
 }
 
-/// A pipe of this crate's own, through which `splice(2)` copies from one regular file to another. Nothing is in it between
-/// calls.
+/// A pipe of this crate's own, through which `splice(2)` copies from one regular file to another. The pipe is empty
+/// between calls.
 #[derive(Default)]
 pub(crate) struct OwnPipe {
     ends: Option<(OwnedFd, OwnedFd)>,
@@ -70,7 +70,7 @@ impl OwnPipe {
                     self.calls += 1;
                 }
                 Err(error) if moved == 0 => return Err(error),
-                // The next call has the error.
+                // The next call reports the error.
                 Err(_) => break,
             }
         }
@@ -94,8 +94,8 @@ impl OwnPipe {
         while left > 0 {
             match splice(reader.as_fd(), to, left) {
                 Ok(bytes @ 1..) => left -= bytes,
-                // The bytes stay in the pipe: if they were given back, they would never arrive where every second call
-                // is interrupted.
+                // The bytes stay in the pipe: bytes that are given back would never arrive where every second call is
+                // interrupted.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 ended => {
                     // The bytes left are read again, by the next call or by another technique.
@@ -110,8 +110,8 @@ impl OwnPipe {
     }
 }
 
-/// Whether a move that would block was stopped by the output: the output does not wait and has no room, and the input has
-/// bytes or has ended.
+/// Whether the output stopped a move that would block: the output does not wait and has no room, and the input has bytes
+/// or has ended.
 ///
 /// The bytes may have come after the move, so that the input alone does not tell.
 pub(crate) fn is_output_full(

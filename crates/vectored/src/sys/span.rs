@@ -1,10 +1,10 @@
 //! The place of a segment in memory, without a reference to its bytes.
 //!
-//! A list may come from another language ([`RawList`](crate::bindings::RawList)): other threads may change the bytes while
-//! they are written, and the address of an empty segment may be null. No `&[u8]` may refer to such memory. So all code
-//! that moves lists reads addresses and lengths by [`Span`], from the entry itself, and cuts entries by [`part`] and
-//! [`part_mut`]. The bytes are read by the kernel, and by the copying functions of `sys/copy`, which take addresses: they
-//! move bytes and look at none, so a change at the same time decides only which bytes arrive.
+//! A list may come from another language ([`RawList`](crate::bindings::RawList)): other threads may change the bytes
+//! while they are written, and the address of an empty segment may be null. No `&[u8]` may refer to such memory. So all
+//! code that moves lists reads addresses and lengths by [`Span`], from the entry itself, and cuts entries by [`part`] and
+//! [`part_mut`]. The bytes are read by the kernel, and by the copying functions of `sys/copy`, which take addresses:
+//! these functions move bytes and look at none, so a change at the same time decides only which bytes arrive.
 //!
 //! # Safety
 //!

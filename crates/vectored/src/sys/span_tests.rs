@@ -1,4 +1,4 @@
-//! `span.rs` is compiled into a bench too, so its tests are apart.
+//! A bench also compiles `span.rs`, so these tests are not in that file.
 
 use std::io::{IoSlice, IoSliceMut};
 

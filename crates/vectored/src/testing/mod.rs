@@ -28,7 +28,6 @@ pub(crate) fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     sizes.iter().map(&mut next).collect()
 }
 
-/// The device that takes all bytes and keeps none.
 pub(crate) fn null_device() -> std::fs::File {
     let path = if cfg!(windows) { "NUL" } else { "/dev/null" };
     std::fs::File::options().write(true).open(path).unwrap()

@@ -10,7 +10,8 @@ use crate::sys::staging::try_zeroed;
 
 /// A buffer at an aligned address, for direct I/O. It does not grow.
 ///
-/// What a file needs is [`DirectAlignment::memory_bytes`](crate::files::DirectAlignment). The buffer is a `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
+/// [`DirectAlignment::memory_bytes`](crate::files::DirectAlignment) is the alignment that a file demands. The buffer is a
+/// `Vec` that is longer than needed by up to `alignment` bytes, and derefs to the aligned part.
 ///
 /// ```
 /// let mut buffer = vectored::files::AlignedBuffer::zeroed(10_000, 4096);
@@ -51,7 +52,6 @@ impl AlignedBuffer {
         }
     }
 
-    /// [`zeroed`](AlignedBuffer::zeroed), or `None` if there is no memory.
     pub(crate) fn try_zeroed(len: usize, alignment: usize) -> Option<AlignedBuffer> {
         let memory = try_zeroed(len.checked_add(alignment - 1)?)?;
         let start = memory.as_ptr().addr().wrapping_neg() % alignment;

@@ -39,8 +39,8 @@ impl Receiver {
 
     /// Reads into `segments` from `cursor` on until they are full; moves the cursor along.
     ///
-    /// After a short read the staged bytes are copied to the caller's list, the cursor moves by what was read, and the
-    /// next call is planned from there.
+    /// After a short read the staged bytes are copied to the caller's list, the cursor moves by the bytes that were read,
+    /// and the next call is planned from the cursor.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Receiver {
                     .map_err(|error| TransferError::reading(transferred, error))?;
             }
         }
-        // If all segments are empty, no call has moved it.
+        // If all segments are empty, no call has moved the cursor.
         *cursor = SegmentCursor::at(segments.len(), 0);
         Ok(transferred)
     }

@@ -19,7 +19,7 @@ pub(crate) struct ReadPlan {
     /// The position of the cursor once the whole call is filled.
     pub(crate) end: SegmentCursor,
     pub(crate) entries: usize,
-    /// The sum of their lengths: not more than the list still takes, so no byte too many is read.
+    /// The sum of the lengths of the entries: no more than the list still takes.
     pub(crate) bytes: usize,
     /// Whether the call is a part of the caller's list as it is.
     pub(crate) is_list: bool,

@@ -1,8 +1,8 @@
 //! The fallback for files that refuse vectored calls: the same bytes by a plain call, through a buffer.
 //!
 //! Some file systems and drivers know `write` and `read` only, and answer `EOPNOTSUPP` or `EINVAL` to a list. A refused
-//! call has moved nothing. So its bytes are copied into one buffer, which a plain call gets. The plain call is not made
-//! for the first segment alone: `EINVAL` and `EOPNOTSUPP` may also be the answer to what the bytes say (a value for a
+//! call has moved nothing. So the bytes of the call are copied into one buffer, which a plain call gets. The plain call
+//! is not made for the first segment alone: `EINVAL` and `EOPNOTSUPP` may also be the answer to the bytes (a value for a
 //! file of sysfs or cgroupfs, a packet for a device), and a part of a value is another value. If the answer was meant for
 //! the bytes, the same bytes in one call get the same answer again.
 
@@ -192,7 +192,7 @@ impl ListCalls {
             return None;
         }
         let result = plain();
-        // Only a plain call that moved bytes proves that the list was refused: it may fail for the same reason.
+        // Only a plain call that moved bytes proves that the list was refused: a plain call may fail for the same reason.
         self.is_refused |= matches!(result, Ok(1..));
         Some(result)
     }

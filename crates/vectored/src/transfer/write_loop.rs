@@ -1,5 +1,5 @@
 //! The loop of writes: one batch after another to the end of the list, each by a call that a [`Sink`] makes. A transfer
-//! of `Gather` that is one call does not enter it.
+//! of `Gather` that is one call does not enter the loop.
 
 use std::io::{self, IoSlice};
 
@@ -68,10 +68,10 @@ impl Attempt {
 }
 
 impl Batch<'_> {
-    /// Gives the batch to `sink`, which makes one system call, until it is not interrupted.
+    /// Gives the batch to `sink`, which makes one system call, and again after each interruption.
     ///
-    /// Inline, and so are the sink's functions, down to the system call: the first function that is left after that
-    /// call takes long ([`fast_path`](crate::gather::fast_path)). Only the loop is left, once a list.
+    /// Inline, as are the sink's functions down to the system call: to leave the first function after that call takes
+    /// long ([`fast_path`](crate::gather::fast_path)). Only the loop is left, once a list.
     #[inline(always)]
     pub(crate) fn send(self, sink: &mut impl Sink) -> Attempt {
         let result = send(sink, self.slices, self.bytes, true);
@@ -114,11 +114,11 @@ pub(crate) fn retry_interrupted(
     Err(error)
 }
 
-/// A guard that keeps a list from being sent as several messages, by a descriptor that keeps messages apart.
+/// A guard that keeps a list from being sent as several messages to a descriptor that keeps messages apart.
 ///
-/// Asking whether the descriptor does takes a system call, which costs a good part of a short write. So it is asked
-/// only if the answer matters, and at most once a transfer: a list whose first call takes all of it is one message at
-/// any descriptor.
+/// To ask whether the descriptor keeps messages apart takes a system call, and so a good part of the time of a short
+/// write. So the question is asked only if the answer matters, and at most once a transfer: a list whose first call takes
+/// all of it is one message at any descriptor.
 pub(crate) struct SplitGuard<F> {
     start: SegmentCursor,
     /// The question, until it was asked.
@@ -126,8 +126,8 @@ pub(crate) struct SplitGuard<F> {
 }
 
 impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
-    /// Asks at once if the list has been split already, or if it has no byte: an empty message is a message, and would
-    /// be dropped. Does not ask if a list has been sent to its end.
+    /// Asks at once if the list has been split already, or if it has no byte: an empty message would be dropped. Does not
+    /// ask if a list has been sent to its end.
     pub(crate) fn new(
         segments: &[IoSlice<'_>],
         start: SegmentCursor,
@@ -149,14 +149,14 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
         }
     }
 
-    /// Asks whether the list may be split, unless that was asked.
+    /// Asks whether the list may be split, unless the guard has asked before.
     pub(crate) fn ask(&mut self) -> io::Result<()> {
         self.may_split
             .take()
             .map_or(Ok(()), |may_split| may_split())
     }
 
-    /// Sends the batch that begins at `from`; fails if it is not the whole list and the list may not be split.
+    /// Sends the batch that begins at `from`; fails if the batch is not the whole list and the list may not be split.
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
@@ -177,8 +177,8 @@ impl<F: FnOnce() -> io::Result<()>> SplitGuard<F> {
 /// Makes one attempt after another from `cursor` on, until `attempt` returns `None`, and moves the cursor along.
 ///
 /// `attempt` plans and makes the call at a position, and returns `None` at the end of the list. A short write moves the
-/// cursor in the caller's list, and the next call is planned from there: a position in the staging buffer is never kept.
-/// A call that moved bytes leaves the cursor on the next byte or at the end of the list, as
+/// cursor in the caller's list, and the next call is planned from the cursor: a position in the staging buffer is never
+/// kept. A call that moved bytes leaves the cursor on the next byte or at the end of the list, as
 /// [`advance`](SegmentCursor::advance) does.
 ///
 /// # Errors
@@ -221,7 +221,7 @@ pub(crate) fn send_all(
             Err(error) => return Err(TransferError::new(transferred, error)),
         }
     }
-    // If all segments are empty, no call has moved it.
+    // If all segments are empty, no call has moved the cursor.
     *cursor = SegmentCursor::at(segments.len(), 0);
     Ok(transferred)
 }

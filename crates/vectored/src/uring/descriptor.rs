@@ -10,8 +10,8 @@ use rustix::io::Errno;
 
 /// The owner of the descriptor of one transfer.
 ///
-/// It is made of any owner that can be sent to another thread (a `File`, an `OwnedFd`, an `Arc` of one), or of a
-/// [`SharedDescriptor`], so that both can be passed to the functions of [`Ring`](crate::uring::Ring).
+/// Any owner that can be sent to another thread (a `File`, an `OwnedFd`, an `Arc` of one) and a [`SharedDescriptor`]
+/// convert into it, so both can be passed to the functions of [`Ring`](crate::uring::Ring).
 pub struct Descriptor(Owner);
 
 enum Owner {
@@ -45,7 +45,7 @@ pub(super) enum Kind {
 }
 
 impl SharedDescriptor {
-    /// Takes the owner of a descriptor, and asks the kernel what it is.
+    /// Takes the owner of a descriptor, and asks the kernel for the kind of the descriptor.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Transfers by io_uring, on buffers and descriptors that they own. With feature `uring`, on Linux.
 //!
-//! A [`Ring`] has many transfers in flight, of many descriptors, in one thread and without a runtime. Each of them is
+//! A [`Ring`] has many transfers in flight, of many descriptors, in one thread and without a runtime. Each transfer is
 //! complete, as by the functions for blocking descriptors. What a transfer owns comes back with its [`Completion`].
 //!
 //! [`std::io::Result`]s of [`Ring::wait`] are about the ring; each transfer has its own result.

@@ -14,12 +14,13 @@ use crate::uring::transfer::Transfer;
 
 /// Transfers that the kernel makes while the program goes on, by io_uring.
 ///
-/// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. It owns them
-/// until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see [`Buffer`].
-/// Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order, without a limit.
+/// A transfer gets a descriptor and a [`SegmentQueue`] to be written, or a list of buffers to be filled. The transfer
+/// owns them until [`wait`](Ring::wait) returns its [`Completion`]. The buffers of all reads are of one type, `B`: see
+/// [`Buffer`]. Up to `depth` calls are in the kernel at a time; further transfers wait in the ring, in order, without a
+/// limit.
 ///
-/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each
-/// of them passes all new transfers to the kernel in one system call, the last two only if no completion is there
+/// Nothing happens to a transfer before the next [`start`](Ring::start), [`try_wait`](Ring::try_wait) or `wait`: each of
+/// them passes all new transfers to the kernel in one system call, `try_wait` and `wait` only if no completion is there
 /// already. Call `start` before other work, so that the kernel makes the transfers meanwhile.
 ///
 /// Each transfer is complete, as by [`write_all`](crate::write_all): a call that moves a part only is followed by another
@@ -29,9 +30,9 @@ use crate::uring::transfer::Transfer;
 ///
 /// # Order
 ///
-/// The kernel makes transfers, and they end, in any order. Two writes to one pipe or socket, or to the position of one file, can
-/// swap or mix. Put the bytes into one queue, or submit the next write when the last write has ended. Writes at different
-/// offsets of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets.
+/// Transfers are made and end in any order. Two writes to one pipe or socket, or to the position of one file, can swap or
+/// mix. Put the bytes into one queue, or submit the next write when the last write has ended. Writes at different offsets
+/// of a file do not disturb each other. With `O_APPEND`, Linux ignores offsets.
 ///
 /// # Dropping and forgetting
 ///
@@ -42,10 +43,10 @@ use crate::uring::transfer::Transfer;
 /// # Processes and threads
 ///
 /// A forked child cannot use the ring of its parent: `wait` and all other functions that would call the kernel return an
-/// error there. If the child drops the ring, what its transfers own is leaked in the child.
+/// error there. If the child drops the ring, the child leaks what the transfers own.
 ///
 /// A ring may move to another thread at any time. If the thread that passed a call to the kernel ends, the kernel cancels
-/// that call; the ring then makes it again.
+/// that call, and the ring makes the call again.
 pub struct Ring<B: Buffer = Vec<u8>> {
     calls: Calls<Transfer<B>>,
     /// Transfers without a call in flight, in the order in which they get a call.
@@ -62,8 +63,8 @@ impl Ring {
     ///
     /// # Errors
     ///
-    /// If the kernel gives no ring. [`is_disabled`](SetupError::is_disabled) tells whether plain calls must do; its message
-    /// names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an example.
+    /// If the kernel gives no ring. [`is_disabled`](SetupError::is_disabled) tells whether the program must use plain calls.
+    /// The message of the error names the remedy. See [the module](crate::uring#if-there-is-no-io_uring) for an example.
     pub fn new(depth: u32) -> Result<Ring, SetupError> {
         Ring::with_buffers(depth)
     }
@@ -83,14 +84,15 @@ impl<B: Buffer> Ring<B> {
 
     /// Writes all bytes of a queue. An empty queue makes no system call.
     ///
-    /// `fd` is any owner of a descriptor that can be sent to another thread: a `File`, an `OwnedFd`, or an `Arc` of one if
-    /// the program uses it too. It is dropped when the transfer ends. For many transfers of one descriptor, a
-    /// [`SharedDescriptor`](crate::uring::SharedDescriptor) saves a system call each. `token` is returned with the [`Completion`], and
-    /// need not be unique.
+    /// `fd` is any owner of a descriptor that can be sent to another thread: a `File`, an `OwnedFd`, or an `Arc` of one
+    /// if the program also uses the owner. The owner is dropped when the transfer ends. For many transfers of one
+    /// descriptor, a [`SharedDescriptor`](crate::uring::SharedDescriptor) saves a system call each. `token` is returned
+    /// with the [`Completion`], and need not be unique.
     ///
-    /// A queue is put into a box, which the [`Completion`] has: pass that box again, and nothing is allocated or copied.
+    /// A queue is put into a box, which the [`Completion`] returns. If that box is passed again, nothing is allocated or
+    /// copied.
     ///
-    /// A non-blocking descriptor that is full is waited for.
+    /// If a non-blocking descriptor is full, the ring waits until the descriptor is ready.
     ///
     /// # Errors
     ///
@@ -139,8 +141,8 @@ impl<B: Buffer> Ring<B> {
         self.submit(new, Data::Buffers(buffers));
     }
 
-    /// Reads what one call gives, as soon as there are bytes: for streams whose next part has an unknown
-    /// length. 0 bytes are the end of the file.
+    /// Reads the bytes of one call, as soon as there are bytes: for streams whose next part has an unknown length. 0
+    /// bytes are the end of the file.
     pub fn submit_read_some(&mut self, fd: impl Into<Descriptor>, buffers: Vec<B>, token: u64) {
         let mut new = self.new_transfer(fd.into(), None, token);
         new.end_early();
@@ -168,8 +170,8 @@ impl<B: Buffer> Ring<B> {
     /// # Errors
     ///
     /// The errors of io_uring_enter(2): [`WouldBlock`](io::ErrorKind::WouldBlock) if the kernel lacks memory at the
-    /// moment. In a forked child, it always fails. No transfer is lost: call it again. The errors of a transfer are in its
-    /// [`Completion`].
+    /// moment. In a forked child, `wait` always fails. No transfer is lost: call it again. The errors of a transfer are
+    /// in its [`Completion`].
     pub fn wait(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         loop {
@@ -186,7 +188,7 @@ impl<B: Buffer> Ring<B> {
         }
     }
 
-    /// Returns a transfer that has ended, if the kernel has told so already. Makes no system call.
+    /// Returns a transfer that has ended, if the kernel has reported the end already. Makes no system call.
     pub fn take_ended(&mut self) -> io::Result<Option<Completion<B>>> {
         self.calls.check_process()?;
         let next = self.next_ended();
@@ -211,8 +213,8 @@ impl<B: Buffer> Ring<B> {
         self.calls.enter(false)
     }
 
-    /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) returns them all the same:
-    /// with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
+    /// Cancels all transfers with this token, and returns their number. [`wait`](Ring::wait) still returns these
+    /// transfers: with `ECANCELED` and the bytes that were moved before, or with their result if they ended earlier.
     ///
     /// A call that the kernel cannot cancel, as on a file, runs to its end. A call that the kernel does not find at the
     /// moment is cancelled again by [`wait`](Ring::wait), [`try_wait`](Ring::try_wait) or [`start`](Ring::start), at the

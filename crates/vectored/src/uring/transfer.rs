@@ -17,15 +17,15 @@ use crate::uring::completion::{Completion, Data};
 use crate::uring::descriptor::{Descriptor, Kind};
 use crate::uring::sys::{Begun, Call, Operation};
 
-/// A transfer that has not ended. It takes as few cache lines as it can: if many are in flight, they are in no cache
-/// when they end.
+/// A transfer that has not ended. It takes few cache lines: with many transfers in flight, a transfer is in no cache when
+/// it ends.
 #[repr(align(64))]
 pub(super) struct Transfer<B> {
     pub(super) token: u64,
     descriptor: Descriptor,
     /// No buffers after the end.
     data: Data<B>,
-    /// The position of the next byte of buffers.
+    /// The position of the next byte in the buffers of a read.
     cursor: SegmentCursor,
     place: Place,
     transferred: u64,
@@ -58,7 +58,7 @@ enum Readiness {
     Unknown,
     /// A call was refused with `EAGAIN`: the next call waits.
     Awaited,
-    /// The wait has ended. If the next call is refused too, another transfer used the room or the bytes, or waiting does
+    /// The wait has ended. If the next call is also refused, another transfer used the room or the bytes, or waiting does
     /// not help: a regular file is always ready.
     Reached,
 }
@@ -143,7 +143,7 @@ impl<B: Buffer> Transfer<B> {
                 Ok(true) => return Some(Ok(())),
                 Err(error) => return Some(Err(error)),
             },
-            // Ended before it moved a byte, by a signal or with the thread that submitted it.
+            // The call ended before it moved a byte, by a signal or with the thread that submitted the call.
             Err(_) if code == Some(libc::EINTR) => {}
             Err(_) if code == Some(libc::ECANCELED) && is_of_other_thread => {}
             Err(_) if code == Some(libc::EAGAIN) && self.may_wait() => {
@@ -154,7 +154,7 @@ impl<B: Buffer> Transfer<B> {
         was_cancelled.then(|| Err(io::Error::from_raw_os_error(libc::ECANCELED)))
     }
 
-    /// Whether to wait until the descriptor is ready, after a call that was refused because it is not.
+    /// Whether to wait until the descriptor is ready, after a call that was refused with `EAGAIN`.
     fn may_wait(&self) -> bool {
         let stat = || rustix::fs::fstat(self.descriptor.get().0);
         match self.readiness {
@@ -197,12 +197,12 @@ impl<B: Buffer> Transfer<B> {
 
     /// Sets the position of a file after the bytes of a short call.
     ///
-    /// If a call on a regular file is short, io_uring tries the rest again by itself. If that fails, it reports the bytes
-    /// before the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over
-    /// them.
+    /// If a call on a regular file is short, io_uring tries the rest again. If that fails, io_uring reports the bytes before
+    /// the error, but leaves the position where it was (`kiocb_done`, Linux 6.18): the next call would write over them.
     fn mend_position(&self, start: u64, moved: u64) -> io::Result<()> {
         let (descriptor, _) = self.descriptor.get();
-        // A device may answer `lseek` without a position (inotify, /dev/urandom), and is not tried again by the kernel.
+        // A device may answer `lseek` without a position (inotify, /dev/urandom), and the kernel does not try its calls
+        // again.
         let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
         if !matches!(kind, FileType::RegularFile | FileType::BlockDevice) {
             return Ok(());

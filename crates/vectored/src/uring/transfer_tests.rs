@@ -311,7 +311,8 @@ fn a_queue_of_kept_segments_is_a_list_already() {
     }
 }
 
-/// After a short call the rest of a list is a list: the entries before the rest are skipped, and its first entry is cut.
+/// After a short call the rest of a list is a list: the entries before the rest are skipped, and the first entry of the
+/// rest is cut.
 #[test]
 fn the_rest_of_a_list_is_a_list() {
     let mut transfer = write(pipe_end(), &payload(&[6, 7, 8]));

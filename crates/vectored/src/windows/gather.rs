@@ -17,8 +17,8 @@ use crate::sys::files;
 /// Opens a file with `options`, past the cache and for overlapped calls, as `WriteFileGather` demands.
 ///
 /// It sets the [custom flags](OpenOptionsExt::custom_flags) of `options` to `FILE_FLAG_OVERLAPPED |
-/// FILE_FLAG_NO_BUFFERING`; `options` keeps them. `Read` and `Write` of such a `File` fail, since it has no position. The
-/// functions at an offset work, for [aligned](crate::files::DirectAlignment) lists.
+/// FILE_FLAG_NO_BUFFERING`; `options` keeps them. `Read` and `Write` of such a `File` fail, since such a file has no
+/// position. The functions at an offset work, for [aligned](crate::files::DirectAlignment) lists.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ fn checked<S: Deref<Target = [u8]>>(
     ))
 }
 
-/// Moves all bytes, or as many as the calls moved up to the first short one. An error has the bytes before it.
+/// Moves all bytes, or as many as the calls moved up to the first short call. An error has the bytes before it.
 fn move_pages(
     file: BorrowedHandle<'_>,
     elements: &Elements<'_>,

@@ -1,14 +1,14 @@
 //! Windows: `WriteFileGather` and `ReadFileScatter`, which move a list of pages past the cache in one call.
 //!
 //! `WriteFile` takes one buffer, so the functions of the crate root join short segments of a list, and make a call for
-//! each long one. One call for a list of large buffers exists, with conditions:
+//! each long segment. Windows has a call for a list of large buffers, with conditions:
 //!
 //! - the file is open with `FILE_FLAG_OVERLAPPED` and `FILE_FLAG_NO_BUFFERING` ([`open_unbuffered`]);
-//! - each segment begins at a page of memory, and has whole pages; the last one may be shorter;
+//! - each segment begins at a page of memory, and has whole pages; the last segment may be shorter;
 //! - all segments together, and the offset in the file, are multiples of the volume's sector.
 //!
-//! They are checked before the call, and an error names the segment and the condition. [`write_file_gather`] and
-//! [`read_file_scatter`] wait for the end of the call.
+//! The conditions are checked before the call, and an error names the segment and the condition. [`write_file_gather`]
+//! and [`read_file_scatter`] wait for the end of the call.
 //!
 //! # Examples
 //!

@@ -20,9 +20,9 @@ impl PageRules {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault. A fault is an offset
-    /// that is not a multiple of the sector, a segment that does not begin at a page or does not have whole pages
-    /// (the last one may be shorter), or a length of the last segment that is not a multiple of the sector.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) with a message that names the first fault. The offset and the length
+    /// of the last segment must be multiples of the sector. Each segment must begin at a page, and have whole pages
+    /// unless it is the last.
     pub(crate) fn check<S: Deref<Target = [u8]>>(
         &self,
         segments: &[S],

@@ -32,10 +32,10 @@ use crate::transfer::write_loop::{FnSink, SplitGuard, send_all};
 ///
 /// If the plain call moves bytes, the rest of this list is moved by plain calls. The next list is tried as a list again.
 ///
-/// A driver that supports plain calls only may also accept a list: Linux hands it each segment by itself, so that two segments
-/// of 8 bytes to an event counter (eventfd(2)) are two values. Segments that lie one directly after another in memory are
-/// coalesced into one entry, unless the driver refuses that entry with `EINVAL`. Bytes that such a driver must get in one call
-/// belong in one segment, also for [`write_once`](crate::write_once), which never coalesces.
+/// A driver that supports plain calls only may also accept a list: Linux passes each segment to the driver separately, so
+/// two segments of 8 bytes to an event counter (eventfd(2)) are two values. Segments that lie one directly after another
+/// in memory are coalesced into one entry, unless the driver refuses that entry with `EINVAL`. If such a driver must get
+/// bytes in one call, put the bytes into one segment, also for [`write_once`](crate::write_once), which never coalesces.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub fn write_all(fd: impl AsDescriptor, segments: &[IoSlice<'_>]) -> Result<u64,
 /// ready, and call it again with the same list and the same cursor. Nothing else needs to be kept. After any other
 /// error whose cause can be removed, do the same.
 ///
-/// With a cursor at the end of a list it returns `Ok(0)` and makes no system call.
+/// If the cursor is at the end of the list, the function returns `Ok(0)` without a system call.
 ///
 /// # `SIGPIPE`
 ///

@@ -20,8 +20,8 @@ use crate::write::positional::check_end;
 pub struct WriteFlags(u32);
 
 impl WriteFlags {
-    /// `RWF_DSYNC`: each call returns when its data, and what is needed to read it again, is on
-    /// stable storage, as with `O_DSYNC`. Since Linux 4.7.
+    /// `RWF_DSYNC`: each call returns when its data, and the metadata that a read of the data needs, are on stable
+    /// storage, as with `O_DSYNC`. Since Linux 4.7.
     pub const DSYNC: WriteFlags = WriteFlags(0x02);
 
     /// No flag.
@@ -39,8 +39,8 @@ impl WriteFlags {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnRefusal {
-    /// Write without the flag, and call fdatasync(2) after the last call. It covers the whole file, so it may take longer,
-    /// and calls before the last are not durable one by one.
+    /// Write without the flag, and call fdatasync(2) after the last call. fdatasync(2) covers the whole file, so it may
+    /// take longer. Calls before the last are not durable one by one.
     Fallback,
     /// Fail with [`Unsupported`](io::ErrorKind::Unsupported), before any byte.
     Error,
@@ -49,9 +49,9 @@ pub enum OnRefusal {
 /// Writes all of `segments` in order, with `flags`, at `offset` or at the file's position, and
 /// returns their bytes.
 ///
-/// Writes like [`write_all`](crate::write_all) without an offset, and like
-/// [`write_all_at`](crate::files::write_all_at) with one, but by `pwritev2(2)` (since Linux 4.6). Each call of the
-/// transfer has the flags. With an empty set of flags it does the same as those functions.
+/// Writes like [`write_all`](crate::write_all) without an offset, and like [`write_all_at`](crate::files::write_all_at)
+/// with one, but by `pwritev2(2)` (since Linux 4.6). Each call of the transfer has the flags. With an empty set of flags,
+/// the function does the same as these two.
 ///
 /// A refusal (`EOPNOTSUPP`, or `ENOSYS` on kernels without `pwritev2`) holds for the rest of the list, and costs one more
 /// call. `EINVAL` has other causes as well: it counts as a refusal only with [`Fallback`](OnRefusal::Fallback), and only if
@@ -62,9 +62,9 @@ pub enum OnRefusal {
 /// The errors of the functions without flags, and
 ///
 /// - [`Unsupported`](io::ErrorKind::Unsupported) if the flag is refused and `on_refusal` is [`Error`](OnRefusal::Error);
-/// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2): the bytes are written, but may not be durable. It
-///   is also called after another error if bytes were written before it. If both fail, the error of fdatasync(2) is
-///   returned.
+/// - with [`Fallback`](OnRefusal::Fallback), the error of fdatasync(2): the bytes are written, but may not be durable.
+///   After another error, fdatasync(2) is also called if bytes were written before that error. If fdatasync(2) fails
+///   then, its error is returned.
 ///
 /// # Examples
 ///
@@ -148,7 +148,6 @@ impl FlaggedCalls {
         }
     }
 
-    /// Makes a call, and another call if the kernel refuses the flags.
     fn call(
         &mut self,
         mut kernel: impl FnMut(WriteFlags) -> io::Result<usize>,
@@ -158,7 +157,7 @@ impl FlaggedCalls {
             Err(error) if !flags.is_empty() && is_refusal(&error) => error,
             result => return result,
         };
-        // `EINVAL` has other causes: only a success without the flags proves that they were the cause.
+        // `EINVAL` has other causes: only a success without the flags proves that the flags were the cause.
         let is_ambiguous = refusal.raw_os_error() == Some(codes::EINVAL);
         if self.on_refusal == OnRefusal::Error {
             return Err(if is_ambiguous { refusal } else { refused() });

@@ -14,19 +14,19 @@ use crate::transfer::write_loop::FnSink;
 
 /// Writes all of `segments` in exactly one system call, and returns their bytes.
 ///
-/// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a
-/// pipe with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however
-/// many segments it has). If one call cannot take the list, it fails before any byte is written. The call is a
+/// For records that must be one call each: lines of a log that several programs append to (`O_APPEND`), records on a pipe
+/// with several writers, messages on a datagram or `SOCK_SEQPACKET` socket (one call is one message, however many
+/// segments it has). If one call cannot take the list, the function fails before any byte is written. The call is a
 /// `writev(2)`, or a `write(2)` if only one segment is not empty. Nothing is copied.
 ///
 /// Empty segments never reach the kernel and do not count; if all are empty, no call is made and the result is 0. To
 /// send an empty message on a socket that keeps messages apart, use send(2).
 ///
-/// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each call
-/// goes to the end of the file, in one piece on local file systems of Linux, but not over NFS ("BUGS" of open(2)). On a pipe
-/// or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others (pipe(7)). On a stream socket one call
-/// guarantees nothing. To drivers that support write(2) only (eventfd(2), some character devices), Linux passes each segment
-/// as one record: copy the record into one segment there.
+/// The guarantee that one call gives depends on the descriptor. On a regular file opened with `O_APPEND` each call goes
+/// to the end of the file. The bytes stay in one piece on local file systems of Linux, but not over NFS ("BUGS" of
+/// open(2)). On a pipe or FIFO a call of up to `PIPE_BUF` bytes (4096 on Linux) is not mixed with others (pipe(7)). On a
+/// stream socket one call guarantees nothing. To drivers that support write(2) only (eventfd(2), some character devices),
+/// Linux passes each segment as one record: copy the record into one segment there.
 ///
 /// # Messages
 ///
@@ -37,21 +37,22 @@ use crate::transfer::write_loop::FnSink;
 /// before any byte, if the list is not exactly one message:
 ///
 /// - one call cannot take the whole list (it has more than [`iov_max`](crate::limits::iov_max) entries or more than
-///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or it overfills the staging buffer of a [`Gather`](crate::Gather));
-/// - the list holds no bytes: an empty message is a message, and skipping it would lose it;
-/// - a [`SegmentCursor`] inside the list says that a part of it was sent before.
+///   [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or the list overfills the staging buffer of a
+///   [`Gather`](crate::Gather));
+/// - the list holds no bytes: an empty message is a message, and to skip it would lose a message;
+/// - a [`SegmentCursor`] inside the list says that a part of the list was sent before.
 ///
-/// Send messages with [`write_once`], and an empty one with send(2).
+/// Send messages with [`write_once`], and an empty message with send(2).
 ///
-/// A list that one call takes is sent without asking for the socket's type, which takes 120 to 350 ns. If the one call is
-/// short after all, the rest is refused, and the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`, pipe(2)) is
-/// not a socket and is not recognized: each call is a packet there, and a read into a shorter list loses the end of its
-/// packet without an error. Read such a pipe by calls of `PIPE_BUF` bytes.
+/// A list that one call takes is sent without asking for the socket's type: to ask takes 120 to 350 ns. If the one call
+/// is short after all, the rest is refused, and the error counts the bytes sent. A pipe in packet mode (`O_DIRECT`,
+/// pipe(2)) is not a socket and is not recognized: each call is a packet there, and a read into a shorter list loses the
+/// end of the packet without an error. Read such a pipe by calls of `PIPE_BUF` bytes.
 ///
 /// The functions that read a stream into a list ([`read_exact`](crate::read_exact),
 /// [`read_up_to_eof`](crate::read_up_to_eof), [`resume_read`](crate::resume_read), the methods of
 /// [`Scatter`](crate::Scatter)) refuse such a socket for every list: they would cut or join messages, which no read call
-/// reports. Receive each message with recvmsg(2). They ask for the type once a list, which takes 90 to 310 ns. A
+/// reports. Receive each message with recvmsg(2). They ask for the type once a list: to ask takes 90 to 310 ns. A
 /// [`ScatterReader`](crate::ScatterReader) takes any reader, and cannot ask.
 ///
 /// # Errors

@@ -61,7 +61,7 @@ pub fn write_all_at(
     )
 }
 
-/// Adds an offset to the calls of a sink, which advances by the bytes that they write.
+/// Adds an offset to the calls of a sink. The offset advances by the bytes that the calls write.
 pub(crate) fn at(
     offset: u64,
     mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,

@@ -1,4 +1,4 @@
-//! Copies between real descriptors: the bytes that arrive, the counts, and what is left in the input.
+//! Copies between real descriptors: the bytes that arrive, the counts, and the bytes that are left in the input.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -251,7 +251,7 @@ fn a_copy_of_a_file_to_itself_that_would_never_end_is_refused() {
     );
 }
 
-/// Only the input waits, or only the output: the one that waits is waited for.
+/// Only the input waits, or only the output: the copy waits for that end.
 #[test]
 fn an_end_that_waits_is_waited_for_though_the_other_does_not() {
     let (from, mut feeder) = io::pipe().unwrap();

@@ -1,5 +1,5 @@
-//! Files that refuse vectored calls, such as an event counter. The kernel hands its driver each segment of a list
-//! by itself, and the driver takes exactly 8 bytes or answers `EINVAL`.
+//! Files that refuse vectored calls, such as an event counter. The kernel passes each segment of a list to the driver
+//! separately, and the driver takes exactly 8 bytes or answers `EINVAL`.
 
 use std::io::{ErrorKind, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,8 +21,8 @@ fn value(counter: &OwnedFd) -> u64 {
 
 #[test]
 fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
-    // qemu 7.2 reverses the bytes of a value that is read or written, but not of one that writev(2) writes, if the
-    // processors differ in the order of bytes.
+    // If the processors differ in the order of bytes, qemu 7.2 reverses the bytes of a value in read(2) and write(2), but
+    // not in writev(2).
     let number: u64 = match emulator() {
         Some(_) => 0x0102_0304_0403_0201,
         None => 0x0102_0304_0506_0708,
@@ -46,7 +46,7 @@ fn a_value_in_parts_reaches_a_file_that_takes_it_whole_or_not_at_all() {
     }
 }
 
-/// The counter answers `EINVAL` to this value in any call: it is the one that a counter cannot hold.
+/// The counter answers `EINVAL` to this value in any call: it is the one value that a counter cannot hold.
 #[test]
 fn an_invalid_value_stays_an_error_and_no_part_of_it_is_written() {
     for (name, mut write_all) in writers() {
@@ -78,7 +78,7 @@ fn a_refused_record_is_not_written_by_another_call() {
     assert_eq!(value(&counter), u64::from_ne_bytes([7; 8]));
 }
 
-/// Coalesced they are one entry, which is no value; then each segment is tried by itself.
+/// Coalesced, the segments are one entry, which is no value. Then each segment is tried alone.
 #[test]
 fn values_that_touch_in_memory_are_taken_like_those_that_do_not() {
     let touching: Vec<u8> = [[1; 8], [2; 8], [4; 8]].concat();

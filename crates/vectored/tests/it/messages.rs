@@ -69,7 +69,7 @@ fn a_list_without_bytes_reads_no_message() {
     assert_eq!(receive(&receiver).as_deref(), Some(&b"message"[..]));
 }
 
-/// No call is made, not even the check for message sockets, which would refuse a list after a part of it was sent.
+/// No call is made. The check for message sockets is also left out: it would refuse a list after a part was sent.
 #[test]
 fn a_finished_cursor_moves_nothing_and_is_a_success_on_any_descriptor() {
     let (datagrams, _peer) = pair(SocketType::DGRAM);

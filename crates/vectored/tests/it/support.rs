@@ -60,8 +60,8 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// The emulator that runs this program, if the variable `VECTORED_RUNNER` names one: qemu-user passes the calls on to the
-/// kernel, but not all that they carry.
+/// The emulator that runs this program, if the variable `VECTORED_RUNNER` names one: qemu-user passes calls on to the
+/// kernel, but not always all of their data.
 #[cfg(target_os = "linux")]
 pub fn emulator() -> Option<String> {
     std::env::var("VECTORED_RUNNER").ok()

@@ -18,8 +18,8 @@ impl RawList<'_> {
     /// While the result lives:
     ///
     /// - the `count` entries at `iov`, if any, are aligned, can be read, and do not change;
-    /// - the bytes of each segment of a list that is written can be read by this process. They may change: it is
-    ///   unspecified then which of them are written.
+    /// - the bytes of each segment of a list that is written can be read by this process. If they change meanwhile, it is
+    ///   unspecified whether old or new bytes are written.
     ///
     /// # Errors
     ///

@@ -13,8 +13,8 @@ use crate::sys::span::Span;
 use crate::testing::{any_limits, any_sizes};
 use crate::write::all::send_all_referenced;
 
-/// Entries at addresses that nothing may be read from. A slice there is an error that Miri finds. At null, the address of
-/// the empty entries, the standard library finds it in test builds as well.
+/// Entries at addresses that nothing may be read from. Miri reports a slice there. The empty entries are at null: test
+/// builds of the standard library also report a slice at null.
 fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     let mut at = 4096;
     let mut entry = |&iov_len: &usize| {
@@ -28,7 +28,7 @@ fn entries_of_nothing(sizes: &[usize]) -> Vec<iovec> {
     sizes.iter().map(&mut entry).collect()
 }
 
-/// A sink of addresses. It takes as many bytes a call as `most` says, in turn; 0 is `EAGAIN`.
+/// A sink of addresses. Its calls take the numbers of bytes in `most`, in turn; 0 is `EAGAIN`.
 struct AddressSink<'m> {
     most: std::iter::Cycle<std::slice::Iter<'m, usize>>,
     taken: Vec<usize>,

@@ -18,22 +18,22 @@ use crate::sys::staging::StagingBuffer;
 use crate::write::all::send_all_referenced;
 use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 
-/// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes: as
-/// [`BufWriter`](io::BufWriter) has it.
+/// The capacity of [`GatherWriter::new`] and [`GatherWriter::copying`], in bytes. [`BufWriter`](io::BufWriter) has the
+/// same capacity.
 ///
-/// Copying 8 KiB takes about as long as a system call. So a slice that does not fit is long enough, or nearly, that a
-/// call of its own pays.
+/// Copying 8 KiB takes about as long as a system call. So for a slice that does not fit, a separate call pays, or nearly
+/// pays.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A slice of up to this length that does not fit the free part of the buffer is staged after the staged bytes are
-/// written: referencing it in a list would cost more than copying it. The length is `copy_below_bytes(2)` of the
-/// default model, as a test checks. It is a constant, because a program may make a writer for a single line.
+/// written: referencing it in a list would cost more than copying it. The length is `copy_below_bytes(2)` of the default
+/// model, as a test checks. The length is a constant, because a program may make a writer for a single line.
 const SMALL_BYTES: usize = 2700;
 
 /// A buffered writer like [`BufWriter`](io::BufWriter) that sends the buffer and a large slice in one call.
 ///
-/// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written together. Of a
-/// slice that does not fit, `BufWriter` makes a call of its own, so that a header and a body become two packets.
+/// A slice that fits the free part of the buffer is copied there (*staged*), and staged slices are written together. For
+/// a slice that does not fit, `BufWriter` makes a separate call, so that a header and a body become two packets.
 ///
 /// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
 ///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 2700
@@ -52,17 +52,17 @@ const SMALL_BYTES: usize = 2700;
 ///
 /// An error loses nothing: staged bytes that were not written stay staged, and the next call begins with them. `write`
 /// fails only if it accepted no byte of its slice. If it accepted a part, it returns the length of that part, and the
-/// next call that would write returns the error, unless that is [`WouldBlock`](ErrorKind::WouldBlock): then write the
-/// rest again. [`write_all`](Write::write_all) does not report how much of its slice it accepted.
+/// next call that would write returns the error. The error [`WouldBlock`](ErrorKind::WouldBlock) is never returned later:
+/// write the rest again. [`write_all`](Write::write_all) does not report how much of its slice it accepted.
 ///
-/// If the inner writer panics, no byte of the slice of that `write` is staged, though a part of it may be written.
+/// If the inner writer panics, no byte of the present slice is staged, though a part of the slice may be written.
 ///
 /// # Dropping it
 ///
 /// Dropping the writer writes the staged bytes and ignores errors: call [`flush`](Write::flush) or
-/// [`into_inner`](GatherWriter::into_inner) first. On a full non-blocking descriptor, the bytes that it does not
-/// take at once are lost: repeat `flush` until it succeeds. If the last call of the inner writer panicked, nothing
-/// is written, since it might be written twice.
+/// [`into_inner`](GatherWriter::into_inner) first. On a full non-blocking descriptor, the bytes that the descriptor does
+/// not take at once are lost: repeat `flush` until it succeeds. If the last call of the inner writer panicked, nothing is
+/// written, since bytes might be written twice.
 ///
 /// After a fork(2), both processes hold the staged bytes and write them: flush before, or end the child by `_exit(2)`.
 ///
@@ -105,7 +105,7 @@ pub struct GatherWriter<W> {
     panicked: bool,
 }
 
-/// How bytes reach the inner writer: function pointers, so that `GatherWriter<W>` is one type for both.
+/// How bytes reach the inner writer: function pointers, so that `GatherWriter<W>` is one type for both routes.
 enum Route<W> {
     Copies {
         write: fn(&mut W, &[u8]) -> io::Result<usize>,
@@ -212,12 +212,12 @@ impl<W> GatherWriter<W> {
         )
     }
 
-    /// Writes the staged bytes and returns the inner writer, which is not flushed itself.
+    /// Writes the staged bytes and returns the inner writer, without flushing the inner writer.
     ///
     /// # Errors
     ///
-    /// The error of that write, or an error that an earlier call left to be reported. It carries this writer, so that no
-    /// staged byte is lost.
+    /// The error of that write, or an error that an earlier call left to be reported. The error carries this writer, so
+    /// that no staged byte is lost.
     pub fn into_inner(mut self) -> Result<W, IntoInnerError<GatherWriter<W>>> {
         match self.write_staged() {
             Ok(()) => Ok(self.into_parts().0),
@@ -225,7 +225,7 @@ impl<W> GatherWriter<W> {
         }
     }
 
-    /// Returns the inner writer and the staged bytes, which it does not write.
+    /// Returns the inner writer and the staged bytes, without writing the staged bytes.
     ///
     /// An error that an earlier call left to be reported is dropped. If the last call of the inner writer panicked, some of the
     /// bytes may have been written.
@@ -236,7 +236,7 @@ impl<W> GatherWriter<W> {
 
     /// Whether a slice of `bytes` is to be staged now.
     ///
-    /// A slice that would fill the whole empty buffer is not: copying it would spare no call.
+    /// A slice that would fill the whole empty buffer is not staged: copying it would spare no call.
     fn should_stage(&self, bytes: usize) -> bool {
         bytes <= self.staged.free_bytes() && bytes < self.capacity()
     }
@@ -307,7 +307,7 @@ impl<W> GatherWriter<W> {
 
     /// Writes the first segment, and stages the segments after it that fit.
     ///
-    /// It makes no call after it has accepted a segment, since that call might fail or panic.
+    /// Makes no call after a segment was accepted, since that call might fail or panic.
     fn write_first_and_stage(&mut self, segments: &[IoSlice<'_>]) -> io::Result<usize> {
         let mut segments = segments.iter().filter(|segment| !segment.is_empty());
         let Some(first) = segments.next() else {
@@ -342,9 +342,9 @@ impl<W> GatherWriter<W> {
 
     /// Writes the staged bytes and `segments` after them.
     ///
-    /// Returns the bytes of `segments` that were written, and the error that stopped it, if one did.
+    /// Returns the number of bytes of `segments` that were written, and the error that stopped the write, if any.
     fn send(&mut self, segments: &[IoSlice<'_>]) -> (u64, Option<io::Error>) {
-        // Skipped, since a cursor after an empty segment would look as if bytes of the list had been sent.
+        // Empty segments are skipped: a cursor after an empty segment would look as if bytes of the list had been sent.
         let empty = segments.iter().take_while(|segment| segment.is_empty());
         let segments = &segments[empty.count()..];
         if self.staged.is_empty() && segments.is_empty() {
@@ -406,7 +406,7 @@ impl<W> GatherWriter<W> {
     }
 }
 
-/// Whether a new attempt would meet the error again if its cause persists, so that it need not be deferred.
+/// Whether a new attempt would meet the error again if its cause persists, so that the error need not be deferred.
 fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

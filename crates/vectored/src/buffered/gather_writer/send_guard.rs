@@ -6,7 +6,7 @@ use crate::cursor::SegmentCursor;
 use crate::error::TransferError;
 use crate::sys::staging::StagingBuffer;
 
-/// When it is dropped, also during a panic, it removes the bytes that were sent from the staging buffer.
+/// Dropping the guard, also during a panic, removes the bytes that were sent from the staging buffer.
 pub(super) struct SendGuard<'s> {
     pub(super) staged: &'s mut StagingBuffer,
     /// The position in the list whose first segment is the staged bytes.
@@ -21,7 +21,7 @@ impl SendGuard<'_> {
         }
     }
 
-    /// Writes all staged bytes by `write`, and returns the error that stopped it, if one did.
+    /// Writes all staged bytes by `write`, and returns the error that stopped it, if any.
     pub(super) fn write_staged(
         &mut self,
         mut write: impl FnMut(&[u8]) -> io::Result<usize>,

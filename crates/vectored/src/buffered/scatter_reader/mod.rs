@@ -109,8 +109,8 @@ impl<R: Read> ScatterReader<R> {
     /// The first error other than `Interrupted`, with the bytes of the list that were filled before
     /// it, from the buffer or the inner reader:
     ///
-    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full;
-    ///   if no byte was transferred, it ended between two lists;
+    /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full; if no byte was
+    ///   transferred, the stream ended between two lists;
     /// - [`WouldBlock`](io::ErrorKind::WouldBlock) from a non-blocking reader:
     ///   [`resume_read`](ScatterReader::resume_read) can resume;
     /// - [`InvalidData`](io::ErrorKind::InvalidData) if the inner reader reports more bytes than it was asked for;

@@ -21,7 +21,7 @@ pub(super) fn tcp_pair() -> io::Result<Ends> {
     let writer = TcpStream::connect(listener.local_addr()?)?;
     loop {
         let (reader, from) = listener.accept()?;
-        // Any process on this machine may connect: skips all but the own connection.
+        // Any process on this machine may connect: skips the connections of other processes.
         if from == writer.local_addr()? {
             writer.set_nodelay(true)?;
             writer.set_nonblocking(true)?;

@@ -9,7 +9,7 @@ use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_DELETE_ON_CLOSE;
 
 use super::Ends;
 
-/// A pipe that does not block is what a calibration needs, and Windows has none.
+/// A calibration needs a pipe that does not block, and Windows has no such pipe.
 pub(in crate::calibrate) fn pipe() -> io::Result<Ends> {
     Err(unsupported(
         "a pipe of Windows blocks: use CostModel::for_target(TargetKind::Pipe)",

@@ -119,7 +119,8 @@ fn a_list_is_one_call_staged_or_as_it_is_or_behind_a_staged_run() {
     let header_and_body = [(0, 9), (10, 12), (13, 30)];
     assert_eq!(shorter_lists(9, &header_and_body), staged);
     assert_eq!(shorter_lists(8, &header_and_body), prefix(2, 28));
-    // The rest is copied up to 3 × 12 bytes. The threshold of three segments is 12: between 17, of two, and 9, of four.
+    // The rest is copied up to 3 × 12 bytes. The threshold of three segments is 12: between 17 for two segments and 9 for
+    // four.
     let two_bodies = |bytes: usize| [(0, 9), (10, 12), (13, 13 + bytes), (13, 32)];
     assert_eq!(shorter_lists(17, &two_bodies(17)), staged);
     assert_eq!(shorter_lists(17, &two_bodies(18)), prefix(2, 48));

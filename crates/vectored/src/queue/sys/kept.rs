@@ -249,7 +249,7 @@ impl Kept {
         unsafe { slice::from_raw_parts(part.start, part.bytes) }
     }
 
-    /// Removes the first `bytes` of the parts, or all of them, and returns how many of these are of segments.
+    /// Removes the first `bytes` of the parts, or all of them, and returns how many removed bytes are of segments.
     ///
     /// It removes no owner: [`drop_owners`](Kept::drop_owners) does that.
     pub(in crate::queue) fn advance(&mut self, bytes: usize) -> usize {
@@ -315,7 +315,6 @@ impl Kept {
         ]
     }
 
-    /// All parts. Parts of copied bytes are copies.
     pub(in crate::queue) fn into_segments(mut self, mut copied: &[u8]) -> Vec<Segment> {
         self.forget_removed();
         let mut segments = Vec::with_capacity(self.parts.len() + 1);
@@ -395,7 +394,7 @@ impl Part {
     fn advance(&mut self, bytes: usize) {
         self.bytes -= bytes;
         if !self.is_copied() {
-            // Within the bytes of the part, since they are more. `wrapping_add` asks for no proof.
+            // The part has at least `bytes` bytes, so the address stays within the part. `wrapping_add` asks for no proof.
             self.start = self.start.wrapping_add(bytes);
         }
     }

@@ -18,9 +18,9 @@
 //! stop:                                      label 99
 //! ```
 //!
-//! It stops where the longest segment would not fit, even if the next one would. So one comparison keeps all moves of a
-//! segment within the memory. The caller copies what is left then: segments above `limit`, and the last segments before the
-//! end of the memory.
+//! The loop stops where the longest segment would not fit, even if the next segment would fit. So one comparison keeps
+//! all moves of a segment within the memory. The caller copies what is left then: segments above `limit`, and the last
+//! segments before the end of the memory.
 //!
 //! # How the bytes are copied
 //!
@@ -42,16 +42,16 @@
 //! | 65 to 128 | `65:` | 8 of 16: four at each end | 4 of 32: two at each end |
 //! | 129 to 256 | `65:` | not copied here | 8 of 32: four at each end |
 //!
-//! The comparisons go from the middle outwards: 16 to 32 bytes take two of them, 1 byte takes five. Up to 32 bytes the two
-//! variants are the same.
+//! The comparisons go from the middle outwards: 16 to 32 bytes take two comparisons, 1 byte takes five. Up to 32 bytes
+//! the two variants are the same.
 //!
 //! # Why it is assembly
 //!
-//! Because of where its jumps lie. Intel's processors up to Cascade Lake decode a block of 32 bytes anew each time if a
-//! jump ends in it or lies across its end (erratum SKX102, "jump conditional code"). No compiler keeps jumps off these
-//! places unless asked, and the same loop in Rust took 20 % more or less time from one build to the next. `.p2align 5`
-//! begins a block. Every jump of this loop lies within a block, in the builds that were inspected. Another build may
-//! choose other registers, and so longer instructions.
+//! The loop is assembly because of where its jumps lie. Intel's processors up to Cascade Lake decode a block of 32 bytes
+//! anew each time if a jump ends in it or lies across its end (erratum SKX102, "jump conditional code"). No compiler
+//! keeps jumps off these places unless asked, and the same loop in Rust took 20 % more or less time from one build to the
+//! next. `.p2align 5` begins a block. Every jump of this loop lies within a block, in the builds that were inspected.
+//! Another build may choose other registers, and so longer instructions.
 //!
 //! # Safety
 //!
@@ -65,7 +65,7 @@ use std::mem::MaybeUninit;
 
 use super::sizes::{MAX_BY_16, MAX_BY_32};
 
-/// The end of each case: goes to the next segment, if there is one and the longest one would fit.
+/// The end of each case: goes to the next segment, if there is one and the longest segment would fit.
 ///
 /// The instructions take up to 29 bytes, and must lie in one block of 32. `aligned` begins a new block, where the moves
 /// before leave too little room in the current block.
@@ -241,9 +241,9 @@ copy_short_run! {
 copy_short_run! {
     /// The loop by registers of 32 bytes for segments of more than 32: up to 256 bytes.
     ///
-    /// The loop uses `ymm16` and above, which need AVX-512 but no `vzeroupper`. (`Copier::is_wide` says what they
-    /// gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64 bytes at
-    /// each end are copied after that. All lengths meet again at `66:` for the stores of the outer bytes.
+    /// The loop uses `ymm16` and above, which need AVX-512 but no `vzeroupper`. (`Copier::is_wide` says what the
+    /// registers gain.) From 65 bytes on, the outer 64 bytes at each end are loaded first. From 129 bytes on, the next 64
+    /// bytes at each end are copied after that. All lengths meet again at `66:` for the stores of the outer bytes.
     ///
     /// # Safety
     ///

@@ -37,7 +37,7 @@ pub(crate) fn pipe_bytes(fd: BorrowedDescriptor<'_>) -> Option<usize> {
     rustix::pipe::fcntl_getpipe_size(fd).ok()
 }
 
-/// Enlarges a pipe that is smaller. If the kernel refuses, the pipe stays as it is.
+/// Enlarges a pipe of fewer bytes. If the kernel refuses, the pipe stays as it is.
 #[cfg(target_os = "linux")]
 pub(crate) fn enlarge_pipe(fd: BorrowedDescriptor<'_>, bytes: usize) {
     if pipe_bytes(fd).is_some_and(|now| now < bytes) {
@@ -51,8 +51,8 @@ pub(crate) fn pipe_bytes(_fd: BorrowedDescriptor<'_>) -> Option<usize> {
     None
 }
 
-/// Whether a file is on ext2, ext3, ext4 or tmpfs. They cannot copy by themselves, by sharing blocks or on a server, so the
-/// kernel copies page by page.
+/// Whether a file is on ext2, ext3, ext4 or tmpfs. These file systems cannot copy files themselves, by sharing blocks or
+/// on a server, so the kernel copies page by page.
 #[cfg(target_os = "linux")]
 // The integer's type differs between systems.
 #[allow(clippy::unnecessary_cast)]
@@ -87,8 +87,8 @@ impl CopyEnd {
     }
 }
 
-/// Whether a file of this size that is copied to itself is written at a place that the copy reads later, so that it never
-/// ends. The two descriptors have positions of their own. GNU `cat` has this rule.
+/// Whether a copy of a file of this size to itself writes at a place that it reads later, so that the copy never ends.
+/// The two descriptors have positions of their own. GNU `cat` has this rule.
 pub(crate) fn is_written_ahead(
     from: BorrowedDescriptor<'_>,
     to: BorrowedDescriptor<'_>,
@@ -106,8 +106,8 @@ pub(crate) fn may_be_silent(fd: BorrowedDescriptor<'_>, kind: FileKind) -> bool 
         && flags().is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK))
 }
 
-/// Waits for bytes or the end, for a tenth of a second at most; false if neither came, also because of a signal. An error
-/// is left to the read that follows.
+/// Waits for bytes or the end, for a tenth of a second at most. False if neither came, or if a signal came. An error is
+/// left to the read that follows.
 pub(crate) fn await_input(fd: BorrowedDescriptor<'_>) -> bool {
     let most = Timespec {
         tv_sec: 0,
@@ -133,7 +133,7 @@ pub(crate) fn is_fifo(fd: BorrowedDescriptor<'_>) -> io::Result<bool> {
     Ok(FileType::from_raw_mode(mode) == FileType::Fifo)
 }
 
-/// The type of a socket that keeps messages apart; `None` for stream sockets and all other descriptors, also for invalid
+/// The type of a socket that keeps messages apart; `None` for stream sockets, for other descriptors and for invalid
 /// descriptors.
 pub(crate) fn message_socket(fd: BorrowedDescriptor<'_>) -> Option<&'static str> {
     match sockopt::socket_type(fd) {

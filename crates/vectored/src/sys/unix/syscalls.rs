@@ -1,4 +1,6 @@
-//! The system calls, each made once: no retry after `EINTR`, no loop after a short call.
+//! The system calls, each made once: no retry after `EINTR`, no loop after a short call. All `slices` must be within
+//! [`Limits`](crate::limits::Limits): rustix drops entries past `IOV_MAX`, which looks like a short write, and the kernel
+//! cuts or refuses bytes past the cap.
 //!
 //! Segments that adjoin in memory are coalesced into one entry. If the kernel answers `EINVAL` to a coalesced list, the
 //! list is sent again as it was: a driver that takes one value for each segment (eventfd(2)) may refuse two values
@@ -7,9 +9,9 @@
 //! # Safety
 //!
 //! `unsafe` for calls of libc that take addresses: `writev(2)`, `pwritev(2)` and `sendmsg(2)` of coalesced entries, which
-//! are not slices, and all calls of a single entry, to whose bytes there may be no reference (`sys/span.rs`). rustix takes
-//! slices for these. (It takes a list as `IoSlice`s, and version 1.1.6 passes their address on and reads none of them, but
-//! it does not promise that.)
+//! are not slices, and all calls of a single entry, to whose bytes there may be no reference (`sys/span.rs`). rustix
+//! takes slices for these. (rustix takes a list as `IoSlice`s. Version 1.1.6 passes the address of the list on and reads
+//! no slice, but does not promise this.)
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};
@@ -31,9 +33,6 @@ use crate::sys::span::Span;
 /// `writev(2)`, or `write(2)` where there is one slice: the kernel need not fetch an array then.
 ///
 /// Segments that adjoin are coalesced.
-///
-/// `slices` must be within [`Limits`](crate::limits::Limits): rustix drops entries past `IOV_MAX`, which looks like a short
-/// write, and the kernel cuts or refuses bytes past the cap.
 ///
 /// Inline: the caller need not enter and leave two more functions.
 #[inline(always)]
@@ -59,7 +58,6 @@ fn write_one(fd: BorrowedFd<'_>, one: &IoSlice<'_>) -> io::Result<usize> {
     moved(unsafe { libc::write(fd.as_raw_fd(), one.start().cast(), one.byte_len()) })
 }
 
-/// The result of a C function, which returned a negative number for an error.
 #[inline(always)]
 fn moved(returned: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(returned).map_err(|_| last_error())
@@ -119,7 +117,7 @@ fn unless_invalid(returned: libc::ssize_t) -> Option<io::Result<usize>> {
     }
 }
 
-/// Out of line: inline, the compiler computes it without a branch, for each call that succeeds too.
+/// Out of line: if it is inlined, the compiler computes it without a branch, also for each call that succeeds.
 #[cold]
 #[inline(never)]
 fn refusal(errno: Errno) -> io::Error {
@@ -138,8 +136,7 @@ pub(crate) fn write_entries(fd: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::R
 
 /// `sendmsg(2)`, or `send(2)` where there is one slice, without `SIGPIPE`: for sockets alone.
 ///
-/// Segments that adjoin are coalesced, unless `may_adjoin` is false.
-/// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`]: a longer list is `EMSGSIZE`.
+/// Segments that adjoin are coalesced, unless `may_adjoin` is false. A list past the limits is `EMSGSIZE`.
 ///
 /// On Linux 6.18 `send` took 1 to 5 % less time than `write`, and `sendmsg` of two slices 0 to 2 % less than
 /// `writev`; `pwritev2` with `RWF_NOSIGNAL` took up to 2 % more.
@@ -215,8 +212,6 @@ pub(crate) fn send_bytes(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> 
 }
 
 /// `pwritev(2)`, or `pwrite(2)` where there is one slice.
-///
-/// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn pwrite_slices(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
@@ -237,8 +232,7 @@ pub(crate) fn pwrite_slices(
 
 /// `pwritev2(2)` with these `RWF_` flags, at an offset or (Linux's -1) at the file's position.
 ///
-/// Without flags it is [`pwrite_slices`] or [`write_slices`], which kernels without `pwritev2` have too.
-/// `slices` must be within [`Limits`](crate::limits::Limits), as there.
+/// Without flags it is [`pwrite_slices`] or [`write_slices`], which kernels without `pwritev2` also have.
 pub(crate) fn write_slices_with(
     fd: BorrowedFd<'_>,
     slices: &[IoSlice<'_>],
@@ -260,8 +254,6 @@ pub(crate) fn write_slices_with(
 }
 
 /// `readv(2)`, or `read(2)` where there is one slice. 0 is the end of the file.
-///
-/// `slices` must be within [`Limits`](crate::limits::Limits), as for [`write_slices`].
 pub(crate) fn read_slices(fd: BorrowedFd<'_>, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     match slices {
         [one] => {

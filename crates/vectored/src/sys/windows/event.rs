@@ -46,7 +46,8 @@ impl Event {
 
     /// Waits until the event is set and the call `is_done`.
     ///
-    /// It aborts the process if the wait fails, which it cannot for an open event: the caller's memory is in use until then.
+    /// Aborts the process if the wait fails, since the kernel still uses the caller's memory. (The wait for an open event
+    /// cannot fail.)
     pub(crate) fn wait(&self, is_done: impl Fn() -> bool) {
         loop {
             // SAFETY: the handle is open. The call takes no memory.
@@ -54,8 +55,8 @@ impl Event {
             if outcome != WAIT_OBJECT_0 {
                 std::process::abort();
             }
-            // The kernel writes the result before it sets the event, so `is_done` holds. If it did not, memory that the
-            // kernel still uses must not be given up.
+            // The kernel writes the result before it sets the event, so `is_done` holds. If `is_done` did not hold, the
+            // kernel would still use memory, which must not be given up.
             if is_done() {
                 return;
             }

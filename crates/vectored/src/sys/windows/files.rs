@@ -73,8 +73,7 @@ pub(crate) fn is_without_copies(_descriptor: BorrowedDescriptor<'_>) -> bool {
     true
 }
 
-/// Whether a file that is copied to itself is written at a place that the copy reads later. Always true: it is not
-/// looked at.
+/// Whether a copy of a file to itself writes at a place that it reads later. Always true: the places are not compared.
 pub(crate) fn is_written_ahead(
     _from: BorrowedDescriptor<'_>,
     _to: BorrowedDescriptor<'_>,

@@ -41,7 +41,6 @@ pub(super) fn write_list(
     unsafe { native::write(handle, from, bytes, offset) }
 }
 
-/// Writes all of `slices` in one call: a record.
 pub(super) fn write_record(
     handle: BorrowedHandle<'_>,
     slices: &[IoSlice<'_>],

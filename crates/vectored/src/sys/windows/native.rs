@@ -1,8 +1,8 @@
 //! One read or write of one buffer, by the calls of NT.
 //!
-//! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. They are made directly because `WriteFile` and
-//! `ReadFile` cannot wait for the end of a call on a handle that is open for overlapped I/O, as the pipes of `std::process`
-//! are: there they return before the kernel is done with the memory. The standard library calls NT for the same reason.
+//! `NtWriteFile` and `NtReadFile` are what `WriteFile` and `ReadFile` call. This module calls them directly, since some
+//! handles are open for overlapped I/O, such as the pipes of `std::process`: on these, `WriteFile` and `ReadFile` return
+//! before the kernel is done with the memory. The standard library calls NT for the same reason.
 //!
 //! # Safety
 //!
@@ -56,8 +56,8 @@ pub(crate) unsafe fn write(
     }
 }
 
-/// Reads up to `len` bytes at `offset`, or at the file's position. 0 is the end of the file. The first bytes at `to`, as
-/// many as it returns, are initialised then.
+/// Reads up to `len` bytes at `offset`, or at the file's position. 0 is the end of the file. The returned number of bytes
+/// at `to` is initialised then.
 ///
 /// # Safety
 ///

@@ -17,7 +17,6 @@ fn refuse<T>(code: i32) -> io::Result<T> {
     Err(io::Error::from_raw_os_error(code))
 }
 
-/// Whether the sink may get a plain call.
 impl MayGetPlainCall for bool {
     fn may_get_plain_call(&self) -> bool {
         *self
@@ -98,7 +97,7 @@ fn two_slices(
 fn a_refusal_is_met_once_a_transfer_if_a_plain_call_then_moves_bytes() {
     for code in CODES {
         let calls = &mut ListCalls::default();
-        // The answer of the plain call is the answer.
+        // The answer of the plain call is returned.
         for plain in [codes::EINVAL, codes::ENOSPC, codes::EAGAIN, codes::EINTR] {
             let (result, made) = two_slices(calls, true, code, refuse(plain));
             assert_eq!((result, &made[..]), (Err(Some(plain)), &[2, 1][..]));

@@ -1,8 +1,8 @@
 //! Whether the memory of a call was freed before the call ended, as AddressSanitizer knows: for `cargo xtask soak --asan`.
 //!
-//! The sanitizer checks what the program does with memory, and nothing that the kernel does. So the list of a call and its
-//! buffers are checked when the call has ended: memory that was freed meanwhile is reported, as if the program had read it.
-//! The sanitizer gives freed memory out again only when much more was freed after it.
+//! The sanitizer checks the accesses of the program to memory, but not the kernel's. So the list of a call and its
+//! buffers are checked when the call has ended: memory that was freed meanwhile is reported, as if the program had read
+//! the memory. The sanitizer gives freed memory out again only when much more was freed after it.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::ptr;

@@ -2,7 +2,6 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
-/// The slices of a call: of a write, or of a read.
 #[derive(Default)]
 pub(super) struct Lists {
     pub(super) sources: Vec<IoSlice<'static>>,

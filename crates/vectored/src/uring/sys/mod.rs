@@ -3,9 +3,8 @@
 //! # Safety
 //!
 //! A call lies on the heap, and a raw pointer names it. [`Calls::start`] borrows it for as long as the kernel may use it:
-//! nothing touches it before [`Calls::next_ended`] has seen its completion. Then the borrow is over, and the call is a
-//! `Box` again. So the lists of buffers that the call gave stay valid by the rules of any borrow, whatever owns the
-//! buffers, and no argument about each kind of owner is needed.
+//! nothing touches it before [`Calls::next_ended`] has seen its completion. Then the borrow is over, and the call is a `Box`
+//! again. So the lists of buffers that the call gave stay valid by the rules of any borrow, whatever owns the buffers.
 //!
 //! - A call is `'static`. If a [`Calls`] is forgotten, the calls, the lists and the ring are forgotten with it, and stay.
 //! - A dropped [`Calls`] cancels its calls and waits until each has ended. If the kernel refuses to wait, or if the process
@@ -44,14 +43,14 @@ const AT_POSITION: u64 = u64::MAX;
 /// The bit that marks the completion of a cancellation. No index of a slot has this bit.
 const CANCELLATION: u64 = 1 << 31;
 
-/// The time after which a call that a cancellation did not find, or could not end, is cancelled again, whatever has
-/// ended meanwhile: the kernel may have been about to try it again.
+/// If a cancellation did not find a call, or could not end it, the call is cancelled again after this time, whatever has
+/// ended meanwhile: the kernel may have been about to try the call again.
 const CANCEL_AGAIN: Duration = Duration::from_millis(20);
 
 /// The most completions that are taken from the kernel at a time.
 const MAX_TAKEN: usize = 32;
 
-/// The call of a completion is loaded into the cache when that many completions are before it. When many calls have
+/// The call of a completion is loaded into the cache when this many completions are before it. When many calls have
 /// ended, the bytes that they moved have taken the place of the calls in the cache.
 const PREFETCH_AHEAD: usize = 4;
 
@@ -61,12 +60,12 @@ const MAX_RETAINED_BYTES: usize = 1 << 20;
 const FORKED: &str = "this process is a fork of the one that made the ring, which the child cannot use: make a ring in the \
     child";
 
-/// Something that the kernel does, with all that it uses.
+/// An operation of the kernel, with all that the operation uses.
 pub(super) trait Call: Send + 'static {
-    /// Adds the buffers to one of the lists, which are empty, and returns what to do with them.
+    /// Adds the buffers to one of the lists, which are empty, and returns the operation.
     ///
-    /// At most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write. A list of a write that lies in
-    /// memory already is returned instead.
+    /// Adds at most `IOV_MAX` slices and `MAX_CALL_BYTES`, and at least one slice for a read or a write. If the list of a
+    /// write lies in memory already, that list is returned instead.
     fn begin<'a>(
         &'a mut self,
         sources: &mut Vec<IoSlice<'a>>,
@@ -112,9 +111,9 @@ pub(super) struct Calls<C: Call> {
     /// Dropped when no call is left.
     ring: ManuallyDrop<IoUring>,
     slots: ManuallyDrop<Vec<Slot<C>>>,
-    /// The lists of the call of each slot, borrowed from it. Dropped when no call is left: the kernel may read them.
-    /// A call whose list lies in its own memory uses no lists here, and they are not read then: with many calls in flight
-    /// they are in no cache.
+    /// The lists of the call of each slot, borrowed from the call. Dropped when no call is left: the kernel may read
+    /// them. A call whose list lies in its own memory uses no lists here. With many calls in flight, these lists are in
+    /// no cache.
     lists: ManuallyDrop<Vec<Lists>>,
     free: Vec<u32>,
     /// The bytes of the lists that are empty.
@@ -127,7 +126,7 @@ pub(super) struct Calls<C: Call> {
     has_cancellations: bool,
     /// The calls that a cancellation has not ended, as marks.
     missed: Vec<u64>,
-    /// When the first of them was missed.
+    /// When the first of these calls was missed.
     missed_since: Option<Instant>,
     /// The thread that started a call or entered the kernel last, by its number, and how many times another thread had done
     /// so before.
@@ -144,7 +143,7 @@ struct Slot<C> {
     call: Option<InFlight<C>>,
     used_at_end: *const SegmentQueue,
     token: u64,
-    /// How many calls this slot has had: it tells a late cancellation from the next call.
+    /// How many calls this slot has had: a late cancellation has the number of an earlier call.
     generation: u32,
     /// `changes_of_thread` of [`Calls`] when the call was started.
     changes_of_thread: u32,
@@ -171,7 +170,7 @@ impl<C: Call> Calls<C> {
         // A forked child does not have the mapped queues: it cannot take the completions of its parent's calls.
         let mut ring = IoUring::builder().dontfork().build(depth)?;
         let params = ring.params();
-        // The last of these came with Linux 5.11.
+        // The last of these features came with Linux 5.11.
         let has_features = params.is_feature_nodrop()
             && params.is_feature_rw_cur_pos()
             && params.is_feature_ext_arg();
@@ -211,7 +210,7 @@ impl<C: Call> Calls<C> {
     }
 
     /// Refuses a forked child. Call it before all functions but `in_flight` and `depth`: the queues of the ring are not
-    /// mapped there.
+    /// mapped in the child.
     #[inline]
     pub(super) fn check_process(&self) -> io::Result<()> {
         if self.process.is_here() { Ok(()) } else { Err(io::Error::other(FORKED)) }
@@ -237,7 +236,7 @@ impl<C: Call> Calls<C> {
         self.note_thread();
         let index = *self.free.last().expect("there is a free slot");
         if self.slots[index as usize].uses_lists {
-            // A panic of `begin` left them. That call was leaked: a panic of `begin` left its lists.
+            // A panic of `begin` left these lists, and leaked its call.
             self.empty_lists(index);
         }
         let slot = &mut self.slots[index as usize];
@@ -281,8 +280,8 @@ impl<C: Call> Calls<C> {
         Ok(())
     }
 
-    /// Passes what was started to the kernel, and waits for a completion if `wait` is set and a call is in flight. This may
-    /// return without a completion. `EINTR` is retried.
+    /// Passes the started calls to the kernel, and waits for a completion if `wait` is set and a call is in flight. This
+    /// may return without a completion. `EINTR` is retried.
     pub(super) fn enter(&mut self, wait: bool) -> io::Result<()> {
         let waits = wait && self.in_flight() > 0;
         let Some(since) = self.missed_since else {
@@ -425,13 +424,13 @@ impl<C: Call> Calls<C> {
         self.retained_bytes += slot.retained_bytes as usize;
     }
 
-    /// Cancels the calls that were started with a token that `chosen` accepts, and returns their number. Each of them ends
-    /// soon, in whatever way.
+    /// Cancels the calls that were started with a token that `chosen` accepts, and returns their number. Each of these
+    /// calls ends soon, in whatever way.
     ///
     /// # Errors
     ///
-    /// The errors of [`enter`](Calls::enter), which passes entries on if the submission queue is full. Calls may be
-    /// left then that are not cancelled.
+    /// The errors of [`enter`](Calls::enter), which passes entries on if the submission queue is full. Then some of the
+    /// calls may not be cancelled.
     pub(super) fn cancel(&mut self, chosen: impl Fn(u64) -> bool) -> io::Result<usize> {
         let mut count = 0;
         for index in 0..self.slots.len() {
@@ -447,7 +446,7 @@ impl<C: Call> Calls<C> {
         Ok(count)
     }
 
-    /// Cancels again what earlier cancellations have not ended.
+    /// Cancels again the calls that earlier cancellations have not ended.
     fn cancel_missed(&mut self) -> io::Result<()> {
         while let Some(&mark) = self.missed.last() {
             let (index, generation) = unmark(mark);
@@ -480,11 +479,9 @@ impl<C: Call> Calls<C> {
             let entered = self.cancel(|_| true).and_then(|_| self.enter_once(false));
             self.pause_if_transient(entered)?;
             while self.next_ended().is_some() {}
-            // All calls are cancelled again, missed or not.
             self.missed.clear();
             self.missed_since = None;
-            // The cancellations themselves have ended. Now it waits until a call ends, or until it is time to cancel
-            // again.
+            // The cancellations themselves have ended. Waits until a call ends, or until it is time to cancel again.
             if self.in_flight() > 0 {
                 let entered = self.enter_for(CANCEL_AGAIN);
                 self.pause_if_transient(entered)?;
@@ -534,7 +531,7 @@ fn probe(ring: &mut IoUring) -> io::Result<()> {
 impl<C: Call> Drop for Calls<C> {
     fn drop(&mut self) {
         if !self.process.is_here() {
-            // A forked child: the calls are its parent's. What it owns of them is leaked.
+            // A forked child: the calls are its parent's. The child leaks its copies of them.
             return;
         }
         if self.end_all().is_err() {

@@ -43,7 +43,7 @@ fn calls<C: Call>(test: &str, depth: u32) -> Option<Calls<C>> {
         .ok()
 }
 
-/// The kernel may be about to try a call again when it looks for it.
+/// The kernel may be about to try a call again when a cancellation looks for the call.
 #[test]
 fn a_cancellation_that_did_not_find_its_call_is_repeated() {
     let test = "a_cancellation_that_did_not_find_its_call_is_repeated";
@@ -76,7 +76,7 @@ fn a_missed_cancellation_is_repeated_on_a_busy_ring() {
     let (pipe, _writer) = io::pipe().unwrap();
     read_byte(&mut calls, pipe, 1);
     calls.push_cancellation(mark(0, 7), mark(0, 1)).unwrap();
-    // Far more than the pause, so a slow machine passes too.
+    // Far more than the pause, so the test also passes on a slow machine.
     let deadline = Instant::now() + Duration::from_secs(20);
     while Instant::now() < deadline {
         if calls.has_room() {

@@ -2,8 +2,8 @@
 //!
 //! # Safety
 //!
-//! The kernel uses the pages and the `OVERLAPPED` of a call until the call has ended. The pages are borrowed that long, and
-//! each call is awaited.
+//! The kernel uses the pages and the `OVERLAPPED` of a call until the call has ended. The pages are borrowed until then,
+//! and each call is awaited.
 #![allow(unsafe_code)]
 
 use std::io::{self, IoSlice, IoSliceMut};

@@ -38,7 +38,7 @@ proptest! {
     }
 }
 
-/// The results of calls by a kernel that answers so with the flag and without, and whether each was a call with the flag.
+/// The results of calls by a kernel with these answers, and whether each call had the flag.
 fn answered(
     on_refusal: OnRefusal,
     [with, without]: [Result<usize, i32>; 2],

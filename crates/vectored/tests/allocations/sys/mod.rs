@@ -9,8 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// The allocations of this thread. It has no destructor and is initialised at compile time, so to count allocates
-    /// nothing.
+    /// The allocations of this thread. The counter has no destructor and is initialised at compile time, so to count
+    /// allocates nothing.
     static COUNT: Cell<u64> = const { Cell::new(0) };
 }
 

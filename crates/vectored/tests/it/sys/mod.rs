@@ -1,4 +1,4 @@
-//! Interfaces of the kernel that tests need, and no safe crate offers.
+//! Interfaces of the kernel that tests need, and that no safe crate offers.
 //!
 //! # Safety
 //!

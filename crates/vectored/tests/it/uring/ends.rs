@@ -1,4 +1,4 @@
-//! How transfers end without success, and what is left of them.
+//! How transfers end without success, and which bytes are left.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};

@@ -59,7 +59,7 @@ impl Drop for Counted {
     }
 }
 
-/// A queue of a copied segment and of one that counts its drops.
+/// A queue of a copied segment and of a segment that counts its drops.
 fn counted(bytes: usize, drops: &Arc<AtomicUsize>) -> SegmentQueue {
     let mut queue = SegmentQueue::new();
     queue.put_slice(b"head");

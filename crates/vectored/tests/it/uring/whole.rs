@@ -1,4 +1,4 @@
-//! Transfers of no bytes, and of as many as there are.
+//! Transfers of no bytes, and of as many bytes as there are.
 
 use std::io::Write;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ proptest! {
         inner.panics_at = Some(panics_at);
         let mut writer = make(&inner, kind);
         let mut model = Model::new();
-        // `write_all_vectored` makes several writes: if one panics, nothing tells what those before it accepted of the
+        // `write_all_vectored` makes several writes: if one panics, it is unknown what the earlier writes accepted of the
         // list.
         for step in steps.iter().filter(|step| !matches!(step, Step::AllVectored(_))) {
             let before = model.accepted.clone();
@@ -33,7 +33,7 @@ proptest! {
                 return Ok(());
             }
         }
-        // The writer is not dropped, since the call that dropping makes may be the one that panics.
+        // The writer is not dropped, since the call that dropping makes may panic.
         let _ = writer.into_parts();
     }
 
