@@ -182,6 +182,10 @@ pub fn strace_unavailable() -> Option<String> {
     run(Command::new("strace").args(["-o", "/dev/null", "-e", "trace=none", "true"])).err()
 }
 
+pub(crate) fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(fd, true)?)
+}
+
 /// Reduces a pipe to one page, where this system lets a program do so: on Linux.
 pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
     #[cfg(target_os = "linux")]

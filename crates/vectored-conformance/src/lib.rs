@@ -26,13 +26,13 @@
     path = "asynchronous/none.rs"
 )]
 mod asynchronous;
+mod ends;
 #[cfg(unix)]
 pub mod fuzz;
 #[cfg(unix)]
 pub mod host;
 pub mod model;
 pub mod outcome;
-mod owned_descriptor;
 pub mod queue;
 pub mod read_ways;
 #[cfg(unix)]
@@ -41,6 +41,7 @@ pub mod source;
 #[cfg(unix)]
 mod sys;
 pub mod target;
+pub mod way;
 pub mod write_ways;
 
 #[cfg(unix)]

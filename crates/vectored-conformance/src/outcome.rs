@@ -1,4 +1,4 @@
-//! The result of a transfer, and the descriptors that a function can be used on.
+//! The result of a transfer.
 
 use std::io;
 
@@ -25,11 +25,14 @@ impl From<Result<u64, TransferError>> for Outcome {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Takes {
-    All,
-    /// Descriptors with an offset only.
-    Files,
+/// The outcome of one call.
+impl From<io::Result<usize>> for Outcome {
+    fn from(result: io::Result<usize>) -> Outcome {
+        Outcome {
+            transferred: *result.as_ref().unwrap_or(&0) as u64,
+            error: result.err(),
+        }
+    }
 }
 
 /// The counts of one transfer, session or connection.

@@ -1,120 +1,60 @@
 //! The table of the functions that read a list from a descriptor, like [`write_ways`](crate::write_ways).
 //!
-//! To add a function, add an entry to [`READ_WAYS`]. [`counted`] adapts a function that resumes from a cursor,
-//! [`whole_list`] and [`positional`] a function that takes a whole list.
+//! To add a function, add an entry to [`READ_WAYS`]. A function that resumes from a cursor fits as it is; [`whole_list`] and
+//! [`positional`] adapt a function that takes a whole list.
 
-use std::fmt;
 #[cfg(unix)]
 use std::fs::File;
 use std::io::IoSliceMut;
-#[cfg(unix)]
-use std::io::{self, Read};
 
 #[cfg(unix)]
 use vectored::ScatterReader;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::files::{read_exact_at, read_up_to_eof_at};
-use vectored::{
-    CostModel, Scatter, SegmentCursor, TransferError, read_exact, read_up_to_eof, resume_read,
-};
+use vectored::{CostModel, Scatter, SegmentCursor, read_exact, read_up_to_eof, resume_read};
 
-use crate::outcome::{Outcome, Takes};
-
-/// Fills a list from the cursor on, and advances the cursor by the bytes that were read.
-pub type ReadFn =
-    Box<dyn FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>], &mut SegmentCursor) -> Outcome>;
-
-#[derive(Clone, Copy)]
-pub struct ReadWay {
-    pub name: &'static str,
-    /// A way for files alone does not move the position of the file.
-    pub takes: Takes,
-    /// Whether an early end of the file is success with fewer bytes, and not the error `UnexpectedEof`.
-    pub stops_at_eof: bool,
-    /// Whether a call reads bytes after the list, which are kept for the next list.
-    pub reads_ahead: bool,
-    /// Makes the function, with the state that it keeps from list to list.
-    pub make: fn() -> ReadFn,
-}
-
-impl ReadWay {
-    /// A way that fills a list from every descriptor, or fails.
-    pub(crate) const fn exact(name: &'static str, make: fn() -> ReadFn) -> ReadWay {
-        ReadWay {
-            name,
-            takes: Takes::All,
-            stops_at_eof: false,
-            reads_ahead: false,
-            make,
-        }
-    }
-
-    pub(crate) const fn of_files(mut self) -> ReadWay {
-        self.takes = Takes::Files;
-        self
-    }
-
-    pub(crate) const fn that_stops(mut self) -> ReadWay {
-        self.stops_at_eof = true;
-        self
-    }
-
-    #[cfg(unix)]
-    pub(crate) const fn that_reads_ahead(mut self) -> ReadWay {
-        self.reads_ahead = true;
-        self
-    }
-}
-
-impl fmt::Debug for ReadWay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
+use crate::outcome::Outcome;
+use crate::way::{ReadFn, ReadWay, Way};
 
 pub const READ_WAYS: &[ReadWay] = &[
-    ReadWay::exact("read_exact", || {
+    Way::new("read_exact", || {
         whole_list(|fd, segments| read_exact(fd, segments).into())
     }),
-    ReadWay::exact("resume_read", || {
-        Box::new(|fd, segments, cursor| {
-            counted(segments, cursor, |segments, cursor| {
-                resume_read(fd, segments, cursor)
-            })
-        })
+    Way::new("resume_read", || {
+        Box::new(|fd, segments, cursor| resume_read(fd, segments, cursor).into())
     }),
-    ReadWay::exact("read_up_to_eof", || {
+    Way::new("read_up_to_eof", || {
         whole_list(|fd, segments| read_up_to_eof(fd, segments).into())
     })
     .that_stops(),
-    ReadWay::exact("read_exact_at", || {
+    Way::new("read_exact_at", || {
         positional(|fd, segments, offset| read_exact_at(fd, segments, offset).into())
     })
     .of_files(),
-    ReadWay::exact("read_up_to_eof_at", || {
+    Way::new("read_up_to_eof_at", || {
         positional(|fd, segments, offset| read_up_to_eof_at(fd, segments, offset).into())
     })
     .of_files()
     .that_stops(),
-    ReadWay::exact("Scatter::read_exact", || scatter(CostModel::default())),
-    ReadWay::exact("Scatter::read_exact with little staging memory", || {
+    Way::new("Scatter::read_exact", || scatter(CostModel::default())),
+    Way::new("Scatter::read_exact with little staging memory", || {
         scatter(CostModel::default().with(|costs| costs.staging_bytes = 1000))
     }),
-    ReadWay::exact("Scatter::read_exact that stages nothing", || {
+    Way::new("Scatter::read_exact that stages nothing", || {
         scatter(CostModel::default().with(|costs| costs.staging_bytes = 0))
     }),
-    ReadWay::exact("Scatter::resume_read", || scattered(CostModel::default())),
-    ReadWay::exact("Scatter::read_up_to_eof", || {
+    Way::new("Scatter::resume_read", || scattered(CostModel::default())),
+    Way::new("Scatter::read_up_to_eof", || {
         let mut scatter = Scatter::default();
         whole_list(move |fd, segments| scatter.read_up_to_eof(fd, segments).into())
     })
     .that_stops(),
-    ReadWay::exact("Scatter::read_exact_at", || {
+    Way::new("Scatter::read_exact_at", || {
         let mut scatter = Scatter::default();
         positional(move |fd, segments, offset| scatter.read_exact_at(fd, segments, offset).into())
     })
     .of_files(),
-    ReadWay::exact("Scatter::read_up_to_eof_at", || {
+    Way::new("Scatter::read_up_to_eof_at", || {
         let mut scatter = Scatter::default();
         positional(move |fd, segments, offset| {
             scatter.read_up_to_eof_at(fd, segments, offset).into()
@@ -123,7 +63,7 @@ pub const READ_WAYS: &[ReadWay] = &[
     .of_files()
     .that_stops(),
     #[cfg(unix)]
-    ReadWay::exact(
+    Way::new(
         "ScatterReader::read_exact_vectored with a small buffer",
         || {
             let mut reader = ReusedReader::with_capacity(100);
@@ -134,9 +74,9 @@ pub const READ_WAYS: &[ReadWay] = &[
     )
     .that_reads_ahead(),
     #[cfg(unix)]
-    ReadWay::exact("ScatterReader::resume_read", || buffered(8192)).that_reads_ahead(),
+    Way::new("ScatterReader::resume_read", || buffered(8192)).that_reads_ahead(),
     #[cfg(unix)]
-    ReadWay::exact("ScatterReader::read_up_to_eof", || {
+    Way::new("ScatterReader::read_up_to_eof", || {
         let mut reader = ReusedReader::with_capacity(8192);
         whole_list(move |fd, segments| {
             reader.on(fd, |reader| reader.read_up_to_eof(segments).into())
@@ -145,7 +85,7 @@ pub const READ_WAYS: &[ReadWay] = &[
     .that_stops()
     .that_reads_ahead(),
     #[cfg(unix)]
-    ReadWay::exact("ScatterReader without a buffer", || {
+    Way::new("ScatterReader without a buffer", || {
         let mut reader = ReusedReader::with_capacity(0);
         whole_list(move |fd, segments| {
             reader.on(fd, |reader| reader.read_exact_vectored(segments).into())
@@ -154,7 +94,7 @@ pub const READ_WAYS: &[ReadWay] = &[
 ];
 
 /// A defective way, which proves that the suite detects defects: its cursor advances one byte too far at every third error.
-pub const BROKEN_READ_WAY: ReadWay = ReadWay::exact("a broken read cursor", || {
+pub const BROKEN_READ_WAY: ReadWay = Way::new("a broken read cursor", || {
     let mut errors = 0_u64;
     Box::new(move |fd, segments, cursor| {
         let mut outcome = Outcome::from(resume_read(fd, segments, cursor));
@@ -171,15 +111,7 @@ pub const BROKEN_READ_WAY: ReadWay = ReadWay::exact("a broken read cursor", || {
 pub fn whole_list(
     mut read_all: impl FnMut(BorrowedDescriptor<'_>, &mut [IoSliceMut<'_>]) -> Outcome + 'static,
 ) -> ReadFn {
-    Box::new(move |fd, segments, cursor| {
-        let outcome = if *cursor == SegmentCursor::new() {
-            read_all(fd, segments)
-        } else {
-            read_all(fd, &mut rest(segments, *cursor))
-        };
-        cursor.advance(segments, outcome.transferred as usize);
-        outcome
-    })
+    positional(move |fd, segments, _| read_all(fd, segments))
 }
 
 /// Adapts a function that fills whole lists from an offset. The list begins at offset 0 of the file.
@@ -195,19 +127,6 @@ pub fn positional(
     })
 }
 
-/// Runs a transfer that moves the cursor itself.
-pub fn counted(
-    segments: &mut [IoSliceMut<'_>],
-    cursor: &mut SegmentCursor,
-    transfer: impl FnOnce(&mut [IoSliceMut<'_>], &mut SegmentCursor) -> Result<u64, TransferError>,
-) -> Outcome {
-    let before = cursor.remaining_bytes(segments);
-    let outcome = Outcome::from(transfer(segments, cursor));
-    let moved = before - cursor.remaining_bytes(segments);
-    assert_eq!(moved, outcome.transferred, "cursor and count differ");
-    outcome
-}
-
 fn scatter(model: CostModel) -> ReadFn {
     let mut scatter = Scatter::with_model(model);
     whole_list(move |fd, segments| scatter.read_exact(fd, segments).into())
@@ -216,11 +135,7 @@ fn scatter(model: CostModel) -> ReadFn {
 /// `Scatter::resume_read` with this model.
 pub(crate) fn scattered(model: CostModel) -> ReadFn {
     let mut scatter = Scatter::with_model(model);
-    Box::new(move |fd, segments, cursor| {
-        counted(segments, cursor, |segments, cursor| {
-            scatter.resume_read(fd, segments, cursor)
-        })
-    })
+    Box::new(move |fd, segments, cursor| scatter.resume_read(fd, segments, cursor).into())
 }
 
 /// `ScatterReader::resume_read` with a buffer of `capacity` bytes.
@@ -228,59 +143,37 @@ pub(crate) fn scattered(model: CostModel) -> ReadFn {
 pub(crate) fn buffered(capacity: usize) -> ReadFn {
     let mut reader = ReusedReader::with_capacity(capacity);
     Box::new(move |fd, segments, cursor| {
-        reader.on(fd, |reader| {
-            counted(segments, cursor, |segments, cursor| {
-                reader.resume_read(segments, cursor)
-            })
-        })
+        reader.on(fd, |reader| reader.resume_read(segments, cursor).into())
     })
 }
 
 /// A `ScatterReader` that gets its descriptor for each transfer anew. The reader keeps the bytes that it read ahead.
 #[cfg(unix)]
-struct ReusedReader(ScatterReader<Lent>);
+struct ReusedReader(ScatterReader<File>);
 
 #[cfg(unix)]
 impl ReusedReader {
     fn with_capacity(capacity: usize) -> ReusedReader {
-        ReusedReader(ScatterReader::with_capacity(capacity, Lent(None)))
+        ReusedReader(ScatterReader::with_capacity(capacity, nothing()))
     }
 
     fn on(
         &mut self,
         fd: BorrowedDescriptor<'_>,
-        transfer: impl FnOnce(&mut ScatterReader<Lent>) -> Outcome,
+        transfer: impl FnOnce(&mut ScatterReader<File>) -> Outcome,
     ) -> Outcome {
         let fd = fd.try_clone_to_owned();
-        let fd = fd.expect("a descriptor can be duplicated");
-        self.0.get_mut().0 = Some(fd.into());
+        *self.0.get_mut() = fd.expect("a descriptor can be duplicated").into();
         let outcome = transfer(&mut self.0);
         // A pipe does not break while a duplicate of its descriptor is open.
-        self.0.get_mut().0 = None;
+        *self.0.get_mut() = nothing();
         outcome
     }
 }
 
-/// A file for the time of a transfer.
 #[cfg(unix)]
-struct Lent(Option<File>);
-
-#[cfg(unix)]
-impl Lent {
-    fn file(&mut self) -> &mut File {
-        self.0.as_mut().expect("a descriptor is lent")
-    }
-}
-
-#[cfg(unix)]
-impl Read for Lent {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.file().read(buf)
-    }
-
-    fn read_vectored(&mut self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.file().read_vectored(bufs)
-    }
+fn nothing() -> File {
+    File::open("/dev/null").expect("every Unix has /dev/null")
 }
 
 fn rest<'s>(segments: &'s mut [IoSliceMut<'_>], from: SegmentCursor) -> Vec<IoSliceMut<'s>> {

@@ -8,28 +8,42 @@ use fastrand::Rng;
 
 use crate::host::limit_file_size;
 use crate::model::{adjacent_list, bytes_lost, list, payload};
-use crate::outcome::{Counts, Takes};
+use crate::outcome::Counts;
 use crate::queue;
-use crate::read_ways::{ReadFn, ReadWay};
 use crate::ring_sessions;
 use crate::source::{self, Feed, Source};
 use crate::sys::signals::{SignalStorm, ignore_file_size_signal};
 use crate::target::{self, Delivery, Target};
-use crate::write_ways::{WriteFn, WriteWay};
+use crate::way::{ReadFn, ReadWay, WriteFn, WriteWay};
 
-#[derive(Debug)]
 pub struct Options {
     pub duration: Duration,
     /// The seed of the random numbers: one seed gives the same lists, functions, descriptors and faults in the same
     /// order.
     pub seed: u64,
     pub directory: PathBuf,
-    pub write_ways: Vec<&'static WriteWay>,
-    pub read_ways: Vec<&'static ReadWay>,
-    /// Whether queues are written to the sockets and pipes of tokio.
-    pub tokio: bool,
-    /// Whether many transfers of a ring are made at once. At least one way, `rings` or `tokio` is needed.
-    pub rings: bool,
+    /// What is chosen from. A move that is listed several times is chosen as often more.
+    pub moves: Vec<Move>,
+}
+
+/// A way to move a list, with its function, or something else that moves bytes.
+pub enum Move {
+    Write(&'static WriteWay, WriteFn),
+    Read(&'static ReadWay, ReadFn),
+    /// Many transfers of a ring at once.
+    Rings,
+    /// A queue that is written to the sockets and pipes of tokio.
+    Tokio,
+}
+
+impl Move {
+    pub fn write(way: &'static WriteWay) -> Move {
+        Move::Write(way, (way.make)())
+    }
+
+    pub fn read(way: &'static ReadWay) -> Move {
+        Move::Read(way, (way.make)())
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,59 +89,47 @@ const FAULTS: [Fault; 8] = [
     Fault::Seal,
 ];
 
-/// Sessions of a ring, with many transfers at once, are as frequent as this many ways.
-const RING_WEIGHT: usize = 4;
-
-/// Transfers of a queue through tokio are as frequent as the transfers of this many ways.
-const TOKIO_WEIGHT: usize = 4;
-
 /// Moves lists until the time is over. Calls `report` after each with the totals so far, and with a
 /// description of the transfer if it lost bytes.
 ///
 /// Sets the file size limit of the whole process for moments, and ignores `SIGXFSZ`.
 pub fn run(
-    options: &Options,
+    mut options: Options,
     mut report: impl FnMut(&Totals, Option<String>),
 ) -> io::Result<Totals> {
     ignore_file_size_signal();
     let mut rng = Rng::with_seed(options.seed);
-    let write_ways = options.write_ways.iter();
-    let mut write_ways: Vec<(&WriteWay, WriteFn)> =
-        write_ways.map(|way| (*way, (way.make)())).collect();
-    let read_ways = options.read_ways.iter();
-    let mut read_ways: Vec<(&ReadWay, ReadFn)> =
-        read_ways.map(|way| (*way, (way.make)())).collect();
+    let directory = &options.directory;
     let runtime = queue::soak::runtime()?;
-    let choices = [
-        write_ways.len(),
-        read_ways.len(),
-        RING_WEIGHT * usize::from(options.rings),
-        TOKIO_WEIGHT * usize::from(options.tokio),
-    ];
     let mut totals = Totals::default();
     let began = Instant::now();
     while began.elapsed() < options.duration {
         let sizes = random_sizes(&mut rng);
-        let number = rng.usize(..choices.iter().sum::<usize>());
-        let (name, what, counts) = if let Some((way, write_fn)) = write_ways.get_mut(number) {
-            let data = payload(&sizes);
-            let fault = FAULTS[rng.usize(..FAULTS.len())];
-            let counts = match (fault, way.takes) {
-                (Fault::Signals | Fault::Break, Takes::Files) => continue,
-                // Only memfd_create(2) of Linux makes files that can be sealed.
-                (Fault::Seal, _) if !cfg!(target_os = "linux") => continue,
-                _ => transfer(&mut rng, fault, way, write_fn, &data, &options.directory)?,
-            };
-            (way.name, format!("{fault:?}"), counts)
-        } else if let Some((way, read_fn)) = read_ways.get_mut(number - choices[0]) {
-            let (source, counts) = read(&mut rng, way, read_fn, &sizes, &options.directory)?;
-            (way.name, format!("from {source}"), counts)
-        } else if number - choices[0] - choices[1] < choices[2] {
-            let counts = ring_sessions::session(&mut rng, &options.directory)?;
-            ("Ring", "many transfers at once".to_owned(), counts)
-        } else {
-            let (to, counts) = queue::soak::connection(&mut rng, &runtime)?;
-            ("SegmentQueue through tokio", format!("to {to}"), counts)
+        let chosen = rng.usize(..options.moves.len());
+        let (name, what, counts) = match &mut options.moves[chosen] {
+            Move::Write(way, write_fn) => {
+                let data = payload(&sizes);
+                let fault = FAULTS[rng.usize(..FAULTS.len())];
+                let counts = match (fault, way.only_files) {
+                    (Fault::Signals | Fault::Break, true) => continue,
+                    // Only memfd_create(2) of Linux makes files that can be sealed.
+                    (Fault::Seal, _) if !cfg!(target_os = "linux") => continue,
+                    _ => transfer(&mut rng, fault, way, write_fn, &data, directory)?,
+                };
+                (way.name, format!("{fault:?}"), counts)
+            }
+            Move::Read(way, read_fn) => {
+                let (source, counts) = read(&mut rng, way, read_fn, &sizes, directory)?;
+                (way.name, format!("from {source}"), counts)
+            }
+            Move::Rings => {
+                let counts = ring_sessions::session(&mut rng, directory)?;
+                ("Ring", "many transfers at once".to_owned(), counts)
+            }
+            Move::Tokio => {
+                let (to, counts) = queue::soak::connection(&mut rng, &runtime)?;
+                ("SegmentQueue through tokio", format!("to {to}"), counts)
+            }
         };
         totals.transfers += 1;
         totals.counts.arrived += counts.arrived;
@@ -163,7 +165,7 @@ fn transfer(
     let delivery = match fault {
         Fault::None => {
             let mut target = target::ALL[rng.usize(..target::ALL.len())](directory)?;
-            if !target.suits(way.takes) {
+            if way.only_files && !target.is_file() {
                 target = Target::file(directory)?;
             }
             target.deliver(write_fn, &segments)?
@@ -222,12 +224,12 @@ fn read(
         .map(|_| least + rng.choice([0, 3, 700, 5000, 100_000]).unwrap_or(0))
         .collect();
     let mut feed = Feed::new(content, &pieces);
-    let in_storm = way.takes == Takes::All && rng.u32(..6) == 0;
+    let in_storm = !way.only_files && rng.u32(..6) == 0;
     if in_storm {
         feed = feed.waiting(Duration::from_micros(rng.u64(1..50)));
     }
     let mut source = source::ALL[rng.usize(..source::ALL.len())](directory, feed.clone())?;
-    if !source.suits(way.takes) {
+    if way.only_files && !source.is_file() {
         source = Source::file(directory, feed)?;
     }
     let name = source.name;

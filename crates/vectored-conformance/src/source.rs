@@ -2,30 +2,23 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::net::{TcpListener, TcpStream};
-#[cfg(unix)]
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 #[cfg(unix)]
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-#[cfg(unix)]
-use rustix::fs::OFlags;
-#[cfg(unix)]
-use vectored::AsDescriptor;
-use vectored::SegmentCursor;
+use vectored::bindings::BorrowedDescriptor;
+use vectored::{AsDescriptor, SegmentCursor};
 
+#[cfg(unix)]
+use crate::ends::Writer;
+use crate::ends::{self, Ends, Reader};
 #[cfg(unix)]
 use crate::host::file_in_memory;
 use crate::model::{GuardedList, bytes_lost};
-use crate::outcome::Takes;
-use crate::owned_descriptor::{OwnedDescriptor, into_reader};
-use crate::read_ways::{ReadFn, ReadWay};
 use crate::target::{MAX_IDLE, nameless};
+use crate::way::{ReadFn, ReadWay};
 
 /// The bytes that a source delivers, and the sizes of its writes.
 #[derive(Clone, Debug)]
@@ -74,16 +67,14 @@ impl Feed {
 }
 
 /// A descriptor to read from.
-#[derive(Debug)]
 pub struct Source {
     pub name: &'static str,
-    reader: OwnedDescriptor,
+    reader: Box<dyn Reader>,
     feeder: Feeder,
     content: Vec<u8>,
     reported: u64,
 }
 
-#[derive(Debug)]
 enum Feeder {
     /// The file holds all bytes from the start.
     File,
@@ -92,7 +83,7 @@ enum Feeder {
     /// The non-blocking other end. It gets a piece whenever the reader would block, and is closed after the
     /// last.
     Stepped {
-        to: Option<File>,
+        to: Option<Box<dyn Writer>>,
         feed: Feed,
     },
 }
@@ -111,7 +102,6 @@ pub struct Arrival {
     pub stray_writes: u64,
     /// The bytes that could still be read afterwards.
     pub unread: Vec<u8>,
-    pub cursor: SegmentCursor,
     pub content: Vec<u8>,
 }
 
@@ -123,12 +113,12 @@ impl Arrival {
     pub fn lost(&self, way: &ReadWay) -> u64 {
         let expected = self.received.len().min(self.content.len());
         let reported = self.received.len().min(self.reported as usize);
-        let rest = match way.takes {
-            Takes::All => expected,
+        let rest = match way.only_files {
+            false => expected,
             // On a handle that is not overlapped, a read at an offset moves the position, as `ReadFile` documents.
-            Takes::Files if cfg!(windows) => self.content.len() - self.unread.len(),
+            true if cfg!(windows) => self.content.len() - self.unread.len(),
             // Positional reads do not move the position.
-            Takes::Files => 0,
+            true => 0,
         };
         bytes_lost(&self.content[..expected], &self.received[..reported])
             + bytes_lost(&self.content[rest..], &self.unread)
@@ -153,18 +143,19 @@ pub const ALL: &[fn(&Path, Feed) -> io::Result<Source>] = &[
     |_, feed| Source::pipe(feed),
     #[cfg(unix)]
     |_, feed| Source::unix_stream(feed),
-    |_, feed| Source::tcp_stream(feed),
+    |_, feed| Source::fed("a TCP stream", ends::tcp_stream()?, feed),
     #[cfg(unix)]
     |_, feed| Source::non_blocking_pipe(feed),
     #[cfg(unix)]
     |_, feed| Source::non_blocking_unix_stream(feed),
 ];
 
-pub fn suiting(takes: Takes, directory: &Path, feed: &Feed) -> impl Iterator<Item = Source> {
+/// Every source, or every file.
+pub fn suiting(only_files: bool, directory: &Path, feed: &Feed) -> impl Iterator<Item = Source> {
     let opened = ALL
         .iter()
         .map(move |open| open(directory, feed.clone()).unwrap());
-    opened.filter(move |source| source.suits(takes))
+    opened.filter(move |source| source.is_file() || !only_files)
 }
 
 impl Source {
@@ -178,40 +169,26 @@ impl Source {
     }
 
     pub fn pipe(feed: Feed) -> io::Result<Source> {
-        let (reader, writer) = io::pipe()?;
-        Source::fed("a pipe", reader.into(), writer, feed)
+        Source::fed("a pipe", ends::pipe()?, feed)
     }
 
     #[cfg(unix)]
     pub fn unix_stream(feed: Feed) -> io::Result<Source> {
-        let (reader, writer) = UnixStream::pair()?;
-        Source::fed("a Unix stream", reader.into(), writer, feed)
-    }
-
-    pub fn tcp_stream(feed: Feed) -> io::Result<Source> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let writer = TcpStream::connect(listener.local_addr()?)?;
-        let (reader, _) = listener.accept()?;
-        // Without this, a small piece waits until the last piece is acknowledged (Nagle's algorithm).
-        writer.set_nodelay(true)?;
-        Source::fed("a TCP stream", reader.into(), writer, feed)
+        Source::fed("a Unix stream", ends::unix_stream()?, feed)
     }
 
     #[cfg(unix)]
     pub fn non_blocking_pipe(feed: Feed) -> io::Result<Source> {
-        let (reader, writer) = io::pipe()?;
-        Source::stepped("a non-blocking pipe", reader.into(), writer.into(), feed)
+        Source::stepped("a non-blocking pipe", ends::pipe()?, feed)
     }
 
     #[cfg(unix)]
     pub fn non_blocking_unix_stream(feed: Feed) -> io::Result<Source> {
-        let (reader, writer) = UnixStream::pair()?;
-        let name = "a non-blocking Unix stream";
-        Source::stepped(name, reader.into(), writer.into(), feed)
+        Source::stepped("a non-blocking Unix stream", ends::unix_stream()?, feed)
     }
 
-    pub fn suits(&self, takes: Takes) -> bool {
-        takes == Takes::All || matches!(self.feeder, Feeder::File)
+    pub fn is_file(&self) -> bool {
+        matches!(self.feeder, Feeder::File)
     }
 
     /// Fills a list of these sizes by `read_fn` until its end or an error. Collects what came and what is left.
@@ -241,11 +218,14 @@ impl Source {
         let (mut resumptions, mut miscounts) = (0, 0);
         let mut idle = 0;
         let mut segments = guarded.segments();
+        let whole = cursor.remaining_bytes(&segments);
         let before: Vec<_> = segments.iter().map(|s| (s.as_ptr(), s.len())).collect();
         let error = loop {
             let outcome = read_fn(self.reader.as_descriptor(), &mut segments, &mut cursor);
             reported += outcome.transferred;
             self.reported += outcome.transferred;
+            let moved = whole - cursor.remaining_bytes(&segments);
+            assert_eq!(moved, reported, "cursor and count differ");
             let Some(error) = outcome.error else {
                 break None;
             };
@@ -254,7 +234,7 @@ impl Source {
             if idle > MAX_IDLE || !would_block {
                 break Some(error);
             }
-            let Some(fed) = self.feeder.step(&self.reader)? else {
+            let Some(fed) = self.feeder.step(self.reader.as_descriptor())? else {
                 break Some(error);
             };
             resumptions += 1;
@@ -271,36 +251,19 @@ impl Source {
             miscounts,
             stray_writes: moved + guarded.stray_writes(),
             unread: Vec::new(),
-            cursor,
             content: self.content.clone(),
         })
     }
 
-    #[cfg(unix)]
-    pub fn into_reader(self) -> OwnedFd {
-        self.reader
-    }
-
-    pub fn finish(self) -> io::Result<Vec<u8>> {
-        #[cfg(unix)]
-        let waiting = self.reader.try_clone()?;
-        #[cfg(windows)]
-        let waiting = ();
-        let mut reader = into_reader(self.reader);
-        let mut feeder = self.feeder;
+    pub fn finish(mut self) -> io::Result<Vec<u8>> {
         let mut unread = Vec::new();
-        loop {
-            match reader.read_to_end(&mut unread) {
-                Ok(_) => break,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if feeder.step(&waiting)?.is_none() {
-                        return Err(error);
-                    }
-                }
-                Err(error) => return Err(error),
+        while let Err(error) = self.reader.read_to_end(&mut unread) {
+            let would_block = error.kind() == io::ErrorKind::WouldBlock;
+            if !would_block || self.feeder.step(self.reader.as_descriptor())?.is_none() {
+                return Err(error);
             }
         }
-        if let Feeder::Thread(thread) = feeder {
+        if let Feeder::Thread(thread) = self.feeder {
             thread.join().expect("the feeder does not panic");
         }
         Ok(unread)
@@ -309,52 +272,54 @@ impl Source {
     fn of_file(name: &'static str, mut file: File, feed: Feed) -> io::Result<Source> {
         file.write_all(&feed.content)?;
         file.rewind()?;
-        Ok(Source {
+        Ok(Source::new(
             name,
-            reader: file.into(),
-            feeder: Feeder::File,
-            content: feed.content,
-            reported: 0,
-        })
+            Box::new(file),
+            feed.content,
+            Feeder::File,
+        ))
     }
 
-    fn fed(
-        name: &'static str,
-        reader: OwnedDescriptor,
-        to: impl Write + Send + 'static,
-        feed: Feed,
-    ) -> io::Result<Source> {
+    fn fed(name: &'static str, (reader, mut to): Ends, mut feed: Feed) -> io::Result<Source> {
         let content = feed.content.clone();
-        Ok(Source {
-            name,
-            reader,
-            feeder: Feeder::Thread(feed_in_thread(to, feed)),
-            content,
-            reported: 0,
-        })
+        let thread = thread::spawn(move || {
+            while !feed.is_over() {
+                if feed.wait.is_zero() {
+                    // The reader often finds this piece alone then, so that its call is short.
+                    thread::yield_now();
+                } else {
+                    thread::sleep(feed.wait);
+                }
+                if feed.give(&mut to).is_err() {
+                    // The reader has closed its end. If the reader has not closed it, the test will miss the rest.
+                    return;
+                }
+            }
+        });
+        Ok(Source::new(name, reader, content, Feeder::Thread(thread)))
     }
 
     #[cfg(unix)]
-    fn stepped(
+    fn stepped(name: &'static str, ends: Ends, feed: Feed) -> io::Result<Source> {
+        let (reader, to) = ends::non_blocking(ends)?;
+        let content = feed.content.clone();
+        let feeder = Feeder::Stepped { to: Some(to), feed };
+        Ok(Source::new(name, reader, content, feeder))
+    }
+
+    fn new(
         name: &'static str,
-        reader: OwnedFd,
-        writer: OwnedFd,
-        feed: Feed,
-    ) -> io::Result<Source> {
-        for fd in [&reader, &writer] {
-            let flags = rustix::fs::fcntl_getfl(fd)?;
-            rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
-        }
-        Ok(Source {
+        reader: Box<dyn Reader>,
+        content: Vec<u8>,
+        feeder: Feeder,
+    ) -> Source {
+        Source {
             name,
             reader,
-            content: feed.content.clone(),
-            feeder: Feeder::Stepped {
-                to: Some(writer.into()),
-                feed,
-            },
+            feeder,
+            content,
             reported: 0,
-        })
+        }
     }
 }
 
@@ -362,7 +327,7 @@ impl Feeder {
     /// Delivers the next piece, or the end of the stream, to a reader that would block. Returns the number of
     /// bytes that had been delivered before; `None` for other feeders.
     #[cfg(unix)]
-    fn step(&mut self, reader: &OwnedFd) -> io::Result<Option<u64>> {
+    fn step(&mut self, reader: BorrowedDescriptor<'_>) -> io::Result<Option<u64>> {
         let Feeder::Stepped { to, feed } = self else {
             return Ok(None);
         };
@@ -372,14 +337,14 @@ impl Feeder {
             // Closes the writer. `to` is `None` already if the reader would block after the end.
             _ => {
                 *to = None;
-                until_readable(reader.as_fd())?;
+                until_readable(reader)?;
             }
         }
         Ok(Some(before))
     }
 
     #[cfg(windows)]
-    fn step<R>(&mut self, _: &R) -> io::Result<Option<u64>> {
+    fn step(&mut self, _: BorrowedDescriptor<'_>) -> io::Result<Option<u64>> {
         Ok(None)
     }
 }
@@ -389,7 +354,7 @@ impl Feeder {
 /// The writer that was closed here may still be open in a child that another thread has started, until the
 /// child calls execve(2). The stream does not end before that.
 #[cfg(unix)]
-fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
+fn until_readable(reader: BorrowedDescriptor<'_>) -> io::Result<()> {
     let patience = Timespec {
         tv_sec: 60,
         tv_nsec: 0,
@@ -404,21 +369,4 @@ fn until_readable(reader: BorrowedFd<'_>) -> io::Result<()> {
             answer => return Ok(answer.map(drop)?),
         }
     }
-}
-
-fn feed_in_thread(mut to: impl Write + Send + 'static, mut feed: Feed) -> JoinHandle<()> {
-    thread::spawn(move || {
-        while !feed.is_over() {
-            if feed.wait.is_zero() {
-                // The reader often finds this piece alone then, so that its call is short.
-                thread::yield_now();
-            } else {
-                thread::sleep(feed.wait);
-            }
-            if feed.give(&mut to).is_err() {
-                // The reader has closed its end. If the reader has not closed it, the test will miss the rest.
-                return;
-            }
-        }
-    })
 }

@@ -2,25 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Seek, Write};
-use std::net::{TcpListener, TcpStream};
-#[cfg(unix)]
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-#[cfg(unix)]
-use rustix::fs::OFlags;
-#[cfg(unix)]
-use vectored::AsDescriptor;
-use vectored::SegmentCursor;
+use vectored::{AsDescriptor, SegmentCursor};
 
 #[cfg(unix)]
-use crate::host::{file_in_memory, seal_length, shrink_pipe};
-use crate::outcome::Takes;
-use crate::owned_descriptor::OwnedDescriptor;
-use crate::write_ways::WriteFn;
+use crate::ends::Reader;
+use crate::ends::{self, Ends, Writer};
+#[cfg(unix)]
+use crate::host::{file_in_memory, seal_length};
+use crate::way::WriteFn;
 
 const BEFORE: &[u8] = b"before\n";
 
@@ -29,14 +23,12 @@ const BEFORE: &[u8] = b"before\n";
 pub(crate) const MAX_IDLE: u32 = 100;
 
 /// A descriptor to write to, and the end at which the bytes arrive.
-#[derive(Debug)]
 pub struct Target {
     pub name: &'static str,
-    writer: OwnedDescriptor,
+    writer: Box<dyn Writer>,
     receiver: Receiver,
 }
 
-#[derive(Debug)]
 enum Receiver {
     /// The file itself, and its content before.
     File {
@@ -47,7 +39,7 @@ enum Receiver {
     /// The non-blocking other end, emptied whenever the writer would block.
     #[cfg(unix)]
     Drained {
-        from: File,
+        from: Box<dyn Reader>,
         received: Vec<u8>,
     },
 }
@@ -61,7 +53,6 @@ pub struct Delivery {
     pub resumptions: u64,
     /// The number of those times at which the reported count differed from the bytes that could be read.
     pub miscounts: u64,
-    pub cursor: SegmentCursor,
 }
 
 /// Makers of every target at which a list should arrive completely. The argument is the directory for files.
@@ -74,22 +65,23 @@ pub const ALL: &[fn(&Path) -> io::Result<Target>] = &[
     #[cfg(unix)]
     |_| Target::small_pipe(Duration::ZERO),
     #[cfg(unix)]
-    |_| Target::unix_stream(),
-    |_| Target::tcp_stream(),
+    |_| Target::read_to_end("a Unix stream", ends::unix_stream()?),
+    |_| Target::read_to_end("a TCP stream", ends::tcp_stream()?),
     #[cfg(unix)]
     |_| Target::non_blocking_pipe(),
     #[cfg(unix)]
-    |_| Target::non_blocking_unix_stream(),
+    |_| Target::drained("a non-blocking Unix stream", ends::unix_stream()?),
 ];
 
-pub fn suiting(takes: Takes, directory: &Path) -> impl Iterator<Item = Target> {
+/// Every target, or every file.
+pub fn suiting(only_files: bool, directory: &Path) -> impl Iterator<Item = Target> {
     let opened = ALL.iter().map(move |open| open(directory).unwrap());
-    opened.filter(move |target| target.suits(takes))
+    opened.filter(move |target| target.is_file() || !only_files)
 }
 
 impl Target {
     pub fn file(directory: &Path) -> io::Result<Target> {
-        Ok(Target::of_file("a file", nameless(directory, false)?, b""))
+        Target::of_file("a file", nameless(directory, false)?, b"")
     }
 
     /// A file that is open with `O_APPEND` and not empty.
@@ -98,7 +90,7 @@ impl Target {
         file.write_all(BEFORE)?;
         // O_APPEND writes at the end of the file, wherever the position is.
         file.rewind()?;
-        Ok(Target::of_file("a file opened to append", file, BEFORE))
+        Target::of_file("a file opened to append", file, BEFORE)
     }
 
     #[cfg(unix)]
@@ -108,61 +100,31 @@ impl Target {
             file.set_len(limit)?;
             seal_length(&file)?;
         }
-        Ok(Target::of_file("a file in memory", file, b""))
+        Target::of_file("a file in memory", file, b"")
     }
 
     pub fn pipe() -> io::Result<Target> {
-        let (reader, writer) = io::pipe()?;
-        let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
-        Ok(Target::read("a pipe", writer.into(), thread))
+        Target::read_to_end("a pipe", ends::pipe()?)
     }
 
     /// A blocking pipe of one page. Its reader waits before each read.
     #[cfg(unix)]
     pub fn small_pipe(wait: Duration) -> io::Result<Target> {
-        let (reader, writer) = io::pipe()?;
-        shrink_pipe(&writer)?;
-        let thread = read_in_thread(reader, wait, u64::MAX);
-        Ok(Target::read("a small pipe", writer.into(), thread))
+        Target::read("a small pipe", ends::small_pipe()?, wait, u64::MAX)
     }
 
     /// A pipe whose reader closes it after this many bytes.
     pub fn pipe_that_breaks(after: u64) -> io::Result<Target> {
-        let (reader, writer) = io::pipe()?;
-        let thread = read_in_thread(reader, Duration::ZERO, after);
-        Ok(Target::read("a pipe that breaks", writer.into(), thread))
-    }
-
-    #[cfg(unix)]
-    pub fn unix_stream() -> io::Result<Target> {
-        let (reader, writer) = UnixStream::pair()?;
-        let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
-        Ok(Target::read("a Unix stream", writer.into(), thread))
-    }
-
-    pub fn tcp_stream() -> io::Result<Target> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let writer = TcpStream::connect(listener.local_addr()?)?;
-        let (reader, _) = listener.accept()?;
-        let thread = read_in_thread(reader, Duration::ZERO, u64::MAX);
-        Ok(Target::read("a TCP stream", writer.into(), thread))
+        Target::read("a pipe that breaks", ends::pipe()?, Duration::ZERO, after)
     }
 
     #[cfg(unix)]
     pub fn non_blocking_pipe() -> io::Result<Target> {
-        let (reader, writer) = io::pipe()?;
-        shrink_pipe(&writer)?;
-        Target::drained("a non-blocking pipe", writer.into(), reader.into())
+        Target::drained("a non-blocking pipe", ends::small_pipe()?)
     }
 
-    #[cfg(unix)]
-    pub fn non_blocking_unix_stream() -> io::Result<Target> {
-        let (reader, writer) = UnixStream::pair()?;
-        Target::drained("a non-blocking Unix stream", writer.into(), reader.into())
-    }
-
-    pub fn suits(&self, takes: Takes) -> bool {
-        takes == Takes::All || matches!(self.receiver, Receiver::File { .. })
+    pub fn is_file(&self) -> bool {
+        matches!(self.receiver, Receiver::File { .. })
     }
 
     /// Writes the list by `write_fn` until its end or an error, and collects the bytes that arrived.
@@ -178,12 +140,15 @@ impl Target {
         mut mend: impl FnMut(&io::Error) -> bool,
     ) -> io::Result<Delivery> {
         let mut cursor = SegmentCursor::new();
+        let whole = cursor.remaining_bytes(segments);
         let mut reported = 0;
         let (mut resumptions, mut miscounts) = (0, 0);
         let mut idle = 0;
         let error = loop {
             let outcome = write_fn(self.writer.as_descriptor(), segments, &mut cursor);
             reported += outcome.transferred;
+            let moved = whole - cursor.remaining_bytes(segments);
+            assert_eq!(moved, reported, "cursor and count differ");
             let Some(error) = outcome.error else {
                 break None;
             };
@@ -207,46 +172,61 @@ impl Target {
             error,
             resumptions,
             miscounts,
-            cursor,
         })
     }
 
-    fn of_file(name: &'static str, file: File, before: &'static [u8]) -> Target {
-        Target {
+    fn of_file(name: &'static str, file: File, before: &'static [u8]) -> io::Result<Target> {
+        Ok(Target {
             name,
-            writer: file
-                .try_clone()
-                .expect("a descriptor can be duplicated")
-                .into(),
+            writer: Box::new(file.try_clone()?),
             receiver: Receiver::File { file, before },
-        }
+        })
     }
 
-    fn read(name: &'static str, writer: OwnedDescriptor, thread: JoinHandle<Vec<u8>>) -> Target {
-        Target {
-            name,
-            writer,
-            receiver: Receiver::Thread(thread),
-        }
+    fn read_to_end(name: &'static str, ends: Ends) -> io::Result<Target> {
+        Target::read(name, ends, Duration::ZERO, u64::MAX)
     }
 
-    #[cfg(unix)]
-    fn drained(
+    /// A stream that a thread reads to the end, or until `limit` bytes have come. The odd size of each read makes writes end
+    /// within segments.
+    fn read(
         name: &'static str,
-        writer: OwnedDescriptor,
-        from: OwnedDescriptor,
+        (mut reader, writer): Ends,
+        wait: Duration,
+        limit: u64,
     ) -> io::Result<Target> {
-        for fd in [&writer, &from] {
-            let flags = rustix::fs::fcntl_getfl(fd)?;
-            rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
-        }
+        let thread = thread::spawn(move || {
+            let mut all = Vec::new();
+            let mut portion = [0; 7777];
+            while (all.len() as u64) < limit {
+                if !wait.is_zero() {
+                    thread::sleep(wait);
+                }
+                let room = portion.len().min((limit - all.len() as u64) as usize);
+                match reader.read(&mut portion[..room]) {
+                    Ok(0) => break,
+                    Ok(bytes) => all.extend_from_slice(&portion[..bytes]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => panic!("the reader failed: {error}"),
+                }
+            }
+            all
+        });
         Ok(Target {
             name,
             writer,
-            receiver: Receiver::Drained {
-                from: from.into(),
-                received: Vec::new(),
-            },
+            receiver: Receiver::Thread(thread),
+        })
+    }
+
+    #[cfg(unix)]
+    fn drained(name: &'static str, ends: Ends) -> io::Result<Target> {
+        let (from, writer) = ends::non_blocking(ends)?;
+        let received = Vec::new();
+        Ok(Target {
+            name,
+            writer,
+            receiver: Receiver::Drained { from, received },
         })
     }
 }
@@ -261,8 +241,7 @@ impl Receiver {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     Ok(Some(received.len() as u64))
                 }
-                Err(error) => Err(error),
-                Ok(_) => Ok(None),
+                result => result.map(|_| None),
             },
             _ => Ok(None),
         }
@@ -275,10 +254,8 @@ impl Receiver {
                 let mut content = Vec::new();
                 file.rewind()?;
                 file.read_to_end(&mut content)?;
-                assert!(
-                    content.starts_with(before),
-                    "the content from before is gone"
-                );
+                let is_kept = content.starts_with(before);
+                assert!(is_kept, "the content from before is gone");
                 content.drain(..before.len());
                 Ok(content)
             }
@@ -295,38 +272,8 @@ pub(crate) fn nameless(directory: &Path, append: bool) -> io::Result<File> {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let path = directory.join(format!("vectored-{}-{number}", std::process::id()));
     let mut options = File::options();
-    options
-        .read(true)
-        .write(true)
-        .append(append)
-        .create_new(true);
-    let file = options.open(&path)?;
+    options.read(true).write(true).append(append);
+    let file = options.create_new(true).open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(file)
-}
-
-/// Reads to the end, or until `limit` bytes have come. The odd size of each read makes writes end within
-/// segments.
-fn read_in_thread(
-    mut from: impl Read + Send + 'static,
-    wait: Duration,
-    limit: u64,
-) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut all = Vec::new();
-        let mut portion = [0; 7777];
-        while (all.len() as u64) < limit {
-            if !wait.is_zero() {
-                thread::sleep(wait);
-            }
-            let room = portion.len().min((limit - all.len() as u64) as usize);
-            match from.read(&mut portion[..room]) {
-                Ok(0) => break,
-                Ok(bytes) => all.extend_from_slice(&portion[..bytes]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => panic!("the reader failed: {error}"),
-            }
-        }
-        all
-    })
 }

@@ -2,7 +2,7 @@
 //! that the crate io-uring does not know.
 
 pub mod rings {
-    pub fn ring_write_ways() -> &'static [crate::write_ways::WriteWay] {
+    pub fn ring_write_ways() -> &'static [crate::way::WriteWay] {
         crate::host::report_skip(
             "the entries of Ring in the suite",
             "vectored has no uring here",
@@ -10,7 +10,7 @@ pub mod rings {
         &[]
     }
 
-    pub fn ring_read_ways() -> &'static [crate::read_ways::ReadWay] {
+    pub fn ring_read_ways() -> &'static [crate::way::ReadWay] {
         &[]
     }
 }

@@ -1,25 +1,23 @@
-//! Random transfers, many at once on one ring. They are moved in parts, cancelled, or dropped with the ring. They use memory
-//! of several owners, and files with and without the page cache. The memory of transfers is watched after they have ended.
+//! Random transfers, many at once on one ring. They are moved in parts, cancelled, or dropped with the ring. They use
+//! files with and without the page cache. The memory of transfers is watched after they have ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::ops::{Deref, DerefMut};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::{Arc, Once};
 
-use bytes::BytesMut;
 use fastrand::Rng;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::OFlags;
 use vectored::SegmentQueue;
 use vectored::files::AlignedBuffer;
 use vectored::queue::QueuePolicy;
 use vectored::queue::Segment;
 use vectored::uring::{Completion, Data, Ring, SharedDescriptor};
 
-use crate::host::report_skip;
+use crate::host::{report_skip, set_nonblocking, shrink_pipe};
 use crate::model::bytes_lost;
 use crate::outcome::Counts;
 
@@ -34,37 +32,10 @@ const BLOCK: usize = 4096;
 /// The bytes of the file for each transfer.
 const REGION: u64 = 49 * BLOCK as u64;
 
-struct AnyBuffer(Box<dyn DerefMut<Target = [u8]> + Send>);
-
-impl AnyBuffer {
-    fn new(rng: &mut Rng, bytes: usize) -> AnyBuffer {
-        AnyBuffer(match rng.u32(..4) {
-            0 => Box::new(vec![UNREAD; bytes]),
-            1 => Box::new(vec![UNREAD; bytes].into_boxed_slice()),
-            2 => Box::new(BytesMut::from(&vec![UNREAD; bytes][..])),
-            _ => return AnyBuffer::aligned(bytes),
-        })
-    }
-
-    fn aligned(bytes: usize) -> AnyBuffer {
-        let mut buffer = AlignedBuffer::zeroed(bytes, BLOCK);
-        buffer.fill(UNREAD);
-        AnyBuffer(Box::new(buffer))
-    }
-}
-
-impl Deref for AnyBuffer {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl DerefMut for AnyBuffer {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        &mut self.0
-    }
+fn filled(bytes: usize, alignment: usize, content: u8) -> AlignedBuffer {
+    let mut buffer = AlignedBuffer::zeroed(bytes, alignment);
+    buffer.fill(content);
+    buffer
 }
 
 /// Runs transfers on pipes, sockets and a file in `directory` until all have ended, or the ring is dropped.
@@ -79,7 +50,7 @@ pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
     }
     let mut counts = Counts::default();
     // Buffers that were given back, full of canaries.
-    let mut watched: Vec<AnyBuffer> = Vec::new();
+    let mut watched: Vec<AlignedBuffer> = Vec::new();
     let mut turns_left = rng.usize(..400);
     while !flights.is_empty() && turns_left > 0 {
         turns_left -= 1;
@@ -108,12 +79,13 @@ pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
         counts.faults += 1;
         counts.lost += flight.dropped(&mut watched)?;
     }
-    let changed = |buffer: &AnyBuffer| buffer.iter().filter(|byte| **byte != CANARY).count() as u64;
+    let changed =
+        |buffer: &AlignedBuffer| buffer.iter().filter(|byte| **byte != CANARY).count() as u64;
     counts.lost += watched.iter().map(changed).sum::<u64>();
     Ok(counts)
 }
 
-fn moved(done: &Completion<AnyBuffer>) -> u64 {
+fn moved(done: &Completion<AlignedBuffer>) -> u64 {
     match &done.result {
         Ok(bytes) => *bytes,
         Err(error) => error.transferred(),
@@ -183,21 +155,15 @@ impl Flight {
                 offset,
             }
         } else {
-            let (ours, other): (OwnedFd, OwnedFd) = match (rng.bool(), is_write) {
-                (true, _) => {
-                    let (ours, other) = UnixStream::pair()?;
-                    (ours.into(), other.into())
-                }
-                (false, true) => {
-                    let (reader, writer) = io::pipe()?;
-                    rustix::pipe::fcntl_setpipe_size(&writer, 4096)?;
-                    (writer.into(), reader.into())
-                }
-                (false, false) => {
-                    let (reader, writer) = io::pipe()?;
-                    (reader.into(), writer.into())
-                }
+            let (reader, writer): (OwnedFd, OwnedFd) = if rng.bool() {
+                let (reader, writer) = UnixStream::pair()?;
+                (reader.into(), writer.into())
+            } else {
+                let (reader, writer) = io::pipe()?;
+                shrink_pipe(&writer)?;
+                (reader.into(), writer.into())
             };
+            let (ours, other) = if is_write { (writer, reader) } else { (reader, writer) };
             set_nonblocking(&other)?;
             if rng.bool() {
                 set_nonblocking(&ours)?;
@@ -222,7 +188,7 @@ impl Flight {
         })
     }
 
-    fn submit(&self, rng: &mut Rng, ring: &mut Ring<AnyBuffer>) -> io::Result<()> {
+    fn submit(&self, rng: &mut Rng, ring: &mut Ring<AlignedBuffer>) -> io::Result<()> {
         let mut policy = QueuePolicy::default();
         policy.copy_below_bytes = if self.is_direct { 0 } else { rng.usize(..1000) };
         let mut queue = SegmentQueue::with_policy(policy);
@@ -238,16 +204,10 @@ impl Flight {
             }
             rest = behind;
         }
-        let mut buffers = || {
+        let alignment = if self.is_direct { BLOCK } else { 1 << rng.u32(..7) };
+        let buffers = || {
             let sizes = self.sizes.iter();
-            let buffers = sizes.map(|size| {
-                if self.is_direct {
-                    AnyBuffer::aligned(*size)
-                } else {
-                    AnyBuffer::new(rng, *size)
-                }
-            });
-            buffers.collect()
+            sizes.map(|size| filled(*size, alignment, UNREAD)).collect()
         };
         match (&self.side, self.is_write) {
             (Side::Stream { ours, .. }, true) => ring.submit_write(ours, queue, self.token),
@@ -290,9 +250,9 @@ impl Flight {
 
     /// Compares what a transfer moved, and returns the bytes that are wrong. The buffers of the transfer get canaries.
     fn ended(
-        mut self,
-        done: Completion<AnyBuffer>,
-        watched: &mut Vec<AnyBuffer>,
+        self,
+        done: Completion<AlignedBuffer>,
+        watched: &mut Vec<AlignedBuffer>,
     ) -> io::Result<u64> {
         let moved = moved(&done) as usize;
         let whole: usize = self.sizes.iter().sum();
@@ -324,60 +284,56 @@ impl Flight {
             }
             _ => panic!("neither a queue nor buffers"),
         };
-        match &mut self.side {
-            Side::Stream {
-                other, received, ..
-            } if self.is_write => {
-                received.extend(drain(other)?);
-                lost += bytes_lost(&self.data[..moved], received);
-            }
+        lost += match &self.side {
+            _ if self.is_write => bytes_lost(&self.data[..moved], &self.arrived(moved)?),
             Side::Stream { our_fd, sent, .. } => {
-                lost += bytes_lost(&self.data[moved..*sent], &drain_fd(our_fd)?);
+                bytes_lost(&self.data[moved..*sent], &drain_fd(our_fd)?)
             }
-            Side::File { file, offset, .. } if self.is_write => {
-                let mut found = vec![0; moved];
-                file.read_exact_at(&mut found, *offset)?;
-                lost += bytes_lost(&self.data[..moved], &found);
-            }
-            Side::File { .. } => {}
-        }
+            Side::File { .. } => 0,
+        };
         Ok(lost)
     }
 
     /// Checks a transfer whose ring was dropped, like [`ended`](Flight::ended).
-    fn dropped(mut self, watched: &mut Vec<AnyBuffer>) -> io::Result<u64> {
+    fn dropped(mut self, watched: &mut Vec<AlignedBuffer>) -> io::Result<u64> {
         // The allocator gives out the memory of the transfer again.
-        let canaries = self.sizes.iter().map(|size| vec![CANARY; *size]);
-        watched.extend(canaries.map(|buffer| AnyBuffer(Box::new(buffer))));
-        match &mut self.side {
+        watched.extend(self.sizes.iter().map(|size| filled(*size, 1, CANARY)));
+        if self.is_write {
+            let arrived = self.arrived(self.data.len())?;
+            // Bytes of a file that were not written are a hole.
+            let is_hole = |byte: u8| byte == 0 && matches!(self.side, Side::File { .. });
+            let pairs = arrived.iter().zip(&self.data);
+            let wrong = pairs.filter(|(found, data)| found != data && !is_hole(**found));
+            let surplus = arrived.len().saturating_sub(self.data.len());
+            return Ok((wrong.count() + surplus) as u64);
+        }
+        let Side::Stream {
+            our_fd,
+            other,
+            sent,
+            ..
+        } = &mut self.side
+        else {
+            return Ok(0);
+        };
+        let left = drain_fd(our_fd)?;
+        let lost = bytes_lost(&self.data[*sent - left.len()..*sent], &left);
+        other.write_all(b"later")?;
+        Ok(lost + bytes_lost(b"later", &drain_fd(our_fd)?))
+    }
+
+    /// What a write has brought to the other side: of a file at most `most` bytes.
+    fn arrived(&self, most: usize) -> io::Result<Vec<u8>> {
+        match &self.side {
             Side::Stream {
                 other, received, ..
-            } if self.is_write => {
-                received.extend(drain(other)?);
-                Ok(bytes_lost(&self.data[..received.len()], received))
-            }
-            Side::Stream {
-                our_fd,
-                other,
-                sent,
-                ..
-            } => {
-                let left = drain_fd(our_fd)?;
-                let unread = &self.data[*sent - left.len()..*sent];
-                let lost = bytes_lost(unread, &left);
-                other.write_all(b"later")?;
-                Ok(lost + bytes_lost(b"later", &drain_fd(our_fd)?))
-            }
-            Side::File { file, offset, .. } if self.is_write => {
-                let mut found = vec![0; self.data.len()];
+            } => Ok([&received[..], &drain(other)?].concat()),
+            Side::File { file, offset, .. } => {
+                let mut found = vec![0; most];
                 let bytes = file.read_at(&mut found, *offset)?;
-                let pairs = found[..bytes].iter().zip(&self.data);
-                // Bytes that were not written are a hole.
-                Ok(pairs
-                    .filter(|(found, data)| **found != 0 && found != data)
-                    .count() as u64)
+                found.truncate(bytes);
+                Ok(found)
             }
-            Side::File { .. } => Ok(0),
         }
     }
 }
@@ -409,11 +365,6 @@ impl Files {
     }
 }
 
-fn set_nonblocking(fd: impl AsFd) -> io::Result<()> {
-    let flags = fcntl_getfl(&fd)?;
-    Ok(fcntl_setfl(&fd, flags | OFlags::NONBLOCK)?)
-}
-
 fn unless_blocked(result: io::Result<usize>) -> io::Result<Option<usize>> {
     match result {
         Ok(bytes) => Ok(Some(bytes)),
@@ -422,7 +373,7 @@ fn unless_blocked(result: io::Result<usize>) -> io::Result<Option<usize>> {
     }
 }
 
-fn drain(from: &mut File) -> io::Result<Vec<u8>> {
+fn drain(mut from: &File) -> io::Result<Vec<u8>> {
     let (mut all, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
     while let Some(bytes @ 1..) = unless_blocked(from.read(&mut buffer))? {
         all.extend_from_slice(&buffer[..bytes]);
@@ -432,5 +383,5 @@ fn drain(from: &mut File) -> io::Result<Vec<u8>> {
 
 fn drain_fd(fd: &OwnedFd) -> io::Result<Vec<u8>> {
     set_nonblocking(fd)?;
-    drain(&mut File::from(fd.try_clone()?))
+    drain(&File::from(fd.try_clone()?))
 }

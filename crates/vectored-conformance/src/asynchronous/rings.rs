@@ -5,7 +5,7 @@
 //! and a machine may have none.
 
 use std::cell::Cell;
-use std::io::{self, IoSlice, IoSliceMut};
+use std::io::{self, IoSlice};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use bytes::{Bytes, BytesMut};
@@ -17,8 +17,8 @@ use vectored::{SegmentQueue, TransferError};
 
 use crate::host::report_skip;
 use crate::outcome::Outcome;
-use crate::read_ways::{self, ReadFn, ReadWay};
-use crate::write_ways::{self, WriteFn, WriteWay};
+use crate::way::{ReadFn, ReadWay, Way, WriteFn, WriteWay};
+use crate::{read_ways, write_ways};
 
 const TOKEN: u64 = 7;
 
@@ -36,37 +36,38 @@ pub fn ring_read_ways() -> &'static [ReadWay] {
 }
 
 const WRITE_WAYS: &[WriteWay] = &[
-    WriteWay::to_all("Ring::submit_write", || write(0, false)),
-    WriteWay::to_all("Ring::submit_write of copied segments", || {
+    Way::new("Ring::submit_write", || write(0, false)),
+    Way::new("Ring::submit_write of copied segments", || {
         write(1000, false)
     }),
-    WriteWay::to_all("Ring::submit_write, cancelled and submitted again", || {
+    Way::new("Ring::submit_write, cancelled and submitted again", || {
         write(100, true)
     }),
-    WriteWay::to_files("Ring::submit_write_at", || {
+    Way::new("Ring::submit_write_at", || {
         let mut ring: Ring = ring();
         write_ways::positional(move |fd, segments, offset| {
             ring.submit_write_at(owned(fd), queue_of(segments, 100), offset, TOKEN);
             end(&mut ring, fd).result.into()
         })
-    }),
+    })
+    .of_files(),
 ];
 
 const READ_WAYS: &[ReadWay] = &[
-    ReadWay::exact("Ring::submit_read", || read(<[u8]>::to_vec)).that_stops(),
-    ReadWay::exact("Ring::submit_read into boxed slices", || {
-        read(|bytes| Box::<[u8]>::from(bytes))
+    Way::new("Ring::submit_read", || read(<[u8]>::to_vec, false)).that_stops(),
+    Way::new("Ring::submit_read into boxed slices", || {
+        read(|bytes| Box::<[u8]>::from(bytes), false)
     })
     .that_stops(),
-    ReadWay::exact("Ring::submit_read into BytesMut", || {
-        read(|bytes| BytesMut::from(bytes))
+    Way::new("Ring::submit_read into BytesMut", || {
+        read(|bytes| BytesMut::from(bytes), false)
     })
     .that_stops(),
-    ReadWay::exact("Ring::submit_read_at", || read_at(<[u8]>::to_vec))
+    Way::new("Ring::submit_read_at", || read(<[u8]>::to_vec, true))
         .of_files()
         .that_stops(),
-    ReadWay::exact("Ring::submit_read_at into aligned buffers", || {
-        read_at(aligned)
+    Way::new("Ring::submit_read_at into aligned buffers", || {
+        read(aligned, true)
     })
     .of_files()
     .that_stops(),
@@ -175,38 +176,24 @@ fn queue_of(segments: &[IoSlice<'_>], copy_below_bytes: usize) -> SegmentQueue {
     queue
 }
 
-fn read<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
-    let mut ring = ring();
-    read_ways::whole_list(move |fd, segments| {
-        ring.submit_read(owned(fd), copies(segments, copy), TOKEN);
-        filled(&mut ring, fd, segments)
-    })
-}
-
-fn read_at<B: Buffer>(copy: fn(&[u8]) -> B) -> ReadFn {
+/// Reads into buffers that begin as copies of the segments.
+fn read<B: Buffer>(copy: fn(&[u8]) -> B, has_offset: bool) -> ReadFn {
     let mut ring = ring();
     read_ways::positional(move |fd, segments, offset| {
-        ring.submit_read_at(owned(fd), copies(segments, copy), offset, TOKEN);
-        filled(&mut ring, fd, segments)
+        let buffers = segments.iter().map(|segment| copy(segment)).collect();
+        if has_offset {
+            ring.submit_read_at(owned(fd), buffers, offset, TOKEN);
+        } else {
+            ring.submit_read(owned(fd), buffers, TOKEN);
+        }
+        let done = end(&mut ring, fd);
+        let Data::Buffers(buffers) = done.data else {
+            panic!("a read has no queue");
+        };
+        // Copies whole buffers: bytes that were not read must be unchanged.
+        for (segment, buffer) in segments.iter_mut().zip(buffers) {
+            segment.copy_from_slice(&buffer);
+        }
+        done.result.into()
     })
-}
-
-fn copies<B>(segments: &[IoSliceMut<'_>], copy: fn(&[u8]) -> B) -> Vec<B> {
-    segments.iter().map(|segment| copy(segment)).collect()
-}
-
-fn filled<B: Buffer>(
-    ring: &mut Ring<B>,
-    fd: BorrowedFd<'_>,
-    segments: &mut [IoSliceMut<'_>],
-) -> Outcome {
-    let done = end(ring, fd);
-    let Data::Buffers(buffers) = done.data else {
-        panic!("a read has no queue");
-    };
-    // Copies whole buffers: bytes that were not read must be unchanged.
-    for (segment, buffer) in segments.iter_mut().zip(buffers) {
-        segment.copy_from_slice(&buffer);
-    }
-    done.result.into()
 }

@@ -12,9 +12,10 @@ use vectored::{Gather, SegmentCursor};
 
 use crate::fuzz::input::Input;
 use crate::model::{list, payload};
-use crate::read_ways::{ReadWay, buffered, scattered};
+use crate::read_ways::{buffered, scattered};
 use crate::source::{Feed, Source};
 use crate::target::Target;
+use crate::way::Way;
 use crate::write_ways::whole_list;
 
 pub use queue::queue;
@@ -41,10 +42,10 @@ pub fn read_plan(data: &[u8]) {
     let feed = Feed::new(content, &pieces);
 
     // Each is the properties of a way, and the function itself.
-    let exact = ReadWay::exact("a plan", || buffered(0));
+    let exact = || Way::new("a plan", || buffered(0));
     let ways = [
-        (exact, scattered(input.cost_model())),
-        (exact.that_reads_ahead(), buffered(capacity)),
+        (exact(), scattered(input.cost_model())),
+        (exact().that_reads_ahead(), buffered(capacity)),
     ];
     for (way, mut read_fn) in ways {
         let source = Source::non_blocking_pipe(feed.clone()).expect("a pipe can be made");

@@ -1,7 +1,7 @@
 //! The body of the fuzz target of a queue: any operations, against the bytes that were put in.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,6 @@ use vectored::SegmentQueue;
 use vectored::queue::Segment;
 
 use super::input::Input;
-use crate::host::shrink_pipe;
 use crate::queue::sink::{Answer, ScriptedWriter};
 use crate::queue::{Choose, any_policy, any_size, expect_bytes, put};
 
@@ -28,7 +27,6 @@ pub fn queue(data: &[u8]) {
     let mut model = Model::default();
     let gathers = input.below(2) == 0;
     let mut writer = ScriptedWriter::new(gathers);
-    let mut pipe = None;
     for _ in 0..MAX_STEPS {
         if input.0.len() == 0 {
             break;
@@ -54,11 +52,6 @@ pub fn queue(data: &[u8]) {
                 let expected: Vec<u8> = model.bytes.range(..bytes).copied().collect();
                 assert!(taken == expected, "copy_to_bytes took other bytes");
                 model.advance(bytes);
-                writer.forget_offer();
-            }
-            10 => {
-                let pipe = pipe.get_or_insert_with(|| small_pipe().expect("a pipe can be made"));
-                write_some(&mut queue, pipe, &mut model);
                 writer.forget_offer();
             }
             _ => {
@@ -223,35 +216,5 @@ fn poll(queue: &mut SegmentQueue, writer: &mut ScriptedWriter, how: usize) {
             };
             assert_eq!(error.kind(), expected);
         }
-    }
-}
-
-fn small_pipe() -> io::Result<(io::PipeReader, io::PipeWriter)> {
-    let (reader, writer) = io::pipe()?;
-    rustix::io::ioctl_fionbio(&reader, true)?;
-    rustix::io::ioctl_fionbio(&writer, true)?;
-    shrink_pipe(&writer)?;
-    Ok((reader, writer))
-}
-
-fn write_some(
-    queue: &mut SegmentQueue,
-    (reader, writer): &mut (io::PipeReader, io::PipeWriter),
-    model: &mut Model,
-) {
-    let written = queue.write_some(&*writer).expect("the pipe is empty");
-    let mut received = vec![0; written + 1];
-    let read = match reader.read(&mut received) {
-        Ok(read) => read,
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-        Err(error) => panic!("the pipe cannot be read: {error}"),
-    };
-    assert_eq!(read, written, "the count is not that of the bytes");
-    let expected: Vec<u8> = model.bytes.range(..written).copied().collect();
-    assert!(received[..read] == expected, "other bytes were written");
-    model.advance(written);
-    // A writer that took bytes does not expect the remaining bytes again.
-    if written > 0 {
-        model.offered = 0;
     }
 }

@@ -5,27 +5,16 @@ use std::mem;
 
 use vectored::bindings::BorrowedDescriptor;
 use vectored::limits::{Limits, iov_max};
-use vectored::{SegmentCursor, TransferError, write_once};
+use vectored::{SegmentCursor, write_once};
 
 use crate::outcome::Outcome;
-
-/// Writes a list from the cursor on, and advances the cursor by the bytes that were written.
-pub type WriteFn =
-    Box<dyn FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Outcome>;
+use crate::way::WriteFn;
 
 /// Adapts a function that writes whole lists. The function gets the rest of a list as another list.
 pub fn whole_list(
     mut write_all: impl FnMut(BorrowedDescriptor<'_>, &[IoSlice<'_>]) -> Outcome + 'static,
 ) -> WriteFn {
-    Box::new(move |fd, segments, cursor| {
-        let outcome = if *cursor == SegmentCursor::new() {
-            write_all(fd, segments)
-        } else {
-            write_all(fd, &rest(segments, *cursor))
-        };
-        cursor.advance(segments, outcome.transferred as usize);
-        outcome
-    })
+    positional(move |fd, segments, _| write_all(fd, segments))
 }
 
 /// Adapts a function that writes whole lists at an offset. The list begins at offset 0 of the file.
@@ -39,19 +28,6 @@ pub fn positional(
         cursor.advance(segments, outcome.transferred as usize);
         outcome
     })
-}
-
-/// Runs a transfer that moves the cursor itself. Asserts that cursor and count agree.
-pub(super) fn counted(
-    segments: &[IoSlice<'_>],
-    cursor: &mut SegmentCursor,
-    transfer: impl FnOnce(&mut SegmentCursor) -> Result<u64, TransferError>,
-) -> Outcome {
-    let before = cursor.remaining_bytes(segments);
-    let outcome = Outcome::from(transfer(cursor));
-    let moved = before - cursor.remaining_bytes(segments);
-    assert_eq!(moved, outcome.transferred, "cursor and count differ");
-    outcome
 }
 
 /// Writes a list record by record by `write_once`, each as long as `write_once` takes here. If only a part

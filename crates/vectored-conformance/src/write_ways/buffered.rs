@@ -24,58 +24,48 @@ impl Write for PlainWrites<'_> {
     }
 }
 
-pub(super) fn slice_by_slice<W>(mut writer: GatherWriter<W>, segments: &[IoSlice<'_>]) -> Outcome {
-    let mut accepted = 0;
-    for segment in segments {
-        let mut slice = &segment[..];
-        while !slice.is_empty() {
-            let error = match writer.write(slice) {
-                Ok(0) => Some(io::ErrorKind::WriteZero.into()),
-                Ok(bytes) => {
-                    accepted += bytes as u64;
-                    slice = &slice[bytes..];
-                    None
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
-                Err(error) => Some(error),
-            };
-            if error.is_some() {
-                return written(writer, accepted, error);
-            }
-        }
-    }
-    let error = writer.flush().err();
-    written(writer, accepted, error)
-}
-
-pub(super) fn list_by_list<W>(
+/// Passes the list from the cursor on to a writer, as `put` does, and flushes the writer. Bytes that are still staged after an
+/// error were not written, and are dropped. All other bytes were written.
+pub(super) fn through<W>(
     mut writer: GatherWriter<W>,
     segments: &[IoSlice<'_>],
     cursor: &mut SegmentCursor,
+    put: fn(&mut GatherWriter<W>, &[IoSlice<'_>], SegmentCursor) -> io::Result<usize>,
 ) -> Outcome {
     let mut accepted = *cursor;
     let error = loop {
         if accepted.is_at_end(segments) {
             break writer.flush().err();
         }
-        match writer.write_vectored(&rest(segments, accepted)) {
+        match put(&mut writer, segments, accepted) {
+            Ok(0) => break Some(io::ErrorKind::WriteZero.into()),
             Ok(bytes) => accepted.advance(segments, bytes),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => break Some(error),
         }
     };
-    let left = accepted.remaining_bytes(segments);
-    let accepted = cursor.remaining_bytes(segments) - left;
-    let outcome = written(writer, accepted, error);
-    cursor.advance(segments, outcome.transferred as usize);
-    outcome
+    let (_, staged) = writer.into_parts();
+    let left = accepted.remaining_bytes(segments) + staged.len() as u64;
+    let transferred = cursor.remaining_bytes(segments) - left;
+    cursor.advance(segments, transferred as usize);
+    Outcome { transferred, error }
 }
 
-/// The outcome after `accepted` bytes were accepted. Bytes that are still staged were not written, and are dropped. All
-/// other bytes were written.
-fn written<W>(writer: GatherWriter<W>, accepted: u64, error: Option<io::Error>) -> Outcome {
-    let (_, staged) = writer.into_parts();
-    Outcome {
-        transferred: accepted - staged.len() as u64,
-        error,
-    }
+pub(super) fn slice_by_slice<W>(
+    writer: &mut GatherWriter<W>,
+    segments: &[IoSlice<'_>],
+    from: SegmentCursor,
+) -> io::Result<usize> {
+    let mut offset = from.offset();
+    let slices = segments[from.segment()..].iter();
+    let mut slices = slices.map(|slice| &slice[std::mem::take(&mut offset)..]);
+    writer.write(slices.find(|slice| !slice.is_empty()).unwrap_or_default())
+}
+
+pub(super) fn list_by_list<W>(
+    writer: &mut GatherWriter<W>,
+    segments: &[IoSlice<'_>],
+    from: SegmentCursor,
+) -> io::Result<usize> {
+    writer.write_vectored(&rest(segments, from))
 }

@@ -2,80 +2,52 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Seek, Write};
-use std::os::unix::net::UnixStream;
 use std::thread;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use vectored::AsDescriptor;
 use vectored::copy::{CopyError, Options, Technique};
 
-use super::{WriteFn, whole_list};
+use super::whole_list;
+use crate::ends::Ends;
 use crate::host::file_in_memory;
 use crate::outcome::Outcome;
+use crate::way::WriteFn;
 
-pub(super) fn of_a_file() -> WriteFn {
-    whole_list(|fd, segments| {
+pub(super) const WITHIN_THE_KERNEL: [Technique; 4] = [
+    Technique::CopyFileRange,
+    Technique::Splice,
+    Technique::Sendfile,
+    Technique::ReadWrite,
+];
+
+/// Copies a file by the first of these techniques that the kernel does not refuse, or as the library chooses if there are none.
+pub(super) fn of_a_file(techniques: &'static [Technique]) -> WriteFn {
+    whole_list(move |fd, segments| {
         let list = bytes_of(segments);
         let file = file_with(&list).expect("a file in memory can be written");
-        outcome(
-            &list,
-            Options::new().copy(&file, fd).map(|copied| copied.bytes),
-        )
+        let by = |technique: Option<Technique>| {
+            let copied = Options::new().technique(technique).copy(&file, fd);
+            copied.map(|copied| copied.bytes)
+        };
+        let mut results = techniques.iter().map(|one| by(Some(*one)));
+        let is_refused = |error: &CopyError| error.side().is_none() && error.read() == 0;
+        let made = results.find(|result| !result.as_ref().is_err_and(is_refused));
+        outcome(&list, made.unwrap_or_else(|| by(None)))
     })
 }
 
-/// Copies a file within the kernel, by the first technique that the kernel does not refuse.
-pub(super) fn of_a_file_within_the_kernel() -> WriteFn {
-    whole_list(|fd, segments| {
+pub(super) fn of_a_stream(open: fn() -> io::Result<Ends>) -> WriteFn {
+    whole_list(move |fd, segments| {
+        let (from, mut to) = open().expect("a stream can be made");
         let list = bytes_of(segments);
-        let file = file_with(&list).expect("a file in memory can be written");
-        let techniques = [
-            Technique::CopyFileRange,
-            Technique::Splice,
-            Technique::Sendfile,
-            Technique::ReadWrite,
-        ];
-        let results = techniques
-            .map(|technique| move |file: &File| Options::new().technique(technique).copy(file, fd));
-        let mut result = results[0](&file);
-        for next in &results[1..] {
-            let is_refused = |error: &CopyError| error.side().is_none() && error.read() == 0;
-            if result.as_ref().is_err_and(is_refused) {
-                result = next(&file);
-            }
-        }
-        outcome(&list, result.map(|copied| copied.bytes))
-    })
-}
-
-pub(super) fn of_a_pipe() -> WriteFn {
-    whole_list(|fd, segments| {
-        let (from, to) = io::pipe().expect("a pipe can be made");
-        of_a_stream(segments, from, to, |from| Options::new().copy(from, fd))
-    })
-}
-
-pub(super) fn of_a_unix_stream() -> WriteFn {
-    whole_list(|fd, segments| {
-        let (from, to) = UnixStream::pair().expect("a pair of sockets can be made");
-        of_a_stream(segments, from, to, |from| Options::new().copy(from, fd))
-    })
-}
-
-fn of_a_stream<F: AsDescriptor>(
-    segments: &[IoSlice<'_>],
-    from: F,
-    mut to: impl Write + Send,
-    copy: impl FnOnce(&F) -> Result<vectored::copy::Copied, CopyError>,
-) -> Outcome {
-    let list = bytes_of(segments);
-    thread::scope(|scope| {
-        // The write fails when the copy has failed before.
-        let bytes = &list;
-        scope.spawn(move || to.write_all(bytes));
-        let result = copy(&from);
-        drop(from);
-        outcome(&list, result.map(|copied| copied.bytes))
+        thread::scope(|scope| {
+            let bytes = &list;
+            // The write fails when the copy has failed before.
+            scope.spawn(move || to.write_all(bytes));
+            let result = Options::new().copy(&from, fd).map(|copied| copied.bytes);
+            drop(from);
+            outcome(&list, result)
+        })
     })
 }
 

@@ -9,7 +9,6 @@ mod buffered;
 mod copied;
 mod queued;
 
-use std::fmt;
 #[cfg(unix)]
 use std::io::IoSlice;
 #[cfg(unix)]
@@ -25,82 +24,49 @@ use vectored::files::{OnRefusal, WriteFlags, write_all_with};
 use vectored::queue::QueuePolicy;
 use vectored::{CostModel, Gather, GatherWriter, resume_write, write_all};
 
-pub use adapters::{WriteFn, drive, positional, whole_list};
+pub use adapters::{drive, positional, whole_list};
 
+#[cfg(unix)]
+use crate::ends;
 #[cfg(unix)]
 use crate::outcome::Outcome;
-use crate::outcome::Takes;
+use crate::way::{Way, WriteFn, WriteWay};
 #[cfg(unix)]
 use adapters::by_hand;
-use adapters::{counted, record_by_record};
-use buffered::{PlainWrites, list_by_list, slice_by_slice};
-
-pub struct WriteWay {
-    pub name: &'static str,
-    pub takes: Takes,
-    /// Makes the function, with the state that it keeps from list to list.
-    pub make: fn() -> WriteFn,
-}
-
-impl WriteWay {
-    pub(crate) const fn to_all(name: &'static str, make: fn() -> WriteFn) -> WriteWay {
-        let takes = Takes::All;
-        WriteWay { name, takes, make }
-    }
-
-    pub(crate) const fn to_files(name: &'static str, make: fn() -> WriteFn) -> WriteWay {
-        let takes = Takes::Files;
-        WriteWay { name, takes, make }
-    }
-}
-
-impl fmt::Debug for WriteWay {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
+use adapters::record_by_record;
+use buffered::{PlainWrites, list_by_list, slice_by_slice, through};
 
 pub const WRITE_WAYS: &[WriteWay] = &[
-    WriteWay::to_all("write_all", || {
+    Way::new("write_all", || {
         whole_list(|fd, segments| write_all(fd, segments).into())
     }),
-    WriteWay::to_all("Gather::write_all", || gather(CostModel::default())),
-    WriteWay::to_all("Gather::write_all with little staging memory", || {
+    Way::new("Gather::write_all", || gather(CostModel::default())),
+    Way::new("Gather::write_all with little staging memory", || {
         gather(CostModel::default().with(|costs| costs.staging_bytes = 1000))
     }),
-    WriteWay::to_all("Gather::write_all as to a pipe", || {
+    Way::new("Gather::write_all as to a pipe", || {
         gather(CostModel::for_target(TargetKind::Pipe))
     }),
-    WriteWay::to_all("Gather::write_all that copies nothing", || {
+    Way::new("Gather::write_all that copies nothing", || {
         gather(CostModel::default().with(|costs| costs.staging_bytes = 0))
     }),
     #[cfg(unix)]
-    WriteWay::to_all("SegmentCursor by hand", || Box::new(by_hand)),
-    WriteWay::to_all("resume_write", || {
-        Box::new(|fd, segments, cursor| {
-            counted(segments, cursor, |cursor| {
-                resume_write(fd, segments, cursor)
-            })
-        })
+    Way::new("SegmentCursor by hand", || Box::new(by_hand)),
+    Way::new("resume_write", || {
+        Box::new(|fd, segments, cursor| resume_write(fd, segments, cursor).into())
     }),
-    WriteWay::to_all("Gather::resume_write", || {
+    Way::new("Gather::resume_write", || {
         let mut gather = Gather::default();
-        Box::new(move |fd, segments, cursor| {
-            counted(segments, cursor, |cursor| {
-                gather.resume_write(fd, segments, cursor)
-            })
-        })
+        Box::new(move |fd, segments, cursor| gather.resume_write(fd, segments, cursor).into())
     }),
-    WriteWay::to_all("VectoredWrite::resume_write", || {
+    Way::new("VectoredWrite::resume_write", || {
         let mut gather = Gather::default();
         Box::new(move |mut fd, segments, cursor| {
-            counted(segments, cursor, |cursor| {
-                fd.resume_write(&mut gather, segments, cursor)
-            })
+            fd.resume_write(&mut gather, segments, cursor).into()
         })
     }),
     #[cfg(unix)]
-    WriteWay::to_all(
+    Way::new(
         "VectoredWrite::resume_write of a UnixStream if it is a socket",
         || {
             let mut gather = Gather::default();
@@ -110,53 +76,61 @@ pub const WRITE_WAYS: &[WriteWay] = &[
                     Some(stream) => Box::new(stream),
                     None => Box::new(&mut fd),
                 };
-                counted(segments, cursor, |cursor| {
-                    gathers.resume_write(&mut gather, segments, cursor)
-                })
+                gathers.resume_write(&mut gather, segments, cursor).into()
             })
         },
     ),
-    WriteWay::to_all("GatherWriter::copying", || {
-        whole_list(|fd, segments| slice_by_slice(GatherWriter::copying(PlainWrites(fd)), segments))
+    Way::new("GatherWriter::copying", || {
+        Box::new(|fd, segments, cursor| {
+            let writer = GatherWriter::copying(PlainWrites(fd));
+            through(writer, segments, cursor, slice_by_slice)
+        })
     }),
-    WriteWay::to_all("GatherWriter::new", || {
-        whole_list(|fd, segments| slice_by_slice(GatherWriter::new(fd), segments))
+    Way::new("GatherWriter::new", || {
+        Box::new(|fd, segments, cursor| {
+            through(GatherWriter::new(fd), segments, cursor, slice_by_slice)
+        })
     }),
-    WriteWay::to_all("GatherWriter::write_vectored", || {
-        Box::new(|fd, segments, cursor| list_by_list(GatherWriter::new(fd), segments, cursor))
+    Way::new("GatherWriter::write_vectored", || {
+        Box::new(|fd, segments, cursor| {
+            through(GatherWriter::new(fd), segments, cursor, list_by_list)
+        })
     }),
-    WriteWay::to_files("write_all_at", || {
+    Way::new("write_all_at", || {
         positional(|fd, segments, offset| write_all_at(fd, segments, offset).into())
-    }),
-    WriteWay::to_files("Gather::write_all_at", || {
+    })
+    .of_files(),
+    Way::new("Gather::write_all_at", || {
         let mut gather = Gather::default();
         positional(move |fd, segments, offset| gather.write_all_at(fd, segments, offset).into())
-    }),
+    })
+    .of_files(),
     #[cfg(unix)]
-    WriteWay::to_all("write_all_with without a flag", || {
+    Way::new("write_all_with without a flag", || {
         whole_list(|fd, segments| with(fd, segments, None, WriteFlags::empty()))
     }),
     #[cfg(unix)]
-    WriteWay::to_files("write_all_with at an offset, without a flag", || {
+    Way::new("write_all_with at an offset, without a flag", || {
         positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::empty()))
-    }),
-    WriteWay::to_all("write_once, as much as fits at a time", || {
+    })
+    .of_files(),
+    Way::new("write_once, as much as fits at a time", || {
         Box::new(record_by_record)
     }),
-    WriteWay::to_all("SegmentQueue::write_to", || {
+    Way::new("SegmentQueue::write_to", || {
         queued::filled_and_drained(QueuePolicy::default(), queued::write_to)
     }),
-    WriteWay::to_all("SegmentQueue::write_to as to a pipe", || {
+    Way::new("SegmentQueue::write_to as to a pipe", || {
         let policy = QueuePolicy::for_target(TargetKind::Pipe);
         queued::filled_and_drained(policy, queued::write_to)
     }),
-    WriteWay::to_all("SegmentQueue::write_to that keeps every segment", || {
+    Way::new("SegmentQueue::write_to that keeps every segment", || {
         queued::filled_and_drained(keeping(), queued::write_to)
     }),
-    WriteWay::to_all("SegmentQueue::write_some", || {
+    Way::new("SegmentQueue::write_some", || {
         queued::filled_and_drained(QueuePolicy::default(), queued::write_some)
     }),
-    WriteWay::to_all("SegmentQueue::write_some that keeps every segment", || {
+    Way::new("SegmentQueue::write_some that keeps every segment", || {
         queued::filled_and_drained(keeping(), queued::write_some)
     }),
 ];
@@ -165,34 +139,37 @@ pub const WRITE_WAYS: &[WriteWay] = &[
 /// list; some tests have gigabytes of it.
 #[cfg(unix)]
 pub const COPY_WAYS: &[WriteWay] = &[
-    WriteWay::to_all("copy of a file", copied::of_a_file),
-    WriteWay::to_all(
-        "copy of a file within the kernel",
-        copied::of_a_file_within_the_kernel,
-    ),
-    WriteWay::to_all("copy of a pipe", copied::of_a_pipe),
-    WriteWay::to_all("copy of a Unix stream", copied::of_a_unix_stream),
+    Way::new("copy of a file", || copied::of_a_file(&[])),
+    Way::new("copy of a file within the kernel", || {
+        copied::of_a_file(&copied::WITHIN_THE_KERNEL)
+    }),
+    Way::new("copy of a pipe", || copied::of_a_stream(ends::pipe)),
+    Way::new("copy of a Unix stream", || {
+        copied::of_a_stream(ends::unix_stream)
+    }),
 ];
 
 /// A queue that gets a list in pieces and in all ways there are, is written now and then, and gets more in between. Not
 /// in [`WRITE_WAYS`], since calls of a few bytes take too long for lists of gigabytes.
-pub const RANDOM_QUEUE: WriteWay = WriteWay::to_all("SegmentQueue at random", queued::at_random);
+pub const RANDOM_QUEUE: WriteWay = Way::new("SegmentQueue at random", queued::at_random);
 
 /// The ways of writing with `RWF_DSYNC`. Not in [`WRITE_WAYS`], since each of their calls waits for the disk.
 #[cfg(unix)]
 pub const DURABLE_WRITE_WAYS: &[WriteWay] = &[
-    WriteWay::to_files("write_all_with DSYNC", || {
+    Way::new("write_all_with DSYNC", || {
         whole_list(|fd, segments| with(fd, segments, None, WriteFlags::DSYNC))
-    }),
-    WriteWay::to_files("write_all_with DSYNC at an offset", || {
+    })
+    .of_files(),
+    Way::new("write_all_with DSYNC at an offset", || {
         positional(|fd, segments, offset| with(fd, segments, Some(offset), WriteFlags::DSYNC))
-    }),
+    })
+    .of_files(),
 ];
 
 /// A defective way, which proves that the suite detects defects: its cursor advances one byte too far after every third
 /// short write.
 #[cfg(unix)]
-pub const BROKEN_WRITE_WAY: WriteWay = WriteWay::to_all("a broken cursor", || {
+pub const BROKEN_WRITE_WAY: WriteWay = Way::new("a broken cursor", || {
     let mut short_writes = 0_u64;
     Box::new(move |fd, segments, cursor| {
         drive(segments, cursor, |batch, left| {

@@ -1,45 +1,39 @@
 //! Lists through a [`SegmentQueue`].
 
-use std::io::{self, IoSlice};
+use std::io::IoSlice;
 
 use fastrand::Rng;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::queue::QueuePolicy;
 use vectored::{SegmentCursor, SegmentQueue};
 
-use super::adapters::WriteFn;
 use crate::outcome::Outcome;
 use crate::queue::{any_policy, any_size, put};
+use crate::way::WriteFn;
 
 /// The most bytes that are copied out of the caller's list for one segment of a queue. A list of the tests may have
 /// more bytes than there is memory.
 const MAX_PIECE_BYTES: usize = 1 << 20;
 
-/// Writes a queue until it is empty or an error comes, and returns the number of bytes that were written.
-type Drain = fn(&mut SegmentQueue, BorrowedDescriptor<'_>) -> (u64, Option<io::Error>);
+/// Writes a queue until it is empty or an error comes.
+type Drain = fn(&mut SegmentQueue, BorrowedDescriptor<'_>) -> Outcome;
 
-pub(super) fn write_to(
-    queue: &mut SegmentQueue,
-    fd: BorrowedDescriptor<'_>,
-) -> (u64, Option<io::Error>) {
-    match queue.write_to(fd) {
-        Ok(bytes) => (bytes, None),
-        Err(error) => (error.transferred(), Some(error.into_io_error())),
-    }
+pub(super) fn write_to(queue: &mut SegmentQueue, fd: BorrowedDescriptor<'_>) -> Outcome {
+    queue.write_to(fd).into()
 }
 
-pub(super) fn write_some(
-    queue: &mut SegmentQueue,
-    fd: BorrowedDescriptor<'_>,
-) -> (u64, Option<io::Error>) {
-    let mut written = 0;
-    while !queue.is_empty() {
-        match queue.write_some(fd) {
-            Ok(bytes) => written += bytes as u64,
-            Err(error) => return (written, Some(error)),
+pub(super) fn write_some(queue: &mut SegmentQueue, fd: BorrowedDescriptor<'_>) -> Outcome {
+    let mut transferred = 0;
+    loop {
+        let part = Outcome::from(queue.write_some(fd));
+        transferred += part.transferred;
+        if part.error.is_some() || queue.is_empty() {
+            return Outcome {
+                transferred,
+                ..part
+            };
         }
     }
-    (written, None)
 }
 
 /// A queue of this policy that a list is pushed into until it is full, and which is then drained, again and again. After
@@ -83,10 +77,7 @@ pub(super) fn at_random() -> WriteFn {
                     transfer.queue.end_record();
                     continue;
                 }
-                8 => match transfer.queue.write_some(fd) {
-                    Ok(bytes) => (bytes as u64, None),
-                    Err(error) => (0, Some(error)),
-                },
+                8 => transfer.queue.write_some(fd).into(),
                 _ => write_to(transfer.queue, fd),
             };
             if let Some(outcome) = transfer.after(result) {
@@ -140,9 +131,10 @@ impl<'t> Transfer<'t> {
     }
 
     /// Counts what was written. Returns the outcome at the end of the list and after an error.
-    fn after(&mut self, (bytes, error): (u64, Option<io::Error>)) -> Option<Outcome> {
-        self.transferred += bytes;
-        self.written.advance(self.segments, bytes as usize);
+    fn after(&mut self, part: Outcome) -> Option<Outcome> {
+        self.transferred += part.transferred;
+        self.written
+            .advance(self.segments, part.transferred as usize);
         let unwritten = self.written.remaining_bytes(self.segments);
         let unput = self.put.remaining_bytes(self.segments);
         assert_eq!(
@@ -150,10 +142,10 @@ impl<'t> Transfer<'t> {
             self.queue.len() as u64,
             "the queue does not hold the bytes that were not written"
         );
-        let is_over = error.is_some() || unwritten == 0;
+        let is_over = part.error.is_some() || unwritten == 0;
         is_over.then_some(Outcome {
             transferred: self.transferred,
-            error,
+            ..part
         })
     }
 }

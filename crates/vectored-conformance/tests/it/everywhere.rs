@@ -14,7 +14,7 @@ pub const PIECES: [usize; 7] = [1, 4095, 7, 60_000, 700, 20_001, 0x10000];
 
 fn into_every_target(sizes: &[usize]) {
     for (way, mut write_fn) in write_ways() {
-        for target in target::suiting(way.takes, build_directory()) {
+        for target in target::suiting(way.only_files, build_directory()) {
             expect_whole(way, &mut write_fn, target, sizes);
         }
     }
@@ -24,7 +24,7 @@ fn into_every_target(sizes: &[usize]) {
 fn from_every_source(sizes: &[usize], bytes: usize) {
     let feed = Feed::new(content(&[bytes]), &PIECES);
     for (way, mut read_fn) in read_ways() {
-        for source in source::suiting(way.takes, build_directory(), &feed) {
+        for source in source::suiting(way.only_files, build_directory(), &feed) {
             expect_filled(way, &mut read_fn, source, sizes);
         }
     }

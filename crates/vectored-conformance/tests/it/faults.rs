@@ -16,10 +16,10 @@ use vectored_conformance::host::{
     Mount, in_child, limit_file_size, report_skip, role, strace_unavailable, under_strace,
 };
 use vectored_conformance::model::{bytes_lost, list, mixed_sizes, payload};
-use vectored_conformance::outcome::Takes;
 use vectored_conformance::signals::{SignalStorm, end_on_broken_pipes, ignore_file_size_signal};
 use vectored_conformance::target::{Delivery, Target};
-use vectored_conformance::write_ways::{COPY_WAYS, WriteWay};
+use vectored_conformance::way::WriteWay;
+use vectored_conformance::write_ways::COPY_WAYS;
 
 use crate::support::{build_directory, expect_all_of, expect_whole, write_ways};
 
@@ -36,7 +36,7 @@ fn expect_partial(way: &WriteWay, model: &[u8], delivery: &Delivery, error: Errn
 
 #[test]
 fn a_signal_storm_loses_nothing() {
-    for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (way, mut write_fn) in write_ways().filter(|(way, _)| !way.only_files) {
         let before = SignalStorm::caught();
         let _storm = SignalStorm::begin(Duration::from_micros(50)).unwrap();
         for _ in 0..20 {
@@ -54,7 +54,7 @@ fn a_signal_storm_loses_nothing() {
 
 #[test]
 fn a_broken_pipe_has_taken_what_was_counted() {
-    for (way, mut write_fn) in write_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (way, mut write_fn) in write_ways().filter(|(way, _)| !way.only_files) {
         let data = payload(&mixed_sizes(3000));
         let model = data.concat();
         let target = Target::pipe_that_breaks(100_000).unwrap();

@@ -10,7 +10,6 @@ use vectored::limits::{MAX_CALL_BYTES, iov_max};
 use vectored::{SegmentCursor, SegmentQueue};
 use vectored_conformance::host::{Mount, report_skip};
 use vectored_conformance::model::{adjacent_list, list, mixed_sizes, payload};
-use vectored_conformance::outcome::Takes;
 use vectored_conformance::source::{Feed, Source};
 use vectored_conformance::target::{self, Target};
 use vectored_conformance::write_ways::{DURABLE_WRITE_WAYS, RANDOM_QUEUE};
@@ -40,7 +39,7 @@ fn pieces_of_one_buffer_arrive_everywhere() {
             for list in [adjacent, exchanged] {
                 let model = list.iter().flat_map(|piece| piece.iter().copied());
                 let model: Vec<u8> = model.collect();
-                for target in target::suiting(way.takes, build_directory()) {
+                for target in target::suiting(way.only_files, build_directory()) {
                     let what = format!("{way:?} to {}, {} pieces", target.name, sizes.len());
                     let delivery = target.deliver(&mut write_fn, &list).expect(&what);
                     expect_all_of(&what, &model, delivery);
@@ -71,7 +70,7 @@ fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
         let segments: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
         let model = pieces.concat();
         for (way, mut write_fn) in write_ways() {
-            for target in target::suiting(way.takes, build_directory()) {
+            for target in target::suiting(way.only_files, build_directory()) {
                 let what = format!("{way:?} to {}, {} pieces", target.name, pieces.len());
                 let delivery = target.deliver(&mut write_fn, &segments).expect(&what);
                 expect_all_of(&what, &model, delivery);
@@ -84,7 +83,7 @@ fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
 #[test]
 fn short_writes_resume_mid_segment() {
     for (way, mut write_fn) in write_ways() {
-        if way.takes != Takes::All {
+        if way.only_files {
             continue;
         }
         for size in [100_000, 5000, 999] {
@@ -162,7 +161,7 @@ fn lists_with_flags_arrive_in_files() {
     for way in DURABLE_WRITE_WAYS {
         let mut write_fn = (way.make)();
         for sizes in [mixed_sizes(300), vec![700; 1025], vec![0; 3], vec![]] {
-            for target in target::suiting(way.takes, build_directory()) {
+            for target in target::suiting(way.only_files, build_directory()) {
                 expect_whole(way, &mut write_fn, target, &sizes);
             }
         }
@@ -192,7 +191,7 @@ fn lists_through_a_queue_at_random_arrive_everywhere() {
     let mut write_fn = (RANDOM_QUEUE.make)();
     for round in 1..=10 {
         for sizes in [mixed_sizes(10 * round), vec![700; 103 * round], vec![0; 3]] {
-            for target in target::suiting(RANDOM_QUEUE.takes, build_directory()) {
+            for target in target::suiting(RANDOM_QUEUE.only_files, build_directory()) {
                 expect_whole(&RANDOM_QUEUE, &mut write_fn, target, &sizes);
             }
         }

@@ -6,16 +6,16 @@ use std::time::Duration;
 use rustix::io::Errno;
 use vectored_conformance::host::{role, under_strace};
 use vectored_conformance::model::mixed_sizes;
-use vectored_conformance::outcome::Takes;
-use vectored_conformance::read_ways::{READ_WAYS, ReadWay};
+use vectored_conformance::read_ways::READ_WAYS;
 use vectored_conformance::signals::SignalStorm;
 use vectored_conformance::source::{Arrival, Feed, Source};
+use vectored_conformance::way::ReadWay;
 
 use crate::support::{build_directory, content, expect_filled, expect_model, read_ways};
 
 #[test]
 fn a_signal_storm_loses_no_byte_of_a_read() {
-    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| !way.only_files) {
         let before = SignalStorm::caught();
         let _storm = SignalStorm::begin(Duration::from_micros(50)).unwrap();
         for sizes in [mixed_sizes(100), vec![30_000, 50, 60, 20_000]] {
@@ -61,7 +61,7 @@ fn expect_partial(way: &ReadWay, arrival: &Arrival, error: Errno, count: usize) 
         arrival.received[..count] == arrival.content[..count],
         "{way:?}"
     );
-    let read = if way.takes == Takes::Files { 0 } else { count };
+    let read = if way.only_files { 0 } else { count };
     assert!(arrival.unread == arrival.content[read..], "{way:?}");
     assert_eq!(arrival.stray_writes, 0, "{way:?}");
 }

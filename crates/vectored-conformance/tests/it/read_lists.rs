@@ -6,11 +6,11 @@ use std::os::fd::AsFd;
 
 use vectored::SegmentCursor;
 use vectored::limits::MAX_CALL_BYTES;
-use vectored_conformance::host::report_skip;
-use vectored_conformance::outcome::Takes;
-use vectored_conformance::read_ways::{READ_WAYS, ReadWay};
+use vectored_conformance::host::{file_in_memory, report_skip};
+use vectored_conformance::read_ways::READ_WAYS;
 use vectored_conformance::rings::ring_read_ways;
 use vectored_conformance::source::{self, Feed, Source};
+use vectored_conformance::way::ReadWay;
 
 use crate::everywhere::PIECES;
 use crate::support::{build_directory, content, expect_filled, read_ways};
@@ -28,7 +28,7 @@ fn small_lists() -> impl Iterator<Item = Vec<usize>> {
 
 #[test]
 fn short_reads_resume_at_every_cut_of_small_lists_everywhere() {
-    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| !way.only_files) {
         for sizes in small_lists() {
             let bytes: usize = sizes.iter().sum();
             let whole = content(&[bytes + 2]);
@@ -57,7 +57,7 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
             for held in 0..=bytes {
                 for open in opens {
                     let source = open(Feed::new(content(&[held]), &[1, 5])).unwrap();
-                    if source.suits(way.takes) {
+                    if source.is_file() || !way.only_files {
                         let arrival = expect_filled(way, &mut read_fn, source, &sizes);
                         assert_eq!(arrival.reported, held as u64);
                         let fails = held < bytes && !way.stops_at_eof;
@@ -73,7 +73,7 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
 #[test]
 fn short_reads_resume_mid_segment() {
     let feed = Feed::new(content(&[300_000 + BEYOND]), &[4096, 1, 3333]);
-    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| !way.only_files) {
         for size in [100_000, 5000, 999] {
             let sizes = vec![size; 300_000 / size];
             let source = Source::non_blocking_pipe(feed.clone()).unwrap();
@@ -101,8 +101,8 @@ fn lists_that_follow_one_another_share_a_source_without_a_gap() {
     ];
     let whole = content(&[&lists.concat()[..], &[BEYOND]].concat());
     let feed = Feed::new(whole.clone(), &PIECES);
-    for (way, mut read_fn) in read_ways().filter(|(way, _)| way.takes == Takes::All) {
-        for mut source in source::suiting(way.takes, build_directory(), &feed) {
+    for (way, mut read_fn) in read_ways().filter(|(way, _)| !way.only_files) {
+        for mut source in source::suiting(way.only_files, build_directory(), &feed) {
             let mut at = 0;
             for sizes in lists.iter().chain([&vec![BEYOND]]) {
                 let arrival = source.fill_next(&mut read_fn, sizes).unwrap();
@@ -116,6 +116,13 @@ fn lists_that_follow_one_another_share_a_source_without_a_gap() {
             assert_eq!(source.finish().unwrap(), b"", "{way:?}");
         }
     }
+}
+
+fn file_of(bytes: &[u8]) -> File {
+    let mut file = file_in_memory().unwrap();
+    file.write_all(bytes).unwrap();
+    rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0)).unwrap();
+    file
 }
 
 /// Tests that no call requests more bytes than the kernel moves. The file is short and ends the transfer, so
@@ -138,8 +145,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
         // The system allocates zeroed memory of this size page by page, when it is touched.
         let mut memory = vec![0; total];
         for way in READ_WAYS {
-            let source = Source::memory(Feed::new(content(&[10_000]), &[])).unwrap();
-            let file = source.into_reader();
+            let file = file_of(&content(&[10_000]));
             let (first, second) = memory.split_at_mut(5000);
             let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
             let mut cursor = SegmentCursor::new();
@@ -160,8 +166,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
 fn a_file_that_grows_is_read_on_from_where_it_ended() {
     for (way, mut read_fn) in read_ways() {
         let whole = content(&[3000]);
-        let source = Source::memory(Feed::new(whole[..1234].to_vec(), &[])).unwrap();
-        let mut file = File::from(source.into_reader());
+        let mut file = file_of(&whole[..1234]);
         let mut landing = vec![0; 3000];
         let (first, second) = landing.split_at_mut(1000);
         let mut segments = [IoSliceMut::new(first), IoSliceMut::new(second)];
@@ -185,7 +190,7 @@ fn a_file_that_grows_is_read_on_from_where_it_ended() {
 fn functions_for_streams_read_nothing_from_sockets_that_keep_messages_apart() {
     use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-    let streams = |way: &&ReadWay| way.takes == Takes::All && !way.name.contains("ScatterReader");
+    let streams = |way: &&ReadWay| !way.only_files && !way.name.contains("ScatterReader");
     for (kind, name) in [
         (SocketType::DGRAM, "SOCK_DGRAM"),
         (SocketType::SEQPACKET, "SOCK_SEQPACKET"),

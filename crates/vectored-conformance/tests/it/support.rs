@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use vectored_conformance::model::{bytes_lost, list, payload};
-use vectored_conformance::read_ways::{READ_WAYS, ReadFn, ReadWay};
+use vectored_conformance::read_ways::READ_WAYS;
 #[cfg(unix)]
 use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
 use vectored_conformance::source::{Arrival, Source};
 use vectored_conformance::target::{Delivery, Target};
+use vectored_conformance::way::{ReadFn, ReadWay, WriteFn, WriteWay};
 #[cfg(unix)]
 use vectored_conformance::write_ways::COPY_WAYS;
-use vectored_conformance::write_ways::{WRITE_WAYS, WriteFn, WriteWay};
+use vectored_conformance::write_ways::WRITE_WAYS;
 
 /// The directory of the build, on whatever file system it is.
 pub fn build_directory() -> &'static Path {

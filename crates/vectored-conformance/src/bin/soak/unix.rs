@@ -14,17 +14,16 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use vectored_conformance::read_ways::{BROKEN_READ_WAY, READ_WAYS, ReadWay};
+use vectored_conformance::read_ways::{BROKEN_READ_WAY, READ_WAYS};
 use vectored_conformance::rings::{ring_read_ways, ring_write_ways};
-use vectored_conformance::soak::{Options, run};
+use vectored_conformance::soak::{Move, Options, run};
+use vectored_conformance::way::{ReadWay, WriteWay};
 use vectored_conformance::write_ways::{BROKEN_WRITE_WAY, RANDOM_QUEUE, WRITE_WAYS};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Losses that are printed. The rest is counted only.
 const MAX_PRINTED_LOSSES: u64 = 10;
-
-const ONLY_BROKEN_READ_WAY: &ReadWay = &BROKEN_READ_WAY;
 
 pub fn main() -> ExitCode {
     let options = match parse(std::env::args().skip(1)) {
@@ -42,7 +41,7 @@ pub fn main() -> ExitCode {
     let began = Instant::now();
     let mut next = PROGRESS_INTERVAL;
     let mut losses = 0;
-    let outcome = run(&options, |totals, loss| {
+    let outcome = run(options, |totals, loss| {
         if let Some(loss) = loss {
             losses += 1;
             if losses <= MAX_PRINTED_LOSSES {
@@ -66,62 +65,56 @@ pub fn main() -> ExitCode {
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let every = || WRITE_WAYS.iter().chain([&RANDOM_QUEUE]).collect();
     let mut options = Options {
         duration: Duration::from_secs(60),
         seed: 1,
         directory: std::env::temp_dir(),
-        write_ways: every(),
-        read_ways: READ_WAYS.iter().collect(),
-        tokio: true,
-        rings: false,
+        moves: Vec::new(),
     };
-    let only = |options: &mut Options, write_ways, read_ways| {
-        (options.write_ways, options.read_ways) = (write_ways, read_ways);
-        options.tokio = false;
-    };
+    let mut form = "all".to_owned();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} takes a value"));
         match word.as_str() {
             "--seconds" => options.duration = Duration::from_secs(number(&word, &value()?)?),
             "--seed" => options.seed = number(&word, &value()?)?,
-            "--form" => match value()?.as_str() {
-                "all" => {}
-                "lists" => {
-                    options.write_ways = WRITE_WAYS.iter().collect();
-                    options.tokio = false;
-                }
-                "blocking" => only(&mut options, vec![&RANDOM_QUEUE], vec![]),
-                "tokio" => {
-                    only(&mut options, vec![], vec![]);
-                    options.tokio = true;
-                }
-                other => {
-                    let forms = "all, lists, blocking or tokio";
-                    return Err(format!("--form is {forms}, not '{other}'"));
-                }
-            },
+            "--form" => form = value()?,
             "--backend" => match value()?.as_str() {
                 "plain" => {}
-                "uring" => {
-                    let (write_ways, read_ways) = (ring_write_ways(), ring_read_ways());
-                    if write_ways.is_empty() {
-                        return Err("there is no io_uring here".to_owned());
-                    }
-                    only(
-                        &mut options,
-                        write_ways.iter().collect(),
-                        read_ways.iter().collect(),
-                    );
-                    options.rings = true;
-                }
+                uring @ "uring" => form = uring.to_owned(),
                 other => return Err(format!("--backend is plain or uring, not '{other}'")),
             },
-            "--broken" => only(&mut options, vec![&BROKEN_WRITE_WAY], vec![]),
-            "--broken-read" => only(&mut options, vec![], vec![ONLY_BROKEN_READ_WAY]),
+            "--broken" | "--broken-read" => form = word,
             other => return Err(format!("unknown argument '{other}'")),
         }
     }
+    let all = |writes: &'static [WriteWay], reads: &'static [ReadWay]| {
+        let writes = writes.iter().map(Move::write);
+        writes.chain(reads.iter().map(Move::read))
+    };
+    // With many transfers or operations at once, as frequent as four ways.
+    let (rings, tokio) = ([(); 4].map(|()| Move::Rings), [(); 4].map(|()| Move::Tokio));
+    let queue = || [Move::write(&RANDOM_QUEUE)];
+    options.moves = match form.as_str() {
+        "all" => all(WRITE_WAYS, READ_WAYS)
+            .chain(queue())
+            .chain(tokio)
+            .collect(),
+        "lists" => all(WRITE_WAYS, READ_WAYS).collect(),
+        "blocking" => queue().into(),
+        "tokio" => tokio.into(),
+        "uring" if ring_write_ways().is_empty() => {
+            return Err("there is no io_uring here".to_owned());
+        }
+        "uring" => all(ring_write_ways(), ring_read_ways())
+            .chain(rings)
+            .collect(),
+        "--broken" => vec![Move::write(&BROKEN_WRITE_WAY)],
+        "--broken-read" => vec![Move::read(&BROKEN_READ_WAY)],
+        other => {
+            let forms = "all, lists, blocking or tokio";
+            return Err(format!("--form is {forms}, not '{other}'"));
+        }
+    };
     Ok(options)
 }
 
