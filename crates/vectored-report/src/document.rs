@@ -35,6 +35,15 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+impl Section {
+    pub fn new(title: impl Into<Text>, blocks: Vec<Block>) -> Self {
+        Section {
+            title: title.into(),
+            blocks,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     Sentence(Sentence),
@@ -123,6 +132,22 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table of columns of words, then of figures.
+    pub fn new<const N: usize, const F: usize, T: Into<Cell>>(
+        title: impl Into<Text>,
+        names: [&str; N],
+        figures: [&str; F],
+        rows: impl IntoIterator<Item = Vec<T>>,
+    ) -> Self {
+        let cells = |row: Vec<T>| row.into_iter().map(T::into).collect();
+        let names = names.into_iter().map(Column::words);
+        Table {
+            title: title.into(),
+            columns: names.chain(figures.map(Column::figures)).collect(),
+            rows: rows.into_iter().map(cells).collect(),
+        }
+    }
+
     /// How many columns on the left name the row.
     pub(crate) fn names(&self) -> usize {
         let is_name = |column: &&Column| column.align == Align::Left;
@@ -164,6 +189,11 @@ impl Column {
             head: head.into(),
             ..Column::default()
         }
+    }
+
+    /// The mark behind a figure. Words have none.
+    pub(crate) fn mark(&self, role: Role) -> &'static str {
+        if self.align == Align::Right { role.mark() } else { "" }
     }
 
     /// The head after its group: `here, seconds: user`.

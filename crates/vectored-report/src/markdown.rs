@@ -101,13 +101,9 @@ fn table(table: &Table) -> String {
     });
     text += &row(rules);
     for cells in &table.rows {
-        text += &row(std::iter::zip(&table.columns, cells).map(|(column, cell)| {
-            let mark = match column.align {
-                Align::Right => cell.role.mark(),
-                Align::Left => "",
-            };
-            escaped(&format!("{}{mark}", cell.text))
-        }));
+        let cells = std::iter::zip(&table.columns, cells);
+        text += &row(cells
+            .map(|(column, cell)| escaped(&format!("{}{}", cell.text, column.mark(cell.role)))));
     }
     text
 }

@@ -9,6 +9,14 @@ pub fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
+/// The items in their order, each once.
+pub fn distinct<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = items.into_iter().collect();
+    sort(&mut all);
+    all.dedup();
+    all
+}
+
 /// Sorts a list by a key, which is made for each comparison.
 pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));

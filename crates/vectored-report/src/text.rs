@@ -8,21 +8,9 @@ use std::ops::Deref;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(String);
 
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        Text(visible(text))
-    }
-}
-
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        Text(visible(&text))
-    }
-}
-
-impl From<&String> for Text {
-    fn from(text: &String) -> Self {
-        Text(visible(text))
+impl<T: AsRef<str>> From<T> for Text {
+    fn from(text: T) -> Self {
+        Text(visible(text.as_ref()))
     }
 }
 

@@ -140,6 +140,15 @@ pub fn count(number: usize, one: &str) -> String {
     format!("{} {one}{ending}", grouped(number as u64))
 }
 
+/// `1 cell`, `3 to 7 cells`.
+pub fn counts(numbers: impl Iterator<Item = usize> + Clone, one: &str) -> String {
+    let fewest = numbers.clone().min().unwrap_or(0);
+    match numbers.max().unwrap_or(0) {
+        most if most == fewest => count(most, one),
+        most => format!("{fewest} to {most} {one}s"),
+    }
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn enumerated<T: AsRef<str>>(words: &[T]) -> String {
     match words.split_last() {

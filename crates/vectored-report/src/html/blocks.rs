@@ -5,8 +5,7 @@ use maud::{Markup, html};
 use crate::document::{
     Align, Block, Cell, Choices, Column, Item, Map, Maps, Role, Sentence, Square, Table, Tone,
 };
-use crate::html::curves;
-use crate::html::drawing::series;
+use crate::html::curves::{self, series};
 
 /// Tables with more columns become lists on a narrow screen.
 const FEW_COLUMNS: usize = 3;
@@ -19,26 +18,23 @@ pub(super) fn blocks(blocks: &[Block]) -> Markup {
     html! {
         @for group in blocks.chunk_by(|one, other| is_list(one) && kind(one) == kind(other)) {
             @match &group[0] {
-                Block::Sentence(_) => ul.answer {
-                    @for block in group {
-                        @if let Block::Sentence(of) = block { (sentence(of)) }
-                    }
-                },
-                Block::Note(_) => ul.notes {
-                    @for block in group {
-                        @if let Block::Note(note) = block { li { (note) } }
-                    }
-                },
-                Block::Item(_) => ol.findings {
-                    @for block in group {
-                        @if let Block::Item(of) = block { (item(of)) }
-                    }
-                },
-                Block::Maps(of) => (maps(of)),
-                Block::Table(of) => (table(of)),
-                Block::Chart(of) => (curves::figure(of)),
+                Block::Sentence(_) => ul.answer { @for of in group { (block(of)) } },
+                Block::Note(_) => ul.notes { @for of in group { (block(of)) } },
+                Block::Item(_) => ol.findings { @for of in group { (block(of)) } },
+                of => (block(of)),
             }
         }
+    }
+}
+
+fn block(block: &Block) -> Markup {
+    match block {
+        Block::Sentence(of) => sentence(of),
+        Block::Note(note) => html! { li { (note) } },
+        Block::Item(of) => item(of),
+        Block::Maps(of) => maps(of),
+        Block::Table(of) => table(of),
+        Block::Chart(of) => curves::figure(of),
     }
 }
 
@@ -93,36 +89,40 @@ fn item(item: &Item) -> Markup {
     }
 }
 
-fn table(table: &Table) -> Markup {
-    let is_wide = table.columns.len() > FEW_COLUMNS;
+/// A table that scrolls on its own.
+fn region(title: &str, class: &str, heads: &Markup, rows: &Markup) -> Markup {
     html! {
-        div.wide tabindex="0" role="region" aria-label=(table.title) {
-            table.figures.listed[is_wide] {
-                @if !table.title.is_empty() {
-                    caption { span { (table.title) } }
-                }
-                thead {
-                    tr {
-                        @for column in &table.columns {
-                            th scope="col" class=[class(column)] {
-                                @if !column.group.is_empty() { (column.group) br; }
-                                (column.head)
-                            }
-                        }
-                    }
-                }
-                tbody {
-                    @for row in &table.rows {
-                        tr {
-                            @for (index, (column, cell)) in std::iter::zip(&table.columns, row).enumerate() {
-                                (table_cell(index, column, cell))
-                            }
-                        }
-                    }
-                }
+        div.wide tabindex="0" role="region" aria-label=(title) {
+            table class=(class) {
+                @if !title.is_empty() { caption { span { (title) } } }
+                thead { tr { (heads) } }
+                tbody { (rows) }
             }
         }
     }
+}
+
+fn table(table: &Table) -> Markup {
+    let is_wide = table.columns.len() > FEW_COLUMNS;
+    let heads = html! {
+        @for column in &table.columns {
+            th scope="col" class=[class(column)] {
+                @if !column.group.is_empty() { (column.group) br; }
+                (column.head)
+            }
+        }
+    };
+    let rows = html! {
+        @for row in &table.rows {
+            tr {
+                @for (index, (column, cell)) in std::iter::zip(&table.columns, row).enumerate() {
+                    (table_cell(index, column, cell))
+                }
+            }
+        }
+    };
+    let class = if is_wide { "figures listed" } else { "figures" };
+    region(&table.title, class, &heads, &rows)
 }
 
 fn table_cell(index: usize, column: &Column, cell: &Cell) -> Markup {
@@ -137,7 +137,7 @@ fn table_cell(index: usize, column: &Column, cell: &Cell) -> Markup {
     let short = if is_short { " short" } else { "" };
     let name = class(column).unwrap_or("");
     let class = format!("{name}{role}{short}");
-    let mark = if column.align == Align::Right { cell.role.mark() } else { "" };
+    let mark = column.mark(cell.role);
     let head = column.full_head();
     html! {
         @if index == 0 {
@@ -150,10 +150,6 @@ fn table_cell(index: usize, column: &Column, cell: &Cell) -> Markup {
 
 fn class(column: &Column) -> Option<&'static str> {
     (column.align == Align::Left).then_some("name")
-}
-
-fn some(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
 }
 
 fn maps(of: &Maps) -> Markup {
@@ -169,32 +165,23 @@ fn maps(of: &Maps) -> Markup {
 }
 
 fn map(map: &Map) -> Markup {
-    html! {
-        div.wide tabindex="0" role="region" aria-label=(map.title) {
-            table.map {
-                caption { span { (map.title) } }
-                thead {
-                    tr {
-                        th scope="col" { (map.row_head) }
-                        @for head in &map.heads { th scope="col" { (head) } }
-                    }
-                }
-                tbody {
-                    @for row in &map.rows {
-                        tr {
-                            th scope="row" { (row.head) }
-                            @for of in &row.squares {
-                                @match of {
-                                    Some(of) => (square(of)),
-                                    None => td.none { span aria-hidden="true" { "-" } span.aside { "not measured" } },
-                                }
-                            }
-                        }
+    let heads = html! {
+        @for head in [&map.row_head].into_iter().chain(&map.heads) { th scope="col" { (head) } }
+    };
+    let rows = html! {
+        @for row in &map.rows {
+            tr {
+                th scope="row" { (row.head) }
+                @for of in &row.squares {
+                    @match of {
+                        Some(of) => (square(of)),
+                        None => td.none { span aria-hidden="true" { "-" } span.aside { "not measured" } },
                     }
                 }
             }
         }
-    }
+    };
+    region(&map.title, "map", &heads, &rows)
 }
 
 fn square(square: &Square) -> Markup {
@@ -206,7 +193,7 @@ fn square(square: &Square) -> Markup {
     let strength = format!("--strength:{:.2}", square.strength.clamp(0.0, 1.0));
     html! {
         td class={ (role) " " (series(square.series)) } style=(strength) {
-            div.square title=[some(&square.words)] {
+            div.square title=[Some(&square.words).filter(|words| !words.is_empty())] {
                 b { (square.letter) }
                 " "
                 span { (square.figure) }

@@ -1,4 +1,7 @@
-//! Curves on logarithmic axes.
+//! Curves on logarithmic axes, as wide as their place on the page, with letters of one size.
+//!
+//! Positions across are shares of the width, from 0 to 1; positions down are pixels. Colours and dashes are in the style
+//! sheet of the page, by class.
 //!
 //! A curve far above all others would press them together. So the axis ends a little above the middle curve if the highest
 //! curve would make it more than half as long again: arrows stand where a curve is beyond the axis, and a line below says
@@ -6,11 +9,18 @@
 
 use maud::{Markup, html};
 
-use crate::chart::{Chart, Curve, Point};
-use crate::html::drawing::{BOTTOM, Drawing, TOP, series};
+use crate::chart::{Chart, Curve, Mark, Point, Series};
 use crate::html::scale::Scale;
 use crate::words;
 
+pub(super) const STYLE: &str = include_str!("../../assets/drawing.css");
+
+/// Units across, in which lines and areas are drawn.
+const UNITS: f64 = 1000.0;
+/// The edges of the plot. Above the plot are labels of marks, below it labels of positions.
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 260.0;
+const HEIGHT: f64 = BOTTOM - TOP;
 /// The width of a letter, as a share of the narrowest chart, 290 pixels.
 const LETTER: f64 = 6.4 / 290.0;
 /// How far the axis goes beyond the middle curve.
@@ -27,7 +37,7 @@ pub(super) fn figure(chart: &Chart) -> Markup {
     html! {
         figure.drawn {
             figcaption { (chart.title) }
-            (plot.drawing().svg(&chart.title))
+            (plot.drawing())
             p.legend {
                 @for curve in &chart.curves {
                     span.key {
@@ -44,8 +54,10 @@ pub(super) fn figure(chart: &Chart) -> Markup {
     }
 }
 
-fn base(chart: &Chart) -> Option<f64> {
-    chart.is_ratio.then_some(1.0)
+/// The class of a series, which has its colour and dashes.
+pub(super) fn series(series: Series) -> String {
+    let other = if series.is_other { " other" } else { "" };
+    format!("s{}{other}", series.hue.min(5))
 }
 
 fn is_sound(value: f64) -> bool {
@@ -68,22 +80,19 @@ impl<'a> Plot<'a> {
         let points = || chart.curves.iter().flat_map(sound_points);
         let across = Scale::of(points().map(|point| point.at as f64), (0.0, 1.0), 1.15)?;
         let most = Plot::most(chart);
-        let values = points().map(|point| point.value).chain(base(chart));
+        let base = chart.is_ratio.then_some(1.0);
+        let values = points().map(|point| point.value).chain(base);
         let values = values.filter(|&value| value <= most);
         let up = Scale::of(values, (BOTTOM, TOP), 1.08)?;
         Some(Plot { chart, across, up })
     }
 
     fn most(chart: &Chart) -> f64 {
-        let highest = |curve: &Curve| {
-            sound_points(curve)
-                .map(|point| point.value)
-                .reduce(f64::max)
-        };
+        let values = |curve| sound_points(curve).map(|point| point.value);
+        let highest = |curve| values(curve).reduce(f64::max);
         let mut tops: Vec<f64> = chart.curves.iter().filter_map(highest).collect();
         tops.sort_unstable_by(f64::total_cmp);
-        let points = chart.curves.iter().flat_map(sound_points);
-        let lowest = points.map(|point| point.value).reduce(f64::min);
+        let lowest = chart.curves.iter().flat_map(values).reduce(f64::min);
         match (&tops[..], lowest) {
             ([.., last], Some(lowest)) if tops.len() > 2 => {
                 let limit = tops[tops.len() / 2] * BEYOND_MIDDLE;
@@ -113,95 +122,137 @@ impl<'a> Plot<'a> {
         words::enumerated(&beyond.collect::<Vec<_>>())
     }
 
-    fn drawing(&self) -> Drawing {
-        let mut drawing = Drawing::default();
-        for value in self.up.ticks() {
-            let y = self.up.place(value);
-            drawing.line(&[(0.0, y), (1.0, y)], "grid");
-            drawing.value(y, &self.in_words(value));
+    /// Lines and areas are stretched, and cut off at the edges of the plot; texts and points lie above them and are not.
+    fn drawing(&self) -> Markup {
+        let Chart { title, curves, .. } = self.chart;
+        let level = |value| [0.0, 1.0].map(|x| (x, self.up.place(value)));
+        let marks: Vec<(&Mark, [f64; 3])> = self.marks().collect();
+        html! {
+            svg height=(BOTTOM + 22.0) role="img" aria-label=(title) {
+                svg y=(TOP) width="100%" height=(HEIGHT) viewBox={ "0 " (TOP) " " (UNITS) " " (HEIGHT) }
+                    preserveAspectRatio="none" {
+                    @for value in self.up.ticks() { (path("line grid", &level(value))) }
+                    @if self.chart.is_ratio { (path("line base", &level(1.0))) }
+                    @for (_, [low, at, high]) in &marks {
+                        (path("area shade", &[(*low, TOP), (*high, TOP), (*high, BOTTOM), (*low, BOTTOM)]))
+                        (path("line mark", &[(*at, TOP), (*at, BOTTOM)]))
+                    }
+                    @for curve in curves { (self.interval(curve)) }
+                    @for curve in curves { (self.line(curve)) }
+                }
+                @for value in self.up.ticks() {
+                    text x="0.00%" y=(pixels(self.up.place(value) + 4.0)) text-anchor="end" dx="-6" { (self.in_words(value)) }
+                }
+                @for (x, words) in self.labels() {
+                    line.tick x1=(percent(x)) x2=(percent(x)) y1=(pixels(BOTTOM)) y2=(pixels(BOTTOM + 4.0)) {}
+                    @if let Some(words) = words { (text(x, BOTTOM + 18.0, &words)) }
+                }
+                @for (mark, [_, at, _]) in &marks {
+                    @let half = (LETTER / 2.0 * mark.label.chars().count() as f64).min(0.5);
+                    (text(at.clamp(half, 1.0 - half), TOP - 6.0, &mark.label))
+                }
+                @for curve in curves {
+                    @for point in sound_points(curve) { (self.point(point, &series(curve.series))) }
+                }
+            }
         }
-        if let Some(base) = base(self.chart) {
-            let y = self.up.place(base);
-            drawing.line(&[(0.0, y), (1.0, y)], "base");
-        }
-        self.labels(&mut drawing);
-        self.marks(&mut drawing);
-        for curve in &self.chart.curves {
-            self.interval(curve, &mut drawing);
-        }
-        for curve in &self.chart.curves {
-            self.curve(curve, &mut drawing);
-        }
-        drawing
     }
 
-    /// Labels of sizes: the last, and as many before it as have room.
-    fn labels(&self, drawing: &mut Drawing) {
+    /// The sizes, the last first. As many as have room get a label.
+    fn labels(&self) -> Vec<(f64, Option<String>)> {
         let points = self.chart.curves.iter().flat_map(sound_points);
         let mut sizes: Vec<u64> = points.map(|point| point.at).collect();
         sizes.sort_unstable();
         sizes.dedup();
         let mut room = f64::INFINITY;
-        for size in sizes.into_iter().rev() {
+        let label = |size: u64| {
             let x = self.across.place(size as f64);
-            drawing.tick(x);
             let words = words::bytes(size);
             let half = LETTER / 2.0 * words.chars().count() as f64;
-            if x + half < room {
-                drawing.text((x, BOTTOM + 18.0), &words);
+            let fits = x + half < room;
+            if fits {
                 room = x - half - LETTER;
             }
-        }
-    }
-
-    fn marks(&self, drawing: &mut Drawing) {
-        for mark in self.chart.marks.iter().filter(|mark| is_sound(mark.at)) {
-            let ends = [mark.low, mark.high].map(|end| if is_sound(end) { end } else { mark.at });
-            let [low, high] = ends.map(|end| self.across.place(end).clamp(0.0, 1.0));
-            let at = self.across.place(mark.at).clamp(0.0, 1.0);
-            let corners = [(low, TOP), (high, TOP), (high, BOTTOM), (low, BOTTOM)];
-            drawing.area(&corners, "shade");
-            drawing.line(&[(at, TOP), (at, BOTTOM)], "mark");
-            let half = LETTER / 2.0 * mark.label.chars().count() as f64;
-            let middle = at.clamp(half.min(0.5), 1.0 - half.min(0.5));
-            drawing.text((middle, TOP - 6.0), &mark.label);
-        }
-    }
-
-    fn interval(&self, curve: &Curve, drawing: &mut Drawing) {
-        let ends = sound_points(curve).filter_map(|point| {
-            let (low, high) = point
-                .interval
-                .filter(|(low, high)| is_sound(*low) && is_sound(*high))?;
-            let x = self.across.place(point.at as f64);
-            Some([(x, self.up.place(high)), (x, self.up.place(low))])
-        });
-        let (mut outline, below): (Vec<_>, Vec<_>) = ends.map(<(_, _)>::from).unzip();
-        outline.extend(below.into_iter().rev());
-        drawing.area(&outline, &series(curve.series));
-    }
-
-    fn curve(&self, curve: &Curve, drawing: &mut Drawing) {
-        let class = series(curve.series);
-        let place = |point: &Point| {
-            (
-                self.across.place(point.at as f64),
-                self.up.place(point.value),
-            )
+            (x, fits.then_some(words))
         };
-        let places: Vec<(f64, f64)> = sound_points(curve).map(place).collect();
-        if places.len() > 1 {
-            drawing.line(&places, &class);
+        sizes.into_iter().rev().map(label).collect()
+    }
+
+    /// The marks, each with its low end, its place and its high end.
+    fn marks(&self) -> impl Iterator<Item = (&Mark, [f64; 3])> {
+        let marks = self.chart.marks.iter().filter(|mark| is_sound(mark.at));
+        marks.map(|mark| {
+            let ends = [mark.low, mark.at, mark.high];
+            let ends = ends.map(|end| if is_sound(end) { end } else { mark.at });
+            (mark, ends.map(|end| self.across.place(end).clamp(0.0, 1.0)))
+        })
+    }
+
+    fn place(&self, point: &Point, value: f64) -> (f64, f64) {
+        (self.across.place(point.at as f64), self.up.place(value))
+    }
+
+    fn interval(&self, curve: &Curve) -> Markup {
+        let ends = sound_points(curve).filter_map(|point| {
+            let (low, high) = point.interval?;
+            let is_drawn = is_sound(low) && is_sound(high);
+            is_drawn.then(|| (self.place(point, high), self.place(point, low)))
+        });
+        let (mut outline, below): (Vec<_>, Vec<_>) = ends.unzip();
+        outline.extend(below.into_iter().rev());
+        html! {
+            @if !outline.is_empty() { (path(&format!("area {}", series(curve.series)), &outline)) }
         }
-        for point in sound_points(curve) {
-            let (x, y) = place(point);
-            if self.is_beyond(point) {
-                drawing.arrow(x, &class, &point.words);
-            } else {
-                drawing.point((x, y), &class, &point.words);
+    }
+
+    fn line(&self, curve: &Curve) -> Markup {
+        let places = sound_points(curve).map(|point| self.place(point, point.value));
+        let places: Vec<(f64, f64)> = places.collect();
+        html! {
+            @if places.len() > 1 { (path(&format!("line {}", series(curve.series)), &places)) }
+        }
+    }
+
+    /// A point, or an arrow at the upper edge if the point lies beyond it. A pointer near shows the words.
+    fn point(&self, point: &Point, class: &str) -> Markup {
+        let (x, y) = self.place(point, point.value);
+        let (x, y) = (percent(x), pixels(y));
+        html! {
+            @if self.is_beyond(point) {
+                text class={ "point " (class) } x=(x) y=(pixels(TOP + 10.0)) text-anchor="middle" {
+                    title { (point.words) }
+                    "▲"
+                }
+            } @else {
+                g class={ "point " (class) } {
+                    title { (point.words) }
+                    circle cx=(x) cy=(y) r="9" fill-opacity="0" {}
+                    circle cx=(x) cy=(y) r="3" {}
+                }
             }
         }
     }
+}
+
+/// A text around its position.
+fn text(x: f64, y: f64, text: &str) -> Markup {
+    html! { text x=(percent(x)) y=(pixels(y)) text-anchor="middle" dx="0" { (text) } }
+}
+
+/// A line, or the outline of an area.
+fn path(class: &str, points: &[(f64, f64)]) -> Markup {
+    let place = |(x, y): &(f64, f64)| format!("{:.1} {y:.1}", x * UNITS);
+    let places: Vec<String> = points.iter().map(place).collect();
+    let end = if class.starts_with("area") { "Z" } else { "" };
+    html! { path class=(class) d={ "M" (places.join("L")) (end) } {} }
+}
+
+fn percent(x: f64) -> String {
+    format!("{:.2}%", x * 100.0)
+}
+
+fn pixels(y: f64) -> String {
+    format!("{y:.1}")
 }
 
 #[cfg(test)]

@@ -3,15 +3,14 @@
 //! A content security policy at the top prevents it from loading or sending anything. maud escapes all texts.
 
 mod blocks;
-pub(crate) mod curves;
-pub(crate) mod drawing;
-pub(crate) mod scale;
+mod curves;
+mod scale;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::document::Document;
 use crate::html::blocks::blocks;
-use crate::html::drawing::STYLE as DRAWINGS;
+use crate::html::curves::STYLE as DRAWINGS;
 
 const STYLE: &str = include_str!("../../assets/page.css");
 

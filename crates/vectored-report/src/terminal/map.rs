@@ -10,34 +10,24 @@ const LONGEST_TITLE: usize = 24;
 /// Prints maps that have their columns in common, below one line of heads, and returns whether the squares show figures.
 /// Maps that are too wide with figures show letters alone; those that are still too wide are split at a column.
 pub(super) fn maps(maps: &[Map], screen: &mut Screen) -> bool {
-    let is_short = |map: &&Map| width(&map.title) <= LONGEST_TITLE;
-    let titles = maps
-        .iter()
-        .filter(is_short)
-        .map(|map| width(&map.title))
-        .max();
-    let heads = maps
-        .iter()
-        .flat_map(|map| map.rows.iter().map(|row| &row.head));
+    let widths = maps.iter().map(|map| width(&map.title));
+    let titles = widths.filter(|width| *width <= LONGEST_TITLE).max();
+    let title_width = titles.map_or(0, |title| title + 2);
+    let heads = maps.iter().flat_map(|map| &map.rows).map(|row| &row.head);
     let heads = heads.chain(maps.iter().map(|map| &map.row_head));
-    let names = Names {
-        title: titles.map_or(0, |title| title + 2),
-        head: heads.map(|head| width(head)).max().unwrap_or(0),
-    };
-    let room = screen
-        .options
-        .width
-        .saturating_sub(names.title + names.head);
+    let head_width = heads.map(|head| width(head)).max().unwrap_or(0);
+    let room = screen.options.width;
+    let room = room.saturating_sub(title_width + head_width);
     let columns = maps[0].heads.len();
     let whole = Shape::of(maps, true);
     let shape = if whole.width(columns) <= room { whole } else { Shape::of(maps, false) };
     let at_once = (room / shape.width(1)).max(1);
     for first in (0..columns.max(1)).step_by(at_once) {
         let shown = first..columns.min(first + at_once);
-        let heads = shown
-            .clone()
-            .map(|column| right(&maps[0].heads[column], shape.width(1)));
-        let line = names.set("", &maps[0].row_head) + &heads.collect::<String>();
+        let mut line = right(&maps[0].row_head, title_width + head_width);
+        for head in &maps[0].heads[shown.clone()] {
+            line += &right(head, shape.width(1));
+        }
         screen.painted_line(BOLD, &line);
         for map in maps {
             let mut title = &*map.title;
@@ -46,8 +36,8 @@ pub(super) fn maps(maps: &[Map], screen: &mut Screen) -> bool {
                 title = "";
             }
             for row in &map.rows {
-                let mut line =
-                    screen.painted(BOLD, &left(title, names.title)) + &right(&row.head, names.head);
+                let mut line = screen.painted(BOLD, &left(title, title_width));
+                line += &right(&row.head, head_width);
                 title = "";
                 for column in shown.clone() {
                     let square = row.squares.get(column).and_then(Option::as_ref);
@@ -59,17 +49,6 @@ pub(super) fn maps(maps: &[Map], screen: &mut Screen) -> bool {
         }
     }
     shape.figure > 0
-}
-
-struct Names {
-    title: usize,
-    head: usize,
-}
-
-impl Names {
-    fn set(&self, title: &str, head: &str) -> String {
-        left(title, self.title) + &right(head, self.head)
-    }
 }
 
 const GAP: usize = 1;

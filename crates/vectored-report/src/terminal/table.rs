@@ -4,8 +4,8 @@
 //! If that does not help it is split between its groups, and each part repeats the names; without groups each row
 //! becomes a list.
 
-use crate::document::{Align, Column, Role, Table};
-use crate::sort::sort;
+use crate::document::{Align, Cell, Column, Role, Table};
+use crate::sort::distinct;
 use crate::terminal::lines::{BOLD, Screen, left, right, style_of, width};
 use crate::words;
 
@@ -16,20 +16,16 @@ pub(super) fn table(table: &Table, screen: &mut Screen) {
         screen.paragraph(BOLD, "", 2, &table.title);
     }
     let room = screen.options.width;
-    let all: Vec<usize> = (0..table.columns.len()).collect();
     let sets = narrower(table);
-    let mut views = sets
-        .iter()
-        .flat_map(|set| [View::of(table, set, false), View::of(table, set, true)]);
-    if let Some(view) = views.find(|view| view.width(1) <= room) {
-        view.print(screen);
-        left_out(&all, &view.columns, table, screen);
-        return;
-    }
     let last = sets.last().expect("the whole table at least");
+    let views = sets.iter().flat_map(|set| [(set, false), (set, true)]);
+    let mut views = views.map(|(set, is_short)| (set, View::of(table, set, is_short)));
     let has_groups = table.columns.iter().any(|column| !column.group.is_empty());
-    let short = View::of(table, last, true);
-    if let Some(view) = short.narrowed(room) {
+    let mut shown = last;
+    if let Some((set, view)) = views.find(|(_, view)| view.width(1) <= room) {
+        view.print(screen);
+        shown = set;
+    } else if let Some(view) = View::of(table, last, true).narrowed(room) {
         view.print(screen);
     } else if let Some(parts) = has_groups.then(|| parts(table, last, room)).flatten() {
         for (index, part) in parts.iter().enumerate() {
@@ -41,106 +37,89 @@ pub(super) fn table(table: &Table, screen: &mut Screen) {
     } else {
         lists(table, last, screen);
     }
-    left_out(&all, last, table, screen);
+    let columns = table.columns.iter().enumerate();
+    let dropped = columns.filter(|(index, _)| !shown.contains(index));
+    let dropped: Vec<String> = dropped.map(|(_, column)| column.full_head()).collect();
+    if !dropped.is_empty() {
+        let names = words::enumerated(&dropped);
+        let text = format!("Left out, since the terminal is too narrow: {names}.");
+        screen.paragraph("", "", 2, &text);
+    }
 }
 
 /// The columns that stay, with more columns dropped step by step.
 fn narrower(table: &Table) -> Vec<Vec<usize>> {
-    let orders = table.columns.iter().map(|column| column.drop_order);
-    let mut orders: Vec<u8> = orders.chain([0]).collect();
-    sort(&mut orders);
-    orders.dedup();
-    let left = |dropped: u8| {
-        let stays = |column: &&usize| {
-            let order = table.columns[**column].drop_order;
-            order == 0 || order > dropped
-        };
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        all.iter().filter(stays).copied().collect()
+    let order = |column: usize| table.columns[column].drop_order;
+    let all = 0..table.columns.len();
+    let stays = |column: usize, dropped: u8| order(column) == 0 || order(column) > dropped;
+    let left = |dropped| {
+        all.clone()
+            .filter(|&column| stays(column, dropped))
+            .collect()
     };
+    let orders = distinct(all.clone().map(order).chain([0]));
     orders.into_iter().map(left).collect()
 }
 
-fn left_out(all: &[usize], shown: &[usize], table: &Table, screen: &mut Screen) {
-    let dropped = all.iter().filter(|column| !shown.contains(column));
-    let dropped: Vec<String> = dropped
-        .map(|&column| table.columns[column].full_head())
-        .collect();
-    if !dropped.is_empty() {
-        let names = words::enumerated(&dropped);
-        screen.paragraph(
-            "",
-            "",
-            2,
-            &format!("Left out, since the terminal is too narrow: {names}."),
-        );
-    }
+/// Columns side by side.
+struct View<'a>(Vec<Shown<'a>>);
+
+struct Shown<'a> {
+    column: &'a Column,
+    cells: Vec<(&'a str, Role)>,
+    /// Whether some figure has a mark: then every figure leaves room for a mark.
+    is_marked: bool,
+    width: usize,
 }
 
-struct View<'a> {
-    table: &'a Table,
-    columns: Vec<usize>,
-    is_short: bool,
-    widths: Vec<usize>,
+impl Shown<'_> {
+    /// The width that the head, or a cell, needs.
+    fn widest(&self, of: impl Fn(&str, Align) -> usize) -> usize {
+        let cells = self
+            .cells
+            .iter()
+            .map(|(text, _)| of(text, self.column.align));
+        let head = longest(&head_pieces(&self.column.head));
+        cells.fold(head, usize::max)
+    }
 }
 
 impl<'a> View<'a> {
     /// Columns as narrow as their cells and the words of their heads.
     fn of(table: &'a Table, columns: &[usize], is_short: bool) -> Self {
-        let mut view = View {
-            table,
-            columns: columns.to_vec(),
-            is_short,
-            widths: Vec::new(),
+        let text = |cell: &'a Cell| match &cell.short {
+            Some(short) if is_short => &**short,
+            _ => &*cell.text,
         };
-        view.widths = view.widest(|cell, _| width(cell));
-        view
-    }
-
-    /// For each column the width that its head, or a cell of it, needs.
-    fn widest(&self, of: impl Fn(&str, Align) -> usize) -> Vec<usize> {
-        let column = |&column: &usize| {
-            let head = &self.table.columns[column];
-            let head_width = longest(&head_pieces(&head.head));
-            let cells =
-                (0..self.table.rows.len()).map(|row| of(self.cell(row, column), head.align));
-            cells.chain([head_width]).max().unwrap_or(0)
+        let shown = |&index: &usize| {
+            let column = &table.columns[index];
+            let cells = table.rows.iter().map(|row| &row[index]);
+            let cells: Vec<(&str, Role)> = cells.map(|cell| (text(cell), cell.role)).collect();
+            let mut shown = Shown {
+                column,
+                is_marked: cells.iter().any(|(_, role)| !column.mark(*role).is_empty()),
+                cells,
+                width: 0,
+            };
+            shown.width = shown.widest(|cell, _| width(cell));
+            shown
         };
-        self.columns.iter().map(column).collect()
-    }
-
-    fn cell(&self, row: usize, column: usize) -> &'a str {
-        let cell = &self.table.rows[row][column];
-        match &cell.short {
-            Some(short) if self.is_short => short,
-            _ => &cell.text,
-        }
-    }
-
-    /// Whether some figure of the column has a mark: then every figure leaves room for a mark.
-    fn is_marked(&self, column: usize) -> bool {
-        let mut rows = self.table.rows.iter();
-        self.table.columns[column].align == Align::Right
-            && rows.any(|row| !row[column].role.mark().is_empty())
+        View(columns.iter().map(shown).collect())
     }
 
     fn width(&self, gap: usize) -> usize {
-        let marks = self
-            .columns
-            .iter()
-            .filter(|&&column| self.is_marked(column))
-            .count();
-        let widths: usize = self.widths.iter().sum();
-        widths + marks + gap * self.columns.len().saturating_sub(1)
+        let widths = self.0.iter().map(|of| of.width + usize::from(of.is_marked));
+        widths.sum::<usize>() + gap * self.0.len().saturating_sub(1)
     }
 
     /// The widest columns are narrowed, down to their longest piece. `None` if the table remains too wide.
     fn narrowed(mut self, room: usize) -> Option<Self> {
-        let least = self.widest(|cell, align| longest(&pieces(cell, align)));
+        let least = |of: &Shown<'_>| of.widest(|cell, align| longest(&pieces(cell, align)));
+        let least: Vec<usize> = self.0.iter().map(least).collect();
         while self.width(1) > room {
-            let narrowable = (0..least.len()).filter(|&index| self.widths[index] > least[index]);
-            let index = narrowable.max_by_key(|&index| self.widths[index])?;
-            self.widths[index] -= 1;
+            let columns = std::iter::zip(&mut self.0, &least);
+            let narrowable = columns.filter(|(of, least)| of.width > **least);
+            narrowable.max_by_key(|(of, _)| of.width)?.0.width -= 1;
         }
         Some(self)
     }
@@ -148,28 +127,19 @@ impl<'a> View<'a> {
     fn print(&self, screen: &mut Screen) {
         let gap = if self.width(GAP) <= screen.options.width { GAP } else { 1 };
         self.print_groups(gap, screen);
-        let columns = || std::iter::zip(&self.columns, &self.widths);
-        let heads = columns().map(|(&column, &width)| {
-            let head = &self.table.columns[column];
-            (
-                filled(&head_pieces(&head.head), width),
-                head.align,
-                Role::Plain,
-                width,
-            )
-        });
-        if self
-            .columns
-            .iter()
-            .any(|&column| !self.table.columns[column].head.is_empty())
-        {
-            self.print_row(&heads.collect::<Vec<_>>(), BOLD, gap, screen);
+        let head = |of: &Shown<'_>| (filled(&head_pieces(&of.column.head), of.width), Role::Plain);
+        if self.0.iter().any(|of| !of.column.head.is_empty()) {
+            self.print_row(
+                &self.0.iter().map(head).collect::<Vec<_>>(),
+                BOLD,
+                gap,
+                screen,
+            );
         }
-        for row in 0..self.table.rows.len() {
-            let cells = columns().map(|(&column, &width)| {
-                let align = self.table.columns[column].align;
-                let lines = filled(&pieces(self.cell(row, column), align), width);
-                (lines, align, self.table.rows[row][column].role, width)
+        for row in 0..self.0.first().map_or(0, |of| of.cells.len()) {
+            let cells = self.0.iter().map(|of| {
+                let (text, role) = of.cells[row];
+                (filled(&pieces(text, of.column.align), of.width), role)
             });
             self.print_row(&cells.collect::<Vec<_>>(), "", gap, screen);
         }
@@ -179,8 +149,8 @@ impl<'a> View<'a> {
     fn print_groups(&self, gap: usize, screen: &mut Screen) {
         let mut line = String::new();
         let (mut begin, mut last) = (0, "");
-        for (&column, width_of) in std::iter::zip(&self.columns, &self.widths) {
-            let group = &*self.table.columns[column].group;
+        for of in &self.0 {
+            let group = &*of.column.group;
             if group != last && !group.is_empty() {
                 // A name does not reach into another group.
                 let blanks = begin - width(&line).min(begin);
@@ -188,7 +158,7 @@ impl<'a> View<'a> {
                 line += group;
             }
             last = group;
-            begin += width_of + usize::from(self.is_marked(column)) + gap;
+            begin += of.width + usize::from(of.is_marked) + gap;
         }
         if !line.is_empty() {
             screen.painted_line(BOLD, &line);
@@ -198,34 +168,26 @@ impl<'a> View<'a> {
     /// Prints the lines of cells: heads are bottom-aligned, others top-aligned.
     fn print_row(
         &self,
-        cells: &[(Vec<String>, Align, Role, usize)],
+        cells: &[(Vec<String>, Role)],
         style: &str,
         gap: usize,
         screen: &mut Screen,
     ) {
-        let height = cells
-            .iter()
-            .map(|(lines, ..)| lines.len())
-            .max()
-            .unwrap_or(0);
-        let is_head = !style.is_empty();
+        let height = cells.iter().map(|(lines, _)| lines.len()).max();
+        let height = height.unwrap_or(0);
         for level in 0..height {
             let mut line = String::new();
-            for (&column, (lines, align, role, width)) in std::iter::zip(&self.columns, cells) {
-                let skipped = if is_head { height - lines.len() } else { 0 };
-                let piece = level
-                    .checked_sub(skipped)
-                    .and_then(|index| lines.get(index));
+            for (index, (of, (lines, role))) in std::iter::zip(&self.0, cells).enumerate() {
+                let skipped = if style.is_empty() { 0 } else { height - lines.len() };
+                let piece = level.checked_sub(skipped).and_then(|at| lines.get(at));
                 let piece = piece.map_or("", String::as_str);
-                let is_last = Some(&column) == self.columns.last();
-                let mut set = match align {
-                    Align::Left if is_last => piece.to_owned(),
-                    Align::Left => left(piece, *width),
-                    Align::Right => right(piece, *width),
+                let mut set = match of.column.align {
+                    Align::Left if index + 1 == self.0.len() => piece.to_owned(),
+                    Align::Left => left(piece, of.width),
+                    Align::Right => right(piece, of.width),
                 };
-                if self.is_marked(column) {
-                    let mark = if level == 0 { role.mark() } else { "" };
-                    set += &left(mark, 1);
+                if of.is_marked {
+                    set += &left(if level == 0 { role.mark() } else { "" }, 1);
                 }
                 line += &screen.painted(style_of(*role), &set);
                 line += &" ".repeat(gap);
@@ -241,54 +203,40 @@ fn parts<'a>(table: &'a Table, columns: &[usize], room: usize) -> Option<Vec<Vie
     let (names, others): (Vec<usize>, Vec<usize>) =
         columns.iter().partition(|&&column| column < table.names());
     let group = |column: usize| &table.columns[column].group;
-    let fits = |columns: &[usize]| View::of(table, columns, true).width(1) <= room;
-    let with_names = |columns: &[usize]| [&names, columns].concat();
+    let view = |columns: &[usize]| View::of(table, columns, true);
+    let fits = |columns: &[usize]| view(columns).width(1) <= room;
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for together in others.chunk_by(|&one, &other| group(one) == group(other)) {
         // A group that is too wide is split between its columns.
-        let size = if fits(&with_names(together)) { together.len() } else { 1 };
+        let size = if fits(&[&names, together].concat()) { together.len() } else { 1 };
         for piece in together.chunks(size) {
             match parts.last_mut() {
                 Some(part) if fits(&[part, piece].concat()) => part.extend(piece),
-                _ => parts.push(with_names(piece)),
+                _ => parts.push([&names, piece].concat()),
             }
         }
     }
     let is_sound = !parts.is_empty() && parts.iter().all(|part| fits(part));
-    is_sound.then(|| {
-        parts
-            .iter()
-            .map(|part| View::of(table, part, true))
-            .collect()
-    })
+    is_sound.then(|| parts.iter().map(|part| view(part)).collect())
 }
 
 /// Each row as a line for each head and cell.
 fn lists(table: &Table, columns: &[usize], screen: &mut Screen) {
-    let heads: Vec<String> = columns
+    let heads = columns
         .iter()
-        .map(|&column| table.columns[column].full_head())
-        .collect();
-    let head_width = heads.iter().map(|head| width(head)).max().unwrap_or(0);
-    let indent = head_width + GAP;
+        .map(|&column| table.columns[column].full_head());
+    let heads: Vec<String> = heads.collect();
+    let indent = GAP + heads.iter().map(|head| width(head)).max().unwrap_or(0);
     for (index, row) in table.rows.iter().enumerate() {
         if index > 0 {
             screen.gap();
         }
         for (&column, head) in std::iter::zip(columns, &heads) {
-            let Column { align, .. } = table.columns[column];
-            let cell = &row[column];
-            if cell.text.is_empty() {
-                continue;
+            let Cell { text, role, .. } = &row[column];
+            if !text.is_empty() {
+                let text = format!("{text}{}", table.columns[column].mark(*role));
+                screen.paragraph(style_of(*role), &left(head, indent), indent, &text);
             }
-            let mark = if align == Align::Right { cell.role.mark() } else { "" };
-            let first = left(head, indent);
-            screen.paragraph(
-                style_of(cell.role),
-                &first,
-                indent,
-                &format!("{}{mark}", cell.text),
-            );
         }
     }
 }
