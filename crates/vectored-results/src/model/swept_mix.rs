@@ -6,13 +6,8 @@ use serde::{Deserialize, Serialize};
 /// followed by a body of any size. In JSON the runs are `[count, bytes]`, and `null` stands for the variable
 /// size: `[[1, 150], [1, null]]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(
-    try_from = "Vec<(usize, Option<usize>)>",
-    into = "Vec<(usize, Option<usize>)>"
-)]
-pub struct SweptMix {
-    runs: Vec<(usize, Option<usize>)>,
-}
+#[serde(try_from = "Vec<(usize, Option<usize>)>")]
+pub struct SweptMix(Vec<(usize, Option<usize>)>);
 
 impl TryFrom<Vec<(usize, Option<usize>)>> for SweptMix {
     type Error = String;
@@ -27,38 +22,32 @@ impl TryFrom<Vec<(usize, Option<usize>)>> for SweptMix {
         match runs.iter().find(|run| run.0 == 0 || run.1 == Some(0)) {
             Some((0, _)) => Err("a swept mix has a run of 0 segments".to_owned()),
             Some(_) => Err("a swept mix has segments of 0 bytes".to_owned()),
-            None => Ok(SweptMix { runs }),
+            None => Ok(SweptMix(runs)),
         }
-    }
-}
-
-impl From<SweptMix> for Vec<(usize, Option<usize>)> {
-    fn from(mix: SweptMix) -> Self {
-        mix.runs
     }
 }
 
 impl SweptMix {
     pub fn runs(&self) -> &[(usize, Option<usize>)] {
-        &self.runs
+        &self.0
     }
 
     pub fn segment_count(&self) -> usize {
-        let counts = self.runs.iter().map(|run| run.0);
+        let counts = self.0.iter().map(|run| run.0);
         counts.fold(0, usize::saturating_add)
     }
 
     /// The list in which the variable size is `bytes`, as runs of `(count, bytes)`. Neighbouring runs of
     /// the same size are not joined.
     pub fn at(&self, bytes: usize) -> Vec<(usize, usize)> {
-        let runs = self.runs.iter();
+        let runs = self.0.iter();
         runs.map(|&(count, fixed)| (count, fixed.unwrap_or(bytes)))
             .collect()
     }
 
     /// The variable size in `runs`, if they are a list of this mix.
     pub fn bytes_of(&self, runs: &[(usize, usize)]) -> Option<usize> {
-        let swept = self.runs.iter().position(|run| run.1.is_none())?;
+        let swept = self.0.iter().position(|run| run.1.is_none())?;
         let &(_, bytes) = runs.get(swept)?;
         (self.at(bytes) == runs).then_some(bytes)
     }

@@ -1,6 +1,6 @@
 //! Comparison of machines: the crossovers of several runs beside each other.
 
-use vectored_report::sort;
+use vectored_report::sort::distinct;
 use vectored_report::words::{about_within, count};
 use vectored_report::{Block, Column, Document, Sentence, Table, Tone, visible};
 
@@ -98,10 +98,7 @@ fn cells<'a>(run: &'a Results, kind: &'a Conditions) -> impl Iterator<Item = &'a
 
 pub(crate) fn shapes<'a>(cells: impl Iterator<Item = &'a Cell>) -> Vec<ListShape<'a>> {
     let swept = cells.filter(|cell| cell.swept_bytes().is_some());
-    let mut shapes: Vec<ListShape<'_>> = swept.map(Cell::shape).collect();
-    sort::sort(&mut shapes);
-    shapes.dedup();
-    shapes
+    distinct(swept.map(Cell::shape))
 }
 
 /// `host, 6.18.0`; several runs on one machine are distinguished by their start.

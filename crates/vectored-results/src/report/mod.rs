@@ -8,7 +8,6 @@ pub(crate) mod measured;
 mod saved;
 pub(crate) mod shape_text;
 pub(crate) mod target_names;
-pub(crate) mod validate;
 pub(crate) mod words;
 
 pub use crate::report::compare::{comparison_csv, comparison_document, limits_in_words};

@@ -1,16 +1,13 @@
 //! Titles of sections.
 
-use vectored_report::sort;
+use vectored_report::sort::distinct;
 use vectored_report::visible;
 
 use crate::model::{AXES, Axis, Cell, Conditions, Target};
 
 /// The conditions of these cells, each once: the sections of a report, in their order.
 pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a Conditions> {
-    let mut all: Vec<&Conditions> = cells.into_iter().map(|cell| &cell.conditions).collect();
-    sort::sort(&mut all);
-    all.dedup();
-    all
+    distinct(cells.into_iter().map(|cell| &cell.conditions))
 }
 
 /// Titles of sections. What goes without saying is named if sections differ in it.
@@ -45,12 +42,6 @@ pub fn conditions_in_words(conditions: &Conditions) -> String {
 
 pub(crate) fn place(conditions: &Conditions) -> String {
     visible(&conditions.ends())
-}
-
-/// ` (ext4)`; empty if the target is no file.
-pub(crate) fn file_system_in_words(cell: &Cell) -> String {
-    let name = cell.file_system.as_deref();
-    name.map_or_else(String::new, |name| format!(" ({})", visible(name)))
 }
 
 /// Whether the gather tax is meaningful for the target of `cell`: `/dev/null` reads no byte, so its floor does not grow

@@ -3,7 +3,7 @@
 use vectored_report::words::{count, percent, ratio_within};
 use vectored_report::{by_key, each_once, sort};
 
-use crate::model::{Cell, Results, TechniqueName, TechniqueResult, Verdict};
+use crate::model::{Cell, Results, TechniqueName, TechniqueResult, Verdict, measured_in};
 use crate::report::target_names::{place, sections};
 use crate::stats::TIE_ZONE;
 
@@ -24,47 +24,43 @@ pub(crate) struct Words {
 impl Words {
     /// The words beside `rivals`: whether messages are to be joined is another question than how a list is written.
     pub fn among(technique: TechniqueName, rivals: &[TechniqueName]) -> Self {
-        let all = Self::of(technique);
-        match technique {
-            TechniqueName::COPY_THEN_WRITE if is_joining(rivals) => Words {
-                verb: "join messages into one call",
-                way: "joining messages",
-                gerund: "joining messages",
-                ..all
-            },
-            TechniqueName::WRITE_EACH if is_joining(rivals) => Words {
-                verb: "a call for each",
-                way: "a call for each",
-                gerund: "a call for each",
-                ..all
-            },
-            _ => all,
-        }
+        let joining = is_joining(rivals).then(|| Self::named(&format!("{technique} that joins")));
+        joining.flatten().unwrap_or_else(|| Self::of(technique))
     }
 
     pub fn of(technique: TechniqueName) -> Self {
-        let line = |line: &'static str| line.strip_prefix(technique.as_str())?.strip_prefix(": ");
-        let words = WORDS
-            .lines()
-            .find_map(line)
-            .map(|line| line.split(", ").collect::<Vec<_>>());
         let name = technique.as_str();
-        let of = |short, verb, way, gerund, hue: &str| Words {
+        Self::named(name).unwrap_or(Words {
+            short: name,
+            verb: name,
+            way: name,
+            gerund: name,
+            hue: match name {
+                "copy-file-range" => 2,
+                "splice" => 3,
+                "sendfile" => 5,
+                _ => 0,
+            },
+        })
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let line = |line: &'static str| line.strip_prefix(name)?.strip_prefix(": ");
+        let words: Vec<&str> = WORDS.lines().find_map(line)?.split(", ").collect();
+        let [short, verb, way, gerund, hue] = words[..] else {
+            return None;
+        };
+        Some(Words {
             short,
             verb,
             way,
             gerund,
             hue: hue.parse().expect("a number ends each line"),
-        };
-        match words.unwrap_or_default()[..] {
-            [short, verb, way, gerund, hue] => of(short, verb, way, gerund, hue),
-            [hue] => of(name, name, name, name, hue),
-            _ => of(name, name, name, name, "0"),
-        }
+        })
     }
 }
 
-/// The techniques, each with the fields of [`Words`]. A technique that is called by its name has only a colour.
+/// The techniques that are not called by their names, each with the fields of [`Words`].
 const WORDS: &str = "\
 write-each: each, write one by one, one by one, writing one by one, 1
 read-each: each, read one by one, one by one, reading one by one, 1
@@ -74,9 +70,8 @@ writev: gather, gather, gather, gathering, 3
 readv: scatter, scatter, scatter, scattering, 3
 adaptive: adaptive, let adaptive choose, adaptive, adaptive, 4
 read-write: plain, plain copying, plain copying, plain copying, 1
-copy-file-range: 2
-splice: 3
-sendfile: 5";
+write-each that joins: each, a call for each, a call for each, a call for each, 1
+copy-then-write that joins: copy, join messages into one call, joining messages, joining messages, 2";
 
 pub(crate) fn is_joining(rivals: &[TechniqueName]) -> bool {
     rivals.len() == 2
@@ -119,7 +114,12 @@ pub(crate) fn verdict_in_words(
     match (cell.verdict, named_leader(cell, rivals)) {
         (Verdict::Tie, _) => format!("tie (±{:.0} %)", TIE_ZONE * 100.0),
         (Verdict::Faster, Some(winner)) => format!("{} by {margin}", name(winner)),
-        (Verdict::Close, _) => bound_in_words(cell, name).unwrap_or(open),
+        (Verdict::Close, _) => match cell.choice.zip(cell.at_most) {
+            Some((choice, share)) => {
+                format!("{} takes at most {} longer", name(choice), percent(share))
+            }
+            None => open,
+        },
         (Verdict::Open, _) if interval.is_none() => {
             format!("{open}: {}", count(cell.rounds as usize, "round"))
         }
@@ -128,32 +128,19 @@ pub(crate) fn verdict_in_words(
     }
 }
 
-/// `copy-then-write takes at most 2.1 % longer`.
-pub(crate) fn bound_in_words(
-    cell: &Cell,
-    name: fn(TechniqueName) -> &'static str,
-) -> Option<String> {
-    let (choice, share) = cell.choice.zip(cell.at_most)?;
-    Some(format!(
-        "{} takes at most {} longer",
-        name(choice),
-        percent(share)
-    ))
-}
-
 /// `copy-then-write wins 7 cells, writev 5, tie 3, close 1, open 2`.
 pub(crate) fn tally(cells: &[&Cell], rivals: &[TechniqueName]) -> String {
-    let is_here =
-        |rival: &&TechniqueName| cells.iter().any(|cell| cell.technique(**rival).is_some());
-    let here: Vec<&TechniqueName> = rivals.iter().filter(is_here).collect();
-    if let [only] = &here[..] {
+    let here = measured_in(cells.iter().copied());
+    let here = rivals.iter().filter(|rival| here.contains(rival));
+    let here: Vec<&TechniqueName> = here.collect();
+    if let [only] = here[..] {
         return format!("{only} had no rival in {}", count(cells.len(), "cell"));
     }
     let count_of = |is: &dyn Fn(&Cell) -> bool| cells.iter().filter(|cell| is(cell)).count();
-    let wins = here
-        .into_iter()
-        .map(|rival| (count_of(&|cell| cell.winner == Some(*rival)), rival));
-    let mut wins: Vec<(usize, &TechniqueName)> = wins.filter(|(wins, _)| *wins > 0).collect();
+    let wins = here.into_iter();
+    let wins = wins.map(|rival| (count_of(&|cell| cell.winner == Some(*rival)), rival));
+    let mut wins: Vec<(usize, &TechniqueName)> = wins.collect();
+    wins.retain(|(wins, _)| *wins > 0);
     sort::sort_by_key(&mut wins, |(wins, _)| std::cmp::Reverse(*wins));
     let wins = wins
         .iter()

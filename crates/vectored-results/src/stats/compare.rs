@@ -7,7 +7,7 @@
 //! Expression", Statistical Applications in Genetics and Molecular Biology 3, 2004).
 
 use vectored_machine::report::lasting_properties;
-use vectored_report::sort::sort;
+use vectored_report::sort::distinct;
 use vectored_report::{Change, by_key, join};
 
 use crate::model::{
@@ -56,19 +56,15 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
             family.extend(item);
         }
     }
-    let mut together = of_targets(&alone);
     let least = |sd: f64| if is_few { sd } else { MIN_SD };
-    let between_runs_sd = weigh(&mut together, least(FEW_RUNS_SD));
-    weigh(&mut alone, least(FEW_RUNS_SD));
-    weigh(&mut with_helper, least(FEW_RUNS_SD_WITH_HELPER));
+    let (mut targets, between_runs_sd) = weighed(&of_targets(&alone), least(FEW_RUNS_SD));
+    let (mut cells, _) = weighed(&alone, least(FEW_RUNS_SD));
+    cells.extend(weighed(&with_helper, least(FEW_RUNS_SD_WITH_HELPER)).0);
     let called_from = if is_few { CALLED_FROM_WITH_FEW_RUNS } else { TIE_ZONE };
-    let mut cells = alone;
-    cells.append(&mut with_helper);
     // Target means and cells are two families of tests, so each gets half of the error.
-    call(&mut together, called_from, FALSE_DISCOVERIES / 2.0);
+    call(&mut targets, called_from, FALSE_DISCOVERIES / 2.0);
     call(&mut cells, called_from, FALSE_DISCOVERIES / 2.0);
     let began = |runs: &[&Results]| runs.iter().map(|run| run.started_at.clone()).collect();
-    let done = |items: Vec<Item>| items.into_iter().map(|item| item.compared).collect();
     Some(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         base: began(base),
@@ -77,8 +73,8 @@ pub fn compare(base: &[&Results], new: &[&Results]) -> Option<Comparison> {
         called_from,
         between_runs_sd,
         limit: None,
-        targets: done(together),
-        cells: done(cells),
+        targets,
+        cells,
         floors: floors(&lists),
         unmatched_cells,
         unmatched_techniques,
@@ -113,44 +109,18 @@ fn lists<'a>(base: &[&'a Results], new: &[&'a Results]) -> (Vec<List<'a>>, usize
 }
 
 /// A figure to compare: logarithms of time ÷ floor, by run.
-struct Item {
-    compared: Compared,
+struct Item<'a> {
+    conditions: &'a Conditions,
+    technique: TechniqueName,
+    segment_sizes: Option<Vec<(usize, usize)>>,
+    cell_count: usize,
     base: Vec<f64>,
     new: Vec<f64>,
     /// The variance of each logarithm, from the interval within its run.
     within: f64,
 }
 
-impl Item {
-    fn new(
-        (conditions, technique): (&Conditions, TechniqueName),
-        base: Vec<f64>,
-        new: Vec<f64>,
-        within: f64,
-    ) -> Self {
-        let [before, after] = [&base, &new].map(|logs| mean(logs));
-        Item {
-            compared: Compared {
-                conditions: conditions.clone(),
-                segment_sizes: None,
-                cell_count: 1,
-                technique,
-                base_floor_ratio: before.exp(),
-                new_floor_ratio: after.exp(),
-                ratio: (after - before).exp(),
-                ratio_low: 0.0,
-                ratio_high: f64::INFINITY,
-                p: 1.0,
-                change: Change::NotFound,
-                limit: None,
-                ruling: None,
-            },
-            base,
-            new,
-            within,
-        }
-    }
-
+impl Item<'_> {
     fn difference(&self) -> f64 {
         mean(&self.new) - mean(&self.base)
     }
@@ -181,67 +151,89 @@ fn of_run(cell: &Cell, technique: TechniqueName) -> Option<(f64, f64)> {
     (log.is_finite() && sd.is_finite()).then_some((log, sd * sd))
 }
 
-fn of_cell(list: &List<'_>, technique: TechniqueName) -> Option<Item> {
+fn of_cell<'a>(list: &List<'a>, technique: TechniqueName) -> Option<Item<'a>> {
     let logs = |cells: &[&Cell]| -> Option<(Vec<f64>, Vec<f64>)> {
         let runs = cells.iter().map(|cell| of_run(cell, technique));
         runs.collect()
     };
     let ((base, base_within), (new, new_within)) = (logs(&list.base)?, logs(&list.new)?);
-    let within = mean(&[base_within, new_within].concat());
     let first = list.base[0];
-    let mut item = Item::new((&first.conditions, technique), base, new, within);
-    item.compared.segment_sizes = Some(match (first.segment_bytes, &first.segment_sizes) {
-        (None, Some(runs)) => runs.clone(),
-        (bytes, _) => vec![(first.segment_count, bytes.unwrap_or(0))],
-    });
-    Some(item)
+    Some(Item {
+        conditions: &first.conditions,
+        technique,
+        segment_sizes: Some(match (first.segment_bytes, &first.segment_sizes) {
+            (None, Some(runs)) => runs.clone(),
+            (bytes, _) => vec![(first.segment_count, bytes.unwrap_or(0))],
+        }),
+        cell_count: 1,
+        base,
+        new,
+        within: mean(&[base_within, new_within].concat()),
+    })
 }
 
 /// The mean of each technique over the cells of a target. Cells with a thread at the other end are no part of the mean:
 /// their variation would mask all other cells.
-fn of_targets(cells: &[Item]) -> Vec<Item> {
-    let key = |item: &Item| (item.compared.conditions.clone(), item.compared.technique);
-    let groups = by_key(cells.iter().map(|item| (key(item), item)));
-    let together = |((conditions, technique), cells): ((Conditions, _), Vec<&Item>)| {
-        let over_cells = |of: fn(&Item) -> &Vec<f64>| -> Vec<f64> {
+fn of_targets<'a>(cells: &[Item<'a>]) -> Vec<Item<'a>> {
+    let groups = by_key(
+        cells
+            .iter()
+            .map(|item| ((item.conditions, item.technique), item)),
+    );
+    let together = |((conditions, technique), cells): ((&'a Conditions, _), Vec<&Item<'a>>)| {
+        let over_cells = |of: for<'i> fn(&'i Item<'a>) -> &'i Vec<f64>| {
             let at = |run| mean(&cells.iter().map(|cell| of(cell)[run]).collect::<Vec<_>>());
             (0..of(cells[0]).len()).map(at).collect()
         };
         let within: Vec<f64> = cells.iter().map(|cell| cell.within).collect();
-        let mut item = Item::new(
-            (&conditions, technique),
-            over_cells(|item| &item.base),
-            over_cells(|item| &item.new),
-            mean(&within) / cells.len() as f64,
-        );
-        item.compared.cell_count = cells.len();
-        item
+        Item {
+            conditions,
+            technique,
+            segment_sizes: None,
+            cell_count: cells.len(),
+            base: over_cells(|item| &item.base),
+            new: over_cells(|item| &item.new),
+            within: mean(&within) / cells.len() as f64,
+        }
     };
     groups.into_iter().map(together).collect()
 }
 
-/// Fills in intervals and p-values; returns the typical standard deviation between runs.
-fn weigh(items: &mut [Item], least_sd: f64) -> f64 {
+/// The items with intervals and p-values, and the typical standard deviation between runs. No change is reported yet.
+fn weighed(items: &[Item<'_>], least_sd: f64) -> (Vec<Compared>, f64) {
     let usual = usual_variance(items).max(least_sd * least_sd);
-    for item in items {
-        let degrees = item.degrees();
-        let own = item.variance().unwrap_or(0.0);
-        let drawn = (PRIOR_DEGREES * usual + degrees * own) / (PRIOR_DEGREES + degrees);
+    let compared = |item: &Item<'_>| {
+        let (own, degrees) = (
+            item.variance().unwrap_or(0.0),
+            PRIOR_DEGREES + item.degrees(),
+        );
+        let drawn = (PRIOR_DEGREES * usual + item.degrees() * own) / degrees;
         let variance = drawn.max(item.within);
         let sides = 1.0 / item.base.len() as f64 + 1.0 / item.new.len() as f64;
         let error = (variance * sides).sqrt();
-        let degrees = PRIOR_DEGREES + degrees;
         let (difference, reach) = (item.difference(), error * two_sided_quantile(0.05, degrees));
-        item.compared.p = two_sided_p(difference / error, degrees);
-        item.compared.ratio_low = (difference - reach).exp();
-        item.compared.ratio_high = (difference + reach).exp();
-    }
-    usual.sqrt()
+        Compared {
+            conditions: item.conditions.clone(),
+            segment_sizes: item.segment_sizes.clone(),
+            cell_count: item.cell_count,
+            technique: item.technique,
+            base_floor_ratio: mean(&item.base).exp(),
+            new_floor_ratio: mean(&item.new).exp(),
+            ratio: difference.exp(),
+            ratio_low: (difference - reach).exp(),
+            ratio_high: (difference + reach).exp(),
+            p: two_sided_p(difference / error, degrees),
+            change: Change::NotFound,
+            limit: None,
+            ruling: None,
+        }
+    };
+    (items.iter().map(compared).collect(), usual.sqrt())
 }
 
 /// The median variance between runs. With one run on each side it is derived from the median difference,
 /// since most cells have not changed.
-fn usual_variance(items: &[Item]) -> f64 {
+fn usual_variance(items: &[Item<'_>]) -> f64 {
     let own: Vec<f64> = items.iter().filter_map(Item::variance).collect();
     if let (Some(typical), Some(first)) = (median(&own), items.first()) {
         // The median of a χ² variate ÷ its degrees of freedom (Wilson and Hilferty, 1931).
@@ -254,13 +246,12 @@ fn usual_variance(items: &[Item]) -> f64 {
     median(&apart).map_or(0.0, |apart| (apart / 0.6745).powi(2) / 2.0)
 }
 
-fn call(items: &mut [Item], called_from: f64, error: f64) {
-    let p_values: Vec<f64> = items.iter().map(|item| item.compared.p).collect();
+fn call(items: &mut [Compared], called_from: f64, error: f64) {
+    let p_values: Vec<f64> = items.iter().map(|item| item.p).collect();
     for (item, is_sure) in std::iter::zip(&mut *items, discoveries(&p_values, error)) {
-        let ratio = item.compared.ratio;
-        item.compared.change = match is_sure {
-            true if ratio >= 1.0 + called_from => Change::More,
-            true if ratio <= 1.0 / (1.0 + called_from) => Change::Less,
+        item.change = match is_sure {
+            true if item.ratio >= 1.0 + called_from => Change::More,
+            true if item.ratio <= 1.0 / (1.0 + called_from) => Change::Less,
             _ => Change::NotFound,
         };
     }
@@ -268,12 +259,8 @@ fn call(items: &mut [Item], called_from: f64, error: f64) {
 
 fn floors(lists: &[List<'_>]) -> Vec<FloorChange> {
     let log = |cells: &[&Cell]| {
-        mean(
-            &cells
-                .iter()
-                .map(|cell| cell.floor_ns.ln())
-                .collect::<Vec<_>>(),
-        )
+        let logs = cells.iter().map(|cell| cell.floor_ns.ln());
+        mean(&logs.collect::<Vec<_>>())
     };
     let alone = lists.iter().filter(|list| !has_helper(list.base[0]));
     let changes = alone.map(|list| (&list.base[0].conditions, log(&list.new) - log(&list.base)));
@@ -288,28 +275,20 @@ fn floors(lists: &[List<'_>]) -> Vec<FloorChange> {
 /// Properties of the machine, the system and the program that differ between the sides. A property that some run does not
 /// have, such as a directory when no file was measured, is not compared.
 fn environment(base: &[&Results], new: &[&Results]) -> Vec<EnvironmentDifference> {
-    let values = |runs: &[&Results], what: &str| -> Option<Vec<String>> {
-        let of_run = |run: &&Results| {
-            let mut properties = properties(run).into_iter();
-            properties.find_map(|(name, value)| (name == what).then_some(value))
-        };
-        let mut values: Vec<String> = runs.iter().map(of_run).collect::<Option<_>>()?;
-        sort(&mut values);
-        values.dedup();
-        Some(values)
-    };
-    let difference = |(what, _): (&'static str, String)| {
-        let (base, new) = (values(base, what)?, values(new, what)?);
-        (base != new).then(|| EnvironmentDifference {
+    let runs = base.iter().chain(new).map(|run| properties(run));
+    let difference = |(what, values): (&str, Vec<Vec<String>>)| {
+        let values = values.into_iter().map(|of_run| of_run.into_iter().next());
+        let mut before: Vec<String> = values.collect::<Option<_>>()?;
+        let after = before.split_off(base.len());
+        let [before, after] = [before, after].map(distinct);
+        (before != after).then(|| EnvironmentDifference {
             what: what.to_owned(),
-            base,
-            new,
+            base: before,
+            new: after,
         })
     };
-    properties(base[0])
-        .into_iter()
-        .filter_map(difference)
-        .collect()
+    let properties = join(runs.collect());
+    properties.into_iter().filter_map(difference).collect()
 }
 
 /// The properties that can affect timings and stay through a run.

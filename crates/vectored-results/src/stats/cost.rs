@@ -9,6 +9,7 @@ use crate::model::{
     Cell, Conditions, Drain, FittedModel, ModelSource, Operation, Target, TechniqueName,
 };
 use crate::stats::series::pair;
+use crate::stats::summary::ten_thousandths;
 
 const MIN_CELLS: usize = 6;
 
@@ -42,10 +43,9 @@ fn fitted_model(
     };
     let regrets = observed.iter().enumerate();
     let regrets = regrets.filter_map(|(index, (cell, _))| regret(cell, &fit(Some(index))));
-    let regrets = regrets.collect();
     let source = ModelSource::Cells;
     let mut fitted = FittedModel::new(conditions.clone(), drain, source, &fit(None));
-    judge_by(&mut fitted, regrets);
+    judge_by(&mut fitted, regrets.collect());
     Some(fitted)
 }
 
@@ -63,12 +63,10 @@ fn judge_by(model: &mut FittedModel, mut regrets: Vec<f64>) {
     let at = |share: f64| {
         // The smallest value that is not exceeded by at least this share of the values.
         let rank = (share * regrets.len() as f64).ceil() as usize;
-        let regret = regrets.get(rank.max(1) - 1)?;
-        Some((regret * 1e4).round() / 1e4)
+        regrets.get(rank.max(1) - 1).copied().map(ten_thousandths)
     };
     model.judged_cells = regrets.len();
-    model.regret_median = at(0.5);
-    model.regret_p95 = at(0.95);
+    (model.regret_median, model.regret_p95) = (at(0.5), at(0.95));
 }
 
 /// The regret of choosing between copying and referencing by `model` in `cell`: how much longer its

@@ -1,7 +1,9 @@
 //! Crossovers: the sizes at which the faster of two techniques changes, where the interpolated log ratio is zero.
 //! `docs/method.md` explains their intervals.
 
-use vectored_report::sort;
+use std::ops::Range;
+
+use vectored_report::{each_once, sort};
 
 use crate::model::{Cell, Crossover, Target, TechniqueName, TechniqueResult};
 use crate::stats::paired::PairStats;
@@ -30,13 +32,11 @@ const SPREAD_ROUNDS: u32 = 160;
 /// On each side of a crossover there is a cell with the verdict that the technique of this side is the
 /// fastest.
 pub fn crossovers(cells: &[&Cell]) -> Vec<Crossover> {
-    let mut all = Vec::new();
-    for series in series(cells) {
-        let points = points(&series, |cell, _| cell.winner);
-        let brackets = brackets(&points).into_iter();
-        all.extend(brackets.map(|bracket| bracket.crossover()));
-    }
-    all
+    let series = series(cells);
+    let brackets = series
+        .iter()
+        .flat_map(|cells| brackets(cells, |cell| cell.winner));
+    brackets.map(|bracket| bracket.crossover()).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,24 +59,28 @@ pub enum RefinementRequest {
 pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<RefinementRequest> {
     let mut sizes = Vec::new();
     let mut rounds: Vec<(u32, f64, usize)> = Vec::new();
+    let index_of = |cell: &Cell| {
+        let found = cells.iter().position(|other| std::ptr::eq(*other, cell));
+        found.expect("a series is made of the cells")
+    };
     for series in series(cells) {
-        let index_of = |cell: &Cell| {
-            let found = cells.iter().position(|other| std::ptr::eq(*other, cell));
-            found.expect("a series is made of the cells")
-        };
-        let points = points(&series, |cell, noise| fastest(cell, rivals, noise));
-        for bracket in brackets(&points) {
+        for bracket in brackets(&series, |cell| fastest(cell, rivals)) {
             if let Some(bytes) = bracket.size_wanted() {
-                sizes.push(RefinementRequest::Size {
-                    like: index_of(series[0]),
-                    bytes,
-                });
+                let like = index_of(series[0]);
+                sizes.push(RefinementRequest::Size { like, bytes });
                 continue;
             }
             let (low, high) = bracket.interval();
             let width = (high - low).exp();
-            for step in bracket.nearest() {
-                let cell = step.point.cell;
+            // The sizes that determine the crossover.
+            let past = bracket.past();
+            let near = [past - 1, past]
+                .into_iter()
+                .chain(bracket.nearest_doubtful());
+            for cell in each_once(near)
+                .into_iter()
+                .map(|index| bracket.cells[index])
+            {
                 if width > NARROW || cell.rounds < SPREAD_ROUNDS {
                     rounds.push((cell.rounds, width, index_of(cell)));
                 }
@@ -90,40 +94,20 @@ pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<Ref
     sizes
 }
 
-struct Point<'a> {
-    cell: &'a Cell,
-    bytes: f64,
-    /// The rival that is significantly faster than every other, by more than the
-    /// tie zone and the noise of its cell.
-    fastest: Option<TechniqueName>,
-    noise: f64,
+/// The largest logarithm within the interval of the A/A pair; infinite without an interval.
+fn noise_of(cell: &Cell) -> f64 {
+    let noise = noise(cell).and_then(|pair| pair.interval);
+    noise.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
-/// `fastest` takes a cell and its noise.
-fn points<'a>(
-    cells: &[&'a Cell],
-    fastest: impl Fn(&Cell, f64) -> Option<TechniqueName>,
-) -> Vec<Point<'a>> {
-    let point = |&cell: &&'a Cell| {
-        let noise = noise(cell).and_then(|pair| pair.interval);
-        let noise = noise.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()));
-        Some(Point {
-            cell,
-            bytes: cell.swept_bytes()? as f64,
-            fastest: fastest(cell, noise),
-            noise,
-        })
-    };
-    cells.iter().filter_map(point).collect()
-}
-
-/// The fastest rival by unadjusted 95 % intervals.
-fn fastest(cell: &Cell, rivals: &[TechniqueName], noise: f64) -> Option<TechniqueName> {
+/// The rival that is significantly faster than every other, by more than the tie zone and the noise of the cell: by unadjusted
+/// 95 % intervals.
+fn fastest(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     let measured = rivals.iter().filter_map(|&name| cell.technique(name));
     let measured: Vec<&TechniqueResult> = measured.collect();
     let samples = measured.iter().map(|technique| &technique.samples_ns[..]);
     let leader = measured[lead(&samples.collect::<Vec<_>>())?].name;
-    let clearance = (1.0 + TIE_ZONE).ln().max(noise);
+    let clearance = (1.0 + TIE_ZONE).ln().max(noise_of(cell));
     let is_beaten = |one: &&TechniqueResult| {
         let is_beaten = |pair: PairStats| pair.ratio.ln() > clearance && pair.separated();
         one.name == leader || pair(cell, one.name, leader).is_some_and(is_beaten)
@@ -135,105 +119,89 @@ fn fastest(cell: &Cell, rivals: &[TechniqueName], noise: f64) -> Option<Techniqu
 struct Bracket<'a> {
     below: TechniqueName,
     above: TechniqueName,
-    /// The steps at both ends, and at all sizes between them.
-    steps: Vec<Step<'a>>,
+    cells: Vec<&'a Cell>,
+    ln_bytes: Vec<f64>,
+    /// The log ratio at each size, time of `below` ÷ time of `above`, made monotonic: it rises with the size.
+    middle: Vec<f64>,
+    /// The interval of the log ratio, made monotonic.
+    low: Vec<f64>,
+    high: Vec<f64>,
 }
 
-/// One size with its log ratio: time of `below` ÷ time of `above`.
-struct Step<'a> {
-    point: &'a Point<'a>,
-    ln_bytes: f64,
-    /// The median, made monotonic: it rises with the size.
-    middle: f64,
-    low: f64,
-    high: f64,
-}
-
-fn brackets<'a>(points: &'a [Point<'a>]) -> Vec<Bracket<'a>> {
-    let clear = points.iter().enumerate();
-    let clear = clear.filter_map(|(index, point)| Some((index, point.fastest?)));
+/// The brackets in a series of cells. `fastest` says which technique is significantly the fastest.
+fn brackets<'a>(
+    cells: &[&'a Cell],
+    fastest: impl Fn(&Cell) -> Option<TechniqueName>,
+) -> Vec<Bracket<'a>> {
+    let clear = cells.iter().enumerate();
+    let clear = clear.filter_map(|(index, cell)| Some((index, fastest(cell)?)));
     let clear: Vec<(usize, TechniqueName)> = clear.collect();
     let bracket = |pair: &[(usize, TechniqueName)]| {
         let [(from, below), (to, above)] = [pair[0], pair[1]];
-        (below != above).then(|| Bracket::new(&points[from..=to], below, above))?
+        (below != above).then(|| Bracket::new(&cells[from..=to], below, above))?
     };
     clear.windows(2).filter_map(bracket).collect()
 }
 
 impl<'a> Bracket<'a> {
-    fn new(points: &'a [Point<'a>], below: TechniqueName, above: TechniqueName) -> Option<Self> {
-        let step = |point: &'a Point<'a>| {
-            let stats = pair(point.cell, below, above)?;
-            let (low, high) = stats.interval?;
-            Some(Step {
-                point,
-                ln_bytes: point.bytes.ln(),
-                middle: stats.ratio.ln(),
-                low: low.ln() - point.noise,
-                high: high.ln() + point.noise,
-            })
+    fn new(cells: &[&'a Cell], below: TechniqueName, above: TechniqueName) -> Option<Self> {
+        let step = |&cell: &&'a Cell| {
+            let stats = pair(cell, below, above)?;
+            let ((low, high), noise) = (stats.interval?, noise_of(cell));
+            let ln_bytes = (cell.swept_bytes()? as f64).ln();
+            let values = [
+                ln_bytes,
+                stats.ratio.ln(),
+                low.ln() - noise,
+                high.ln() + noise,
+            ];
+            Some((cell, values))
         };
-        let mut steps: Vec<Step<'_>> = points.iter().filter_map(step).collect();
+        let steps: Vec<(&Cell, [f64; 4])> = cells.iter().filter_map(step).collect();
+        let of = |index: usize| steps.iter().map(move |(_, values)| values[index]);
         // Rarely, a difference that is significant over all rounds is not over the common rounds.
-        if steps.first()?.middle >= 0.0 || steps.last()?.middle <= 0.0 {
+        if of(1).next()? >= 0.0 || of(1).next_back()? <= 0.0 {
             return None;
-        }
-        let values: [for<'s> fn(&'s mut Step<'a>) -> &'s mut f64; 3] = [
-            |step| &mut step.middle,
-            |step| &mut step.low,
-            |step| &mut step.high,
-        ];
-        for value in values {
-            let risen = rising(
-                &steps
-                    .iter_mut()
-                    .map(|step| *value(step))
-                    .collect::<Vec<_>>(),
-            );
-            for (step, risen) in std::iter::zip(&mut steps, risen) {
-                *value(step) = risen;
-            }
         }
         Some(Bracket {
             below,
             above,
-            steps,
+            cells: steps.iter().map(|(cell, _)| *cell).collect(),
+            ln_bytes: of(0).collect(),
+            middle: rising(of(1)),
+            low: rising(of(2)),
+            high: rising(of(3)),
         })
     }
 
-    fn ends(&self) -> [&Step<'a>; 2] {
-        [&self.steps[0], &self.steps[self.steps.len() - 1]]
+    fn ends(&self) -> [f64; 2] {
+        [self.ln_bytes[0], self.ln_bytes[self.ln_bytes.len() - 1]]
     }
 
-    /// The logarithm of the size at which the interpolated line reaches `wanted`; the end of the bracket
-    /// if it does not.
-    fn at(&self, value: fn(&Step<'_>) -> f64, wanted: f64) -> f64 {
-        let [first, last] = self.ends();
-        if value(first) >= wanted {
-            return first.ln_bytes;
+    /// The logarithm of the size at which the interpolated line of the log ratio reaches `wanted`; the end of the bracket if
+    /// the line does not.
+    fn at(&self, wanted: f64) -> f64 {
+        let past = self.middle.partition_point(|value| *value < wanted);
+        if past == 0 || past == self.middle.len() {
+            return self.ends()[usize::from(past > 0)];
         }
-        for pair in self.steps.windows(2) {
-            let (from, to) = (value(&pair[0]), value(&pair[1]));
-            if from < wanted && wanted <= to {
-                let share = (wanted - from) / (to - from);
-                return pair[0].ln_bytes + share * (pair[1].ln_bytes - pair[0].ln_bytes);
-            }
-        }
-        last.ln_bytes
+        let above_before = wanted - self.middle[past - 1];
+        self.ln_bytes[past - 1] + above_before / self.slope(past - 1, past)
+    }
+
+    fn slope(&self, from: usize, to: usize) -> f64 {
+        (self.middle[to] - self.middle[from]) / (self.ln_bytes[to] - self.ln_bytes[from])
     }
 
     fn ln_at(&self) -> f64 {
         // If the line stays at zero over a range, the middle of that range.
-        let from = self.at(|step| step.middle, 0.0);
-        let to = self.at(|step| step.middle, f64::MIN_POSITIVE);
-        (from + to) / 2.0
+        (self.at(0.0) + self.at(f64::MIN_POSITIVE)) / 2.0
     }
 
     fn interval(&self) -> (f64, f64) {
-        let at = self.ln_at();
-        let [before, after] = self.around();
+        let (at, past) = (self.ln_at(), self.past());
+        let around = (self.ln_bytes[past - 1], self.ln_bytes[past]);
         let doubtful = self.nearest_doubtful();
-        let around = (before.ln_bytes, after.ln_bytes);
         let (low, high) = doubtful.map_or(around, |index| self.interval_from(index));
         (low.min(at), high.max(at))
     }
@@ -241,82 +209,72 @@ impl<'a> Bracket<'a> {
     /// The interval of one run, widened by the variation between runs, but not beyond the bracket. Rounds of this run
     /// cannot narrow that variation.
     fn widened(&self, target: Target) -> (f64, f64) {
-        let [before, after] = self.around();
-        let slope = (after.middle - before.middle) / (after.ln_bytes - before.ln_bytes);
+        let past = self.past();
+        let slope = self.slope(past - 1, past);
         let more = if slope > 0.0 { between_runs(target) / slope } else { f64::INFINITY };
         let (low, high) = self.interval();
-        let [first, last] = self.ends().map(|step| step.ln_bytes);
+        let [first, last] = self.ends();
         ((low - more).max(first), (high + more).min(last))
     }
 
-    /// The interval if the step at `index` lies significantly on neither side.
+    /// The interval if the size at `index` lies significantly on neither side.
     fn interval_from(&self, index: usize) -> (f64, f64) {
-        let step = &self.steps[index];
-        // The ends of a bracket are significant, so there is one on each side.
-        let before = self.steps[..index].iter().rfind(|step| step.high < 0.0);
-        let after = self.steps[index..].iter().find(|step| step.low > 0.0);
-        let (Some(before), Some(after)) = (before, after) else {
-            let [first, last] = self.ends();
-            return (first.ln_bytes, last.ln_bytes);
+        let Range { start, end: after } = self.doubtful();
+        let [first, last] = self.ends();
+        // The ends of a bracket are mostly significant, so there is one on each side.
+        let Some(before) = start.checked_sub(1).filter(|_| after < self.cells.len()) else {
+            return (first, last);
         };
-        let slope = |from: &Step<'_>, to: &Step<'_>| {
-            (to.middle - from.middle) / (to.ln_bytes - from.ln_bytes)
-        };
-        let slope = slope(before, step).min(slope(step, after));
-        let low = step.ln_bytes - step.high / slope;
-        let high = step.ln_bytes - step.low / slope;
+        let slope = self.slope(before, index).min(self.slope(index, after));
+        let low = self.ln_bytes[index] - self.high[index] / slope;
+        let high = self.ln_bytes[index] - self.low[index] / slope;
+        let [before, after] = [before, after].map(|index| self.ln_bytes[index]);
         // A flat line leaves the whole range between the two significant sizes.
         (
-            if low.is_nan() { before.ln_bytes } else { low.max(before.ln_bytes) },
-            if high.is_nan() { after.ln_bytes } else { high.min(after.ln_bytes) },
+            if low.is_nan() { before } else { low.max(before) },
+            if high.is_nan() { after } else { high.min(after) },
         )
     }
 
-    /// The step nearest to the crossover that lies significantly on neither side.
+    /// The sizes that lie significantly on neither side.
+    fn doubtful(&self) -> Range<usize> {
+        let below = self.high.partition_point(|high| *high < 0.0);
+        below..self.low.partition_point(|low| *low <= 0.0)
+    }
+
+    /// The size nearest to the crossover that lies significantly on neither side.
     fn nearest_doubtful(&self) -> Option<usize> {
-        let doubtful = |step: &Step<'_>| !(step.high < 0.0 || step.low > 0.0);
-        let indices = (0..self.steps.len()).filter(|&index| doubtful(&self.steps[index]));
-        let distance = |index: usize| self.steps[index].middle.abs();
-        indices.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
+        let distance = |index: usize| self.middle[index].abs();
+        let doubtful = self.doubtful();
+        doubtful.min_by(|&a, &b| distance(a).total_cmp(&distance(b)))
     }
 
-    fn around(&self) -> [&Step<'a>; 2] {
+    /// The first size past the crossover.
+    fn past(&self) -> usize {
         let at = self.ln_at();
-        let past = self.steps.partition_point(|step| step.ln_bytes < at);
-        let past = past.clamp(1, self.steps.len() - 1);
-        [&self.steps[past - 1], &self.steps[past]]
-    }
-
-    /// The sizes that determine the crossover: the two sizes around it, and the nearest size that lies significantly on
-    /// neither side.
-    fn nearest(&self) -> Vec<&Step<'a>> {
-        let around = self.around();
-        let doubtful = self.nearest_doubtful().map(|index| &self.steps[index]);
-        let is_other = |one: &&Step<'_>| around.iter().all(|step| !std::ptr::eq(*step, *one));
-        around
-            .into_iter()
-            .chain(doubtful.filter(is_other))
-            .collect()
+        let past = self.ln_bytes.partition_point(|ln_bytes| *ln_bytes < at);
+        past.clamp(1, self.cells.len() - 1)
     }
 
     /// A size between the two sizes around the crossover, if all sizes are significant and these two are far apart. A size
     /// that is not significant lies in the tie zone; then more rounds help as much as another size.
     fn size_wanted(&self) -> Option<usize> {
-        let [before, after] = self.around();
-        let gap = after.ln_bytes - before.ln_bytes;
+        let past = self.past();
+        let before = self.ln_bytes[past - 1];
+        let gap = self.ln_bytes[past] - before;
         if gap <= NEAR.ln() || self.nearest_doubtful().is_some() {
             return None;
         }
         // Measures at the interpolated crossover, but not too close to either end, so that a step near the other end is
         // found quickly.
-        let share = ((self.ln_at() - before.ln_bytes) / gap).clamp(0.3, 0.7);
-        let size = (before.ln_bytes + share * gap).exp().round() as usize;
-        let is_new = |step: &Step<'_>| step.point.cell.swept_bytes() != Some(size);
-        self.steps.iter().all(is_new).then_some(size)
+        let share = ((self.ln_at() - before) / gap).clamp(0.3, 0.7);
+        let size = (before + share * gap).exp().round() as usize;
+        let is_new = |cell: &&Cell| cell.swept_bytes() != Some(size);
+        self.cells.iter().all(is_new).then_some(size)
     }
 
     fn crossover(&self) -> Crossover {
-        let cell = self.steps[0].point.cell;
+        let cell = self.cells[0];
         let tenths = |ln: f64| (ln.exp() * 10.0).round() / 10.0;
         let (low, high) = self.widened(cell.conditions.target);
         let zone = (1.0 + TIE_ZONE).ln();
@@ -330,17 +288,17 @@ impl<'a> Bracket<'a> {
             at_bytes: tenths(at),
             low_bytes: tenths(low),
             high_bytes: tenths(high),
-            tie_low_bytes: tenths(self.at(|step| step.middle, -zone).min(at)),
-            tie_high_bytes: tenths(self.at(|step| step.middle, zone).max(at)),
+            tie_low_bytes: tenths(self.at(-zone).min(at)),
+            tie_high_bytes: tenths(self.at(zone).max(at)),
         }
     }
 }
 
 /// The monotonic least-squares fit to a series: pool adjacent violators (R. E. Barlow and others,
 /// *Statistical Inference under Order Restrictions*, 1972).
-fn rising(values: &[f64]) -> Vec<f64> {
+fn rising(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut blocks: Vec<(f64, usize)> = Vec::new();
-    for &value in values {
+    for value in values {
         blocks.push((value, 1));
         while let [.., (before, many), (after, more)] = blocks[..]
             && before > after
@@ -368,14 +326,14 @@ mod tests {
         fn what_is_made_rising_rises_and_keeps_its_mean(
             values in prop::collection::vec(-1.0..1.0_f64, 1..20),
         ) {
-            let made = rising(&values);
+            let made = rising(values.iter().copied());
             prop_assert!(made.windows(2).all(|pair| pair[0] <= pair[1]));
             let sum = |values: &[f64]| values.iter().sum::<f64>();
             prop_assert!((sum(&made) - sum(&values)).abs() < 1e-9);
             // Unchanged if it rises already.
             let mut sorted = values;
             sorted.sort_unstable_by(f64::total_cmp);
-            prop_assert_eq!(rising(&sorted), sorted);
+            prop_assert_eq!(rising(sorted.iter().copied()), sorted);
         }
     }
 }

@@ -4,12 +4,20 @@
 /// from 0.
 ///
 /// It is the regularised incomplete beta function I(ν ÷ (ν + t²); ν ÷ 2, ½)
-/// (Abramowitz and Stegun, 26.7.1). Assumes that `degrees` is positive.
+/// (Abramowitz and Stegun, 26.7.1). Assumes that `degrees` is a positive whole number.
 pub fn two_sided_p(t: f64, degrees: f64) -> f64 {
     if !t.is_finite() {
         return if t.is_nan() { 1.0 } else { 0.0 };
     }
-    incomplete_beta(degrees / (degrees + t * t), degrees / 2.0, 0.5).clamp(0.0, 1.0)
+    // B(a, ½), from B(1, ½) or B(½, ½) upwards.
+    let half = degrees / 2.0;
+    let (mut a, mut beta) =
+        if half.fract() == 0.0 { (1.0, 2.0) } else { (0.5, std::f64::consts::PI) };
+    while a < half {
+        beta *= a / (a + 0.5);
+        a += 1.0;
+    }
+    incomplete_beta(degrees / (degrees + t * t), half, 0.5, beta).clamp(0.0, 1.0)
 }
 
 /// The `t` whose two-sided p-value is `p`, by bisection. Assumes 0 < p < 1.
@@ -25,62 +33,22 @@ pub fn two_sided_quantile(p: f64, degrees: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// I(x; a, b), by the continued fraction of Abramowitz and Stegun, 26.5.8, in
-/// Lentz's form (Press et al., *Numerical Recipes*, 6.4).
-fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
+/// I(x; a, b), by the series of Abramowitz and Stegun, 26.5.4; `beta` is B(a, b).
+fn incomplete_beta(x: f64, a: f64, b: f64, beta: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The fraction converges quickly on one side only; the other follows by symmetry.
+    // The series converges quickly on one side only; the other follows by symmetry.
     if x > (a + 1.0) / (a + b + 2.0) {
-        return 1.0 - incomplete_beta(1.0 - x, b, a);
+        return 1.0 - incomplete_beta(1.0 - x, b, a, beta);
     }
-    let ln_front = ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln();
-    const TINY: f64 = 1e-300;
-    let away = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
-    let mut fraction = d;
-    for step in 1..500 {
-        let m = f64::from(step);
-        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
-        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
-        let before = fraction;
-        for coefficient in [even, odd] {
-            d = 1.0 / away(1.0 + coefficient * d);
-            c = away(1.0 + coefficient / c);
-            fraction *= c * d;
-        }
-        if (fraction / before - 1.0).abs() < 1e-15 {
-            break;
-        }
+    let (mut sum, mut term, mut step) = (0.0, 1.0, 0.0);
+    while term > 1e-17 * sum {
+        sum += term;
+        term *= x * (a + b + step) / (a + 1.0 + step);
+        step += 1.0;
     }
-    ln_front.exp() * fraction / a
-}
-
-/// ln Γ(x) for x > 0, by Lanczos' approximation with g = 7 (relative error about
-/// 1e-15).
-fn ln_gamma(x: f64) -> f64 {
-    const COEFFICIENTS: [f64; 8] = [
-        676.520_368_121_885_1,
-        -1_259.139_216_722_402_8,
-        771.323_428_777_653_1,
-        -176.615_029_162_140_6,
-        12.507_343_278_686_905,
-        -0.138_571_095_265_720_12,
-        9.984_369_578_019_572e-6,
-        1.505_632_735_149_311_6e-7,
-    ];
-    if x < 0.5 {
-        return ln_gamma(x + 1.0) - x.ln();
-    }
-    let x = x - 1.0;
-    let series = std::iter::zip(1.., COEFFICIENTS)
-        .map(|(index, coefficient): (u32, f64)| coefficient / (x + f64::from(index)))
-        .sum::<f64>()
-        + 0.999_999_999_999_809_9;
-    let t = x + 7.5;
-    0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + series.ln()
+    x.powf(a) * (1.0 - x).powf(b) / (a * beta) * sum
 }
 
 #[cfg(test)]

@@ -224,15 +224,13 @@ pub(crate) fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
         let behind = pairs.iter().flatten().filter(is_behind).count();
         (index, largest.unwrap_or(f64::INFINITY), behind)
     };
-    let ratios: Vec<(usize, f64, usize)> = sampled.iter().map(|&index| of(index)).collect();
-    let &(first, ratio, _) = ratios.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    if ratio <= 1.0 {
-        return Some(first);
-    }
-    let least = ratios
-        .iter()
-        .min_by(|a, b| a.2.cmp(&b.2).then(a.1.total_cmp(&b.1)));
-    least.map(|&(index, ..)| index)
+    // Whoever takes the least time in each pair is behind nobody.
+    let all = sampled.iter().map(|&index| of(index));
+    let least = all.min_by(|a, b| {
+        let by_ratio = a.1.total_cmp(&b.1);
+        (a.1 > 1.0, a.2).cmp(&(b.1 > 1.0, b.2)).then(by_ratio)
+    });
+    least.map(|(index, ..)| index)
 }
 
 pub(crate) fn log_ratios(of: &[Option<f64>], to: &[Option<f64>]) -> Vec<f64> {

@@ -1,22 +1,19 @@
 //! What follows from the samples of an experiment: medians, rates, ratios, crossovers and the finding.
 
 use crate::model::{
-    ExperimentName, ExperimentRow, Measure, PageCache, PublishedRatio, Ratio, Reproduction, RowKey,
-    Times,
+    ExperimentName, ExperimentRow, Measure, Operation, PageCache, PublishedRatio, Ratio,
+    Reproduction, RowKey, Setting, Times,
 };
+use crate::report::experiments::crossover::crossovers;
 use crate::report::experiments::finding::finding;
 use crate::report::experiments::near_fastest::other_buffer;
 use crate::stats::median;
-
-use crate::report::experiments::crossover::crossovers;
 
 /// The fewest repeats whose range encloses the median with a probability of 95 %.
 const MIN_REPEATS: usize = 6;
 
 /// Buffer size above which the book sees no effect of read-ahead.
 const READ_AHEAD_BYTES: u64 = 128 << 10;
-
-const VECTORED: [&str; 2] = ["writev", "readv"];
 
 /// Fills in all that follows from the samples of the rows. Deterministic.
 pub fn conclude(experiment: &mut Reproduction) {
@@ -97,49 +94,44 @@ fn ratios(experiment: &Reproduction) -> Vec<Ratio> {
         _ => &[Measure::Cpu, Measure::Clock],
     };
     let rows = &experiment.rows;
-    let mut ratios = Vec::new();
-    for &measure in measures {
-        for (of, row) in rows.iter().enumerate() {
-            let is_base = |base: &ExperimentRow| is_base(experiment, row, base, measure);
-            let is_it = |base: &ExperimentRow| base.copied_bytes.is_none() && is_base(base);
-            let over = rows.iter().position(is_it).filter(|&over| over != of);
-            let over = over.filter(|_| row.copied_bytes.is_none());
-            ratios.extend(over.and_then(|over| ratio(experiment, (of, over), measure)));
-        }
-    }
-    ratios
+    let whole = |row: &ExperimentRow| row.copied_bytes.is_none();
+    let of_measure = |&measure: &Measure| {
+        let compared = rows.iter().enumerate().filter(move |(_, row)| whole(row));
+        compared.filter_map(move |(of, row)| {
+            let base = base_of(experiment, &row.key, measure)?;
+            let over = rows.iter().position(|row| whole(row) && row.key == base)?;
+            (over != of).then(|| ratio(experiment, (of, over), measure))?
+        })
+    };
+    measures.iter().flat_map(of_measure).collect()
 }
 
-fn is_base(
-    experiment: &Reproduction,
-    row: &ExperimentRow,
-    base: &ExperimentRow,
-    measure: Measure,
-) -> bool {
-    let technique = base.key.technique.as_str();
-    let key = match experiment.name {
-        ExperimentName::Apue35 => {
-            let buffer_bytes = if experiment.setting.program.is_some() {
-                let is_it = row.key.technique == "program";
-                row.key.buffer_bytes.filter(|_| is_it)
-            } else if measure == Measure::Cpu {
-                // Chosen before the run: it stands for all buffers larger than a block.
-                experiment.setting.st_blksize.map(|block| 16 * block)
-            } else {
-                Some(READ_AHEAD_BYTES)
-            };
-            let is_it = technique == "read-write" && buffer_bytes.is_some();
-            return is_it && base.key.buffer_bytes == buffer_bytes;
+/// The key of the row that a row is compared with.
+fn base_of(experiment: &Reproduction, key: &RowKey, measure: Measure) -> Option<RowKey> {
+    let Setting {
+        program,
+        st_blksize,
+        ..
+    } = &experiment.setting;
+    let (technique, buffer_bytes) = match (experiment.name, measure) {
+        (ExperimentName::Apue35, _) if program.is_some() => {
+            let is_told = key.technique == "program";
+            ("read-write", Some(key.buffer_bytes.filter(|_| is_told)?))
         }
-        ExperimentName::Apue1428 | ExperimentName::Kalinin => "copy-then-write",
-        ExperimentName::Mincer if VECTORED.contains(&technique) => technique,
-        ExperimentName::Mincer => return false,
+        // Chosen before the run: it stands for all buffers larger than a block.
+        (ExperimentName::Apue35, Measure::Cpu) => ("read-write", Some(16 * (*st_blksize)?)),
+        (ExperimentName::Apue35, Measure::Clock) => ("read-write", Some(READ_AHEAD_BYTES)),
+        (ExperimentName::Apue1428 | ExperimentName::Kalinin, _) => ("copy-then-write", None),
+        (ExperimentName::Mincer, _) => match key.operation {
+            Some(Operation::Read) => ("readv", None),
+            _ => ("writev", None),
+        },
     };
-    let wanted = RowKey {
-        technique: key.to_owned(),
-        ..row.key.clone()
-    };
-    base.key == wanted
+    Some(RowKey {
+        technique: technique.to_owned(),
+        buffer_bytes,
+        ..key.clone()
+    })
 }
 
 /// The ratio of two rows; `None` if no repeat has both. Beside a program of the user, the start of the process is subtracted

@@ -45,13 +45,13 @@ pub fn document(experiments: &Experiments) -> Document {
         answer: findings.collect(),
         warnings: warnings.collect(),
         body: body.collect(),
-        sections: vec![Section {
-            title: "The run".into(),
-            blocks: vec![
+        sections: vec![Section::new(
+            "The run",
+            vec![
                 toned(Tone::Quiet, format!("{}.", machine_in_words(host))),
                 toned(Tone::Quiet, format!("Seed {}.", experiments.seed)),
             ],
-        }],
+        )],
     }
 }
 

@@ -85,8 +85,12 @@ const ELEMENTS: Layout = Layout {
 const PASSES: Layout = Layout {
     names: &[
         ("buffers", list),
-        ("operation", operation),
-        ("array", array),
+        ("operation", |row| {
+            row.key.operation.map_or("", Operation::name).to_owned()
+        }),
+        ("array", |row| {
+            row.key.iovec_setup.map_or("", IovecSetup::name).to_owned()
+        }),
         ("technique", technique),
     ],
     group: source,
@@ -171,12 +175,4 @@ fn element(row: &ExperimentRow) -> String {
 pub fn list(row: &ExperimentRow) -> String {
     let (count, bytes) = (row.key.segment_count, row.key.segment_bytes);
     words::list(&[(count.unwrap_or(0), bytes.unwrap_or(0))])
-}
-
-fn operation(row: &ExperimentRow) -> String {
-    row.key.operation.map_or("", Operation::name).to_owned()
-}
-
-fn array(row: &ExperimentRow) -> String {
-    row.key.iovec_setup.map_or("", IovecSetup::name).to_owned()
 }

@@ -9,12 +9,9 @@ use crate::report::experiments::layout::Layout;
 pub fn notes(experiment: &Reproduction, layout: &Layout) -> Vec<String> {
     let mut notes: Vec<String> = experiment.notes.iter().map(|text| visible(text)).collect();
     let repeats = experiment.rows.iter().map(|row| row.repeats);
-    let repeats = match (repeats.clone().min(), repeats.max()) {
-        (Some(fewest), Some(most)) if fewest < most => format!("{fewest} to {most}"),
-        (_, most) => most.unwrap_or(0).to_string(),
-    };
+    let repeats = words::counts(repeats, "repeat");
     notes.push(format!(
-        "Medians of {repeats} repeats, whose order of rows changes. ÷: the median of the repeats' ratios, with the smallest \
+        "Medians of {repeats}, whose order of rows changes. ÷: the median of the repeats' ratios, with the smallest \
          and the largest of seven, which enclose the true median with 98.4 %. Machines differ: compare ratios, not times."
     ));
     notes.extend(layout.notes.iter().map(|&note| note.to_owned()));

@@ -4,7 +4,6 @@
 //! pays, and what remains undecided. Lists beside which a thread at the other end worked give no rule of their own,
 //! since their times depend on two threads, but they end a rule that they contradict.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use vectored_report::sort;
@@ -173,11 +172,10 @@ fn places(series: &[(String, &Cell, Said)]) -> String {
 }
 
 fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
-    let mut sizes: BTreeMap<Option<usize>, Vec<&Cell>> = BTreeMap::new();
-    for &cell in cells {
-        sizes.entry(cell.swept_bytes()).or_default().push(cell);
-    }
-    sizes.into_values().collect()
+    let mut cells = cells.to_vec();
+    sort::sort_by_key(&mut cells, |cell| cell.swept_bytes());
+    let sizes = cells.chunk_by(|a, b| a.swept_bytes() == b.swept_bytes());
+    sizes.map(<[&Cell]>::to_vec).collect()
 }
 
 /// The winner of the smallest sizes and the winner of the largest, `copy up to 256 B, gather from 1 KiB on`, and the places of the

@@ -1,13 +1,26 @@
 //! Cost models as a table, a row a model.
 
-use vectored_report::words::{count, percent, three_digits};
-use vectored_report::{Block, Cell, Column, Section, Table};
+use vectored_report::words::{NONE, counts, percent, three_digits};
+use vectored_report::{Block, Section, Table};
 
 use crate::model::{Drain, FittedModel, ModelSource, Results};
 use crate::report::target_names::Titles;
 
 /// Segment counts whose copy threshold has a column. The JSON has further counts.
 const THRESHOLD_COUNTS: [usize; 3] = [2, 8, 64];
+
+const FIGURES: [&str; 10] = [
+    "call",
+    "gather call",
+    "segment",
+    "copy byte",
+    "copy 2 ×",
+    "copy 8 ×",
+    "copy 64 ×",
+    "join",
+    "regret",
+    "regret p95",
+];
 
 /// The models that were fitted to the cells, each followed by the calibrated model for the same conditions, and how to read
 /// them. `None` if nothing was fitted.
@@ -20,35 +33,14 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     if models.is_empty() {
         return None;
     }
-    let table = Table {
-        title: format!(
-            "Times in ns, copy thresholds in bytes; regret over {}",
-            judged_cells(&models)
-        )
-        .into(),
-        columns: columns(),
-        rows: models.iter().map(|model| row(model, &titles)).collect(),
-    };
-    let notes = legend(results)
-        .into_iter()
-        .map(|note| Block::Note(note.into()));
-    Some(Section {
-        title: "Cost models, fitted to the cells".into(),
-        blocks: [Block::Table(table)].into_iter().chain(notes).collect(),
-    })
-}
-
-fn columns() -> Vec<Column> {
-    let heads = ["call", "gather call", "segment", "copy byte"].map(Column::figures);
-    let thresholds = THRESHOLD_COUNTS.map(|count| Column::figures(format!("copy {count} ×")));
-    let last = ["join", "regret", "regret p95"].map(Column::figures);
-    [
-        vec![Column::words("target")],
-        heads.into(),
-        thresholds.into(),
-        last.into(),
-    ]
-    .concat()
+    let rows = models.iter().map(|model| row(model, &titles));
+    let judged = counts(models.iter().map(|model| model.judged_cells), "cell");
+    let title = format!("Times in ns, copy thresholds in bytes; regret over {judged} each");
+    let table = Table::new(title, ["target"], FIGURES, rows);
+    let notes = legend(results).into_iter();
+    let notes = notes.map(|note| Block::Note(note.into()));
+    let blocks = [Block::Table(table)].into_iter().chain(notes).collect();
+    Some(Section::new("Cost models, fitted to the cells", blocks))
 }
 
 fn legend(results: &Results) -> Vec<String> {
@@ -85,17 +77,7 @@ fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a Fitt
     })
 }
 
-fn judged_cells(models: &[&FittedModel]) -> String {
-    let cells = || models.iter().map(|model| model.judged_cells);
-    let (fewest, most) = (cells().min().unwrap_or(0), cells().max().unwrap_or(0));
-    if fewest == most {
-        format!("{} each", count(most, "cell"))
-    } else {
-        format!("{fewest} to {most} cells each")
-    }
-}
-
-fn row(model: &FittedModel, titles: &Titles) -> Vec<Cell> {
+fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
     let mut title = titles.of(&model.conditions);
     if model.drain.is_some_and(Drain::has_thread) {
         title += ", with a thread";
@@ -105,9 +87,9 @@ fn row(model: &FittedModel, titles: &Titles) -> Vec<Cell> {
     }
     let threshold = |count| {
         let known = model.copy_below_bytes.iter().find(|known| known.0 == count);
-        known.map_or("–".to_owned(), |(_, bytes)| bytes.to_string())
+        known.map_or(NONE.to_owned(), |(_, bytes)| bytes.to_string())
     };
-    let regret = |share: Option<f64>| share.map_or("–".to_owned(), percent);
+    let regret = |share: Option<f64>| share.map_or(NONE.to_owned(), percent);
     let costs = &model.model;
     let mut cells = vec![title];
     cells.extend([costs.call_ns, costs.gather_call_ns, costs.segment_ns].map(three_digits));
@@ -115,5 +97,5 @@ fn row(model: &FittedModel, titles: &Titles) -> Vec<Cell> {
     cells.extend(THRESHOLD_COUNTS.map(threshold));
     cells.push(model.queue_join_below_bytes.to_string());
     cells.extend([model.regret_median, model.regret_p95].map(regret));
-    cells.into_iter().map(Cell::from).collect()
+    cells
 }

@@ -1,51 +1,30 @@
 //! The machine and the run, a property a row.
 
-use vectored_machine::model::Host;
 use vectored_machine::report::lasting_properties;
 use vectored_report::words::percent;
-use vectored_report::{Block, Cell, Column, Section, Table};
+use vectored_report::{Block, Section, Table};
 
 use crate::model::Results;
 
 pub(super) fn section(results: &Results) -> Section {
-    let mut rows = lasting_properties(&results.host);
-    rows.extend(of_run(&results.host));
-    let timer = &results.timer;
-    rows.push((
-        "clock",
-        format!(
-            "{}, a reading takes {:.1} ns, smallest step {} ns",
-            timer.clock, timer.reading_ns, timer.step_ns
-        ),
-    ));
-    rows.push((
-        "run",
-        format!(
-            "vectored {}, {}, {:.1} s, budget {} s, seed {}",
-            results.vectored_version,
-            results.started_at,
-            results.elapsed_s,
-            results.budget_s,
-            results.seed
-        ),
-    ));
-    let row = |(name, value): (&str, String)| vec![Cell::from(name), value.into()];
-    Section {
-        title: "Environment".into(),
-        blocks: vec![Block::Table(Table {
-            columns: vec![Column::words(""), Column::words("")],
-            rows: rows.into_iter().map(row).collect(),
-            ..Table::default()
-        })],
-    }
-}
-
-/// What changed during the run, or holds for this run only.
-fn of_run(host: &Host) -> Vec<(&'static str, String)> {
+    let (host, timer) = (&results.host, &results.timer);
     let waited = |share| format!("{} of the time in which it could run", percent(share));
     let loads = |load| format!("{load:.2} at the beginning");
     let switches = host.involuntary_switches;
-    let all = [
+    let clock = format!(
+        "{}, a reading takes {:.1} ns, smallest step {} ns",
+        timer.clock, timer.reading_ns, timer.step_ns
+    );
+    let run = format!(
+        "vectored {}, {}, {:.1} s, budget {} s, seed {}",
+        results.vectored_version,
+        results.started_at,
+        results.elapsed_s,
+        results.budget_s,
+        results.seed
+    );
+    // After what lasts: what changed during the run, or holds for this run only.
+    let of_run = [
         (
             "measured on CPU",
             host.pinned_cpu.map(|cpu| cpu.to_string()),
@@ -57,8 +36,14 @@ fn of_run(host: &Host) -> Vec<(&'static str, String)> {
             "involuntary context switches",
             switches.map(|times| times.to_string()),
         ),
+        ("clock", Some(clock)),
+        ("run", Some(run)),
     ];
-    all.into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    let of_run = of_run
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    let rows = lasting_properties(host).into_iter().chain(of_run);
+    let rows = rows.map(|(name, value)| vec![name.to_owned(), value]);
+    let table = Table::new("", ["", ""], [], rows);
+    Section::new("Environment", vec![Block::Table(table)])
 }

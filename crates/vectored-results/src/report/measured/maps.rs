@@ -1,10 +1,11 @@
 //! The maps: who wins where, and by how much.
 
-use vectored_report::sort;
+use vectored_report::sort::distinct;
 use vectored_report::words::{ratio, ratio_within};
 use vectored_report::{Key, Map, MapRow, Maps, Role, Series, Square, Text, words};
 
 use crate::model::{Cell, Drain, ListShape, Results, TechniqueName, Verdict};
+use crate::report::machines::shapes;
 use crate::report::measured::Group;
 use crate::report::shape_text::{list_of_cell, shape_in_words};
 use crate::report::words::{Words, named_leader, nearest_rival, verdict_in_words};
@@ -30,19 +31,13 @@ pub(super) fn maps(groups: &[Group<'_>], results: &Results) -> Option<Maps> {
             let cells = sized.iter().filter(|cell| cell.shape() == shape);
             (head, cells.copied().collect())
         };
-        let shapes = sorted(sized.iter().map(|cell| cell.shape()).collect());
+        let shapes = shapes(group.cells.iter().copied());
         let rows = shapes.into_iter().map(row).collect();
         maps.extend(by_size(&group.title, "segments", rows, square));
-        let row = |cell: &&Cell| MapRow {
-            head: list_of_cell(cell).into(),
-            squares: vec![Some(square(cell))],
-        };
-        maps.extend((!mixed.is_empty()).then(|| Map {
-            title: group.title.as_str().into(),
-            row_head: "list".into(),
-            heads: vec!["winner".into()],
-            rows: mixed.iter().map(row).collect(),
-        }));
+        let rows = mixed
+            .into_iter()
+            .map(|cell| (list_of_cell(cell), vec![cell]));
+        maps.extend(by_size(&group.title, "list", rows.collect(), square));
     }
     let pairs = copies
         .iter()
@@ -66,11 +61,12 @@ fn by_size(
     square: impl Fn(&Cell) -> Square,
 ) -> Option<Map> {
     let cells = rows.iter().flat_map(|(_, cells)| cells);
-    let sizes = sorted(cells.filter_map(|cell| cell.swept_bytes()).collect());
+    // A fixed mix has no size.
+    let sizes = distinct(cells.map(|cell| cell.swept_bytes()));
     let row = |(head, cells): (String, Vec<&Cell>)| {
-        let square_at = |&bytes: &usize| {
+        let square_at = |bytes: &Option<usize>| {
             let mut cells = cells.iter();
-            let found = cells.find(|cell| cell.swept_bytes() == Some(bytes));
+            let found = cells.find(|cell| cell.swept_bytes() == *bytes);
             found.map(|cell| square(cell))
         };
         MapRow {
@@ -78,19 +74,16 @@ fn by_size(
             squares: sizes.iter().map(square_at).collect(),
         }
     };
-    let heads = sizes.iter().map(|&bytes| words::bytes(bytes as u64).into());
+    let head = |bytes: usize| words::bytes(bytes as u64);
+    let heads = sizes
+        .iter()
+        .map(|bytes| bytes.map_or("winner".to_owned(), head));
     (!sizes.is_empty()).then(|| Map {
         title: title.into(),
         row_head: row_head.into(),
-        heads: heads.collect(),
+        heads: heads.map(Text::from).collect(),
         rows: rows.into_iter().map(row).collect(),
     })
-}
-
-fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
-    sort::sort(&mut all);
-    all.dedup();
-    all
 }
 
 fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char)]) -> Square {
@@ -115,11 +108,10 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
             (OPEN.to_owned() + &letter, String::new(), Role::Open)
         }
     };
-    let interval = nearest
-        .map(|rival| ratio_within(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high)));
-    let interval = interval
-        .filter(|_| cell.verdict == Verdict::Tie)
-        .unwrap_or_default();
+    let tied = nearest.filter(|_| cell.verdict == Verdict::Tie);
+    let interval = tied.map_or(String::new(), |rival| {
+        ratio_within(rival.ratio_to_leader, rival.ratio_low.zip(rival.ratio_high))
+    });
     let words = format!(
         "{}: {} {interval}",
         list_of_cell(cell),

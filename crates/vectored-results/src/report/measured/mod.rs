@@ -55,10 +55,8 @@ pub fn document(results: &Results) -> Document {
     parts.extend(ranks::sections(results));
     parts.push(environment::section(results));
     let notes = notes::notes(results).into_iter();
-    parts.push(Section {
-        title: "How to read this".into(),
-        blocks: notes.map(|note| Block::Note(note.into())).collect(),
-    });
+    let notes = notes.map(|note| Block::Note(note.into())).collect();
+    parts.push(Section::new("How to read this", notes));
     let (question, lead) = match notes::operation(results) {
         Operation::Copy => ("How to copy?", COPY_LEAD),
         Operation::Write | Operation::Read => ("Copy or gather?", LEAD),
@@ -111,13 +109,8 @@ fn columns(results: &Results) -> Vec<TechniqueName> {
 
 fn run(results: &Results) -> Section {
     let sentence = |text: String| Block::Sentence(Sentence::toned(Tone::Quiet, format!("{text}.")));
-    Section {
-        title: "The run".into(),
-        blocks: vec![
-            sentence(machine_in_words(&results.host)),
-            sentence(extent(results)),
-        ],
-    }
+    let sentences = [machine_in_words(&results.host), extent(results)];
+    Section::new("The run", sentences.map(sentence).into())
 }
 
 fn section(group: &Group<'_>, results: &Results) -> Section {
@@ -130,10 +123,7 @@ fn section(group: &Group<'_>, results: &Results) -> Section {
     blocks.extend(crossings::sentences(group, results));
     blocks.push(Block::Table(figures::table(group, results)));
     blocks.extend(charts::charts(group, results).into_iter().map(Block::Chart));
-    Section {
-        title: group.title.as_str().into(),
-        blocks,
-    }
+    Section::new(group.title.as_str(), blocks)
 }
 
 fn extent(results: &Results) -> String {
@@ -141,18 +131,12 @@ fn extent(results: &Results) -> String {
         0 => String::new(),
         count => format!(" and {count} between them"),
     };
-    let rounds = results.cells.iter().map(|cell| cell.rounds);
-    let fewest = rounds.clone().min().unwrap_or(0);
-    let most = rounds.max().unwrap_or(0);
-    let rounds = if fewest == most {
-        words::count(most as usize, "round")
-    } else {
-        format!("{fewest} to {most} rounds")
-    };
+    let cells = results.cells.iter();
     format!(
-        "{}{between} in {:.1} s, {rounds} each",
-        words::count(results.cells.len(), "cell"),
-        results.elapsed_s
+        "{}{between} in {:.1} s, {} each",
+        words::count(cells.len(), "cell"),
+        results.elapsed_s,
+        words::counts(cells.map(|cell| cell.rounds as usize), "round")
     )
 }
 

@@ -1,8 +1,9 @@
 //! The legend of a run: notes on figures, verdicts, conditions, noise and omissions.
 
 use serde_json::Value;
+use vectored_report::sort::distinct;
 use vectored_report::words::{bytes as bytes_in_words, count, percent};
-use vectored_report::{sort, value_of, with_field};
+use vectored_report::{value_of, with_field};
 
 use crate::model::{
     Cell, Conditions, DirectIo, OpenBecause, Operation, Results, STRAGGLER, Target, TechniqueName,
@@ -184,9 +185,6 @@ fn queue_depth(results: &Results) -> Option<String> {
 
 fn alignments(results: &Results) -> Vec<String> {
     let all = results.cells.iter().filter_map(|cell| cell.alignment);
-    let mut all: Vec<DirectIo> = all.collect();
-    sort::sort(&mut all);
-    all.dedup();
     let note = |direct: DirectIo| {
         format!(
             "O_DIRECT: transfers go between the segments and the device, past the page cache. Here offsets and sizes \
@@ -195,7 +193,7 @@ fn alignments(results: &Results) -> Vec<String> {
             direct.offset_bytes, direct.memory_bytes
         )
     };
-    all.into_iter().map(note).collect()
+    distinct(all).into_iter().map(note).collect()
 }
 
 fn crossovers(results: &Results) -> Vec<String> {

@@ -1,12 +1,12 @@
 //! The tables of the ranks of a cluster.
 
 use vectored_report::sort;
-use vectored_report::words::{grouped, percent, time};
-use vectored_report::{Block, Cell as Entry, Column, Section, Table, by_key};
+use vectored_report::words::{NONE, grouped, percent, time};
+use vectored_report::{Block, Section, Table, by_key};
 
 use crate::model::{Cell, Conditions, Rank, Results};
 use crate::report::shape_text::list_of_cell;
-use crate::report::target_names::{conditions_in_words, file_system_in_words, place};
+use crate::report::target_names::{conditions_in_words, place};
 
 /// The most rows of the table of ranks. With more ranks it shows the slowest.
 const MAX_ROWS: usize = 16;
@@ -29,62 +29,42 @@ fn section(conditions: &Conditions, cells: &[&Cell]) -> Section {
     let target = place(conditions);
     let words = conditions_in_words(conditions);
     let states = words.strip_prefix(&target).unwrap_or_default();
-    let file_system = file_system_in_words(cells[0]);
-    let names = ["list", "ranks", "technique"].map(Column::words);
-    let figures = ["fastest rank", "slowest rank", "calls/s", "stragglers"].map(Column::figures);
-    Section {
-        title: format!("Several ranks: {target}{file_system}{states}").into(),
-        blocks: vec![Block::Table(Table {
-            columns: names.into_iter().chain(figures).collect(),
-            rows: cells.iter().flat_map(|cell| rows(cell)).collect(),
-            ..Table::default()
-        })],
-    }
+    let file_system = cells[0].file_system.iter().map(|name| format!(" ({name})"));
+    let file_system: String = file_system.collect();
+    let names = ["list", "ranks", "technique"];
+    let figures = ["fastest rank", "slowest rank", "calls/s", "stragglers"];
+    let rows = cells.iter().flat_map(|cell| rows(cell));
+    let table = Table::new("", names, figures, rows);
+    let title = format!("Several ranks: {target}{file_system}{states}");
+    Section::new(title, vec![Block::Table(table)])
 }
 
 /// A row for each technique. Only the first row has the list and the number of ranks.
-fn rows(cell: &Cell) -> Vec<Vec<Entry>> {
-    let mut names = [
-        list_of_cell(cell),
-        cell.conditions.ranks.unwrap_or(1).to_string(),
-    ];
+fn rows(cell: &Cell) -> Vec<Vec<String>> {
+    let ranks = cell.conditions.ranks.unwrap_or(1);
+    let mut names = vec![list_of_cell(cell), ranks.to_string()];
     let rows = cell.techniques.iter().filter_map(|technique| {
         let figures = technique.ranks.as_ref()?;
-        let [list, count] = std::mem::take(&mut names);
-        let [fastest, slowest] = extremes(&figures.rank_median_ns);
-        let calls = grouped(figures.calls_per_s as u64);
-        let named = named(&figures.stragglers);
-        let row = [
-            list,
-            count,
+        let times = || figures.rank_median_ns.iter().copied();
+        let mut row = std::mem::replace(&mut names, vec![String::new(); 2]);
+        row.extend([
             technique.name.to_string(),
-            fastest,
-            slowest,
-            calls,
-            named,
-        ];
-        Some(row.map(Entry::from).to_vec())
+            time(times().fold(f64::INFINITY, f64::min)),
+            time(times().fold(0.0, f64::max)),
+            grouped(figures.calls_per_s as u64),
+            named(&figures.stragglers),
+        ]);
+        Some(row)
     });
     rows.collect()
 }
 
-fn extremes(times_ns: &[f64]) -> [String; 2] {
-    let times = || times_ns.iter().copied();
-    [
-        time(times().fold(f64::INFINITY, f64::min)),
-        time(times().fold(0.0, f64::max)),
-    ]
-}
-
 /// `–`; `3`; `1, 5, 6, 7 and 12 more`.
 fn named(stragglers: &[u32]) -> String {
-    let names: Vec<String> = stragglers
-        .iter()
-        .take(MAX_NAMED)
-        .map(u32::to_string)
-        .collect();
+    let names = stragglers.iter().take(MAX_NAMED).map(u32::to_string);
+    let names: Vec<String> = names.collect();
     match stragglers.len().saturating_sub(MAX_NAMED) {
-        _ if stragglers.is_empty() => "–".to_owned(),
+        _ if stragglers.is_empty() => NONE.to_owned(),
         0 => names.join(", "),
         more => format!("{} and {more} more", names.join(", ")),
     }
@@ -95,47 +75,29 @@ fn ranks(ranks: &[Rank]) -> Option<Section> {
         return None;
     }
     let mut shown: Vec<&Rank> = ranks.iter().collect();
+    let mut title = "Ranks".to_owned();
     if shown.len() > MAX_ROWS {
         let slowdown = |rank: &Rank| rank.slowdown.unwrap_or(0.0);
-        sort::sort_by(&mut shown, |a, b| {
-            slowdown(b)
-                .total_cmp(&slowdown(a))
-                .then(a.rank.cmp(&b.rank))
-        });
+        sort::sort_by(&mut shown, |a, b| slowdown(b).total_cmp(&slowdown(a)));
         shown.truncate(MAX_ROWS);
+        title += &format!(": the slowest {MAX_ROWS} of {}", ranks.len());
     }
-    let title = if shown.len() == ranks.len() {
-        "Ranks".to_owned()
-    } else {
-        format!("Ranks: the slowest {MAX_ROWS} of {}", ranks.len())
-    };
-    let names = ["rank", "node"].map(Column::words);
-    let figures = ["CPU", "time ÷ median rank", "last in", "straggles in"].map(Column::figures);
-    Some(Section {
-        title: title.into(),
-        blocks: vec![Block::Table(Table {
-            columns: names.into_iter().chain(figures).collect(),
-            rows: shown.into_iter().map(rank_row).collect(),
-            ..Table::default()
-        })],
-    })
+    let names = ["rank", "node"];
+    let figures = ["CPU", "time ÷ median rank", "last in", "straggles in"];
+    let table = Table::new("", names, figures, shown.into_iter().map(rank_row));
+    Some(Section::new(title, vec![Block::Table(table)]))
 }
 
-fn rank_row(rank: &Rank) -> Vec<Entry> {
-    let unknown = || "–".to_owned();
-    let texts = [
-        rank.rank.to_string(),
-        rank.host.clone(),
-        rank.pinned_cpu.map_or_else(unknown, |cpu| cpu.to_string()),
-        rank.slowdown
-            .map_or_else(unknown, |ratio| format!("{ratio:.2}")),
-        rank.last_share.map_or_else(unknown, percent),
-        match rank.figures {
-            0 => unknown(),
-            all => format!("{} of {all}", rank.straggles),
-        },
+fn rank_row(rank: &Rank) -> Vec<String> {
+    let straggles = format!("{} of {}", rank.straggles, rank.figures);
+    let figures = [
+        rank.pinned_cpu.map(|cpu| cpu.to_string()),
+        rank.slowdown.map(|ratio| format!("{ratio:.2}")),
+        rank.last_share.map(percent),
+        (rank.figures > 0).then_some(straggles),
     ];
-    texts.map(Entry::from).to_vec()
+    let figures = figures.map(|figure| figure.unwrap_or(NONE.to_owned()));
+    [&[rank.rank.to_string(), rank.host.clone()][..], &figures].concat()
 }
 
 #[cfg(test)]

@@ -11,24 +11,17 @@ use crate::report::words::nearest_rival;
 /// `At 50,000 lists a second the fastest saves 0.2 to 1.0 % of a CPU against the next best, and 61 % against the worst.`
 /// `None` if no cell has a winner.
 pub(super) fn sentence(group: &Group<'_>, results: &Results, rate: f64) -> Option<Block> {
-    let mut nearest: Vec<f64> = Vec::new();
-    let mut worst: Vec<f64> = Vec::new();
     let is_alone = |cell: &&&Cell| !has_helper(cell) && cell.segment_count > 1;
-    for cell in group.cells.iter().filter(is_alone) {
-        let Some(winner) = cell.winner.and_then(|winner| cell.technique(winner)) else {
-            continue;
-        };
-        let saved = |other: &TechniqueResult| {
-            (other.ratio_to_leader - 1.0) * winner.median_ns * 1e-9 * rate
-        };
-        nearest.extend(nearest_rival(cell, &results.rivals).map(saved));
-        let rivals = cell
-            .techniques
-            .iter()
-            .filter(|one| results.rivals.contains(&one.name));
-        let slowest = rivals.max_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader));
-        worst.extend(slowest.map(saved));
-    }
+    let saved = group.cells.iter().filter(is_alone).filter_map(|cell| {
+        let winner = cell.technique(cell.winner?)?;
+        let worth = |of: &TechniqueResult| (of.ratio_to_leader - 1.0) * winner.median_ns * 1e-9;
+        let rivals = cell.techniques.iter();
+        let rivals = rivals.filter(|one| results.rivals.contains(&one.name));
+        let slowest = rivals.max_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))?;
+        let nearest = nearest_rival(cell, &results.rivals)?;
+        Some((worth(nearest) * rate, worth(slowest) * rate))
+    });
+    let (nearest, worst): (Vec<f64>, Vec<f64>) = saved.unzip();
     let text = format!(
         "At {} lists a second the fastest saves {} against the next best, and {} against the slowest.",
         grouped(rate.round() as u64),
