@@ -10,9 +10,8 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use std::ptr;
 
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_MODE_INFORMATION, FILE_NO_INTERMEDIATE_BUFFERING, FILE_SYNCHRONOUS_IO_ALERT,
-    FILE_SYNCHRONOUS_IO_NONALERT, FileFsSizeInformation, FileModeInformation,
-    NtQueryInformationFile, NtQueryVolumeInformationFile,
+    FILE_MODE_INFORMATION, FILE_NO_INTERMEDIATE_BUFFERING, FileFsSizeInformation,
+    FileModeInformation, NtQueryInformationFile, NtQueryVolumeInformationFile,
 };
 use windows_sys::Wdk::System::SystemServices::FILE_FS_SIZE_INFORMATION;
 use windows_sys::Win32::Storage::FileSystem::{
@@ -35,7 +34,7 @@ impl OpenFile {
         Some(match descriptor {
             BorrowedDescriptor::Handle(handle) => OpenFile {
                 kind: kind(handle),
-                is_direct: mode(handle).is_ok_and(|mode| mode.is_unbuffered),
+                is_direct: is_unbuffered(handle),
             },
             BorrowedDescriptor::Socket(_) => OpenFile {
                 kind: FileKind::Socket,
@@ -135,7 +134,7 @@ pub(crate) fn direct_alignment(
     }
 }
 
-pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
+fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     let mut answer = FILE_FS_SIZE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
     // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns:
@@ -155,15 +154,8 @@ pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HandleMode {
-    /// `FILE_FLAG_OVERLAPPED`.
-    pub(crate) is_overlapped: bool,
-    /// `FILE_FLAG_NO_BUFFERING`.
-    pub(crate) is_unbuffered: bool,
-}
-
-pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
+/// Whether the handle was opened with `FILE_FLAG_NO_BUFFERING`.
+fn is_unbuffered(handle: BorrowedHandle<'_>) -> bool {
     let mut answer = FILE_MODE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
     // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns: the
@@ -177,12 +169,5 @@ pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
             FileModeInformation,
         )
     };
-    match status {
-        0.. => Ok(HandleMode {
-            is_overlapped: answer.Mode & (FILE_SYNCHRONOUS_IO_ALERT | FILE_SYNCHRONOUS_IO_NONALERT)
-                == 0,
-            is_unbuffered: answer.Mode & FILE_NO_INTERMEDIATE_BUFFERING != 0,
-        }),
-        failed => Err(native::error(failed)),
-    }
+    status >= 0 && answer.Mode & FILE_NO_INTERMEDIATE_BUFFERING != 0
 }

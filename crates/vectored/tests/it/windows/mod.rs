@@ -1,6 +1,5 @@
-//! Handles, sockets and lists of pages of Windows.
+//! Handles and sockets of Windows.
 
 mod children;
 mod files;
-mod pages;
 mod sockets;
