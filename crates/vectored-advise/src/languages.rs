@@ -137,12 +137,10 @@ pub(crate) struct Language {
 }
 
 pub(crate) fn language_of(runtime: Option<Runtime>) -> &'static Language {
-    let by = |runtime| {
-        LANGUAGES
-            .iter()
-            .find(|language| language.runtime == runtime)
-    };
-    by(runtime).or_else(|| by(None)).unwrap_or(&LANGUAGES[0])
+    let known = runtime.filter(|&runtime| runtime != Runtime::System);
+    let mut languages = LANGUAGES.iter();
+    let own = languages.find(|language| language.runtime == known);
+    own.unwrap_or(&LANGUAGES[0])
 }
 
 /// The remedies of a language. The block of other languages has the remedies for a way that it lacks.
@@ -164,9 +162,8 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
 
 /// Whether programs of a runtime are scripts or byte code, which have no descriptors of libraries.
 pub(crate) fn is_interpreted(runtime: Runtime) -> bool {
-    let is_it = |language: &&Language| language.runtime == Some(runtime);
-    let mut languages = LANGUAGES.iter().filter(is_it);
-    languages.any(|language| !language.programs.is_empty())
+    let language = language_of(Some(runtime));
+    language.runtime.is_some() && !language.programs.is_empty()
 }
 
 /// The runtime that runs scripts or byte code, by the name of its own program.
@@ -237,17 +234,9 @@ pub(crate) const STDBUF: &str =
 /// runs no script is [`Runtime::System`]: an [option](OPTIONS) is its only remedy. A program of the user's with the name of
 /// a system program is in C if nothing else is known.
 pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Runtime> {
-    const FOLDERS: [&str; 7] = [
-        "/bin/",
-        "/sbin/",
-        "/usr/bin/",
-        "/usr/sbin/",
-        "/usr/lib/",
-        "/usr/libexec/",
-        "/nix/store/",
-    ];
+    const FOLDERS: &str = "/bin/ /sbin/ /usr/bin/ /usr/sbin/ /usr/lib/ /usr/libexec/ /nix/store/";
     let runs_scripts = known.is_some_and(is_interpreted) || interprets_others(path);
-    let mut folders = FOLDERS.iter().map(|folder| folder.as_bytes());
+    let mut folders = FOLDERS.split(' ').map(str::as_bytes);
     if !runs_scripts && folders.any(|folder| path.starts_with(folder)) {
         return Some(Runtime::System);
     }

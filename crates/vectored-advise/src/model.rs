@@ -1,7 +1,7 @@
 //! The result of `vectored advise`: what gathering would save in a program.
 
 use serde::{Deserialize, Serialize};
-use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
+use vectored_machine::model::{DescriptorKind, Host, Price};
 
 pub use crate::languages::Runtime;
 
@@ -61,8 +61,6 @@ pub struct Advisory {
     pub findings: Vec<Finding>,
     /// Findings that are not counted, the largest possible saving first.
     pub uncounted: Vec<Uncounted>,
-    /// The files and descriptors with the most calls, counted or not, up to 64.
-    pub descriptors: Vec<DescriptorUse>,
 }
 
 /// A watch of running programs by programs in the kernel.
@@ -138,39 +136,6 @@ pub struct Uncounted {
     pub pattern: String,
     /// Time that merging them would save at most, in s, if it changed nothing else; `None` without a price.
     pub at_most_s: Option<f64>,
-}
-
-/// The reads or the writes of a program through one file, standard stream or kind of descriptor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DescriptorUse {
-    /// The program, as [`FindingKey::program`].
-    pub program: String,
-    /// `file`, `pipe`, `TCP socket`, `terminal`, `/proc file`, `datagram socket` …
-    pub kind: String,
-    /// Direction.
-    pub operation: Operation,
-    /// The file's path. `None` for everything else: addresses and numbers of pipes differ in each run.
-    pub path: Option<String>,
-    /// The least number of its descriptors.
-    pub descriptor: i32,
-    /// Number of openings; an inherited descriptor counts as one.
-    pub openings: u64,
-    /// Calls, including those that failed or moved nothing.
-    pub calls: u64,
-    /// Bytes that they moved.
-    pub bytes: u64,
-    /// Calls that are in [`Advisory::findings`].
-    pub counted: u64,
-    /// Calls that are in [`Advisory::uncounted`].
-    pub listed: u64,
-    /// The reason why most of the other calls are not counted; `None` if all are, or if merging lost it.
-    pub reason: Option<String>,
-    /// The calls that were not counted in the part (one program's use in one log) whose reason this is: the largest
-    /// part of a joined use.
-    pub reason_calls: u64,
-    /// The two above without the findings that are listed for their price or their language: joining results begins with them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason_before: Option<(Option<String>, u64)>,
 }
 
 /// Identity of a finding: runs with the same key are one finding. It has no process number, and no path

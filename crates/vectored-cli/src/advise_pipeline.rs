@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
+use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -206,7 +207,7 @@ impl Follower {
         let accepts = self.accepted > self.connected;
         let programs = self.programs.iter().map(|path| unescaped(path)).collect();
         let mut observed = Observed::new(self.analysis, counts);
-        observed.ran = Ran::here(observed.tallies.run_files(), programs, accepts);
+        observed.ran = Ran::here(mem::take(&mut observed.tallies.files), programs, accepts);
         observed
     }
 }

@@ -104,17 +104,12 @@ impl Ran {
             .iter()
             .filter(|path| runtime_of_interpreter(path.as_os_str().as_encoded_bytes()).is_none());
         let executed = executed.filter_map(|path| path.canonicalize().ok());
-        let read = self.files.read.iter().map(|(_, path)| path.clone());
-        let written: Vec<&PathBuf> = self
-            .files
-            .written
-            .iter()
-            .flat_map(|file| &file.names)
-            .collect();
+        let read = self.files.read.iter().cloned();
+        let written: Vec<PathBuf> = self.files.written().flat_map(|(names, _)| names).collect();
         let mut own: Vec<PathBuf> = executed
             .chain(read.filter(|path| is_script(path)))
             .filter(|path| {
-                path.is_file() && self.is_of_user(path, words) && !written.contains(&path)
+                path.is_file() && self.is_of_user(path, words) && !written.contains(path)
             })
             .collect();
         sort::sort(&mut own);
@@ -125,21 +120,24 @@ impl Ran {
     /// The files to compare, first the files of the findings, and how many others the command writes.
     fn compared(&self, words: &[&str]) -> (Vec<PathBuf>, usize) {
         let (mut same, mut others) = (Vec::<PathBuf>::new(), 0);
-        let (counted, rest): (Vec<_>, Vec<_>) =
-            self.files.written.iter().partition(|file| file.is_counted);
-        for (file, name) in counted
-            .into_iter()
-            .chain(rest)
-            .flat_map(|file| file.names.iter().map(move |name| (file, name)))
-        {
+        let (counted, rest): (Vec<_>, Vec<_>) = self
+            .files
+            .written()
+            .partition(|(_, is_counted)| *is_counted);
+        let files = counted.into_iter().chain(rest);
+        let named = |(names, is_counted): (Vec<PathBuf>, bool)| {
+            names.into_iter().map(move |name| (name, is_counted))
+        };
+        for (name, is_counted) in files.flat_map(named) {
             let is_cache = name.extension() == Some(OsStr::new("pyc"));
-            if !name.is_file() || is_cache || self.standard.contains(name) || same.contains(name) {
+            if !name.is_file() || is_cache || self.standard.contains(&name) || same.contains(&name)
+            {
                 continue;
             }
             let is_wanted =
-                (file.is_counted || self.is_of_user(name, words)) && !self.varies(name, words);
+                (is_counted || self.is_of_user(&name, words)) && !self.varies(&name, words);
             if is_wanted && same.len() < SAME_MAX {
-                same.push(name.clone());
+                same.push(name);
             } else {
                 others += 1;
             }
@@ -268,7 +266,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vectored_advise::advisor::{WrittenFile, merge};
+    use vectored_advise::advisor::merge;
     use vectored_versus::split;
 
     use super::*;
@@ -315,20 +313,19 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
             let [typed, programs, read, written, copied, same, not] = cells[..] else {
                 panic!("{row}");
             };
-            let read = read
-                .split_whitespace()
-                .map(|name| (String::new(), at(name)));
-            let written = written.split_whitespace().map(|names| WrittenFile {
-                path: String::new(),
-                names: names.split('>').map(at).collect(),
-                is_counted: false,
-            });
+            let mut files = RunFiles::default();
+            files.read.extend(read.split_whitespace().map(at));
+            for names in written.split_whitespace() {
+                let names: Vec<PathBuf> = names.split('>').map(at).collect();
+                let names: Vec<&[u8]> = names
+                    .iter()
+                    .map(|name| name.as_os_str().as_encoded_bytes())
+                    .collect();
+                files.write(names[0], false);
+                names.windows(2).for_each(|two| files.link(two[0], two[1]));
+            }
             let ran = Ran {
-                files: RunFiles {
-                    read: read.collect(),
-                    written: written.collect(),
-                    ..RunFiles::default()
-                },
+                files,
                 programs: programs.split_whitespace().map(at).collect(),
                 standard: vec![at("standard")],
                 here: here.clone(),
@@ -379,18 +376,12 @@ DIR/prog DIR/log.4001 | prog |  | log.4001 .hidden/x.sh | prog>prog.old | log.40
         }
         std::os::unix::fs::symlink("-real.py", dir.path().join("link")).unwrap();
         let here = env::current_dir().unwrap().join(name);
-        let written = WrittenFile {
-            path: String::new(),
-            names: vec![here.join("it's")],
-            is_counted: true,
-        };
+        let mut files = RunFiles::default();
+        files.read.insert(here.join("-real.py"));
+        files.write(here.join("it's").as_os_str().as_encoded_bytes(), true);
         let ran = Ran {
             accepts: true,
-            files: RunFiles {
-                read: vec![(String::new(), here.join("-real.py"))],
-                written: vec![written],
-                ..RunFiles::default()
-            },
+            files,
             here: here.clone(),
             ..Ran::default()
         };

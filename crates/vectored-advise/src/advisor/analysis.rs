@@ -35,8 +35,7 @@ impl Analysis {
     pub fn begin_log(&mut self) {
         let next = Tracker::new(self.tracker.options);
         // Each log by itself, as on another process, so that the sum does not depend on where a log was read.
-        let mut of_log = Tallies::default();
-        std::mem::replace(&mut self.tracker, next).close(&mut of_log);
+        let mut of_log = std::mem::replace(&mut self.tracker, next).close();
         fold_sites(&mut of_log.found);
         self.tallies.add(of_log);
     }

@@ -4,7 +4,7 @@ use vectored_report::words;
 
 use crate::advisor::UNPRICED;
 use crate::advisor::findings::advise::LITTLE_S;
-use crate::advisor::findings::uses::transfers;
+use crate::advisor::findings::price::transfers;
 use crate::advisor::runs::barriers::SLOW_PEERS;
 use crate::advisor::wording::sentences::is_paced;
 use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};

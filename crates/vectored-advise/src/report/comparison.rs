@@ -121,7 +121,8 @@ fn without_old(name: &str) -> String {
 }
 
 fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
-    let of = |key: &FindingKey, counted, tally: &Tally, pattern: &String, saving_s| {
+    let mut places = Vec::new();
+    let mut add = |key: &FindingKey, counted, tally: &Tally, pattern: &String, saving_s| {
         let place = Place {
             kind: key.kind,
             counted,
@@ -136,15 +137,16 @@ fn places(advisory: &Advisory) -> Vec<(Place, FindingCounts)> {
             saving_s,
             pattern: pattern.clone(),
         };
-        (place, counts)
+        places.push((place, counts));
     };
-    let counted = advisory.findings.iter();
-    let counted = counted.map(|one| of(&one.key, true, &one.tally, &one.pattern, one.saving_s));
-    let listed = advisory.uncounted.iter().map(|one| {
+    for one in &advisory.findings {
+        add(&one.key, true, &one.tally, &one.pattern, one.saving_s);
+    }
+    for one in &advisory.uncounted {
         let most_s = one.at_most_s.unwrap_or(0.0);
-        of(&one.key, false, &one.tally, &one.pattern, most_s)
-    });
-    counted.chain(listed).collect()
+        add(&one.key, false, &one.tally, &one.pattern, most_s);
+    }
+    places
 }
 
 fn compared((place, sides): (Place, Vec<Vec<FindingCounts>>)) -> ComparedFinding {

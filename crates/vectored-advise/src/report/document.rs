@@ -6,7 +6,7 @@ use crate::model::{Advisory, Finding, Uncounted};
 use crate::report::answer::answer;
 use crate::report::figures::{seconds, shortened};
 use crate::report::notes::notes;
-use crate::report::rows::{SHOWN_CHARACTERS, item, listed, used};
+use crate::report::rows::{SHOWN_CHARACTERS, item, listed};
 
 const LEAD: &str = "\
 Each system call has a cost. This page counts the calls of a program that could be merged into one, by gathering several \
@@ -16,16 +16,10 @@ machine.";
 /// Sources that are named; the JSON has all.
 const NAMED_SOURCES: usize = 4;
 
-const SHOWN_USES: usize = 8;
-
-/// Fewest calls of a file or descriptor that is shown; it also has at least 1 % of all calls.
-const MIN_CALLS: u64 = 100;
-
 /// Findings below this share of all savings and waits are summed up.
 const MIN_PART: f64 = 0.01;
 
-/// The document of an advisory. Its body has up to `top` findings, the findings that are not counted, the files with the
-/// most calls, and notes.
+/// The document of an advisory. Its body has up to `top` findings, the findings that are not counted, and notes.
 pub fn document(advisory: &Advisory, top: usize) -> Document {
     let failed = advisory.failed.as_ref().map(|end| {
         let end = visible(end);
@@ -35,7 +29,6 @@ pub fn document(advisory: &Advisory, top: usize) -> Document {
     let mut body = vec![toned(Tone::Quiet, extent(advisory))];
     body.extend(findings(advisory, top));
     body.extend(not_counted(advisory, top));
-    body.extend(most_used(advisory));
     body.extend(
         notes(advisory)
             .into_iter()
@@ -92,25 +85,10 @@ fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
             words::count(more, "smaller one")
         )),
     };
-    headed("Not counted, each for its reason", shown, more)
-}
-
-fn most_used(advisory: &Advisory) -> Vec<Block> {
-    let least = MIN_CALLS.max(advisory.transfers / 100);
-    let uses = advisory.descriptors.iter();
-    let notable = uses.filter(|one| one.calls >= least).take(SHOWN_USES);
-    let shown = notable.map(|one| Block::Sentence(used(advisory, one)));
-    let shown: Vec<Block> = shown.collect();
-    let more = advisory.descriptors.len() - shown.len();
-    let more = (more > 0 && !shown.is_empty())
-        .then(|| format!("The JSON has {}.", words::count(more, "more descriptor")));
-    headed("Files and descriptors with the most calls", shown, more)
-}
-
-fn headed(title: &str, entries: Vec<Block>, more: Option<String>) -> Vec<Block> {
-    let heading = (!entries.is_empty()).then(|| toned(Tone::Strong, title));
+    let heading =
+        (!shown.is_empty()).then(|| toned(Tone::Strong, "Not counted, each for its reason"));
     let more = more.map(|text| toned(Tone::Plain, text));
-    heading.into_iter().chain(entries).chain(more).collect()
+    heading.into_iter().chain(shown).chain(more).collect()
 }
 
 /// Listed findings of at least 1 % of the largest saving; where no saving is known, of at least 1 % of the most calls.

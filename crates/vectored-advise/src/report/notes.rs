@@ -5,7 +5,8 @@ use vectored_machine::report::machine_in_words;
 use vectored_report::{visible, words};
 
 use crate::advisor::operation_of;
-use crate::model::{Advisory, DescriptorUse, FindingKey, Watched};
+use crate::advisor::wording::sentences::reads_streams;
+use crate::model::{Advisory, FindingKey, Grade, Watched};
 use crate::report::figures::{seconds, shortened, span};
 use crate::report::rows::{SHOWN_CHARACTERS, SHOWN_SENTENCE, is_lack_of_the_log};
 
@@ -30,29 +31,23 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
     }
     // A command was traced with all options, and the kernel tells all that it can.
     let is_log = !advisory.is_command && advisory.watch.is_none();
-    let from_logs = advisory.uncounted.iter().filter(|_| is_log);
-    let reasons = from_logs.map(|one| &*one.reason);
-    let mut lacks: Vec<&str> = Vec::new();
-    for lack in reasons.filter(|reason| is_lack_of_the_log(reason)) {
-        if !lacks.contains(&lack) {
-            lacks.push(lack);
+    let before = notes.len();
+    for one in &advisory.uncounted {
+        let lack = shortened(&one.reason, SHOWN_SENTENCE);
+        let lack = format!("{}.", words::capital(&lack));
+        if is_log && is_lack_of_the_log(&one.reason) && !notes.contains(&lack) {
+            notes.push(lack);
         }
     }
-    notes.extend(lacks.iter().map(|lack| {
-        let lack = shortened(lack, SHOWN_SENTENCE);
-        format!("{}.", words::capital(&lack))
-    }));
-    if !lacks.is_empty() {
+    if notes.len() > before {
         notes.push("To trace again: strace -f -s1 -v -yy -ttt -T -o trace.log COMMAND, or -p PID in its place".to_owned());
     }
     let used = |price: &&Price| {
         let of_price =
             |key: &FindingKey| key.target == price.target && operation_of(key) == price.operation;
         let findings = advisory.findings.iter().map(|one| &one.key);
-        let listed = advisory
-            .uncounted
-            .iter()
-            .filter(|one| one.at_most_s > Some(0.0));
+        let listed = advisory.uncounted.iter();
+        let listed = listed.filter(|one| one.at_most_s > Some(0.0));
         findings.chain(listed.map(|one| &one.key)).any(of_price)
     };
     let costs: Vec<String> = advisory.prices.iter().filter(used).map(cost).collect();
@@ -75,11 +70,8 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
                      `vectored versus` measures what an edit saves."
                 .to_owned(),
         });
-        let reads_streams = |one: &DescriptorUse| {
-            let is_stream = one.kind == "pipe" || one.kind.ends_with("socket");
-            is_stream && one.operation == Operation::Read && one.calls > 1
-        };
-        if advisory.descriptors.iter().any(reads_streams) {
+        let mut findings = advisory.findings.iter();
+        if findings.any(|one| one.key.grade == Grade::ReadsAhead || reads_streams(&one.tally)) {
             notes.push(
                 "A faster reader of a pipe or socket may find less at once: more such reads after an edit are no failure."
                     .to_owned(),

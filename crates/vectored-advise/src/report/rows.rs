@@ -1,20 +1,17 @@
-//! Findings, listed calls and descriptors in words.
+//! Findings and listed calls in words.
 //!
 //! Texts from outside (programs, paths, reasons of a loaded file) are escaped here for a terminal;
 //! Markdown and HTML escape what means something to them.
 
 use vectored_machine::model::{DescriptorKind, Operation};
-use vectored_report::{Choices, Item, Sentence, visible, words};
+use vectored_report::{Choices, Item, Sentence, words};
 
-use crate::advisor::findings::uses::target_in_words;
 use crate::advisor::operation_of;
 use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
 use crate::advisor::wording::sentences::{flushed, serves};
 use crate::languages::language_of;
-use crate::model::{
-    Advisory, DescriptorUse, Finding, FindingKey, FindingKind, Grade, Tally, Uncounted,
-};
+use crate::model::{Finding, FindingKey, FindingKind, Grade, Tally, Uncounted};
 use crate::report::figures::{seconds, shortened, span};
 
 /// Characters of a source or a path that are shown.
@@ -162,59 +159,22 @@ fn brief(reason: &str) -> &str {
         .unwrap_or(reason)
 }
 
-pub(super) fn used(advisory: &Advisory, one: &DescriptorUse) -> Sentence {
-    let verb = if one.operation == Operation::Read { "read" } else { "write" };
-    let program = program_in_words(&one.program);
-    let kind = visible(&one.kind);
-    let file = match &one.path {
-        Some(path) => format!("{kind} {}", shortened(path, SHOWN_CHARACTERS)),
-        None => kind,
-    };
-    let openings = match one.openings {
-        0 | 1 => String::new(),
-        many => format!(", {} openings", words::grouped(many)),
-    };
-    let neither = one
-        .calls
-        .saturating_sub(one.counted.saturating_add(one.listed));
-    let why = match &one.reason {
-        Some(reason) => format!(": {}", shortened(brief(reason), SHOWN_SENTENCE)),
-        None => String::new(),
-    };
-    let is_it = |key: &FindingKey, tally: &Tally| {
-        (&key.program, operation_of(key), &tally.path) == (&one.program, one.operation, &one.path)
-    };
-    let mut findings = advisory.findings.iter();
-    let finding = findings.find(|finding| is_it(&finding.key, &finding.tally));
-    let is_of_seeks = finding.is_some_and(|one| one.key.kind == FindingKind::SeekThenTransfer);
-    let can = if is_of_seeks { "could go without a seek" } else { "could be merged" };
-    let counted = match (one.counted, one.listed, neither) {
-        (_, 0, 0) => format!("all {can}"),
-        (0, _, 0) => format!("all listed{why}"),
-        (0, 0, _) => format!("none could be merged{why}"),
-        (counted, listed, neither) => {
-            let parts = [(counted, can), (listed, "listed"), (neither, "neither")];
-            let parts: Vec<String> = parts
-                .into_iter()
-                .filter(|(calls, _)| *calls > 0)
-                .map(|(calls, word)| format!("{} {word}", words::grouped(calls)))
-                .collect();
-            format!("{}{why}", parts.join(", "))
-        }
-    };
-    let calls = words::count(one.calls as usize, verb);
-    let text = format!(
-        "{program}, descriptor {}, {file}{openings}; {counted}",
-        one.descriptor
-    );
-    Sentence::of(format!("{calls}, {}", words::memory(one.bytes)), text)
-}
-
 pub(super) fn program_in_words(name: &str) -> String {
     shortened(
         if name.is_empty() { "a program" } else { name },
         SHOWN_CHARACTERS,
     )
+}
+
+fn target_in_words(target: DescriptorKind) -> &'static str {
+    match target {
+        DescriptorKind::File => "file",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Unix => "Unix socket",
+        DescriptorKind::Tcp => "TCP socket",
+        DescriptorKind::Datagram => "datagram socket",
+        DescriptorKind::Unknown => "unknown",
+    }
 }
 
 /// `python3 (process 1234), descriptor 3, file /tmp/log`.

@@ -10,58 +10,46 @@ impl SavedResult for Advisory {
     const SCHEMA: &'static str = ADVISORY_SCHEMA;
     const ROWS: &'static [&'static str] = &["findings"];
 
+    /// JSON has no infinite numbers, and none that is no number.
     fn check(&self) -> Result<(), String> {
-        check(self)
+        let is_interval = |low: f64, value: f64, high: f64| low <= value && value <= high;
+        let is_price = |price: &Price| {
+            price.call_ns > 0.0 && is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
+        };
+        if !self.prices.iter().all(is_price) {
+            return Err("a price is not positive, or outside its interval".to_owned());
+        }
+        if !is_interval(self.saving_low_s, self.saving_s, self.saving_high_s) {
+            return Err("the saving lies outside its interval".to_owned());
+        }
+        let refuse = |pattern: &str, wrong: Option<&str>| match wrong {
+            Some(wrong) => Err(format!("the finding {pattern:?} {wrong}")),
+            None => Ok(()),
+        };
+        for one in &self.findings {
+            let wrong = if matches!(one.key.grade, Grade::Crossing | Grade::Unknown) {
+                Some("has a grade that is never counted")
+            } else if !is_interval(one.saving_low_s, one.saving_s, one.saving_high_s) {
+                Some("has a saving that lies outside its interval")
+            } else {
+                wrong_tally(&one.key, &one.tally)
+            };
+            refuse(&one.pattern, wrong)?;
+        }
+        for one in &self.uncounted {
+            let is_negative = one.at_most_s.is_some_and(|saving| saving < 0.0);
+            let wrong = is_negative.then_some("has a negative saving");
+            refuse(&one.pattern, wrong.or(wrong_tally(&one.key, &one.tally)))?;
+        }
+        Ok(())
     }
 
     fn rows(&self) -> Value {
-        let counted = self
-            .findings
-            .iter()
-            .map(|one| with_field("counted", true, one));
-        let uncounted = self
-            .uncounted
-            .iter()
-            .map(|one| with_field("counted", false, one));
-        let findings: Vec<Value> = counted.chain(uncounted).collect();
-        json!({ "findings": findings })
+        let (counted, listed) = (self.findings.iter(), self.uncounted.iter());
+        let counted = counted.map(|one| with_field("counted", true, one));
+        let listed = listed.map(|one| with_field("counted", false, one));
+        json!({ "findings": counted.chain(listed).collect::<Vec<Value>>() })
     }
-}
-
-/// JSON has no infinite numbers, and none that is no number.
-fn check(advisory: &Advisory) -> Result<(), String> {
-    let is_interval = |low: f64, value: f64, high: f64| low <= value && value <= high;
-    let is_price = |price: &Price| {
-        price.call_ns > 0.0 && is_interval(price.call_low_ns, price.call_ns, price.call_high_ns)
-    };
-    if !advisory.prices.iter().all(is_price) {
-        return Err("a price is not positive, or outside its interval".to_owned());
-    }
-    let (low_s, high_s) = (advisory.saving_low_s, advisory.saving_high_s);
-    if !is_interval(low_s, advisory.saving_s, high_s) {
-        return Err("the saving lies outside its interval".to_owned());
-    }
-    let counted = advisory.findings.iter().map(|one| {
-        let wrong = if matches!(one.key.grade, Grade::Crossing | Grade::Unknown) {
-            Some("has a grade that is never counted")
-        } else if !is_interval(one.saving_low_s, one.saving_s, one.saving_high_s) {
-            Some("has a saving that lies outside its interval")
-        } else {
-            wrong_tally(&one.key, &one.tally)
-        };
-        (&one.pattern, wrong)
-    });
-    let listed = advisory.uncounted.iter().map(|one| {
-        let is_negative = one.at_most_s.is_some_and(|saving| saving < 0.0);
-        let wrong = is_negative.then_some("has a negative saving");
-        (&one.pattern, wrong.or(wrong_tally(&one.key, &one.tally)))
-    });
-    let mut wrong = counted
-        .chain(listed)
-        .filter_map(|(pattern, wrong)| Some((pattern, wrong?)));
-    wrong.next().map_or(Ok(()), |(pattern, wrong)| {
-        Err(format!("the finding {pattern:?} {wrong}"))
-    })
 }
 
 /// Merging adds these counts, and identifies steps by position.

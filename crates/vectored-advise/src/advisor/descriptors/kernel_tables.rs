@@ -4,9 +4,9 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_report::sort;
 
-use crate::advisor::descriptors::keys::{Arena, DescriptorId, ProcessId, TableId, ThreadId};
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::thread::Thread;
+use crate::advisor::keys::{Arena, DescriptorId, ProcessId, TableId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
 use crate::model::Runtime;
 

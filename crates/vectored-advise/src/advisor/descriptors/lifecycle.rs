@@ -1,7 +1,7 @@
 //! `fork` and the ends of processes and threads, in any order of the log's lines.
 
 use crate::advisor::descriptors::kernel_tables::{FdTable, KernelTables, Process};
-use crate::advisor::descriptors::keys::{ProcessId, ThreadId};
+use crate::advisor::keys::{ProcessId, ThreadId};
 
 impl KernelTables {
     /// A `fork`, `vfork` or `clone` that returned in the parent.
@@ -127,7 +127,7 @@ impl KernelTables {
     }
 
     fn end_process(&mut self, id: ProcessId) {
-        let mut open_files = self.open_files_of(id);
+        let open_files = self.open_files_of(id);
         let Some(process) = self.processes.try_remove(id) else {
             return;
         };
@@ -138,7 +138,6 @@ impl KernelTables {
         *processes = processes.saturating_sub(1);
         if *processes == 0 {
             self.fd_tables.try_remove(table);
-            open_files.sort_unstable();
             for (index, &open_file) in open_files.iter().enumerate() {
                 let more = open_files.get(index + 1) == Some(&open_file);
                 if more {

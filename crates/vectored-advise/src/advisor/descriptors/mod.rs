@@ -1,8 +1,6 @@
 //! Processes, their descriptors, and the open file descriptions behind them.
 
-pub(crate) mod fd_kind;
 pub(crate) mod kernel_tables;
-pub(crate) mod keys;
 pub(crate) mod latest;
 pub(crate) mod lifecycle;
 pub(crate) mod name_set;

@@ -1,10 +1,10 @@
 //! An open file description: made by `open`, shared by all duplicates of its descriptor.
 
-use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::keys::{GroupId, ThreadId};
-use crate::advisor::findings::counts::HeldFindings;
+use crate::advisor::fd_kind::FdKind;
+use crate::advisor::keys::{GroupId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::run_builder::DirectionRuns;
+use crate::advisor::runs::tally::HeldFindings;
 use crate::advisor::stalls::exchange::Exchange;
 use rustc_hash::FxHashSet;
 use vectored_strace::event::{Descriptor, OpenFlags};
@@ -62,15 +62,6 @@ pub(crate) struct OpenFile {
     pub(crate) counted: FxHashSet<u32>,
     /// Runs of writes, then of reads.
     pub(crate) runs: [DirectionRuns; 2],
-    pub(crate) was_counted: [bool; 2],
-    /// Number of its descriptor when its calls were first added to the table of uses. All calls of the open file description
-    /// go under this number, since the processes that share it may use several numbers.
-    pub(crate) use_number: Option<i32>,
-    /// Its name when its calls were first added to the table of uses, if it was renamed later; else empty. A run that
-    /// began before the renaming is listed by the name under which its calls are counted.
-    pub(crate) renamed_use: Vec<u8>,
-    /// Number of earlier open file descriptions whose writes this one took over.
-    pub(crate) reopened: u64,
 }
 
 impl OpenFile {
@@ -103,6 +94,14 @@ impl OpenFile {
             _ if !self.has_other_writers => u64::MAX,
             FdKind::File => buffer_bytes,
             _ => PIPE_BUF_BYTES.min(buffer_bytes),
+        }
+    }
+
+    /// Why a second reader rules out larger reads.
+    pub(crate) fn second_reader(&self) -> Option<Barrier> {
+        match self.kind {
+            FdKind::File => Some(Barrier::SharedOffset),
+            kind => kind.has_peer().then_some(Barrier::OtherReaders),
         }
     }
 

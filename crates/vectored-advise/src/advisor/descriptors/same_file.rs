@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::advisor::descriptors::keys::{Arena, DescriptorId, GroupId, ProcessId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::{NameSet, hash};
-use crate::advisor::findings::counts::HeldFindings;
+use crate::advisor::keys::{Arena, DescriptorId, GroupId, ProcessId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
+use crate::advisor::runs::tally::HeldFindings;
 use crate::languages::last_part;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct FileGroups {
     /// Files by device and inode, as far as they are known.
     by_inode: FxHashMap<Inode, GroupId>,
     /// Files by the hash of the last part of their paths: the path in a call may be relative.
-    by_last_part: FxHashMap<u64, BTreeSet<GroupId>>,
+    by_last_part: BTreeSet<(u64, GroupId)>,
     pub(crate) groups: Arena<3, Group>,
     /// From the hash of the last component of each further path of a file to the hash of the last component of its first path.
     links: FxHashMap<u64, u64>,
@@ -110,13 +110,9 @@ impl FileGroups {
                 ..Group::default()
             });
         }
-        let alike = self.root(name);
-        let linked = || {
-            self.by_last_part
-                .get(&alike)
-                .filter(|_| !self.links.is_empty())
-        };
-        let key = match self.named(name).or_else(|| linked()?.first().copied()) {
+        let last = self.root(name);
+        let linked = || self.alike(last).next().filter(|_| !self.links.is_empty());
+        let key = match self.named(name).or_else(linked) {
             Some(key) => key,
             None => {
                 let key = self.groups.insert(Group {
@@ -125,7 +121,7 @@ impl FileGroups {
                     is_mapped_to_write: self.mapped_to_write.has(name),
                     ..Group::default()
                 });
-                self.by_last_part.entry(alike).or_default().insert(key);
+                self.by_last_part.insert((last, key));
                 key
             }
         };
@@ -161,25 +157,28 @@ impl FileGroups {
         let (from, to) = (self.root(from), hash(last_part(to)));
         if from != to {
             self.links.insert(to, from);
-            if let Some(alike) = self.by_last_part.remove(&to) {
-                self.by_last_part.entry(from).or_default().extend(alike);
+            for key in self.alike(to).collect::<Vec<_>>() {
+                self.by_last_part.remove(&(to, key));
+                self.by_last_part.insert((from, key));
             }
         }
     }
 
+    /// The files whose last part has this hash.
+    fn alike(&self, last: u64) -> impl Iterator<Item = GroupId> + '_ {
+        let alike = self.by_last_part.range((last, GroupId::NONE)..);
+        alike.take_while(move |one| one.0 == last).map(|one| one.1)
+    }
+
     fn named(&self, name: &[u8]) -> Option<GroupId> {
-        let mut alike = self.by_last_part.get(&self.root(name))?.iter().copied();
+        let mut alike = self.alike(self.root(name));
         alike.find(|&key| self.groups[key].name == name)
     }
 
     /// Whether a path leads to an open file whose new name the log would not show after a rename.
     pub(crate) fn is_unnamed(&self, path: &[u8]) -> bool {
-        let alike = self.by_last_part.get(&self.root(path));
-        let mut names = alike
-            .into_iter()
-            .flatten()
-            .map(|&key| &self.groups[key].name);
-        names.any(|name| !name.contains(&b'/'))
+        let mut alike = self.alike(self.root(path));
+        alike.any(|key| !self.groups[key].name.contains(&b'/'))
     }
 
     /// The hash of the last part of a path of a file, the same for all names of it.
@@ -188,25 +187,21 @@ impl FileGroups {
         self.links.get(&own).copied().unwrap_or(own)
     }
 
-    pub(crate) fn leave(&mut self, key: GroupId) -> Option<HeldFindings> {
-        let group = self.groups.get_mut(key)?;
-        group.members -= 1;
+    /// Returns the findings that were held back, if the last member has left.
+    pub(crate) fn leave(&mut self, key: GroupId) -> HeldFindings {
+        let group = &mut self.groups[key];
+        group.members = group.members.saturating_sub(1);
         if group.members > 0 {
-            return None;
+            return HeldFindings::default();
         }
-        let group = self.groups.try_remove(key)?;
+        let group = self.groups.try_remove(key).unwrap_or_default();
         if let Some(inode) = group.inode {
             self.by_inode.remove(&inode);
         }
         self.groups[group.peer].peer = GroupId::NONE;
         let last = self.root(&group.name);
-        if let Some(alike) = self.by_last_part.get_mut(&last) {
-            alike.remove(&key);
-            if alike.is_empty() {
-                self.by_last_part.remove(&last);
-            }
-        }
-        Some(group.held)
+        self.by_last_part.remove(&(last, key));
+        group.held
     }
 
     /// Copies the facts about one group to another, when the log shows an open file description by a
@@ -282,11 +277,9 @@ impl FileGroups {
         };
         let group = self.groups.get_mut(written)?;
         group.drain.get_or_insert(process);
-        group
-            .writers
-            .iter()
-            .any(|writer| writer.process == process)
-            .then_some(written)
+        let mut writers = group.writers.iter();
+        let is_own = writers.any(|writer| writer.process == process);
+        is_own.then_some(written)
     }
 
     pub(crate) fn watch(&mut self, path: &[u8], inode: Option<Inode>) {
@@ -305,12 +298,9 @@ impl FileGroups {
         let (before, after) = (self.root(from), self.root(to));
         // The file that had the name is not found by it any more.
         let gone = self.named(to).unwrap_or_default();
-        for (last, key) in [(before, key), (after, gone)] {
-            if let Some(alike) = self.by_last_part.get_mut(&last) {
-                alike.remove(&key);
-            }
-        }
-        self.by_last_part.entry(after).or_default().insert(key);
+        self.by_last_part.remove(&(before, key));
+        self.by_last_part.remove(&(after, gone));
+        self.by_last_part.insert((after, key));
         self.groups[key].name = to.to_vec();
         true
     }
@@ -332,14 +322,14 @@ impl FileGroups {
 
     /// Notes a write by another thread than the last writer. `is_over` is true for a writer that ended before, and was
     /// waited for. `has_flushed` is true for a writer whose process has forked since its last write: before a fork a buffer
-    /// is empty. If neither holds, the file has several writers from now on, and the held findings are returned.
+    /// is empty. Returns why no write to the file is counted from now on.
     pub(crate) fn add_writer(
         &mut self,
         key: GroupId,
         new: Writer,
         is_over: impl Fn(&Writer) -> bool,
         has_flushed: impl Fn(&Writer) -> bool,
-    ) -> Option<HeldFindings> {
+    ) -> Option<Barrier> {
         let group = self.groups.get_mut(key)?;
         group.writers.retain(|writer| !is_over(writer));
         let comes_after = match group.writers.last_mut() {
@@ -351,17 +341,11 @@ impl FileGroups {
             None => true,
         };
         let is_known = group.writers.iter().any(|one| one.thread == new.thread);
-        let reason = if !comes_after || is_known || group.writers.len() >= WRITERS_MAX {
-            Barrier::SeveralWriters
-        } else {
-            group.writers.push(new);
-            match group.drain {
-                Some(process) if process == new.process => Barrier::WakeUp,
-                _ => return None,
-            }
-        };
-        group.listed.get_or_insert(reason);
-        Some(std::mem::take(&mut group.held))
+        if !comes_after || is_known || group.writers.len() >= WRITERS_MAX {
+            return Some(Barrier::SeveralWriters);
+        }
+        group.writers.push(new);
+        (group.drain == Some(new.process)).then_some(Barrier::WakeUp)
     }
 
     /// Notes a read, or a look at the size, or a write, or a possible change, by a process through the open file description
@@ -396,8 +380,7 @@ impl FileGroups {
         thread: ThreadId,
         is_read: bool,
     ) -> u64 {
-        let alike = self.by_last_part.get(&self.root(path)).cloned();
-        let mut alike = alike.unwrap_or_default();
+        let mut alike: BTreeSet<GroupId> = self.alike(self.root(path)).collect();
         alike.extend(inode.and_then(|inode| self.by_inode.get(&inode)));
         for &key in &alike {
             self.note(key, event, DescriptorId::NONE, thread, is_read);
@@ -410,11 +393,9 @@ impl FileGroups {
         let Some(group) = self.groups.get_mut(key) else {
             return;
         };
-        if !group.is_mapped {
-            group.is_mapped = true;
-            self.mapped.insert(&group.name);
-        }
-        if writes_through && !group.is_mapped_to_write {
+        group.is_mapped = true;
+        self.mapped.insert(&group.name);
+        if writes_through {
             group.is_mapped_to_write = true;
             self.mapped_to_write.insert(&group.name);
         }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::latest::Latest;
+use crate::advisor::keys::{DescriptorId, ProcessId};
 use crate::advisor::runs::barriers::Barrier;
 
 const BARRIERS_MAX: usize = 32;

@@ -7,13 +7,10 @@ use vectored_report::sort;
 
 use crate::advisor::findings::price::{Saving, price};
 use crate::advisor::findings::tallies::{Tallies, fold_files};
-use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::{most_used, relist};
+use crate::advisor::runs::tally::join;
 use crate::advisor::wording::remedies::{lack, part_bytes, starts};
 use crate::advisor::wording::sentences::{action, is_of_varying_reads, pattern, waits_unseen};
-use crate::model::{
-    ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, StallTally, Tally, Uncounted,
-};
+use crate::model::{ADVISORY_SCHEMA, Advisory, Finding, FindingKey, FindingKind, Tally, Uncounted};
 
 pub const UNPRICED: &str = "what such a call costs is not known";
 
@@ -67,11 +64,10 @@ fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Advisory {
     fold_files(&mut tallies.found);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
-    let mut listed: Vec<((FindingKey, String), Tally)> = Vec::new();
     let mut uncounted: BTreeMap<(FindingKey, String), Tally> = BTreeMap::new();
     for ((key, reason), mut tally) in tallies.found {
         if let Some(reason) = reason {
-            uncounted.insert((key, reason), tally);
+            join(uncounted.entry((key, reason)).or_default(), &tally);
             continue;
         }
         if let Some(bytes) = part_bytes(&key, &tally) {
@@ -82,15 +78,9 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
         }
         let saving = price(&key, &tally, prices);
         match priced_out(&key, &tally, saving) {
-            Some(reason) => listed.push(((key, reason), tally)),
+            Some(reason) => join(uncounted.entry((key, reason)).or_default(), &tally),
             None => priced.push((saving.unwrap_or_default(), key, tally)),
         }
-    }
-    // If findings share a use, the use keeps the reason of the finding that comes first: it has the most calls.
-    sort::sort_by_key(&mut listed, |(_, tally)| std::cmp::Reverse(tally.calls));
-    for ((key, reason), tally) in listed {
-        relist(&mut tallies.uses, (&key, &tally), &reason, false);
-        join(uncounted.entry((key, reason)).or_default(), &tally);
     }
     let finding = |(saving, key, tally): (Saving, FindingKey, Tally)| Finding {
         pattern: pattern(&key, &tally),
@@ -124,36 +114,26 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
         let by_saving = most_s(other).total_cmp(&most_s(one));
         by_saving.then(other.tally.calls.cmp(&one.tally.calls))
     });
-    Advisory {
+    let mut advisory = Advisory {
         schema: ADVISORY_SCHEMA.to_owned(),
         calls: tallies.calls,
         transfers: tallies.transfers,
         bytes: tallies.bytes,
         processes: tallies.processes,
         prices: prices.to_vec(),
-        stalls: stalls(&findings).fold(0, |sum, (_, stall)| sum.saturating_add(stall.stalls)),
-        stalled_s: stalls(&findings).fold(0.0, |sum, (finding, _)| sum + finding.saving_s),
-        saving_s: total(&findings, |finding| finding.saving_s),
-        saving_low_s: total(&findings, |finding| finding.saving_low_s),
-        saving_high_s: total(&findings, |finding| finding.saving_high_s),
-        findings,
         uncounted,
-        descriptors: most_used(tallies.uses),
         ..about
+    };
+    for finding in &findings {
+        if let Some(stall) = finding.tally.stall {
+            advisory.stalls = advisory.stalls.saturating_add(stall.stalls);
+            advisory.stalled_s += finding.saving_s;
+        } else {
+            advisory.saving_s += finding.saving_s;
+            advisory.saving_low_s += finding.saving_low_s;
+            advisory.saving_high_s += finding.saving_high_s;
+        }
     }
-}
-
-fn stalls(findings: &[Finding]) -> impl Iterator<Item = (&Finding, StallTally)> {
-    let stalls = findings
-        .iter()
-        .map(|finding| (finding, finding.tally.stall));
-    stalls.filter_map(|(finding, stall)| Some((finding, stall?)))
-}
-
-/// The sum over the findings that replace calls. An empty sum is 0, not the -0 of `Iterator::sum`.
-fn total(findings: &[Finding], of: impl Fn(&Finding) -> f64) -> f64 {
-    let calls = findings
-        .iter()
-        .filter(|finding| finding.tally.stall.is_none());
-    calls.fold(0.0, |sum, finding| sum + of(finding))
+    advisory.findings = findings;
+    advisory
 }

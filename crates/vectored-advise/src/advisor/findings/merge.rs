@@ -6,8 +6,7 @@ use vectored_machine::model::Price;
 
 use crate::advisor::findings::advise::{advise, is_priced_out};
 use crate::advisor::findings::tallies::Tallies;
-use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::{UsesByName, join_use, relist};
+use crate::advisor::runs::tally::join;
 use crate::model::{Advisory, FindingKey, Skipped, Watched};
 
 /// Merges advisories into the advisory that all their logs together would have given, with the machine and the prices of the
@@ -52,10 +51,6 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
     tallies.transfers = tallies.transfers.saturating_add(advisory.transfers);
     tallies.bytes = tallies.bytes.saturating_add(advisory.bytes);
     tallies.processes = tallies.processes.saturating_add(advisory.processes);
-    let mut uses = UsesByName::new();
-    for one in &advisory.descriptors {
-        join_use(&mut uses, one.clone());
-    }
     let mut add = |key: &FindingKey, reason, tally| {
         let known = tallies.found.entry((key.clone(), reason));
         join(known.or_default(), tally);
@@ -64,16 +59,9 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
         add(&one.key, None, &one.tally);
     }
     for one in &advisory.uncounted {
-        let mut reason = Some(one.reason.clone());
-        if is_priced_out(one) {
-            // Another advisory may have its price.
-            relist(&mut uses, (&one.key, &one.tally), &one.reason, true);
-            reason = None;
-        }
+        // Another advisory may have its price.
+        let reason = (!is_priced_out(one)).then(|| one.reason.clone());
         add(&one.key, reason, &one.tally);
-    }
-    for one in uses.into_values() {
-        join_use(&mut tallies.uses, one);
     }
 }
 

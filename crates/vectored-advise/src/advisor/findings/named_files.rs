@@ -3,130 +3,71 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use vectored_machine::model::Operation;
-
-use crate::advisor::findings::uses::UsesByName;
-
 const NAMES_MAX: usize = 4096;
 
 const NAMES_OF_A_FILE_MAX: usize = 16;
 
-/// Files that a log shows by calls without a transfer.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct NamedFiles {
-    /// Folders, and files that may not have existed (`O_EXCL`).
-    made: BTreeSet<Vec<u8>>,
-    /// Files that were changed by shared memory, or may have been by calls that the log does not show.
-    changed: BTreeSet<Vec<u8>>,
-    /// Names that were given to a file or folder that had another name, in order.
-    links: Vec<(Vec<u8>, Vec<u8>)>,
-}
-
-impl NamedFiles {
-    pub(crate) fn make(&mut self, path: &[u8]) {
-        insert(&mut self.made, path);
-    }
-
-    pub(crate) fn change(&mut self, path: &[u8]) {
-        insert(&mut self.changed, path);
-    }
-
-    pub(crate) fn link(&mut self, from: Vec<u8>, to: Vec<u8>) {
-        if self.links.len() < NAMES_MAX {
-            self.links.push((from, to));
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: NamedFiles) {
-        for path in other.made {
-            self.make(&path);
-        }
-        for path in other.changed {
-            self.change(&path);
-        }
-        for (from, to) in other.links {
-            self.link(from, to);
-        }
-    }
-}
-
-fn insert(names: &mut BTreeSet<Vec<u8>>, path: &[u8]) {
-    if names.len() < NAMES_MAX && path.starts_with(b"/") {
-        names.insert(path.to_vec());
-    }
-}
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunFiles {
-    /// The name of a program, and a file that it read.
-    pub read: Vec<(String, PathBuf)>,
-    pub written: Vec<WrittenFile>,
-    pub made: BTreeSet<PathBuf>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct WrittenFile {
-    pub path: String,
-    /// `path`, and the names that the file got later.
-    pub names: Vec<PathBuf>,
-    pub is_counted: bool,
+    pub read: BTreeSet<PathBuf>,
+    /// By the name in the log: whether a finding counts writes to the file.
+    written: BTreeMap<String, bool>,
+    /// Names that were given to a file or folder that had another name, in order.
+    links: Vec<(PathBuf, PathBuf)>,
 }
 
 impl RunFiles {
-    pub(crate) fn of(uses: &UsesByName, files: &NamedFiles) -> RunFiles {
-        let NamedFiles {
-            made,
-            changed,
-            links,
-        } = files;
-        let links: Vec<_> = links
-            .iter()
-            .map(|(from, to)| (unescaped(from), unescaped(to)))
-            .collect();
-        let mut files = RunFiles {
-            made: made.iter().map(|name| unescaped(name)).collect(),
-            ..RunFiles::default()
-        };
-        let mut written: BTreeMap<String, bool> =
-            changed.iter().map(|name| (lossy(name), false)).collect();
-        for used in uses.values().filter(|used| used.kind == "file") {
-            match (used.operation, &used.path) {
-                (Operation::Read, Some(name)) => {
-                    files
-                        .read
-                        .push((used.program.clone(), unescaped(name.as_bytes())));
-                }
-                (Operation::Write, Some(name)) if used.bytes > 0 => {
-                    *written.entry(name.clone()).or_default() |= used.counted > 0;
-                }
-                _ => {}
+    pub fn read(&mut self, name: &[u8]) {
+        if !name.is_empty() && self.read.len() < NAMES_MAX {
+            self.read.insert(unescaped(name));
+        }
+    }
+
+    /// Notes a file that was changed by a write, by shared memory, or perhaps by calls that the log does not show.
+    pub fn write(&mut self, name: &[u8], is_counted: bool) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let is_known = self.written.contains_key(&name);
+        if is_known || !name.is_empty() && self.written.len() < NAMES_MAX {
+            *self.written.entry(name).or_default() |= is_counted;
+        }
+    }
+
+    pub fn link(&mut self, from: &[u8], to: &[u8]) {
+        if self.links.len() < NAMES_MAX {
+            self.links.push((unescaped(from), unescaped(to)));
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: RunFiles) {
+        self.read.extend(other.read);
+        for (name, is_counted) in other.written {
+            self.write(name.as_bytes(), is_counted);
+        }
+        self.links.extend(other.links);
+    }
+
+    /// The files that were written: all names of each, the name in the log first, and whether a finding counts its writes.
+    pub fn written(&self) -> impl Iterator<Item = (Vec<PathBuf>, bool)> + '_ {
+        let written = self.written.iter();
+        written.map(|(name, &is_counted)| (self.names(unescaped(name.as_bytes())), is_counted))
+    }
+
+    fn names(&self, first: PathBuf) -> Vec<PathBuf> {
+        let mut names = vec![first];
+        for (from, to) in &self.links {
+            let moved = |name: &PathBuf| {
+                let rest = name.strip_prefix(from).ok()?;
+                Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
+            };
+            if let Some(new) = names.iter().rev().find_map(moved)
+                && !names.contains(&new)
+                && names.len() < NAMES_OF_A_FILE_MAX
+            {
+                names.push(new);
             }
         }
-        let named = |(name, is_counted): (String, bool)| WrittenFile {
-            names: names(unescaped(name.as_bytes()), &links),
-            path: name,
-            is_counted,
-        };
-        files.written = written.into_iter().map(named).collect();
-        files
+        names
     }
-}
-
-fn names(first: PathBuf, links: &[(PathBuf, PathBuf)]) -> Vec<PathBuf> {
-    let mut names = vec![first];
-    for (from, to) in links {
-        let moved = |name: &PathBuf| {
-            let rest = name.strip_prefix(from).ok()?;
-            Some(if rest == Path::new("") { to.clone() } else { to.join(rest) })
-        };
-        if let Some(new) = names.iter().rev().find_map(moved)
-            && !names.contains(&new)
-            && names.len() < NAMES_OF_A_FILE_MAX
-        {
-            names.push(new);
-        }
-    }
-    names
 }
 
 /// The path that strace prints with these escapes.
@@ -163,11 +104,7 @@ pub fn unescaped(text: &[u8]) -> PathBuf {
         bytes.push(byte);
         rest = &rest[length..];
     }
-    PathBuf::from(lossy(&bytes))
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

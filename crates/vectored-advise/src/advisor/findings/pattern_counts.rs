@@ -4,18 +4,16 @@ use vectored_machine::model::DescriptorKind;
 use vectored_report::sort;
 
 use crate::advisor::findings::buffers::Buffers;
-use crate::advisor::findings::classify::rests_on_order;
-use crate::advisor::findings::counts::{Counts, HeldFindings};
-use crate::advisor::findings::name_table::NameTable;
-use crate::advisor::findings::row::Row;
 use crate::advisor::findings::stream_writes::StreamWrites;
 use crate::advisor::findings::tallies::{FILES_APART, Tallies};
-use crate::advisor::findings::tally::{add_ends, bound, join};
-use crate::advisor::findings::uses::DescriptorUses;
+use crate::advisor::name_table::NameTable;
 use crate::advisor::runs::barriers::{Barrier, PAUSE, delay_in_words};
-use crate::advisor::runs::pattern::{Pattern, PatternStep, call_name};
-use crate::model::{FileCalls, FindingKey, FindingKind, Grade, SiteCalls, Step};
-use rustc_hash::FxHashMap;
+use crate::advisor::runs::pattern::PatternStep;
+use crate::advisor::runs::row::{Row, rests_on_order};
+use crate::advisor::runs::tally::{Counts, HeldFindings, add_ends, bound, join};
+use crate::model::{FileCalls, FindingKey, FindingKind, Grade, SiteCalls, Tally};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 
 /// Patterns of a log that are counted separately; later patterns are counted together.
 const PATTERNS_MAX: usize = 4096;
@@ -27,30 +25,16 @@ pub(crate) struct RunOwner<'a> {
     /// Path, or the text that the log shows.
     pub(crate) path: &'a [u8],
     pub(crate) buffer: u32,
-    pub(crate) used: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    kind: FindingKind,
-    grade: Grade,
-    reason: Option<Barrier>,
-    program: u32,
-    target: DescriptorKind,
-    file: u32,
-    sites: u32,
-    pattern: Pattern,
-}
+/// A finding, and why it is not counted.
+type Key = (FindingKey, Option<Barrier>);
 
 #[derive(Debug, Default)]
 pub(crate) struct PatternCounts {
-    places: FxHashMap<Key, u32>,
-    entries: Vec<(Key, Entry)>,
-    programs: NameTable,
-    sites: NameTable,
-    /// Sets of call sites: their names, sorted and joined.
-    site_sets: NameTable,
-    files: NameTable,
+    entries: IndexMap<Key, Entry, FxBuildHasher>,
+    pub(crate) programs: NameTable,
+    pub(crate) sites: NameTable,
 }
 
 #[derive(Debug, Default)]
@@ -61,22 +45,6 @@ struct Entry {
 }
 
 impl PatternCounts {
-    pub(crate) fn program(&mut self, name: &[u8]) -> u32 {
-        self.programs.number(name)
-    }
-
-    pub(crate) fn program_name(&self, number: u32) -> String {
-        self.programs.name(number).unwrap_or_default()
-    }
-
-    pub(crate) fn sites(&self) -> &NameTable {
-        &self.sites
-    }
-
-    pub(crate) fn site(&mut self, site: Option<&[u8]>) -> u32 {
-        site.map_or(0, |site| self.sites.number(site))
-    }
-
     /// Counts a row, or holds it back. `is_new` returns whether a pattern is new to the process and to the open file
     /// description.
     pub(crate) fn add(
@@ -86,48 +54,55 @@ impl PatternCounts {
         mut held: Option<&mut HeldFindings>,
         is_new: impl FnMut(u32) -> (bool, bool),
     ) {
-        let standard: Option<&[u8]> = match row.tally.descriptor {
-            0 => Some(b"stdin"),
-            1 => Some(b"stdout"),
-            2 => Some(b"stderr"),
+        let path = String::from_utf8_lossy(owner.path).into_owned();
+        let path = Some(path).filter(|path| !path.is_empty());
+        let file = match (owner.target, row.tally.descriptor) {
+            (DescriptorKind::File, _) => path.clone(),
+            (DescriptorKind::Unknown, _) => None,
+            (_, 0) => Some("stdin".to_owned()),
+            (_, 1) => Some("stdout".to_owned()),
+            (_, 2) => Some("stderr".to_owned()),
             _ => None,
         };
-        let file = match owner.target {
-            DescriptorKind::File => self.files.number(owner.path),
-            DescriptorKind::Unknown => 0,
-            _ => standard.map_or(0, |name| self.files.number(name)),
-        };
-        let key = Key {
+        let sites = row.sites.iter().filter_map(|&(site, calls, bytes)| {
+            let site = self.sites.name(site)?;
+            Some(SiteCalls { site, calls, bytes })
+        });
+        let sites: Vec<SiteCalls> = sites.collect();
+        let mut names: Vec<&str> = sites.iter().map(|site| &*site.site).collect();
+        sort::sort(&mut names);
+        let key = FindingKey {
             kind: row.kind,
             grade: row.grade,
-            reason: row.reason,
-            program: owner.program,
+            program: self.programs.name(owner.program).unwrap_or_default(),
             target: owner.target,
             file,
-            sites: self.site_set(&row.sites),
-            pattern: row.pattern,
+            site: Some(names.join(" + ")).filter(|site| !site.is_empty()),
+            steps: row.pattern.steps().iter().map(PatternStep::named).collect(),
         };
-        let places = self.places(key);
-        let counts = self.counts(places[0], held.as_deref_mut());
+        let places = self.places((key, row.reason));
         let file = FileCalls {
-            path: None,
+            path,
             descriptor: row.tally.descriptor,
             calls: row.tally.calls,
             bytes: row.tally.bytes,
         };
-        counts.join(Counts {
-            buffers: vec![(owner.buffer, owner.used, row.transfers())],
-            tally: row.tally,
-            sites: row.sites,
-            files: vec![(owner.path.to_vec(), file)],
-        });
+        let buffers = [owner.buffer].into();
+        let files = vec![file];
+        let tally = Tally {
+            sites,
+            files,
+            ..row.tally
+        };
+        let counts = self.counts(places[0], held.as_deref_mut());
+        counts.join(Counts { tally, buffers });
         self.count_new(&places, held, is_new);
     }
 
     fn counts<'a>(&'a mut self, place: u32, held: Option<&'a mut HeldFindings>) -> &'a mut Counts {
         match held {
             Some(held) => held.entry(place).or_default(),
-            None => &mut self.entries[place as usize].1.counts,
+            None => &mut self.entries[place as usize].counts,
         }
     }
 
@@ -148,7 +123,7 @@ impl PatternCounts {
     /// Counts held findings: no other thread or process used the file.
     pub(crate) fn settle(&mut self, held: HeldFindings) {
         for (place, counts) in held {
-            self.entries[place as usize].1.counts.join(counts);
+            self.entries[place as usize].counts.join(counts);
         }
     }
 
@@ -161,43 +136,32 @@ impl PatternCounts {
         mut is_new: impl FnMut(u32) -> (bool, bool),
     ) {
         for (place, mut counts) in held {
-            let key = Key {
-                grade: Grade::Crossing,
-                reason: Some(reason),
-                ..self.entries[place as usize].0
-            };
             if counts.tally.runs == 0 {
                 // An entry that stands for any file has no runs of its own. `place` finds the entry again for each single
                 // file.
                 continue;
             }
-            let places = self.places(key);
+            let Some(((key, _), _)) = self.entries.get_index(place as usize) else {
+                continue;
+            };
+            let places = self.places(crossing(key, reason));
             (counts.tally.processes, counts.tally.openings) = (0, 0);
-            self.entries[places[0] as usize].1.counts.join(counts);
+            self.entries[places[0] as usize].counts.join(counts);
             self.count_new(&places, None, &mut is_new);
         }
-    }
-
-    fn site_set(&mut self, sites: &[(u32, u64, u64)]) -> u32 {
-        let mut names: Vec<String> = sites
-            .iter()
-            .filter_map(|site| self.sites.name(site.0))
-            .collect();
-        sort::sort(&mut names);
-        self.site_sets.number(names.join(" + ").as_bytes())
     }
 
     /// The place of a pattern, and its place for any file. Up to `FILES_APART` files have a place each; further files share
     /// the place for any file.
     fn places(&mut self, key: Key) -> Vec<u32> {
-        let any_file = self.place_of(Key { file: 0, ..key });
+        let any_file = self.place_of(of_any_file(&key));
         let mut places = vec![any_file];
-        if key.file == 0 {
+        if key.0.file.is_none() {
             return places;
         }
-        if !self.places.contains_key(&key) {
-            let apart = &mut self.entries[any_file as usize].1.apart;
-            let is_apart = key.target != DescriptorKind::File || *apart < FILES_APART;
+        if !self.entries.contains_key(&key) {
+            let apart = &mut self.entries[any_file as usize].apart;
+            let is_apart = key.0.target != DescriptorKind::File || *apart < FILES_APART;
             // Counted no further than needed: a log may have millions of files.
             *apart = apart.saturating_add(1);
             if !is_apart {
@@ -209,26 +173,18 @@ impl PatternCounts {
         places
     }
 
-    fn place_of(&mut self, key: Key) -> u32 {
-        if let Some(&place) = self.places.get(&key) {
-            return place;
+    fn place_of(&mut self, mut key: Key) -> u32 {
+        if self.entries.len() >= PATTERNS_MAX && !self.entries.contains_key(&key) {
+            key.0 = FindingKey {
+                kind: key.0.kind,
+                grade: key.0.grade,
+                target: key.0.target,
+                ..FindingKey::default()
+            };
         }
-        let key = if self.entries.len() < PATTERNS_MAX {
-            key
-        } else {
-            Key {
-                pattern: Pattern::ANY,
-                program: 0,
-                file: 0,
-                sites: 0,
-                ..key
-            }
-        };
-        let next = self.entries.len() as u32;
-        let place = *self.places.entry(key).or_insert(next);
-        if place == next {
-            self.entries.push((key, Entry::default()));
-        }
+        let entry = self.entries.entry(key);
+        let place = entry.index() as u32;
+        entry.or_default();
         place
     }
 
@@ -236,43 +192,38 @@ impl PatternCounts {
     /// their buffers meet outside of the finding.
     fn judge(&mut self, buffers: &Buffers, writes: &StreamWrites) {
         for place in 0..self.entries.len() {
-            let (key, entry) = &mut self.entries[place];
+            let Some(((key, reason), entry)) = self.entries.get_index_mut(place) else {
+                break;
+            };
             let has_buffer = matches!(
                 key.kind,
                 FindingKind::AdjacentWrites | FindingKind::SmallReads
             );
-            let is_judged = matches!(key.reason, None | Some(Barrier::SeveralWriters));
+            let is_judged = matches!(reason, None | Some(Barrier::SeveralWriters));
             if !has_buffer || !is_judged || entry.counts.tally.runs == 0 {
                 continue;
             }
-            let Counts {
-                tally,
-                buffers: of_counts,
-                files,
-                ..
-            } = &mut entry.counts;
+            let (buffer, ends) = buffers.judge(key, &entry.counts.buffers);
+            let tally = &mut entry.counts.tally;
             if key.grade == Grade::ReadsAhead {
-                tally.merged_calls_most = writes.most_reads(files);
+                tally.merged_calls_most = writes.most_reads(&tally.files);
             }
-            let by_buffer = of_counts.chunk_by(|one, next| one.0 == next.0);
-            let numbers = by_buffer.map(|same| same[0].0);
-            if key.reason.is_some() {
-                tally.ends = buffers.ends(key.kind, numbers);
+            if reason.is_some() {
+                tally.ends = ends;
                 continue;
             }
-            let Some(reason) = buffers.judge(key.kind, key.grade, numbers, tally) else {
+            let Some(reason) = buffer.reason else {
+                tally.ends = ends;
+                tally.killed |= buffer.killed;
+                tally.forked |= buffer.forked;
+                tally.others_write |= buffer.others_write;
                 continue;
             };
-            let key = Key {
-                grade: Grade::Crossing,
-                reason: Some(reason),
-                ..*key
-            };
-            let counts = std::mem::take(&mut entry.counts);
+            let (key, counts) = (crossing(key, reason), std::mem::take(&mut entry.counts));
             let places = self.places(key);
             let (processes, openings) = (counts.tally.processes, counts.tally.openings);
             for &place in &places {
-                let known = &mut self.entries[place as usize].1.counts;
+                let known = &mut self.entries[place as usize].counts;
                 // Both may have counted the same processes and openings.
                 let most = (
                     known.tally.processes.max(processes),
@@ -286,39 +237,32 @@ impl PatternCounts {
         }
     }
 
-    /// Adds the findings of a log, and the uses of its calls, to empty tallies. If the log has a `lack`, findings that rest on the
+    /// Adds the findings of a log to empty tallies. If the log has a `lack`, findings that rest on the
     /// order and the times of all calls are not counted.
     pub(crate) fn close(
         mut self,
         (buffers, writes): (&Buffers, &StreamWrites),
-        mut uses: DescriptorUses,
         lack: Option<Barrier>,
         max_delay_ns: u64,
         into: &mut Tallies,
     ) {
         self.judge(buffers, writes);
         for place in 0..self.entries.len() {
-            let key = self.entries[place].0;
-            if key.file == 0 || key.target != DescriptorKind::File {
+            let key = &self.entries.keys()[place];
+            if key.0.file.is_none() || key.0.target != DescriptorKind::File {
                 continue;
             }
-            let Some(&any_file) = self.places.get(&Key { file: 0, ..key }) else {
+            let any_file = self.entries.get_index_of(&of_any_file(key));
+            let Some(any_file) = any_file.filter(|&of| self.entries[of].apart > FILES_APART) else {
                 continue;
             };
-            if self.entries[any_file as usize].1.apart > FILES_APART {
-                let mut own = std::mem::take(&mut self.entries[place].1.counts);
-                // The entry of any file counts these processes and open file descriptions already.
-                (own.tally.processes, own.tally.openings) = (0, 0);
-                self.entries[any_file as usize].1.counts.join(own);
-            }
+            let mut own = std::mem::take(&mut self.entries[place].counts);
+            // The entry of any file counts these processes and open file descriptions already.
+            (own.tally.processes, own.tally.openings) = (0, 0);
+            self.entries[any_file].counts.join(own);
         }
-        for (mut key, entry) in self.entries {
-            let Counts {
-                mut tally,
-                sites,
-                files,
-                buffers,
-            } = entry.counts;
+        for ((mut key, mut reason), entry) in self.entries {
+            let mut tally = entry.counts.tally;
             if tally.runs == 0 {
                 // All its runs are listed, or it counts only what several files share.
                 continue;
@@ -327,63 +271,41 @@ impl PatternCounts {
             tally.processes = tally.processes.max(1);
             // The first calls of an opening may have been listed since it was counted.
             tally.openings = tally.openings.max(1);
-            tally.files = named_files(files);
             if let Some(place) = tally.ends.iter().position(|(call, _)| call == PAUSE) {
                 let (_, times) = tally.ends.remove(place);
                 let pause = format!("a pause of more than {}", delay_in_words(max_delay_ns));
                 add_ends(&mut tally.ends, &pause, times);
             }
-            tally.sites = sites
-                .iter()
-                .filter_map(|&(site, calls, bytes)| {
-                    let site = self.sites.name(site)?;
-                    Some(SiteCalls { site, calls, bytes })
-                })
-                .collect();
-            bound(&mut tally);
-            if lack.is_some() && key.reason.is_none() && rests_on_order(key.kind) {
-                key.reason = lack;
+            if rests_on_order(key.kind) {
+                reason = reason.or(lack);
             }
-            if key.reason.is_some_and(Barrier::is_of_the_log) {
+            if reason.is_some_and(Barrier::is_of_the_log) {
                 key.grade = Grade::Unknown;
             }
-            for (_, used, calls) in buffers {
-                uses.note_found(used, calls, key.reason);
+            if reason.is_none() && key.target == DescriptorKind::File {
+                let names = tally.files.iter().filter_map(|file| file.path.as_ref());
+                names.for_each(|name| into.files.write(name.as_bytes(), true));
             }
-            let named = FindingKey {
-                kind: key.kind,
-                grade: key.grade,
-                program: self.programs.name(key.program).unwrap_or_default(),
-                target: key.target,
-                file: self.files.name(key.file),
-                site: self.site_sets.name(key.sites),
-                steps: key.pattern.steps().iter().map(step_in_words).collect(),
-            };
-            let reason = key.reason.map(|reason| reason.in_words(max_delay_ns));
-            let known = into.found.entry((named, reason)).or_default();
+            bound(&mut tally);
+            let reason = reason.map(|reason| reason.in_words(max_delay_ns));
+            let known = into.found.entry((key, reason)).or_default();
             // Both may have counted the same processes.
             let processes = known.processes.max(tally.processes);
             let openings = known.openings.max(tally.openings);
             join(known, &tally);
             (known.processes, known.openings) = (processes, openings);
         }
-        uses.close(max_delay_ns, &mut into.uses);
     }
 }
 
-fn named_files(files: Vec<(Vec<u8>, FileCalls)>) -> Vec<FileCalls> {
-    files
-        .into_iter()
-        .map(|(path, file)| FileCalls {
-            path: (!path.is_empty()).then(|| String::from_utf8_lossy(&path).into_owned()),
-            ..file
-        })
-        .collect()
+fn crossing(key: &FindingKey, reason: Barrier) -> Key {
+    let mut key = key.clone();
+    key.grade = Grade::Crossing;
+    (key, Some(reason))
 }
 
-fn step_in_words(step: &PatternStep) -> Step {
-    Step {
-        call: call_name(step.call).to_owned(),
-        size_class: step.size_class,
-    }
+fn of_any_file((key, reason): &Key) -> Key {
+    let mut key = key.clone();
+    key.file = None;
+    (key, *reason)
 }

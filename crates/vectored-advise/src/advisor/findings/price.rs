@@ -137,6 +137,16 @@ pub fn operation_of(key: &FindingKey) -> Operation {
     if is_read { Operation::Read } else { Operation::Write }
 }
 
+/// The calls of a finding that move bytes and are in no other finding.
+pub(crate) fn transfers(key: &FindingKey, tally: &Tally) -> u64 {
+    match key.kind {
+        // Their calls may be in other findings.
+        FindingKind::Stall | FindingKind::PeerStall => 0,
+        FindingKind::SeekThenTransfer => tally.merged_calls,
+        _ => tally.calls,
+    }
+}
+
 /// The saving of `calls` calls, and of the time `besides_ns` that is saved besides them.
 ///
 /// All prices are measured together, so both parts get the relative interval of a call.

@@ -20,10 +20,11 @@ impl StreamWrites {
     }
 
     /// The most reads that remain with a larger buffer, as far as the log shows the writes at the other end.
-    pub(crate) fn most_reads(&self, reads: &[(Vec<u8>, FileCalls)]) -> u64 {
-        let most = reads.iter().map(|(name, file)| {
+    pub(crate) fn most_reads(&self, reads: &[FileCalls]) -> u64 {
+        let most = reads.iter().map(|file| {
+            let name = file.path.as_deref().unwrap_or_default().as_bytes();
             let other = parts_of(name).map(|[kind, own, arrow, peer]| [kind, peer, arrow, own]);
-            let other = other.map_or(name.clone(), |parts| parts.concat());
+            let other = other.map_or(name.to_vec(), |parts| parts.concat());
             self.0.get(&other).copied().unwrap_or(0).min(file.calls)
         });
         most.fold(0, u64::saturating_add)
@@ -59,11 +60,13 @@ TCPv6:[[::1]:80->[::1]:5] TCPv6:[[::1]:5->[::1]:80] 99 30"#;
             let mut writes = StreamWrites::default();
             writes.add(written.as_bytes(), 30);
             let calls = calls.parse().unwrap();
+            let path = Some(read.to_owned());
             let file = FileCalls {
+                path,
                 calls,
                 ..FileCalls::default()
             };
-            let most = writes.most_reads(&[(read.as_bytes().to_vec(), file)]);
+            let most = writes.most_reads(&[file]);
             assert_eq!(most.to_string(), expected, "{row}");
         }
     }

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use vectored_machine::model::DescriptorKind;
 
-use crate::advisor::findings::named_files::{NamedFiles, RunFiles};
-use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::{UsesByName, join_use};
+use crate::advisor::findings::named_files::RunFiles;
+use crate::advisor::runs::tally::join;
 use crate::model::{FindingKey, Tally};
 
 /// A finding, and why it is not counted; `None` if it is.
@@ -17,8 +16,7 @@ pub type Found = BTreeMap<FoundKey, Tally>;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
     pub found: Found,
-    pub(crate) uses: UsesByName,
-    pub(crate) files: NamedFiles,
+    pub files: RunFiles,
     pub calls: u64,
     pub transfers: u64,
     pub bytes: u64,
@@ -39,16 +37,9 @@ impl Tallies {
         found.filter_map(|((key, reason), tally)| reason.is_some().then_some((key, tally)))
     }
 
-    pub fn run_files(&self) -> RunFiles {
-        RunFiles::of(&self.uses, &self.files)
-    }
-
     pub(crate) fn add(&mut self, other: Tallies) {
         for (key, tally) in other.found {
             join(self.found.entry(key).or_default(), &tally);
-        }
-        for one in other.uses.into_values() {
-            join_use(&mut self.uses, one);
         }
         self.files.add(other.files);
         self.calls = self.calls.saturating_add(other.calls);

@@ -1,7 +1,7 @@
 //! Barriers: why calls that one call would replace are not counted.
 
 /// The call that set a barrier, if several calls can set it, by its name in the source of a program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Call(pub(crate) &'static str);
 
 /// Parts of the names of these calls. If a name contains several parts, the first part counts.
@@ -48,7 +48,7 @@ macro_rules! barriers {
     (@class $class:ident) => { Class::$class };
     ($($name:ident $(($call:ident))? $($class:ident)? = $words:expr;)*) => {
         /// A reason why merging two calls changes the program's behaviour, or may do so.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Barrier {
             $($name $(($call))?,)*
         }
@@ -76,7 +76,6 @@ macro_rules! barriers {
     };
 }
 
-// In the order of preference between reasons of equally many calls, the most preferred last.
 barriers! {
     Poll(Call) = "poll, select or epoll_wait between them";
     Sleep = "a sleep or sched_yield between them";

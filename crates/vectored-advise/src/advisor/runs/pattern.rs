@@ -1,5 +1,7 @@
 //! The pattern of a run: its shortest period, found while the calls come.
 
+use crate::model::Step;
+
 /// A step of a pattern: which call, and the class of its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PatternStep {
@@ -8,7 +10,16 @@ pub(crate) struct PatternStep {
     pub(crate) size_class: u8,
 }
 
-pub(crate) const ANY_SIZE: u8 = crate::model::Step::ANY_SIZE;
+pub(crate) const ANY_SIZE: u8 = Step::ANY_SIZE;
+
+impl PatternStep {
+    pub(crate) fn named(&self) -> Step {
+        Step {
+            call: CALLS[usize::from(self.call)].to_owned(),
+            size_class: self.size_class,
+        }
+    }
+}
 
 /// Calls that move bytes, and `lseek` and `fsync`, which come with them. The last entry stands for all other calls.
 const CALLS: [&str; 21] = [
@@ -36,10 +47,6 @@ pub(crate) fn call_number(name: &[u8]) -> u8 {
 /// Whether this is one of the calls that move bytes or an offset, and change no descriptor.
 pub(crate) fn moves_bytes(name: &[u8]) -> bool {
     usize::from(call_number(name)) < CALLS.len() - 1
-}
-
-pub(crate) fn call_name(number: u8) -> &'static str {
-    CALLS[usize::from(number)]
 }
 
 pub(crate) fn size_class(bytes: u64) -> u8 {

@@ -3,7 +3,8 @@
 
 use vectored_machine::model::FAST_IOVECS;
 
-use crate::advisor::descriptors::fd_kind::FdKind;
+use crate::advisor::fd_kind::FdKind;
+use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternFinder, PatternStep};
 use crate::model::Tally;
 
@@ -16,19 +17,33 @@ const TINY_BELOW_BYTES: u64 = 256;
 /// Calls in a row from one call site that make a run of their own.
 const PHASE_CALLS: u64 = 64;
 
+/// The maximum number of named files, among the files written between the calls of a run.
+pub(crate) const IN_TURN_MAX: usize = 3;
+
 /// Call sites of a run that are counted separately. Calls from further sites are counted without a site.
 const SITES_MAX: usize = 16;
+
+/// The link between a transfer and the one before it. All links of a run, or of a chain, are alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Joined,
+    Barrier(Barrier),
+    Sought,
+    /// No link: the first transfer, a transfer after a short transfer, or a transfer at another offset.
+    Broken,
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunCall {
     pub(crate) step: PatternStep,
+    pub(crate) site: u32,
     pub(crate) descriptor: i32,
     pub(crate) bytes: u64,
     pub(crate) segments: u64,
     pub(crate) is_list: bool,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// Segments by size; empty for a single segment, which has all the bytes.
+    /// Segments by size.
     pub(crate) sizes: Vec<(u8, u64, u64)>,
 }
 
@@ -48,14 +63,12 @@ pub(crate) fn add_counts<K: Copy + Ord>(known: &mut Vec<(K, u64, u64)>, new: &[(
 
 #[inline]
 fn add_segments(tally: &mut Tally, call: &RunCall) {
-    let own = [(call.step.size_class, 1, call.bytes)];
-    let sizes = if call.segments == 1 { &own[..] } else { &call.sizes };
     tally.segments += call.segments;
-    add_counts(&mut tally.sizes, sizes);
+    add_counts(&mut tally.sizes, &call.sizes);
     if call.is_list {
         tally.list_calls += 1;
         tally.long_list_calls += u64::from(call.segments > FAST_IOVECS as u64);
-        add_counts(&mut tally.list_sizes, sizes);
+        add_counts(&mut tally.list_sizes, &call.sizes);
     }
 }
 
@@ -118,7 +131,7 @@ impl MergedCall {
 }
 
 impl Run {
-    pub(crate) fn push(&mut self, call: &RunCall, site: u32, mode: Mode) {
+    pub(crate) fn push(&mut self, call: &RunCall, mode: Mode) {
         if self.calls == 0 {
             self.descriptor = call.descriptor;
         }
@@ -126,8 +139,8 @@ impl Run {
         self.members.push(call.began_ns);
         self.calls += 1;
         self.bytes += call.bytes;
-        if site != 0 {
-            self.add_site(site, call.bytes);
+        if call.site != 0 {
+            self.add_site(call.site, call.bytes);
         }
         self.finder.push(call.step, call.bytes);
         let delay_ns = call.began_ns.saturating_sub(self.merged.since_ns);

@@ -5,23 +5,10 @@
 //! example, calls that only a `poll` keeps apart are a chain: they are listed, but not counted. Each call is in at most
 //! one run or chain.
 
-use crate::advisor::descriptors::keys::{ProcessId, ThreadId};
-use crate::advisor::findings::pending::Pending;
+use crate::advisor::keys::{ProcessId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::run::{Mode, Run, RunCall};
-
-/// The link between a transfer and the one before it. All links of a run, or of a chain, are alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Link {
-    Joined,
-    Barrier(Barrier),
-    Sought,
-    /// No link: the first transfer, a transfer after a short transfer, or a transfer at another offset.
-    Broken,
-}
-
-/// The maximum number of named files, among the files written between the calls of a run.
-pub(crate) const IN_TURN_MAX: usize = 3;
+use crate::advisor::runs::pending::Pending;
+use crate::advisor::runs::run::{IN_TURN_MAX, Link, Mode, Run, RunCall};
 
 /// The thread that made a transfer, and its process at that time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +39,6 @@ pub(crate) struct DirectionRuns {
     /// Calls of the current run. A single call is in `first`.
     calls: u64,
     first: RunCall,
-    first_site: u32,
     /// The link before `first`, and whether other calls than a seek lay there; `None` if the chain cannot go on with
     /// `first`.
     before: Option<(Link, bool)>,
@@ -63,40 +49,33 @@ pub(crate) struct DirectionRuns {
 
 impl DirectionRuns {
     /// Adds a transfer. `has_between` is whether calls that cannot observe the data lie before it, besides a seek.
-    pub(crate) fn push(
-        &mut self,
-        link: Link,
-        has_between: bool,
-        call: &RunCall,
-        site: u32,
-        mode: Mode,
-    ) {
+    pub(crate) fn push(&mut self, link: Link, has_between: bool, call: &RunCall, mode: Mode) {
         match link {
-            _ if self.calls == 0 => self.start(call, site),
-            Link::Joined if self.calls > 1 && !self.goes_on_with(link, site) => {
-                self.push(Link::Broken, false, call, site, mode);
+            _ if self.calls == 0 => self.start(call),
+            Link::Joined if self.calls > 1 && !self.goes_on_with(link, call.site) => {
+                self.push(Link::Broken, false, call, mode);
             }
             Link::Broken => {
                 self.end(mode);
-                self.start(call, site);
+                self.start(call);
             }
             Link::Joined => {
                 if self.calls == 1 {
                     self.end_chain(mode);
                     let run = self.run.get_or_insert_default();
-                    run.push(&self.first, self.first_site, mode);
+                    run.push(&self.first, mode);
                 }
                 // The run was made with the second call.
                 if let Some(run) = &mut self.run {
                     run.has_between |= has_between;
-                    run.push(call, site, mode);
+                    run.push(call, mode);
                 }
                 self.calls += 1;
                 self.before = None;
             }
             Link::Barrier(_) | Link::Sought => {
                 self.part(link, mode);
-                self.start(call, site);
+                self.start(call);
                 self.before = self.chained.map(|_| (link, has_between));
             }
         }
@@ -155,9 +134,8 @@ impl DirectionRuns {
         self.end_chain(mode);
     }
 
-    fn start(&mut self, call: &RunCall, site: u32) {
+    fn start(&mut self, call: &RunCall) {
         self.first.clone_from(call);
-        self.first_site = site;
         self.calls = 1;
         self.before = None;
     }
@@ -205,14 +183,14 @@ impl DirectionRuns {
             max_delay_ns,
             ..mode
         };
-        chain.push(&self.first, self.first_site, mode);
+        chain.push(&self.first, mode);
     }
 
     /// Ends a call that is in no run and no chain: its list may be a finding.
     fn alone(&mut self, mode: Mode) {
         if self.first.is_list {
             let run = self.run.get_or_insert_default();
-            run.push(&self.first, self.first_site, mode);
+            run.push(&self.first, mode);
             self.end_run(mode);
         }
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use vectored_machine::model::DescriptorKind;
 
-use crate::advisor::findings::name_table::NameTable;
+use crate::advisor::name_table::NameTable;
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::pattern::{PatternStep, call_name};
-use crate::advisor::stalls::exchange::{Answered, Part, QUICK_NS};
+use crate::advisor::runs::pattern::PatternStep;
+use crate::advisor::stalls::exchange::{Answered, QUICK_NS};
 use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Tally};
 
 /// The most shapes of a log that are counted. Later shapes are left out.
@@ -182,7 +182,23 @@ impl StallCounts {
             return;
         }
         let counts = self.shapes.entry(shape).or_default();
-        counts.note(parts, (calls, answered.bytes), owner);
+        counts.processes.insert(owner.process);
+        let tally = &mut counts.tally;
+        if tally.runs == 0 {
+            tally.process = owner.process;
+            tally.descriptor = owner.descriptor;
+            tally.runtime = owner.runtime;
+            tally.path = Some(String::from_utf8_lossy(owner.path).into_owned());
+            tally.starts = vec![0, 0];
+            tally.step_bytes = parts.map(|part| (part.bytes, part.bytes)).to_vec();
+        }
+        tally.runs += 1;
+        tally.starts[0] += 1;
+        tally.calls += calls;
+        tally.bytes = tally.bytes.saturating_add(answered.bytes);
+        for ((least, most), part) in tally.step_bytes.iter_mut().zip(parts) {
+            (*least, *most) = ((*least).min(part.bytes), (*most).max(part.bytes));
+        }
         counts.times.note(waited_ns, answered.wait.alone_ns);
         if !is_own {
             return;
@@ -201,8 +217,7 @@ impl StallCounts {
     pub(crate) fn close(
         self,
         lack: Option<Barrier>,
-        programs: impl Fn(u32) -> String,
-        sites: &NameTable,
+        (programs, sites): (&NameTable, &NameTable),
         mut take: impl FnMut(FindingKey, Option<Barrier>, Tally),
     ) {
         let unknown = Peers::default();
@@ -213,10 +228,6 @@ impl StallCounts {
                 continue;
             }
             let reason = lack.or(doubt);
-            let step = |step: PatternStep| Step {
-                call: call_name(step.call).to_owned(),
-                size_class: step.size_class,
-            };
             let key = FindingKey {
                 kind: shape.kind,
                 grade: match reason {
@@ -224,13 +235,25 @@ impl StallCounts {
                     Some(reason) if reason.is_of_the_log() => Grade::Unknown,
                     Some(_) => Grade::Crossing,
                 },
-                program: programs(shape.program),
+                program: programs.name(shape.program).unwrap_or_default(),
                 target: DescriptorKind::Tcp,
                 file: None,
                 site: sites.name(shape.site),
-                steps: [shape.first, shape.last].map(step).to_vec(),
+                steps: vec![shape.first.named(), shape.last.named()],
             };
-            take(key, reason, counts.into_tally(waits, own_ns));
+            let stalls = waits.stalls();
+            let stall = StallTally {
+                stalls,
+                waited_ns: waits.ns,
+                lost_ns: waits.ns.saturating_sub(own_ns.saturating_mul(stalls)),
+                serves: counts.serves,
+            };
+            let tally = Tally {
+                stall: Some(stall),
+                processes: counts.processes.len() as u64,
+                ..counts.tally
+            };
+            take(key, reason, tally);
         }
     }
 }
@@ -240,26 +263,6 @@ fn least(known: Option<u64>, new: Option<u64>) -> Option<u64> {
 }
 
 impl Counts {
-    fn note(&mut self, parts: [Part; 2], (calls, bytes): (u64, u64), owner: &Owner<'_>) {
-        self.processes.insert(owner.process);
-        let tally = &mut self.tally;
-        if tally.runs == 0 {
-            tally.process = owner.process;
-            tally.descriptor = owner.descriptor;
-            tally.runtime = owner.runtime;
-            tally.path = Some(String::from_utf8_lossy(owner.path).into_owned());
-            tally.starts = vec![0, 0];
-            tally.step_bytes = parts.map(|part| (part.bytes, part.bytes)).to_vec();
-        }
-        tally.runs += 1;
-        tally.starts[0] += 1;
-        tally.calls += calls;
-        tally.bytes = tally.bytes.saturating_add(bytes);
-        for ((least, most), part) in tally.step_bytes.iter_mut().zip(parts) {
-            (*least, *most) = ((*least).min(part.bytes), (*most).max(part.bytes));
-        }
-    }
-
     /// Judges the waits by the delay that more waits are near. Returns the waits, the time that the peer takes itself, in
     /// ns, and what speaks against a stall.
     fn judged(&self, peers: &Peers) -> (Waits, u64, Option<Barrier>) {
@@ -301,20 +304,5 @@ impl Counts {
             None
         };
         (waits, own_ns, doubt)
-    }
-
-    fn into_tally(self, waits: Waits, own_ns: u64) -> Tally {
-        let stalls = waits.stalls();
-        let own_ns = own_ns.saturating_mul(stalls);
-        Tally {
-            stall: Some(StallTally {
-                stalls,
-                waited_ns: waits.ns,
-                lost_ns: waits.ns.saturating_sub(own_ns),
-                serves: self.serves,
-            }),
-            processes: self.processes.len() as u64,
-            ..self.tally
-        }
     }
 }

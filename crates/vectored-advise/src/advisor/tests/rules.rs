@@ -1,6 +1,5 @@
 //! Rules of what is counted and what is listed, for calls that the programs of the model do not make.
 
-use crate::advisor::findings::uses::most_used;
 use crate::advisor::tests::logs::*;
 use crate::advisor::{Options, Seen};
 
@@ -225,59 +224,6 @@ openat(AT_FDCWD</>, "/tmp/gone", O_WRONLY) = 4</tmp/gone>; …
   fstat(4</tmp/gone>, {st_mode=S_IFREG|0644, st_size=20, ...}) = 0; 2 × write(4</tmp/gone>, "x", 20) = 20 => 2→1 adjacent
 O; thread 2; W; 2: stat("/tmp/g", {st_size=20}) = 0; W => 2→1 another thread or process reads the file, or asks for its size, while it is written"#,
     );
-}
-
-#[test]
-fn every_call_is_counted_listed_or_neither_with_a_reason() {
-    let socket = "write(3<socket:[9]>, \"x\", 8) = 8";
-    let dear = format!(
-        "2: {socket}; 2: thread 1; 3: {socket}; openat(AT_FDCWD, \"/dev/fd/3\", O_RDWR) = 5; fork 3; 3: write 5 8; 3: exit"
-    );
-    // Writes through a descriptor that turns out to be shared are listed. One open file under several numbers is in one row. A run
-    // is listed by the name under which its calls are counted, and a stream by no path.
-    for (calls, expected) in [
-        (
-            "socket(AF_UNIX, SOCK_SEQPACKET, 0) = 5; write 5 8",
-            "message socket 1 0 0 each call is a message: sendmmsg and recvmmsg move several in one call",
-        ),
-        (
-            "open 4 /dev/pts/1; write 4 8",
-            "terminal 1 0 0 terminals are never counted: text has to appear at once",
-        ),
-        (
-            "open 3 /a; 10 × write 3 8; write 3 8; poll; write 3 8; poll; write 3 8",
-            "file 13 11 2 poll, select or epoll_wait between them",
-        ),
-        (
-            "open 7 /c; 2 × write 7 100000",
-            "file 2 0 0 the calls are as large as a buffer already",
-        ),
-        (
-            "open 6 /b; write 6 8",
-            "file 1 0 0 no adjacent call to merge with",
-        ),
-        (
-            "open 3 /a; fork 2; 3 × write 3 8; exit; 2: write 3 8",
-            "file 4 0 3 several threads or processes write to it",
-        ),
-        (
-            "dup2(1, 2) = 2; fork 2; 2: write 1 8; write 2 8; 2: write 1 8; write 2 8",
-            "unknown 4 0 4 ",
-        ),
-        (
-            "2: read(3</a>, \"x\", 8) = 8; 2: fork 3; 3: read 3 8; rename(\"/a\", \"/b\") = 0",
-            "file 2 0 2 ",
-        ),
-        (&dear, "socket 2 0 2 "),
-    ] {
-        let one = &most_used(tallies_of(calls).uses)[0];
-        let reason = one.reason.as_deref().unwrap_or("");
-        let found = format!(
-            "{} {} {} {} {reason}",
-            one.kind, one.calls, one.counted, one.listed
-        );
-        assert!(found.starts_with(expected), "{calls}: {found}");
-    }
 }
 
 #[test]

@@ -1,32 +1,32 @@
 //! Applies the calls that move no bytes.
 
-use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_socket, kind_of_text};
-use crate::advisor::descriptors::keys::{DescriptorId, ThreadId};
+use crate::advisor::fd_kind::{FdKind, kind_of_socket, kind_of_text};
+use crate::advisor::keys::{DescriptorId, ThreadId};
 use crate::advisor::runs::barriers::{Barrier, Call, THREAD_START};
 use crate::advisor::runs::call_effects::{self, Effect};
 use crate::advisor::runs::pattern::moves_bytes;
 use crate::advisor::tracker::names::joined;
-use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
+use crate::advisor::tracker::{READS, Tracker, WRITES};
 use crate::languages::{last_part, runtime_of_path, runtime_of_program};
 use vectored_strace::event::{Action, Descriptor, Event, LinkKind, OpenFlags, Place, Seek};
 
 impl Tracker {
-    pub(super) fn change(&mut self, event: &Event<'_>, caller: Caller) {
-        let process = caller.process;
+    pub(super) fn change(&mut self, event: &Event<'_>) {
+        let process = self.process;
         match event.action {
             Action::Open {
                 descriptor,
                 path,
                 folder,
                 flags,
-            } => self.open(descriptor, path, folder, flags, caller),
+            } => self.open(descriptor, path, folder, flags),
             Action::Pair {
                 ends,
                 kind,
                 close_on_exec,
             } => {
                 let [one, other] = ends.map(|end| {
-                    let key = self.make(end, kind_of_socket(kind), close_on_exec, caller);
+                    let key = self.make(end, kind_of_socket(kind), close_on_exec);
                     self.kernel.open_files[key].group
                 });
                 self.groups.pair(one, other);
@@ -38,16 +38,16 @@ impl Tracker {
                 close_on_exec,
             } => {
                 let kind = kind.map(kind_of_socket);
-                self.socket(descriptor, (kind, from), close_on_exec, caller);
+                self.socket(descriptor, (kind, from), close_on_exec);
             }
             Action::Duplicate {
                 from,
                 to,
                 close_on_exec,
             } => {
-                self.resolve(from, caller);
+                self.resolve(from);
                 if self.kernel.open_file_of(process, to.number).is_some() {
-                    self.expose_by_close(to.number, None, caller);
+                    self.expose_by_close(to.number, None);
                 }
                 self.kernel
                     .duplicate(process, from.number, to.number, close_on_exec);
@@ -57,14 +57,14 @@ impl Tracker {
                 last,
                 leads_to,
             } if first == last => {
-                self.expose_by_close(first, leads_to, caller);
+                self.expose_by_close(first, leads_to);
                 self.kernel.close(process, first);
             }
             Action::Close { first, last, .. } => {
-                self.expose(caller, Barrier::StreamClosed);
+                self.expose(Barrier::StreamClosed);
                 self.kernel.close_range(process, first, last);
             }
-            Action::SetFlags { descriptor, flags } => self.set_flags(descriptor, flags, caller),
+            Action::SetFlags { descriptor, flags } => self.set_flags(descriptor, flags),
             Action::SetCloseOnExec {
                 descriptor,
                 close_on_exec,
@@ -75,30 +75,30 @@ impl Tracker {
                 child,
                 same_process,
                 shares_descriptors,
-            } => self.fork(child, same_process, shares_descriptors, caller),
-            Action::Execute { program } => self.execute(program, caller),
-            Action::Seek(seek) => self.seek(seek, caller),
-            _ => self.change_files(event, caller),
+            } => self.fork(child, same_process, shares_descriptors),
+            Action::Execute { program } => self.execute(program),
+            Action::Seek(seek) => self.seek(seek),
+            _ => self.change_files(event),
         }
     }
 
-    fn change_files(&mut self, event: &Event<'_>, caller: Caller) {
+    fn change_files(&mut self, event: &Event<'_>) {
         match event.action {
             Action::Map {
                 descriptor,
                 writes_through,
             } => {
-                let key = self.resolve(descriptor, caller);
+                let key = self.resolve(descriptor);
                 let open_file = &mut self.kernel.open_files[key];
                 if writes_through {
-                    self.files.change(open_file.name());
+                    self.tallies.files.write(open_file.name(), false);
                 }
                 self.groups.map(open_file.group, writes_through);
                 // A FIFO cannot be mapped.
                 open_file.may_be_fifo = false;
             }
-            Action::Sync(descriptor) => self.sync(descriptor, caller),
-            Action::Signal => self.wait(caller, Barrier::Signal),
+            Action::Sync(descriptor) => self.sync(descriptor),
+            Action::Signal => self.wait(Barrier::Signal),
             Action::Wait { child } => {
                 if self.awaited.len() >= AWAITED_MAX {
                     // A child that is forgotten counts as not waited for.
@@ -106,35 +106,33 @@ impl Tracker {
                 }
                 self.awaited.insert(child);
             }
-            Action::Ask(ask) => self.ask(&ask, caller),
+            Action::Ask(ask) => self.ask(&ask),
             Action::Truncate { path } => {
-                let (path, _) = self.full_path(Place::of_path(path), caller);
-                self.note_path(&path, None, caller, false);
+                let (path, _) = self.full_path(Place::of_path(path));
+                self.note_path(&path, None, false);
             }
-            Action::ChangeFolder(to) => self.change_folder(to, caller),
+            Action::ChangeFolder(to) => self.change_folder(to),
             Action::MakeFolder(made) => {
-                self.note_made(made.path, caller);
-                let (path, _) = self.full_path(made, caller);
-                self.files.make(&path);
+                self.note_made(made.path);
             }
-            Action::Link { from, to, kind } => self.link_names(from, to, kind, caller),
-            Action::Watch { path } => self.watch(path, caller),
+            Action::Link { from, to, kind } => self.link_names(from, to, kind),
+            Action::Watch { path } => self.watch(path),
             Action::SetTcpOption {
                 descriptor,
                 option,
                 on,
-            } => self.set_tcp_option(descriptor, option, on, caller),
-            Action::Fifo(named) => self.fifo(named, caller),
-            Action::Connect { descriptor } => self.connect(event, descriptor, caller),
+            } => self.set_tcp_option(descriptor, option, on),
+            Action::Fifo(named) => self.fifo(named),
+            Action::Connect { descriptor } => self.connect(event, descriptor),
             Action::Poll { ready } => {
-                let thread = &mut self.kernel.threads[caller.thread];
+                let thread = &mut self.kernel.threads[self.thread];
                 thread.polled = (self.event, ready);
                 thread.polled_ns = thread.polled_ns.saturating_add(event.took_ns.unwrap_or(0));
             }
             Action::Other {
                 descriptor: Some(descriptor),
             } if event.name == b"shutdown" => {
-                let key = self.resolve(descriptor, caller);
+                let key = self.resolve(descriptor);
                 // shutdown(2) sends the waiting bytes at once.
                 self.kernel.open_files[key].exchange.writes = 0;
             }
@@ -143,15 +141,15 @@ impl Tracker {
         }
     }
 
-    fn link_names(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind, caller: Caller) {
-        self.note_made(to.path, caller);
-        let new = self.full_path(to, caller).0.into_owned();
+    fn link_names(&mut self, from: Place<'_>, to: Place<'_>, kind: LinkKind) {
+        self.note_made(to.path);
+        let new = self.full_path(to).0.into_owned();
         let end = new.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let old = match kind {
             LinkKind::Symbolic => joined(&new[..end], from.path),
-            _ => self.full_path(from, caller).0,
+            _ => self.full_path(from).0,
         };
-        self.files.link(old.to_vec(), new.clone());
+        self.tallies.files.link(&old, &new);
         if kind == LinkKind::Rename {
             self.rename(&old, &new);
         }
@@ -165,24 +163,23 @@ impl Tracker {
         descriptor: Descriptor<'_>,
         (kind, from): (Option<FdKind>, Option<Descriptor<'_>>),
         close_on_exec: bool,
-        caller: Caller,
     ) {
-        let from = from.map(|from| self.resolve(from, caller));
+        let from = from.map(|from| self.resolve(from));
         let from = from.map(|from| &self.kernel.open_files[from]);
         let kind = kind.unwrap_or(from.map_or(FdKind::Socket, |from| from.kind));
         let no_delay = from.map_or(Some(false), |from| from.exchange.no_delay);
         let serves = from.is_some();
-        let key = self.make(descriptor, kind, close_on_exec, caller);
+        let key = self.make(descriptor, kind, close_on_exec);
         let exchange = &mut self.kernel.open_files[key].exchange;
         (exchange.no_delay, exchange.serves) = (no_delay, serves);
         if serves {
-            self.wait(caller, Barrier::Connect(Call("accept")));
+            self.wait(Barrier::Connect(Call("accept")));
         }
     }
 
-    fn set_flags(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
-        let open_file = self.resolve(descriptor, caller);
-        self.add_barrier(open_file, Barrier::Control(Call("fcntl")), true, caller);
+    fn set_flags(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags) {
+        let open_file = self.resolve(descriptor);
+        self.add_barrier(open_file, Barrier::Control(Call("fcntl")), true);
         let known = &mut self.kernel.open_files[open_file];
         // F_SETFL cannot change O_SYNC, but `flags` has it.
         known.flags = flags;
@@ -190,72 +187,83 @@ impl Tracker {
         known.position = None;
     }
 
-    fn fork(&mut self, child: u32, same_process: bool, shares_descriptors: bool, caller: Caller) {
+    fn fork(&mut self, child: u32, same_process: bool, shares_descriptors: bool) {
         self.evidence |= call_effects::PROCESSES;
         // The kernel uses the number again.
         self.awaited.remove(&child);
         self.kernel
-            .fork(caller.process, child, same_process, shares_descriptors);
+            .fork(self.process, child, same_process, shares_descriptors);
         let call = if same_process { THREAD_START } else { "fork" };
-        self.wait(caller, Barrier::Process(Call(call)));
+        self.wait(Barrier::Process(Call(call)));
         if !same_process {
-            self.kernel.processes[caller.process].forked = self.event;
+            self.kernel.processes[self.process].forked = self.event;
         }
     }
 
-    fn execute(&mut self, program: &[u8], caller: Caller) {
+    fn execute(&mut self, program: &[u8]) {
         if self.event == 1 {
             self.evidence |= call_effects::BEGIN;
         }
-        self.wait(caller, Barrier::Process(Call("execve")));
-        let (program, _) = self.full_path(Place::of_path(program), caller);
+        self.wait(Barrier::Process(Call("execve")));
+        let (program, _) = self.full_path(Place::of_path(program));
         let program = &*program;
-        let name = self.pattern_counts.program(last_part(program));
+        let name = self.pattern_counts.programs.number(last_part(program));
         let by_file = runtime_of_program(program).or_else(|| self.runtimes.get(program).copied());
         let runtime = runtime_of_path(program, by_file);
-        for (key, is_kept) in self.kernel.open_files_at_execute(caller.process) {
-            self.end_runs_of_process(key, caller.process, is_kept);
+        for (key, is_kept) in self.kernel.open_files_at_execute(self.process) {
+            self.end_runs_of_process(key, self.process, is_kept);
             // Later calls belong to another program.
             for runs in &mut self.kernel.open_files[key].runs {
-                if runs.last_caller.process == caller.process {
+                if runs.last_caller.process == self.process {
                     runs.last_caller.thread = ThreadId::NONE;
                 }
             }
         }
-        self.kernel.execute(caller.process, name, runtime);
-        self.hand_reads_on(caller);
+        self.kernel.execute(self.process, name, runtime);
+        // Another program has the open files now.
+        for key in self.kernel.open_files_of(self.process) {
+            let open_file = &mut self.kernel.open_files[key];
+            if open_file.offset_user == self.thread {
+                open_file.offset_user = ThreadId::EARLIER_PROGRAM;
+            }
+            if open_file.kind.has_peer() && open_file.reader != ThreadId::NONE {
+                self.share_reads(key, Barrier::OtherReaders);
+            } else if open_file.reader == self.thread {
+                open_file.reader = ThreadId::EARLIER_PROGRAM;
+            }
+        }
     }
 
-    pub(super) fn submit(&mut self, unseen: bool, caller: Caller) {
+    pub(super) fn submit(&mut self, unseen: bool) {
         let event = if unseen { u64::MAX } else { self.event };
-        let last = self.submitted.entry(caller.process).or_default();
+        let last = self.submitted.entry(self.process).or_default();
         let is_first = *last == 0;
         *last = event.max(*last);
         if is_first {
-            for open_file in self.kernel.open_files_of(caller.process) {
+            for open_file in self.kernel.open_files_of(self.process) {
                 let known = &self.kernel.open_files[open_file];
                 if known.flags.creates {
-                    self.files.change(known.name());
+                    self.tallies.files.write(known.name(), false);
                 }
                 let submitted = &mut self.groups.groups[known.group].submitted;
-                submitted.note(1, caller.process);
+                submitted.note(1, self.process);
             }
         }
-        self.wait(caller, Barrier::Submitted);
+        self.wait(Barrier::Submitted);
     }
 
     /// Notes a close: the end of a stream shows to its peer, and the release of a lock to processes that
     /// wait for it.
-    fn expose_by_close(&mut self, number: i32, leads_to: Option<&[u8]>, caller: Caller) {
-        let key = self.kernel.open_file_of(caller.process, number);
+    fn expose_by_close(&mut self, number: i32, leads_to: Option<&[u8]>) {
+        let key = self.kernel.open_file_of(self.process, number);
         let key = key.unwrap_or_default();
-        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        let (thread, open_file) = self.kernel.both(self.thread, key);
         let kind = match leads_to {
             Some(text) if key == DescriptorId::NONE => kind_of_text(text),
             _ => open_file.kind,
         };
         let writes = &mut open_file.runs[WRITES];
-        let is_own = writes.last != 0 && writes.last_caller.process == caller.process;
+        let is_own = writes.last != 0 && writes.last_caller.process == self.process;
         // A buffer of another descriptor stays.
         if is_own && writes.number == number {
             writes.note_barrier(self.event, Barrier::Closed);
@@ -263,57 +271,52 @@ impl Tracker {
         if kind.has_peer() {
             thread.note(self.event, Barrier::StreamClosed, key, false);
         } else if open_file.was_locked || self.groups.groups[open_file.group].was_locked {
-            self.expose(caller, Barrier::Lock(Call("close of a locked file")));
+            self.expose(Barrier::Lock(Call("close of a locked file")));
         }
     }
 
     /// Notes an event at which the thread may wait for another process.
-    pub(super) fn wait(&mut self, caller: Caller, reason: Barrier) {
-        self.kernel.threads[caller.thread].note(self.event, reason, DescriptorId::NONE, true);
+    pub(super) fn wait(&mut self, reason: Barrier) {
+        self.kernel.threads[self.thread].note(self.event, reason, DescriptorId::NONE, true);
     }
 
     /// Notes an event after which another process may rely on earlier writes.
-    pub(super) fn expose(&mut self, caller: Caller, reason: Barrier) {
-        self.kernel.threads[caller.thread].note(self.event, reason, DescriptorId::NONE, false);
+    pub(super) fn expose(&mut self, reason: Barrier) {
+        self.kernel.threads[self.thread].note(self.event, reason, DescriptorId::NONE, false);
     }
 
-    pub(super) fn other(
-        &mut self,
-        effect: Effect,
-        descriptor: Option<Descriptor<'_>>,
-        caller: Caller,
-    ) {
+    pub(super) fn other(&mut self, effect: Effect, descriptor: Option<Descriptor<'_>>) {
         let known = descriptor
             .filter(|descriptor| descriptor.number >= 0)
-            .and_then(|descriptor| self.kernel.open_file_of(caller.process, descriptor.number));
+            .and_then(|descriptor| self.kernel.open_file_of(self.process, descriptor.number));
         let observes = matches!(effect, Effect::ObservesSize(_));
         if let (None, Some(text)) = (known, descriptor.and_then(|by| by.leads_to))
             && (observes || effect != Effect::Harmless && kind_of_text(text) == FdKind::File)
         {
             // Open before the log began, or it came with a message.
             self.groups
-                .note_path(text, None, self.event, caller.thread, observes);
+                .note_path(text, None, self.event, self.thread, observes);
         }
         match effect {
             Effect::Harmless => {}
             Effect::ObservesSize(reason) => match known {
-                Some(open_file) => self.look_at(open_file, reason, caller),
+                Some(open_file) => self.look_at(open_file, reason),
                 None => {
                     if descriptor.is_some_and(|by| by.leads_to.is_none()) {
                         self.looked_at = self.event;
                     }
-                    self.expose(caller, Barrier::Stat);
+                    self.expose(Barrier::Stat);
                 }
             },
             Effect::ExposesWrites(reason) => {
                 if let Some(open_file) = known {
-                    self.add_barrier(open_file, reason, false, caller);
+                    self.add_barrier(open_file, reason, false);
                 }
-                self.expose(caller, reason);
+                self.expose(reason);
             }
             Effect::Waits(reason) => {
                 if let Some(key) = known {
-                    self.add_barrier(key, reason, true, caller);
+                    self.add_barrier(key, reason, true);
                     let open_file = &mut self.kernel.open_files[key];
                     let group = &mut self.groups.groups[open_file.group];
                     if reason == Barrier::Control(Call("ftruncate")) {
@@ -323,73 +326,68 @@ impl Tracker {
                         (open_file.was_locked, group.was_locked) = (true, true);
                     }
                 }
-                self.wait(caller, reason);
+                self.wait(reason);
                 if reason == Barrier::Sleep {
-                    self.kernel.threads[caller.thread].slept = self.event;
+                    self.kernel.threads[self.thread].slept = self.event;
                 }
             }
         }
     }
 
     #[cold]
-    pub(super) fn unread(
-        &mut self,
-        name: &[u8],
-        descriptor: Option<Descriptor<'_>>,
-        caller: Caller,
-    ) {
+    pub(super) fn unread(&mut self, name: &[u8], descriptor: Option<Descriptor<'_>>) {
         let Some(descriptor) = descriptor.filter(|_| moves_bytes(name)) else {
             // The call may have opened or closed any descriptor.
             return self.forget_descriptors();
         };
-        let key = self.resolve(descriptor, caller);
-        self.other(Effect::Waits(Barrier::Unread), Some(descriptor), caller);
-        self.note_writer(key, caller);
+        let key = self.resolve(descriptor);
+        self.other(Effect::Waits(Barrier::Unread), Some(descriptor));
+        self.note_writer(key);
         self.kernel.open_files[key].position = None;
     }
 
-    fn add_barrier(&mut self, key: DescriptorId, reason: Barrier, reads_too: bool, caller: Caller) {
+    fn add_barrier(&mut self, key: DescriptorId, reason: Barrier, reads_too: bool) {
         let open_file = &mut self.kernel.open_files[key];
         for runs in &mut open_file.runs[..1 + usize::from(reads_too)] {
-            runs.cross_by(self.event, caller.thread, reason);
+            runs.cross_by(self.event, self.thread, reason);
         }
         self.groups
-            .note(open_file.group, self.event, key, caller.thread, false);
+            .note(open_file.group, self.event, key, self.thread, false);
     }
 
-    fn sync(&mut self, descriptor: Option<Descriptor<'_>>, caller: Caller) {
+    fn sync(&mut self, descriptor: Option<Descriptor<'_>>) {
         let Some(descriptor) = descriptor else {
-            self.synced.note(self.event, caller.thread);
-            return self.expose(caller, Barrier::SyncAll);
+            self.synced.note(self.event, self.thread);
+            return self.expose(Barrier::SyncAll);
         };
-        let key = self.resolve(descriptor, caller);
-        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        let key = self.resolve(descriptor);
+        let (thread, open_file) = self.kernel.both(self.thread, key);
         thread.note(self.event, Barrier::SyncOther, key, false);
         let writes = &mut open_file.runs[WRITES];
-        if writes.last_caller.thread == caller.thread {
+        if writes.last_caller.thread == self.thread {
             writes.cross(self.event, Barrier::SyncOwn);
         }
         let group = &mut self.groups.groups[open_file.group];
-        group.synced.note(self.event, caller.thread);
+        group.synced.note(self.event, self.thread);
     }
 
-    fn seek(&mut self, seek: Seek<'_>, caller: Caller) {
+    fn seek(&mut self, seek: Seek<'_>) {
         let Seek {
             position,
             only_asked,
             asks_size,
             ..
         } = seek;
-        let key = self.resolve(seek.descriptor, caller);
+        let key = self.resolve(seek.descriptor);
         let open_file = &mut self.kernel.open_files[key];
         if open_file.flags.directory {
             // The folder is listed again.
-            self.wait(caller, Barrier::Polled);
+            self.wait(Barrier::Polled);
             return;
         }
         open_file.may_be_fifo = false;
         open_file.has_shared_offset |=
-            open_file.offset_user != ThreadId::NONE && open_file.offset_user != caller.thread;
+            open_file.offset_user != ThreadId::NONE && open_file.offset_user != self.thread;
         if seek.relative {
             // Even if a seek set the offset.
             open_file.offset_is_used |= open_file.was_sought || open_file.is_placed;
@@ -399,14 +397,14 @@ impl Tracker {
         open_file.position = Some(position);
         if moves {
             open_file.sought = self.event;
-            open_file.sought_by = caller.thread;
+            open_file.sought_by = self.thread;
             open_file.sought_size = asks_size;
         }
         for (direction, runs) in open_file.runs.iter_mut().enumerate() {
             if runs.last == 0 || runs.is_positional {
                 continue;
             }
-            if runs.last_caller.thread != caller.thread {
+            if runs.last_caller.thread != self.thread {
                 runs.cross(self.event, Barrier::SharedOffset);
             } else if only_asked {
                 runs.cross(self.event, Barrier::Position);
@@ -420,10 +418,10 @@ impl Tracker {
         let (reader, group) = (open_file.reader, open_file.group);
         if asks_size {
             self.groups.groups[group].reach(position);
-            self.look_at(key, Barrier::Size(Call("lseek(SEEK_END)")), caller);
+            self.look_at(key, Barrier::Size(Call("lseek(SEEK_END)")));
         }
-        if reader != ThreadId::NONE && reader != caller.thread {
-            self.note_reader(key, caller.thread);
+        if reader != ThreadId::NONE && reader != self.thread {
+            self.note_reader(key, self.thread);
         }
     }
 }

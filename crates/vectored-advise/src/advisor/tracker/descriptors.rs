@@ -1,20 +1,20 @@
 //! Resolves descriptors, by the kernel's tables and by the texts in the log.
 
-use crate::advisor::descriptors::fd_kind::{FdKind, kind_of_path, kind_of_text};
-use crate::advisor::descriptors::keys::DescriptorId;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{is_database, is_database_library};
+use crate::advisor::fd_kind::{FdKind, kind_of_path, kind_of_text};
+use crate::advisor::keys::DescriptorId;
 use crate::advisor::options::Seen;
 use crate::advisor::runs::barriers::{Barrier, Call};
 use crate::advisor::runs::call_effects;
-use crate::advisor::tracker::{Caller, Tracker, WRITES};
+use crate::advisor::tracker::{Tracker, WRITES};
 use crate::languages::{is_interpreted, last_part};
 use vectored_strace::event::{Descriptor, OpenFlags, Place};
 
 impl Tracker {
     /// Whether a library of the process, a database, makes the transfers at offsets of a file that it opens.
-    fn is_of_library(&mut self, name: &[u8], caller: Caller) -> bool {
-        let process = &mut self.kernel.processes[caller.process];
+    fn is_of_library(&mut self, name: &[u8]) -> bool {
+        let process = &mut self.kernel.processes[self.process];
         process.has_database |= is_database_library(name);
         process.has_database && (process.runtime.is_some_and(is_interpreted) || is_database(name))
     }
@@ -25,17 +25,16 @@ impl Tracker {
         path: &[u8],
         folder: Option<Descriptor<'_>>,
         flags: OpenFlags,
-        caller: Caller,
     ) {
         if path.is_empty() && descriptor.leads_to.is_none() {
-            return self.open_unnamed(descriptor, flags, caller);
+            return self.open_unnamed(descriptor, flags);
         }
         if let (None, Some(text)) = (folder, descriptor.leads_to)
             && !path.starts_with(b"/")
         {
-            self.learn_folder(path, text, caller);
+            self.learn_folder(path, text);
         }
-        let (path, _) = self.full_path(Place { path, folder }, caller);
+        let (path, _) = self.full_path(Place { path, folder });
         let path = &*path;
         let kind = match (flags.directory || flags.path_only, descriptor.leads_to) {
             (true, _) => FdKind::Other,
@@ -54,7 +53,7 @@ impl Tracker {
         let is_fifo =
             is_file && (seen.is_some_and(|seen| seen.is_fifo) || self.fifos.has(last_part(name)));
         let mut open_file = OpenFile::new(kind, flags, descriptor, self.event);
-        open_file.is_of_library = self.is_of_library(name, caller);
+        open_file.is_of_library = self.is_of_library(name);
         open_file.position = (!flags.append && !flags.unread).then_some(0);
         if descriptor.leads_to.is_none() {
             open_file.path = path.to_vec();
@@ -77,20 +76,23 @@ impl Tracker {
         if is_fifo {
             turn_to_fifo(&mut open_file);
             // Opening a FIFO waits for the other end.
-            self.wait(caller, Barrier::Connect(Call("open of a FIFO")));
+            self.wait(Barrier::Connect(Call("open of a FIFO")));
         }
         if !flags.creates && !flags.append {
-            self.note_poll(Place::of_path(path), false, caller);
+            self.note_poll(Place::of_path(path), false);
         }
-        if flags.exclusive {
-            self.files.make(name);
+        if flags.creates {
+            self.note_made(path);
         }
-        self.note_new(path, flags, caller);
+        if flags.creates || flags.truncates {
+            // Another process may wait for that.
+            self.expose(Barrier::Created);
+        }
         if kind == FdKind::File && flags.append {
-            self.reopen(&mut open_file, caller);
+            self.reopen(&mut open_file);
         }
         let close_on_exec = flags.close_on_exec;
-        let key = self.kernel.open(caller.process, open_file, close_on_exec);
+        let key = self.kernel.open(self.process, open_file, close_on_exec);
         if !is_fifo {
             let folder = name.iter().rposition(|&byte| byte == b'/');
             let folder = folder.filter(|_| seen.is_some()).zip(look);
@@ -98,41 +100,26 @@ impl Tracker {
             let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
             self.identify(key, inode(seen), inode(folder));
         }
-        self.note_opened(key, name, flags, caller);
-    }
-
-    fn note_opened(&mut self, key: DescriptorId, name: &[u8], flags: OpenFlags, caller: Caller) {
         // A file that has another name is in a group already.
         let group = self.kernel.open_files[key].group;
         if flags.truncates {
-            self.groups
-                .note(group, self.event, key, caller.thread, false);
+            self.groups.note(group, self.event, key, self.thread, false);
         }
-        if self.submitted.contains_key(&caller.process) {
+        if self.submitted.contains_key(&self.process) {
             if flags.creates {
-                self.files.change(name);
+                self.tallies.files.write(name, false);
             }
             let submitted = &mut self.groups.groups[group].submitted;
-            submitted.note(1, caller.process);
+            submitted.note(1, self.process);
         }
     }
 
-    fn open_unnamed(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags, caller: Caller) {
+    fn open_unnamed(&mut self, descriptor: Descriptor<'_>, flags: OpenFlags) {
         self.lose();
         let kind = if flags.directory || flags.path_only { FdKind::Other } else { FdKind::Unknown };
         let open_file = OpenFile::new(kind, flags, descriptor, self.event);
         self.kernel
-            .open(caller.process, open_file, flags.close_on_exec);
-    }
-
-    /// Notes that an open made a file, or emptied it: another process may wait for that.
-    fn note_new(&mut self, path: &[u8], flags: OpenFlags, caller: Caller) {
-        if flags.creates {
-            self.note_made(path, caller);
-        }
-        if flags.creates || flags.truncates {
-            self.expose(caller, Barrier::Created);
-        }
+            .open(self.process, open_file, flags.close_on_exec);
     }
 
     pub(super) fn make(
@@ -140,7 +127,6 @@ impl Tracker {
         descriptor: Descriptor<'_>,
         kind: FdKind,
         close_on_exec: bool,
-        caller: Caller,
     ) -> DescriptorId {
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor, self.event);
         if let Some(text) = descriptor.leads_to {
@@ -149,13 +135,13 @@ impl Tracker {
         if open_file.kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
         }
-        self.kernel.open(caller.process, open_file, close_on_exec)
+        self.kernel.open(self.process, open_file, close_on_exec)
     }
 
     /// Resolves a descriptor. If the tables and the text in the log differ, the text is right.
     #[inline]
-    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> DescriptorId {
-        let known = self.kernel.open_file_of(caller.process, descriptor.number);
+    pub(super) fn resolve(&mut self, descriptor: Descriptor<'_>) -> DescriptorId {
+        let known = self.kernel.open_file_of(self.process, descriptor.number);
         if let Some(key) = known {
             let open_file = &self.kernel.open_files[key];
             let is_it = match descriptor.leads_to {
@@ -168,7 +154,7 @@ impl Tracker {
         }
         match (known, descriptor.leads_to) {
             (Some(key), Some(text)) if self.takes_name(key, text) => key,
-            _ => self.inherit(descriptor, caller),
+            _ => self.inherit(descriptor),
         }
     }
 
@@ -204,13 +190,12 @@ impl Tracker {
             open_file.group = self.groups.join(&open_file.text, b"");
             self.groups.carry(old, open_file.group);
         }
-        let held = self.groups.leave(old);
-        self.pattern_counts.settle(held.unwrap_or_default());
+        self.pattern_counts.settle(self.groups.leave(old));
         true
     }
 
     /// Adds a descriptor that was open before the log began, or whose `open` did not show.
-    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>, caller: Caller) -> DescriptorId {
+    pub(super) fn inherit(&mut self, descriptor: Descriptor<'_>) -> DescriptorId {
         let kind = descriptor.leads_to.map_or(FdKind::Unknown, kind_of_text);
         let mut open_file = OpenFile::new(kind, OpenFlags::default(), descriptor, self.event);
         open_file.is_inherited = true;
@@ -225,7 +210,7 @@ impl Tracker {
         };
         if kind.is_shared_object() {
             open_file.group = self.groups.join(&open_file.text, b"");
-            if let Some(key) = self.shared_with(&open_file, caller) {
+            if let Some(key) = self.shared_with(&open_file) {
                 return key;
             }
             if kind == FdKind::File && self.fifos.has(last_part(&open_file.text)) {
@@ -233,7 +218,7 @@ impl Tracker {
             }
         }
         let group = open_file.group;
-        let key = self.kernel.open(caller.process, open_file, false);
+        let key = self.kernel.open(self.process, open_file, false);
         self.groups.groups[group].inherited = Some(key);
         self.settle_dropped();
         key
@@ -244,7 +229,7 @@ impl Tracker {
     /// Shares an open file description between two processes that both had the same number and text
     /// before the log began. They may be threads of one process to which strace was attached, or have inherited the open
     /// file description from one parent.
-    fn shared_with(&mut self, new: &OpenFile, caller: Caller) -> Option<DescriptorId> {
+    fn shared_with(&mut self, new: &OpenFile) -> Option<DescriptorId> {
         let key = self.groups.groups[new.group].inherited?;
         let known = &self.kernel.open_files[key];
         let is_same = known.is_inherited && known.first_number == new.number;
@@ -253,19 +238,19 @@ impl Tracker {
         }
         // The other open file description remains in the group.
         self.groups.leave(new.group);
-        self.kernel.count_with_another(caller.process);
-        self.kernel.share(caller.process, new.number, key);
+        self.kernel.count_with_another(self.process);
+        self.kernel.share(self.process, new.number, key);
         self.settle_dropped();
         Some(key)
     }
 
     /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two, and opens again
     /// to append: only the close and the second open keep the writes apart.
-    fn reopen(&mut self, open_file: &mut OpenFile, caller: Caller) {
+    fn reopen(&mut self, open_file: &mut OpenFile) {
         let is_before = |key: &DescriptorId| {
             let before = &self.kernel.open_files[*key];
             let last_caller = before.runs[WRITES].last_caller;
-            before.group == open_file.group && last_caller.thread == caller.thread
+            before.group == open_file.group && last_caller.thread == self.thread
         };
         let Some(index) = self.closed.iter().position(is_before) else {
             return;
@@ -276,15 +261,14 @@ impl Tracker {
         let before = &mut self.kernel.open_files[key];
         open_file.runs[WRITES] = std::mem::take(&mut before.runs[WRITES]);
         open_file.runs[WRITES].cross(self.event, Barrier::Reopened);
-        open_file.reopened = before.reopened + u64::from(!before.was_counted[WRITES]);
         self.forget(key);
     }
 
-    pub(super) fn fifo(&mut self, file: Place<'_>, caller: Caller) {
+    pub(super) fn fifo(&mut self, file: Place<'_>) {
         let Some(descriptor) = file.descriptor() else {
             return self.fifos.insert(last_part(file.path));
         };
-        let key = self.resolve(descriptor, caller);
+        let key = self.resolve(descriptor);
         let open_file = &self.kernel.open_files[key];
         if open_file.kind != FdKind::File {
             return;

@@ -1,12 +1,12 @@
 //! Follows the exchanges of TCP sockets, and finds the exchanges that stall.
 
-use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::keys::DescriptorId;
+use crate::advisor::fd_kind::FdKind;
 use crate::advisor::findings::stream_writes::parts_of;
+use crate::advisor::keys::DescriptorId;
 use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
 use crate::advisor::stalls::counts::Owner;
 use crate::advisor::stalls::exchange::{Moved, Part};
-use crate::advisor::tracker::{Caller, Tracker};
+use crate::advisor::tracker::Tracker;
 use crate::model::FindingKind;
 use vectored_strace::event::{Descriptor, Direction, Event, TcpOption, Transfer};
 
@@ -16,8 +16,6 @@ impl Tracker {
         event: &Event<'_>,
         transfer: &Transfer<'_>,
         key: DescriptorId,
-        caller: Caller,
-        site: u32,
     ) {
         let (Ok(bytes @ 1..), Some(began_ns), Some(took_ns)) =
             (transfer.result, event.began_ns, event.took_ns)
@@ -27,7 +25,7 @@ impl Tracker {
         let ended_ns = began_ns.saturating_add(took_ns);
         let number = self.event;
         self.tcp_ends.insert(self.kernel.open_files[key].name());
-        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        let (thread, open_file) = self.kernel.both(self.thread, key);
         let step = PatternStep {
             call: call_number(event.name),
             size_class: size_class(bytes),
@@ -36,7 +34,7 @@ impl Tracker {
             event: number,
             polled_ns: thread.polled_ns,
             part: Part { step, bytes },
-            site,
+            site: self.call.site,
             began_ns,
             ended_ns,
             joins: transfer.more || open_file.is_corked,
@@ -63,7 +61,7 @@ impl Tracker {
             answered.wait.alone_ns = ended_ns.saturating_sub(since_ns.max(thread.answered_ns));
             thread.answered_ns = ended_ns;
         }
-        let process = &self.kernel.processes[caller.process];
+        let process = &self.kernel.processes[self.process];
         let open_file = &self.kernel.open_files[key];
         let owner = Owner {
             program: process.program,
@@ -87,9 +85,8 @@ impl Tracker {
         descriptor: Descriptor<'_>,
         option: TcpOption,
         on: bool,
-        caller: Caller,
     ) {
-        let key = self.resolve(descriptor, caller);
+        let key = self.resolve(descriptor);
         let open_file = &mut self.kernel.open_files[key];
         match option {
             TcpOption::Cork => {
@@ -104,13 +101,8 @@ impl Tracker {
         }
     }
 
-    pub(super) fn connect(
-        &mut self,
-        event: &Event<'_>,
-        descriptor: Descriptor<'_>,
-        caller: Caller,
-    ) {
-        let key = self.resolve(descriptor, caller);
+    pub(super) fn connect(&mut self, event: &Event<'_>, descriptor: Descriptor<'_>) {
+        let key = self.resolve(descriptor);
         let open_file = &mut self.kernel.open_files[key];
         if matches!(open_file.kind, FdKind::Tcp | FdKind::Socket) {
             open_file.exchange.round_trip_ns = event.took_ns;
@@ -120,7 +112,6 @@ impl Tracker {
 
 /// Whether a socket is connected over the loopback interface: `TCP:[127.0.0.1:39046->127.0.0.1:19302]`.
 fn is_loopback(text: &[u8]) -> bool {
-    let peer = text.windows(2).position(|pair| pair == b"->");
-    let peer = peer.map_or(&b""[..], |at| &text[at + 2..]);
-    peer.starts_with(b"127.") || peer.starts_with(b"[::1]") || peer.starts_with(b"[::ffff:127.")
+    let begins = ["127.", "[::1]", "[::ffff:127."].map(str::as_bytes);
+    parts_of(text).is_some_and(|[.., peer]| begins.iter().any(|begin| peer.starts_with(begin)))
 }

@@ -1,11 +1,11 @@
 //! The link between a transfer and the one before it.
 
-use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::keys::DescriptorId;
 use crate::advisor::descriptors::open_file::OpenFile;
+use crate::advisor::fd_kind::FdKind;
+use crate::advisor::keys::DescriptorId;
 use crate::advisor::runs::barriers::{Barrier, Call};
-use crate::advisor::runs::run_builder::Link;
-use crate::advisor::tracker::{Caller, Tracker};
+use crate::advisor::runs::run::Link;
+use crate::advisor::tracker::Tracker;
 use vectored_report::sort;
 use vectored_strace::event::{Direction, Transfer};
 
@@ -15,13 +15,7 @@ const WAITED_NS: u64 = 200_000;
 
 impl Tracker {
     #[inline(always)]
-    pub(super) fn link(
-        &self,
-        key: DescriptorId,
-        transfer: &Transfer<'_>,
-        caller: Caller,
-        sought: u64,
-    ) -> Link {
+    pub(super) fn link(&self, key: DescriptorId, transfer: &Transfer<'_>, sought: u64) -> Link {
         let is_read = transfer.direction == Direction::Read;
         let open_file = &self.kernel.open_files[key];
         let runs = &open_file.runs[usize::from(is_read)];
@@ -32,9 +26,9 @@ impl Tracker {
         if runs.last == 0 || runs.is_positional != is_positional || is_elsewhere {
             return Link::Broken;
         }
-        if runs.last_caller.thread != caller.thread {
+        if runs.last_caller.thread != self.thread {
             // The order of two threads is not the program's own, unless one thread waited for the other.
-            let program = self.kernel.processes[caller.process].program;
+            let program = self.kernel.processes[self.process].program;
             let is_listed = !is_read && self.groups.groups[open_file.group].listed.is_some();
             return match open_file.kind {
                 _ if runs.last_caller.program != program => Link::Broken,
@@ -48,7 +42,7 @@ impl Tracker {
             return Link::Barrier(Barrier::Unread);
         }
         if runs.number != transfer.descriptor.number
-            && self.kernel.open_file_of(caller.process, runs.number) == Some(key)
+            && self.kernel.open_file_of(self.process, runs.number) == Some(key)
         {
             return Link::Barrier(Barrier::TwoDescriptors);
         }
@@ -68,7 +62,7 @@ impl Tracker {
         if has_own_offset && sought != 0 {
             return match () {
                 () if open_file.sought_size => Link::Barrier(Barrier::Size(Call::UNKNOWN)),
-                () if open_file.sought_by != caller.thread => Link::Barrier(Barrier::SharedOffset),
+                () if open_file.sought_by != self.thread => Link::Barrier(Barrier::SharedOffset),
                 () if open_file.may_be_fifo => Link::Barrier(Barrier::FileOrFifo),
                 () => Link::Sought,
             };
@@ -77,21 +71,16 @@ impl Tracker {
         if is_read && (runs.is_large || is_large) {
             return Link::Broken;
         }
-        match self.barrier_between(key, transfer, caller) {
+        match self.barrier_between(key, transfer) {
             Some(reason) => Link::Barrier(reason.of_any_call()),
             None => Link::Joined,
         }
     }
 
     #[inline(always)]
-    fn barrier_between(
-        &self,
-        key: DescriptorId,
-        transfer: &Transfer<'_>,
-        caller: Caller,
-    ) -> Option<Barrier> {
+    fn barrier_between(&self, key: DescriptorId, transfer: &Transfer<'_>) -> Option<Barrier> {
         let open_file = &self.kernel.open_files[key];
-        let thread = &self.kernel.threads[caller.thread];
+        let thread = &self.kernel.threads[self.thread];
         let is_read = transfer.direction == Direction::Read;
         let runs = &open_file.runs[usize::from(is_read)];
         let is_file = open_file.kind == FdKind::File;
@@ -122,9 +111,9 @@ impl Tracker {
         ) {
             return of_file;
         }
-        let submitted = self.submitted.get(&caller.process).copied().unwrap_or(0);
-        let synced = self.synced.by_others(caller.thread);
-        let process = &self.kernel.processes[caller.process];
+        let submitted = self.submitted.get(&self.process).copied().unwrap_or(0);
+        let synced = self.synced.by_others(self.thread);
+        let process = &self.kernel.processes[self.process];
         let gap_ns = self.call.began_ns.saturating_sub(runs.ended_ns);
         let since = |event: u64, reason: Barrier| (event > runs.last).then_some(reason);
         let is_more = transfer.more || runs.has_more || open_file.is_corked;
@@ -168,25 +157,23 @@ impl Tracker {
         }
     }
 
-    /// Fills `self.ends` with the barriers since the last transfer in a direction that a buffer may not outlive. For the own
+    /// The barriers since the last transfer in a direction that a buffer may not outlive. For the own
     /// thread: the first barrier that its program shows, any barrier before that, and the barriers that matter most. Also
     /// the barriers of other threads.
-    pub(super) fn find_ends(&mut self, key: DescriptorId, is_read: bool) {
-        let (mut ends, mut own) = std::mem::take(&mut self.ends);
-        ends.clear();
-        own.clear();
+    pub(super) fn find_ends(&self, key: DescriptorId, is_read: bool) -> Vec<Barrier> {
+        let (mut ends, mut own) = (Vec::new(), Vec::new());
         let open_file = &self.kernel.open_files[key];
         let runs = &open_file.runs[usize::from(is_read)];
         let is_file = open_file.kind == FdKind::File;
-        let caller = runs.last_caller;
+        let last = runs.last_caller;
         ends.extend(self.barrier_of_file(key, is_read));
-        if is_file && !is_read && self.synced.by_others(caller.thread) > runs.last {
+        if is_file && !is_read && self.synced.by_others(last.thread) > runs.last {
             ends.push(Barrier::SyncElsewhere);
         }
         if self.lost > runs.last {
             ends.push(Barrier::Unread);
         }
-        if self.kernel.processes[caller.process].forked > runs.last && !is_read {
+        if self.kernel.processes[last.process].forked > runs.last && !is_read {
             ends.push(Barrier::Process(Call("fork")));
         }
         let mut add = |reason| {
@@ -201,7 +188,7 @@ impl Tracker {
                 own.push((event, reason));
             }
         }
-        let thread = &self.kernel.threads[caller.thread];
+        let thread = &self.kernel.threads[last.thread];
         for one in thread.barriers_since(runs.last, key, is_read, is_file) {
             // A barrier that was also set before may have been set again at any time up to its last event.
             let is_vague = one.first <= runs.last;
@@ -217,6 +204,6 @@ impl Tracker {
                 add(reason);
             }
         }
-        self.ends = (ends, own);
+        ends
     }
 }

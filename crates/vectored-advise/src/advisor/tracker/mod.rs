@@ -11,21 +11,19 @@ mod transfers;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::advisor::descriptors::kernel_tables::KernelTables;
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::name_set::NameSet;
 use crate::advisor::descriptors::same_file::FileGroups;
 use crate::advisor::findings::buffers::Buffers;
-use crate::advisor::findings::named_files::NamedFiles;
 use crate::advisor::findings::pattern_counts::PatternCounts;
 use crate::advisor::findings::stream_writes::StreamWrites;
 use crate::advisor::findings::tallies::Tallies;
-use crate::advisor::findings::tally::join;
-use crate::advisor::findings::uses::DescriptorUses;
+use crate::advisor::keys::{DescriptorId, ProcessId, ThreadId};
 use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::call_effects::{self, Evidence, classify};
 use crate::advisor::runs::run::RunCall;
+use crate::advisor::runs::tally::join;
 use crate::advisor::stalls::counts::StallCounts;
 use crate::languages::runtime_of_program;
 use crate::model::Runtime;
@@ -37,6 +35,9 @@ pub(super) struct Tracker {
     pub(super) options: Options,
     /// Number of events so far; the first event has the number 1.
     pub(super) event: u64,
+    /// The thread of the event, and its process.
+    thread: ThreadId,
+    process: ProcessId,
     first_thread: u32,
     pub(super) kernel: KernelTables,
     groups: FileGroups,
@@ -58,17 +59,11 @@ pub(super) struct Tracker {
     pub(super) fifos: NameSet,
     pattern_counts: PatternCounts,
     buffers: Buffers,
-    uses: DescriptorUses,
     stream_writes: StreamWrites,
-    files: NamedFiles,
     stalls: StallCounts,
     tcp_ends: NameSet,
     call: RunCall,
-    /// Memory for the barriers between two transfers, and for the barriers that the own thread set.
-    ends: (Vec<Barrier>, Vec<(u64, Barrier)>),
-    calls: u64,
-    transfers: u64,
-    bytes: u64,
+    tallies: Tallies,
     lacks_times: bool,
     has_coarse_times: bool,
     evidence: Evidence,
@@ -91,7 +86,7 @@ impl Tracker {
         }
     }
 
-    pub(super) fn close(mut self, into: &mut Tallies) {
+    pub(super) fn close(mut self) -> Tallies {
         let max_delay_ns = self.options.max_delay_ns;
         self.settle_all();
         let lack = if self.lacks_times {
@@ -103,25 +98,17 @@ impl Tracker {
         } else {
             None
         };
-        let pattern_counts = &self.pattern_counts;
-        let program = |number| pattern_counts.program_name(number);
-        self.stalls.close(
-            lack,
-            program,
-            self.pattern_counts.sites(),
-            |key, reason, tally| {
-                let reason = reason.map(|reason| reason.in_words(max_delay_ns));
-                join(into.found.entry((key, reason)).or_default(), &tally);
-            },
-        );
+        let mut tallies = self.tallies;
+        let names = (&self.pattern_counts.programs, &self.pattern_counts.sites);
+        self.stalls.close(lack, names, |key, reason, tally| {
+            let reason = reason.map(|reason| reason.in_words(max_delay_ns));
+            join(tallies.found.entry((key, reason)).or_default(), &tally);
+        });
         let about = (&self.buffers, &self.stream_writes);
         self.pattern_counts
-            .close(about, self.uses, lack, max_delay_ns, into);
-        into.files.add(self.files);
-        into.calls += self.calls;
-        into.transfers += self.transfers;
-        into.bytes = into.bytes.saturating_add(self.bytes);
-        into.processes += self.kernel.process_count;
+            .close(about, lack, max_delay_ns, &mut tallies);
+        tallies.processes = self.kernel.process_count;
+        tallies
     }
 
     fn settle_all(&mut self) {
@@ -186,7 +173,7 @@ impl Tracker {
             // An event without a name is no call: it tells the state of a process that ran before.
             _ => !event.name.is_empty(),
         };
-        self.calls += u64::from(is_call);
+        self.tallies.calls += u64::from(is_call);
         self.note_time(event);
         if let Action::Exit { process_ended } = event.action {
             let is_killed = event.name == b"killed";
@@ -206,39 +193,36 @@ impl Tracker {
                 .end_thread(event.thread, process_ended, !is_call);
             return self.settle_dropped();
         }
-        let mut thread = self.kernel.thread(event.thread);
-        let mut process = self.kernel.threads[thread].process;
-        if self.kernel.processes.get(process).is_none() {
+        self.enter(event.thread);
+        if self.kernel.processes.get(self.process).is_none() {
             // The process of the thread has ended: the end interrupted a call, or the number is used again.
             if !matches!(event.action, Action::Execute { .. }) {
                 return;
             }
             self.kernel.end_thread(event.thread, true, true);
-            thread = self.kernel.thread(event.thread);
-            process = self.kernel.threads[thread].process;
+            self.enter(event.thread);
         }
-        let caller = Caller { thread, process };
-        self.note_clock(event, caller);
+        self.note_clock(event);
         // A logger asks for its process and the time between any two writes.
         let mut is_question = false;
         match &event.action {
-            Action::Transfer(transfer) => self.transfer(event, transfer, caller),
-            Action::Unread { descriptor } => self.unread(event.name, *descriptor, caller),
+            Action::Transfer(transfer) => self.transfer(event, transfer),
+            Action::Unread { descriptor } => self.unread(event.name, *descriptor),
             Action::Submit { unseen } => {
                 self.evidence |= classify(event.name).1;
-                self.submit(*unseen, caller);
+                self.submit(*unseen);
             }
             action => {
                 if let Some(descriptor) = judged_by_name(action) {
                     let (effect, evidence) = classify(event.name);
                     self.evidence |= evidence;
                     is_question = evidence == call_effects::ASKS;
-                    self.other(effect, descriptor, caller);
+                    self.other(effect, descriptor);
                 }
-                self.change(event, caller);
+                self.change(event);
             }
         }
-        let thread = &mut self.kernel.threads[thread];
+        let thread = &mut self.kernel.threads[self.thread];
         if !is_question {
             thread.last = self.event;
         }
@@ -253,13 +237,18 @@ impl Tracker {
         }
     }
 
+    fn enter(&mut self, thread: u32) {
+        self.thread = self.kernel.thread(thread);
+        self.process = self.kernel.threads[self.thread].process;
+    }
+
     /// Notes a name that the log shows beside a thread. The name is no event. The first name is the program's, unless an
     /// `execve` showed the program.
     #[cold]
     fn name(&mut self, thread: u32, program: &[u8]) {
-        let key = self.kernel.thread(thread);
-        let name = self.pattern_counts.program(program);
-        let process = &mut self.kernel.processes[self.kernel.threads[key].process];
+        self.enter(thread);
+        let name = self.pattern_counts.programs.number(program);
+        let process = &mut self.kernel.processes[self.process];
         if process.program == 0 {
             process.program = name;
             process.runtime = process.runtime.or_else(|| runtime_of_program(program));
@@ -267,13 +256,13 @@ impl Tracker {
     }
 
     #[inline(always)]
-    fn note_clock(&mut self, event: &Event<'_>, caller: Caller) {
+    fn note_clock(&mut self, event: &Event<'_>) {
         let Some(began_ns) = event.began_ns else {
             return;
         };
-        let thread = &mut self.kernel.threads[caller.thread];
+        let thread = &mut self.kernel.threads[self.thread];
         if began_ns < std::mem::replace(&mut thread.began_ns, began_ns) {
-            self.wait(caller, Barrier::ClockSetBack);
+            self.wait(Barrier::ClockSetBack);
         }
     }
 
@@ -321,12 +310,6 @@ const TIMED_MIN: u64 = 32;
 
 const WRITES: usize = 0;
 const READS: usize = 1;
-
-#[derive(Clone, Copy, Debug)]
-struct Caller {
-    thread: ThreadId,
-    process: ProcessId,
-}
 
 /// The descriptor of a call whose effect follows from its name; `None` if its arguments decide.
 fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {

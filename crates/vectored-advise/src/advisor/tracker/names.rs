@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
 use crate::advisor::descriptors::name_set::hash;
 use crate::advisor::descriptors::same_file::Inode;
+use crate::advisor::fd_kind::FdKind;
+use crate::advisor::keys::{DescriptorId, ProcessId};
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::tracker::{Caller, Tracker, WRITES};
+use crate::advisor::tracker::{Tracker, WRITES};
 use crate::languages::last_part;
 use vectored_strace::event::{Ask, Descriptor, Place};
 
@@ -48,22 +48,22 @@ pub(super) fn joined<'a>(folder: &[u8], path: &'a [u8]) -> Cow<'a, [u8]> {
 
 impl Tracker {
     /// Notes a call that asks for a file: it may see the size, and a program that asks again or in vain may wait for it.
-    pub(super) fn ask(&mut self, ask: &Ask<'_>, caller: Caller) {
-        self.note_poll(ask.file, ask.failed, caller);
+    pub(super) fn ask(&mut self, ask: &Ask<'_>) {
+        self.note_poll(ask.file, ask.failed);
         if ask.failed {
             return;
         }
         let Some(descriptor) = ask.file.descriptor() else {
             if ask.sees_size {
-                let (path, key) = self.full_path(ask.file, caller);
+                let (path, key) = self.full_path(ask.file);
                 if let Some(key) = key {
-                    self.look_at(key, Barrier::Stat, caller);
+                    self.look_at(key, Barrier::Stat);
                 }
-                self.note_path(&path, ask.inode, caller, true);
+                self.note_path(&path, ask.inode, true);
             }
             return;
         };
-        let key = self.kernel.open_file_of(caller.process, descriptor.number);
+        let key = self.kernel.open_file_of(self.process, descriptor.number);
         let Some(key) = key else {
             return;
         };
@@ -79,39 +79,33 @@ impl Tracker {
 
     /// Notes that a thread asks for a file. If the thread asks again, asks in vain, or another thread made the file, the
     /// call may be a wait.
-    pub(super) fn note_poll(&mut self, file: Place<'_>, failed: bool, caller: Caller) {
+    pub(super) fn note_poll(&mut self, file: Place<'_>, failed: bool) {
         let (hash, made_by) = match (file.descriptor(), file.path) {
             (Some(descriptor), _) => {
-                let key = self.kernel.open_file_of(caller.process, descriptor.number);
+                let key = self.kernel.open_file_of(self.process, descriptor.number);
                 (hash(&(key, descriptor.number)), None)
             }
             (None, path) if ASKED_BY_LIBRARIES.iter().any(|one| path.starts_with(one)) => return,
             (None, path) => (hash(&path), self.made.get(&hash(&last_part(path))).copied()),
         };
-        let is_of_others = made_by.is_some_and(|made_by| made_by != caller.thread);
-        if self.kernel.threads[caller.thread].asks_again(hash) || failed || is_of_others {
-            self.wait(caller, Barrier::Polled);
+        let is_of_others = made_by.is_some_and(|made_by| made_by != self.thread);
+        if self.kernel.threads[self.thread].asks_again(hash) || failed || is_of_others {
+            self.wait(Barrier::Polled);
         }
     }
 
-    pub(super) fn note_made(&mut self, path: &[u8], caller: Caller) {
+    pub(super) fn note_made(&mut self, path: &[u8]) {
         if self.made.len() < MADE_MAX {
-            self.made.insert(hash(&last_part(path)), caller.thread);
+            self.made.insert(hash(&last_part(path)), self.thread);
         }
     }
 
-    pub(super) fn note_path(
-        &mut self,
-        path: &[u8],
-        inode: Option<Inode>,
-        caller: Caller,
-        is_read: bool,
-    ) {
+    pub(super) fn note_path(&mut self, path: &[u8], inode: Option<Inode>, is_read: bool) {
         let seen = || Some(self.options.look?(path)?.inode);
         let inode = inode.or_else(seen);
         let noted = self
             .groups
-            .note_path(path, inode, self.event, caller.thread, is_read);
+            .note_path(path, inode, self.event, self.thread, is_read);
         self.kernel.work += noted;
     }
 
@@ -130,8 +124,7 @@ impl Tracker {
         self.groups.carry(own, same);
         let open_file = &mut self.kernel.open_files[key];
         open_file.group = same;
-        let held = self.groups.leave(own);
-        self.pattern_counts.settle(held.unwrap_or_default());
+        self.pattern_counts.settle(self.groups.leave(own));
     }
 
     pub(super) fn rename(&mut self, from: &[u8], to: &[u8]) {
@@ -142,9 +135,6 @@ impl Tracker {
         for open_file in self.kernel.open_files.values_mut() {
             if open_file.text == from {
                 let from = std::mem::replace(&mut open_file.text, to.to_vec());
-                if open_file.use_number.is_some() && open_file.renamed_use.is_empty() {
-                    open_file.renamed_use = from.clone();
-                }
                 if open_file.first_name.is_empty() {
                     open_file.first_name = from;
                 }
@@ -152,8 +142,8 @@ impl Tracker {
         }
     }
 
-    pub(super) fn watch(&mut self, path: &[u8], caller: Caller) {
-        let (path, key) = self.full_path(Place::of_path(path), caller);
+    pub(super) fn watch(&mut self, path: &[u8]) {
+        let (path, key) = self.full_path(Place::of_path(path));
         if let Some(key) = key {
             self.groups.groups[self.kernel.open_files[key].group].is_watched = true;
         }
@@ -168,12 +158,12 @@ impl Tracker {
         }
     }
 
-    pub(super) fn change_folder(&mut self, to: Place<'_>, caller: Caller) {
+    pub(super) fn change_folder(&mut self, to: Place<'_>) {
         let folder = match to.descriptor() {
-            None => self.full_path(to, caller).0.into_owned(),
-            Some(descriptor) => self.named(descriptor, caller).to_vec(),
+            None => self.full_path(to).0.into_owned(),
+            Some(descriptor) => self.named(descriptor).to_vec(),
         };
-        self.kernel.processes[caller.process].folder = folder;
+        self.kernel.processes[self.process].folder = folder;
     }
 
     /// The full path of a file in a call. A relative path gets its folder in front. In a path through a descriptor, the path
@@ -182,68 +172,61 @@ impl Tracker {
     pub(super) fn full_path<'a>(
         &mut self,
         Place { path, folder }: Place<'a>,
-        caller: Caller,
     ) -> (Cow<'a, [u8]>, Option<DescriptorId>) {
-        if let Some((process, number, rest)) = self.descriptor_of(path, caller)
+        if let Some((process, number, rest)) = self.descriptor_of(path)
             && let Some(key) = self.kernel.open_file_of(process, number)
         {
             let path = [self.kernel.open_files[key].name(), rest].concat();
             return (Cow::Owned(path), rest.is_empty().then_some(key));
         }
         let folder = match folder {
-            Some(folder) if folder.number != Descriptor::WORKING_FOLDER => {
-                self.named(folder, caller)
-            }
+            Some(folder) if folder.number != Descriptor::WORKING_FOLDER => self.named(folder),
             shown => {
-                let known = &mut self.kernel.processes[caller.process].folder;
+                let known = &mut self.kernel.processes[self.process].folder;
                 if let Some(text) = shown.and_then(|shown| shown.leads_to)
                     && known.as_slice() != text
                 {
                     *known = text.to_vec();
                 }
-                self.working_folder(caller)
+                self.working_folder()
             }
         };
         (joined(folder, path), None)
     }
 
-    fn named<'a>(&'a self, descriptor: Descriptor<'a>, caller: Caller) -> &'a [u8] {
-        let key = self.kernel.open_file_of(caller.process, descriptor.number);
+    fn named<'a>(&'a self, descriptor: Descriptor<'a>) -> &'a [u8] {
+        let key = self.kernel.open_file_of(self.process, descriptor.number);
         let name = key.map_or(&b""[..], |key| self.kernel.open_files[key].name());
         descriptor.leads_to.unwrap_or(name)
     }
 
-    fn working_folder(&self, caller: Caller) -> &[u8] {
-        let own = &self.kernel.processes[caller.process].folder;
+    fn working_folder(&self) -> &[u8] {
+        let own = &self.kernel.processes[self.process].folder;
         if own.is_empty() { &self.folder } else { own }
     }
 
     /// Learns the working folder from an open of a relative path: `open("a/b") = 3</home/a/b>`. A name of the folder that goes
     /// through a link is replaced.
-    pub(super) fn learn_folder(&mut self, path: &[u8], text: &[u8], caller: Caller) {
+    pub(super) fn learn_folder(&mut self, path: &[u8], text: &[u8]) {
         let path = path.strip_prefix(b"./").unwrap_or(path);
         let folder = text.strip_suffix(path);
         let Some(folder) = folder.and_then(|folder| folder.strip_suffix(b"/")) else {
             return;
         };
-        let known = self.working_folder(caller);
+        let known = self.working_folder();
         let inode = |of: &[u8]| Some(self.options.look.and_then(|look| look(of))?.inode);
         let is_it = !known.starts_with(b"/")
             || known != folder && inode(known).is_some() && inode(known) == inode(folder);
         if is_it {
             let folder = if folder.is_empty() { &b"/"[..] } else { folder };
-            self.kernel.processes[caller.process].folder = folder.to_vec();
+            self.kernel.processes[self.process].folder = folder.to_vec();
         }
     }
 
     /// The process and the descriptor in `/proc/self/fd/3`, `/proc/12/fd/3`, `/dev/fd/3` or `/dev/stdout`, and the rest of the
     /// path.
-    fn descriptor_of<'a>(
-        &self,
-        path: &'a [u8],
-        caller: Caller,
-    ) -> Option<(ProcessId, i32, &'a [u8])> {
-        let mut process = caller.process;
+    fn descriptor_of<'a>(&self, path: &'a [u8]) -> Option<(ProcessId, i32, &'a [u8])> {
+        let mut process = self.process;
         let number = match path {
             b"/dev/stdin" => b"0",
             b"/dev/stdout" => b"1",
@@ -268,18 +251,17 @@ impl Tracker {
     }
 
     pub(in crate::advisor) fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
-        let thread = self.kernel.thread(thread);
-        let process = self.kernel.threads[thread].process;
-        let (path, _) = self.full_path(Place::of_path(path), Caller { thread, process });
+        self.enter(thread);
+        let (path, _) = self.full_path(Place::of_path(path));
         path.into_owned()
     }
 
-    pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier, caller: Caller) {
+    pub(super) fn look_at(&mut self, key: DescriptorId, reason: Barrier) {
         let open_file = &mut self.kernel.open_files[key];
         if open_file.kind == FdKind::File || open_file.flags.path_only {
-            open_file.runs[WRITES].cross_by(self.event, caller.thread, reason);
+            open_file.runs[WRITES].cross_by(self.event, self.thread, reason);
             self.groups
-                .note(open_file.group, self.event, key, caller.thread, true);
+                .note(open_file.group, self.event, key, self.thread, true);
         }
     }
 }

@@ -1,18 +1,12 @@
 //! Counts runs that ended.
 
-use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::kernel_tables::{KernelTables, Process};
-use crate::advisor::descriptors::keys::{DescriptorId, ProcessId};
-use crate::advisor::descriptors::open_file::OpenFile;
-use crate::advisor::descriptors::same_file::FileGroups;
+use crate::advisor::fd_kind::FdKind;
 use crate::advisor::findings::pattern_counts::RunOwner;
-use crate::advisor::findings::row::Row;
-use crate::advisor::options::Options;
+use crate::advisor::keys::{DescriptorId, ProcessId};
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::run::Mode;
-use crate::advisor::runs::run_builder::Link;
+use crate::advisor::runs::run::{Link, Mode};
 use crate::advisor::tracker::{READS, Tracker, WRITES};
-use crate::model::{FindingKind, Grade, Tally};
+use crate::model::{FindingKind, Grade};
 
 impl Tracker {
     pub(super) fn note_ends(&mut self, key: DescriptorId, direction: usize, link: Link) {
@@ -23,8 +17,7 @@ impl Tracker {
         if direction == WRITES && link == Link::Broken {
             self.note_late_message(key);
         }
-        self.find_ends(key, direction == READS);
-        let ends = &mut self.ends.0;
+        let mut ends = self.find_ends(key, direction == READS);
         let by_link = match link {
             Link::Barrier(reason) => Some(reason),
             Link::Sought => Some(Barrier::Sought),
@@ -35,7 +28,7 @@ impl Tracker {
         let by_link = by_link.filter(is_new);
         ends.extend(by_link);
         let open_file = &mut self.kernel.open_files[key];
-        open_file.runs[direction].pending.note_ends(ends);
+        open_file.runs[direction].pending.note_ends(&ends);
     }
 
     /// Notes that a message went to standard error, which is a file, after the last write of a run: a buffer would be
@@ -99,17 +92,16 @@ impl Tracker {
     }
 
     pub(super) fn mode(&self, key: DescriptorId, direction: usize) -> Mode {
-        let Options {
-            buffer_bytes,
-            max_delay_ns,
-            ..
-        } = self.options;
         let open_file = &self.kernel.open_files[key];
         let is_read = direction == READS;
+        let buffer_bytes = self.options.buffer_bytes;
         // The bytes of a file wait for no call.
         let (most_bytes, max_delay_ns) = match open_file.kind {
             FdKind::File if is_read => (u64::MAX, u64::MAX),
-            _ => (open_file.most_bytes(buffer_bytes), max_delay_ns),
+            _ => (
+                open_file.most_bytes(buffer_bytes),
+                self.options.max_delay_ns,
+            ),
         };
         Mode {
             is_read,
@@ -122,92 +114,76 @@ impl Tracker {
     }
 
     pub(super) fn flush(&mut self, key: DescriptorId, direction: usize) {
-        let KernelTables {
-            open_files,
-            processes,
-            ended,
-            ..
-        } = &mut self.kernel;
-        let open_file = &mut open_files[key];
+        let open_file = &mut self.kernel.open_files[key];
         let user = open_file.runs[direction].last_caller;
         let pending = &mut open_file.runs[direction].pending;
         let ends = pending.take_ends();
-        let Some((mut rows, calls)) = pending.take() else {
+        let Some((rows, (calls, bytes))) = pending.take() else {
             return;
         };
-        let groups = &mut self.groups;
-        for row in rows.iter_mut().filter(|row| row.depends_on_others()) {
-            let shared = shared_by_others(row, open_file, groups);
-            if shared.is_some() {
-                row.grade = Grade::Crossing;
-                row.reason = shared;
-            }
-        }
-        let is_read = direction == READS;
+        let (is_read, is_file) = (direction == READS, open_file.kind == FdKind::File);
         if !is_read && open_file.kind.has_peer() {
-            self.stream_writes.add(open_file.name(), calls.calls);
+            self.stream_writes.add(open_file.name(), calls);
+        }
+        if is_file && is_read {
+            self.tallies.files.read(open_file.name());
+        } else if is_file && bytes > 0 {
+            self.tallies.files.write(open_file.name(), false);
         }
         let number = self.buffers.number(user.program, is_read, open_file);
-        let program = self.pattern_counts.program_name(user.program);
-        let used = self.uses.add(open_file, is_read, program, &calls);
         let Some(target) = open_file.kind.target() else {
             return;
         };
-        let OpenFile {
-            text,
-            path,
-            counted,
-            held,
-            ..
-        } = open_file;
-        let name = if text.is_empty() { path } else { text };
-        let ended = ended.as_mut().filter(|(id, _)| *id == user.process);
-        let mut process = processes
-            .get_mut(user.process)
-            .or(ended.map(|(_, process)| process));
-        let owner = RunOwner {
-            buffer: number,
-            used,
-            program: user.program,
-            target,
-            path: name,
-        };
-        let runtime = process.as_ref().and_then(|process| process.runtime);
-        let killed = process.as_ref().is_some_and(|process| process.killed) && !is_read;
-        let is_forked = |process: &&mut Process| process.was_forked && !process.has_executed;
-        let forked = process.as_ref().is_some_and(is_forked);
+        let ended = self.kernel.ended.as_mut();
+        let ended = ended.filter(|(id, _)| *id == user.process);
+        let process = self.kernel.processes.get_mut(user.process);
+        let mut process = process.or(ended.map(|(_, process)| process));
+        let about = process.as_ref().map(|process| {
+            let forked = process.was_forked && !process.has_executed;
+            (process.runtime, process.killed && !is_read, forked)
+        });
+        let (runtime, killed, forked) = about.unwrap_or_default();
         let others_write = open_file.has_other_writers && !is_read;
+        let mut group = self.groups.groups.get_mut(open_file.group);
+        let listed = group.as_ref().and_then(|group| group.listed);
+        let shared = if is_read { open_file.shared_reads } else { listed };
         let buffer = self.buffers.at(number);
         buffer.note_ends(&ends);
         buffer.killed |= killed;
         buffer.forked |= forked;
         buffer.others_write |= others_write;
-        let shared = if is_read {
-            open_file.shared_reads
-        } else {
-            groups.groups[open_file.group].listed
-        };
         buffer.rule_out(shared);
-        for row in rows {
-            let tally = Tally {
-                process: user.process_number,
-                runtime,
-                killed,
-                forked,
-                others_write,
-                ..row.tally
+        let (mut held_reads, mut counted) = (
+            std::mem::take(&mut open_file.held),
+            std::mem::take(&mut open_file.counted),
+        );
+        let owner = RunOwner {
+            buffer: number,
+            program: user.program,
+            target,
+            path: open_file.name(),
+        };
+        for mut row in rows {
+            let tally = &mut row.tally;
+            (tally.process, tally.runtime) = (user.process_number, runtime);
+            (tally.killed, tally.forked, tally.others_write) = (killed, forked, others_write);
+            let is_seek = row.kind == FindingKind::SeekThenTransfer;
+            let may_share = row.grade == Grade::ReadsAhead || is_file && !row.is_positional;
+            let reason = match () {
+                () if !row.depends_on_others() => row.reason,
+                () if row.is_positional && open_file.is_of_library => Some(Barrier::Library),
+                () if is_seek && open_file.has_shared_offset => Some(Barrier::SharedOffset),
+                () if is_seek && open_file.offset_is_used => Some(Barrier::OffsetUsed),
+                () if !is_read || may_share => shared,
+                () => None,
             };
-            let row = Row { tally, ..row };
-            let held_reads = row.grade == Grade::ReadsAhead
-                || open_file.kind == FdKind::File && !row.is_positional;
-            let held = match direction {
+            if row.reason != reason {
+                (row.grade, row.reason) = (Grade::Crossing, reason);
+            }
+            let held = match &mut group {
                 _ if !row.depends_on_others() => None,
-                WRITES => {
-                    let group = groups.groups.get_mut(open_file.group);
-                    let group = group.filter(|group| group.listed.is_none());
-                    group.map(|group| &mut group.held)
-                }
-                _ => held_reads.then_some(&mut *held),
+                _ if is_read => may_share.then_some(&mut held_reads),
+                group => group.as_mut().map(|group| &mut group.held),
             };
             self.pattern_counts.add(row, &owner, held, |place| {
                 let is_opening = counted.insert(place);
@@ -218,6 +194,7 @@ impl Tracker {
                 (is_process, is_opening)
             });
         }
+        (open_file.held, open_file.counted) = (held_reads, counted);
     }
 
     pub(super) fn flush_both(&mut self, key: DescriptorId) {
@@ -264,29 +241,11 @@ impl Tracker {
         self.end_all_runs(key);
         self.settle_reads(key);
         if let Some(open_file) = self.kernel.open_files.try_remove(key) {
-            let held = self.groups.leave(open_file.group);
-            self.pattern_counts.settle(held.unwrap_or_default());
+            self.pattern_counts
+                .settle(self.groups.leave(open_file.group));
         }
     }
 }
 
 /// Closed files that are kept because they may be opened again.
 const CLOSED_MAX: usize = 8;
-
-/// Why the calls of a row cannot be merged: other descriptors read from, write to or seek in the same open file.
-fn shared_by_others(row: &Row, open_file: &OpenFile, groups: &FileGroups) -> Option<Barrier> {
-    if row.is_positional && open_file.is_of_library {
-        Some(Barrier::Library)
-    } else if row.kind == FindingKind::SeekThenTransfer && open_file.has_shared_offset {
-        Some(Barrier::SharedOffset)
-    } else if row.kind == FindingKind::SeekThenTransfer && open_file.offset_is_used {
-        Some(Barrier::OffsetUsed)
-    } else if !row.is_read {
-        groups.groups[open_file.group].listed
-    } else if row.grade == Grade::ReadsAhead || open_file.kind == FdKind::File && !row.is_positional
-    {
-        open_file.shared_reads
-    } else {
-        None
-    }
-}

@@ -1,17 +1,16 @@
 //! Tracks calls that move bytes.
 
-use crate::advisor::descriptors::fd_kind::FdKind;
-use crate::advisor::descriptors::kernel_tables::KernelTables;
-use crate::advisor::descriptors::keys::{DescriptorId, ThreadId};
 use crate::advisor::descriptors::latest::Latest;
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::same_file::Writer;
-use crate::advisor::findings::counts::HeldFindings;
+use crate::advisor::fd_kind::FdKind;
+use crate::advisor::keys::{DescriptorId, GroupId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{PatternStep, call_number, size_class};
-use crate::advisor::runs::run::{RunCall, add_counts};
-use crate::advisor::runs::run_builder::{CallingThread, Link};
-use crate::advisor::tracker::{Caller, READS, Tracker, WRITES};
+use crate::advisor::runs::run::{Link, RunCall, add_counts};
+use crate::advisor::runs::run_builder::CallingThread;
+use crate::advisor::runs::tally::HeldFindings;
+use crate::advisor::tracker::{READS, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 
 /// The most that Linux moves in one call: `MAX_RW_COUNT`. A log with a larger call is wrong.
@@ -19,35 +18,35 @@ const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 impl Tracker {
     #[inline(always)]
-    pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>, caller: Caller) {
-        self.transfers += 1;
-        self.bytes = self.bytes.saturating_add(transfer.result.unwrap_or(0));
+    pub(super) fn transfer(&mut self, event: &Event<'_>, transfer: &Transfer<'_>) {
+        let bytes = transfer.result.unwrap_or(0);
+        self.tallies.transfers += 1;
+        self.tallies.bytes = self.tallies.bytes.saturating_add(bytes);
         if let Some(from) = transfer.from {
-            self.copy_from(from, caller);
+            self.copy_from(from);
         }
-        let key = self.resolve(transfer.descriptor, caller);
+        let key = self.resolve(transfer.descriptor);
         let is_read = transfer.direction == Direction::Read;
         let direction = usize::from(is_read);
-        self.note_user(key, transfer, caller);
-        let site = match event.site {
-            Some(_) => self.pattern_counts.site(event.site),
-            None => 0,
-        };
-        let written_before = self.kernel.threads[caller.thread].filed_out;
-        self.note_effect(key, transfer, caller);
-        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        self.note_user(key, transfer);
+        let sites = &mut self.pattern_counts.sites;
+        self.call.site = event.site.map_or(0, |site| sites.number(site));
+        let written_before = self.kernel.threads[self.thread].filed_out;
+        self.note_effect(key, transfer);
+        let (thread, open_file) = self.kernel.both(self.thread, key);
         let makes_no_runs =
             open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram;
         if makes_no_runs {
-            self.own(key, direction, caller);
-            return self.note_use(key, direction, transfer);
+            self.own(key, direction);
+            let runs = &mut self.kernel.open_files[key].runs[direction];
+            return runs.pending.note(bytes);
         }
         let sought = move_position(open_file, transfer);
         // A transfer in the other direction observes this transfer, or finds the offset that this transfer moved.
         let other = &mut open_file.runs[1 - direction];
         if open_file.kind == FdKind::File {
-            other.cross_by(self.event, caller.thread, Barrier::BothWays);
-        } else if is_read && other.last_caller.thread != caller.thread {
+            other.cross_by(self.event, self.thread, Barrier::BothWays);
+        } else if is_read && other.last_caller.thread != self.thread {
             // The writer may go on because another thread read a message.
             other.cross(self.event, Barrier::ReadElsewhere);
         }
@@ -59,33 +58,28 @@ impl Tracker {
                 open_file.runs[WRITES].cross(self.event, Barrier::OtherForm);
             }
             self.end_runs(key, direction);
-            self.own(key, direction, caller);
+            self.own(key, direction);
         } else {
-            self.go_on(
-                (key, direction),
-                transfer,
-                caller,
-                (site, sought),
-                &written_before,
-            );
+            self.go_on((key, direction), transfer, sought, &written_before);
             if shape == Shape::Short {
                 self.end_runs(key, direction);
             }
         }
-        self.note_use(key, direction, transfer);
+        let runs = &mut self.kernel.open_files[key].runs[direction];
+        runs.pending.note(bytes);
         self.groups
-            .note(group, self.event, key, caller.thread, is_read);
+            .note(group, self.event, key, self.thread, is_read);
         if is_tcp {
-            self.exchange(event, transfer, key, caller, site);
+            self.exchange(event, transfer, key);
         }
     }
 
     /// Notes what the transfer means for the thread's runs of other open file descriptions. If a file is read again from the
     /// same place, or if another thread or process writes it, the read may be a wait.
     #[inline(always)]
-    fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>, caller: Caller) {
+    fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>) {
         let event = self.event;
-        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        let (thread, open_file) = self.kernel.both(self.thread, key);
         let is_read = transfer.direction == Direction::Read;
         let kind = open_file.kind;
         if kind.has_peer() || open_file.may_be_fifo || kind == FdKind::Datagram && !is_read {
@@ -119,13 +113,13 @@ impl Tracker {
             return;
         }
         let again = from.is_some() && std::mem::replace(&mut open_file.read_from, from) == from;
-        if again || group.is_written_by_others(caller.thread) {
+        if again || group.is_written_by_others(self.thread) {
             thread.note(event, Barrier::Polled, key, true);
         }
     }
 
     #[inline(always)]
-    fn note_user(&mut self, key: DescriptorId, transfer: &Transfer<'_>, caller: Caller) {
+    fn note_user(&mut self, key: DescriptorId, transfer: &Transfer<'_>) {
         let is_read = transfer.direction == Direction::Read;
         let open_file = &mut self.kernel.open_files[key];
         let last_caller = open_file.runs[usize::from(is_read)].last_caller;
@@ -134,21 +128,21 @@ impl Tracker {
             open_file.number = transfer.descriptor.number;
         }
         let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
-        if uses_offset && open_file.offset_user != caller.thread {
+        if uses_offset && open_file.offset_user != self.thread {
             open_file.has_shared_offset |= open_file.offset_user != ThreadId::NONE;
-            open_file.offset_user = caller.thread;
+            open_file.offset_user = self.thread;
         }
         let (group, kind) = (open_file.group, open_file.kind);
         if is_read {
-            if transfer.offset.is_none() && open_file.reader != caller.thread {
-                self.note_reader(key, caller.thread);
-                self.note_drain(key, caller);
+            if transfer.offset.is_none() && open_file.reader != self.thread {
+                self.note_reader(key, self.thread);
+                self.note_drain(key);
             }
-        } else if !self.groups.note_write(group, self.event, caller.thread) {
-            self.note_writer(key, caller);
+        } else if !self.groups.note_write(group, self.event, self.thread) {
+            self.note_writer(key);
         }
         if transfer.addressed && kind.is_socket() {
-            self.pass_descriptors(key, is_read, caller);
+            self.pass_descriptors(key, is_read);
         }
     }
 
@@ -157,14 +151,13 @@ impl Tracker {
         &mut self,
         (key, direction): (DescriptorId, usize),
         transfer: &Transfer<'_>,
-        caller: Caller,
-        (site, sought): (u32, u64),
+        sought: u64,
         written_before: &Latest<DescriptorId>,
     ) {
-        let link = self.link(key, transfer, caller, sought);
-        let last_call = self.kernel.threads[caller.thread].last;
+        let link = self.link(key, transfer, sought);
+        let last_call = self.kernel.threads[self.thread].last;
         let open_file = &mut self.kernel.open_files[key];
-        let has_peer = open_file.kind.has_peer();
+        let (group, has_peer) = (open_file.group, open_file.kind.has_peer());
         let runs = &mut open_file.runs[direction];
         let last = runs.last;
         let has_between = match link {
@@ -175,64 +168,52 @@ impl Tracker {
         if direction == WRITES && runs.is_positional != transfer.offset.is_some() {
             runs.cross(self.event, Barrier::OtherForm);
         }
-        if !runs.goes_on_with(link, site) {
+        if !runs.goes_on_with(link, self.call.site) {
             self.note_ends(key, direction, link);
         }
         let mode = self.mode(key, direction);
         let runs = &mut self.kernel.open_files[key].runs[direction];
-        runs.push(link, has_between, &self.call, site, mode);
-        self.own(key, direction, caller);
-        self.end_call(key, direction, transfer);
-        let is_joined = link == Link::Joined;
-        for (event, other) in written_before.each_of_others(key) {
-            if !is_joined || direction != WRITES || event <= last {
-                continue;
-            }
-            self.note_order(key, other);
-            let group = &self.groups.groups[self.kernel.open_files[other].group];
-            if has_peer && group.looked_at.by_others(caller.thread) > last {
-                self.list_writes(key, Barrier::Announced);
-            }
-        }
-        if link == Link::Barrier(Barrier::Observed) {
-            self.list_writes(key, Barrier::Observed);
-        }
-    }
-
-    #[inline(always)]
-    fn end_call(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
-        let open_file = &mut self.kernel.open_files[key];
-        let runs = &mut open_file.runs[direction];
+        runs.push(link, has_between, &self.call, mode);
+        self.own(key, direction);
+        let runs = &mut self.kernel.open_files[key].runs[direction];
         runs.last = self.event;
         runs.ended_ns = self.call.ended_ns;
         runs.is_positional = transfer.offset.is_some();
         runs.number = transfer.descriptor.number;
         runs.has_more = transfer.more;
-        let is_read = transfer.direction == Direction::Read;
-        runs.is_large = is_read && transfer.asked_bytes.unwrap_or(0) >= self.options.buffer_bytes;
+        let asked = transfer.asked_bytes.unwrap_or(0);
+        runs.is_large = direction == READS && asked >= self.options.buffer_bytes;
         runs.next_offset = transfer.offset.unwrap_or(0).saturating_add(self.call.bytes);
         runs.barrier = None;
         runs.barriers.clear();
-    }
-
-    #[inline(always)]
-    fn note_use(&mut self, key: DescriptorId, direction: usize, transfer: &Transfer<'_>) {
-        let runs = &mut self.kernel.open_files[key].runs[direction];
-        runs.pending.note(transfer, self.options.buffer_bytes);
+        let is_joined = link == Link::Joined && direction == WRITES;
+        for (event, other) in written_before.each_of_others(key) {
+            if !is_joined || event <= last {
+                continue;
+            }
+            self.note_order(key, other);
+            let seen = &self.groups.groups[self.kernel.open_files[other].group].looked_at;
+            if has_peer && seen.by_others(self.thread) > last {
+                self.list_writes(key, group, Barrier::Announced);
+            }
+        }
+        if link == Link::Barrier(Barrier::Observed) {
+            self.list_writes(key, group, Barrier::Observed);
+        }
     }
 
     /// Sets the thread that goes on with an open file description. First counts the calls that another process or
     /// program made through the description.
     #[inline(always)]
-    fn own(&mut self, key: DescriptorId, direction: usize, caller: Caller) {
+    fn own(&mut self, key: DescriptorId, direction: usize) {
         let before = self.kernel.open_files[key].runs[direction].last_caller;
-        if before.thread == caller.thread {
+        if before.thread == self.thread {
             return;
         }
-        let process = &self.kernel.processes[caller.process];
+        let process = &self.kernel.processes[self.process];
         let new = CallingThread {
-            thread: caller.thread,
-            process: caller.process,
+            thread: self.thread,
+            process: self.process,
             process_number: process.number,
             program: process.program,
         };
@@ -242,43 +223,39 @@ impl Tracker {
         self.kernel.open_files[key].runs[direction].last_caller = new;
     }
 
-    fn copy_from(&mut self, from: Descriptor<'_>, caller: Caller) {
-        let key = self.resolve(from, caller);
-        if self.kernel.open_files[key].reader != caller.thread {
-            self.note_reader(key, caller.thread);
+    fn copy_from(&mut self, from: Descriptor<'_>) {
+        let key = self.resolve(from);
+        if self.kernel.open_files[key].reader != self.thread {
+            self.note_reader(key, self.thread);
         }
         self.end_runs(key, READS);
         self.share_reads(key, Barrier::Spliced);
-        let (thread, open_file) = self.kernel.both(caller.thread, key);
+        let (thread, open_file) = self.kernel.both(self.thread, key);
         open_file.position = None;
         open_file.use_offset();
         (open_file.sought, open_file.is_placed) = (0, false);
         let (kind, group) = (open_file.kind, open_file.group);
         let writes = &mut open_file.runs[WRITES];
         if kind == FdKind::File {
-            writes.cross_by(self.event, caller.thread, Barrier::BothWays);
-        } else if writes.last_caller.thread != caller.thread {
+            writes.cross_by(self.event, self.thread, Barrier::BothWays);
+        } else if writes.last_caller.thread != self.thread {
             writes.cross(self.event, Barrier::ReadElsewhere);
         }
-        self.groups
-            .note(group, self.event, key, caller.thread, true);
+        self.groups.note(group, self.event, key, self.thread, true);
         if kind.has_peer() {
             thread.note(self.event, Barrier::PeerRead, key, true);
-            self.note_drain(key, caller);
+            self.note_drain(key);
         }
     }
 
     /// Notes that a process reads a pipe or socket. If the same process wrote the bytes, each write wakes one of its threads.
-    fn note_drain(&mut self, key: DescriptorId, caller: Caller) {
+    fn note_drain(&mut self, key: DescriptorId) {
         let open_file = &self.kernel.open_files[key];
         let is_pipe = open_file.kind == FdKind::Pipe;
-        if (is_pipe || open_file.kind == FdKind::Unix)
-            && let Some(written) = self
-                .groups
-                .note_drain(open_file.group, is_pipe, caller.process)
-            && let Some(held) = self.groups.list(written, Barrier::WakeUp)
-        {
-            self.list(key, WRITES, held, Barrier::WakeUp);
+        if is_pipe || open_file.kind == FdKind::Unix {
+            let group = open_file.group;
+            let written = self.groups.note_drain(group, is_pipe, self.process);
+            self.list_writes(key, written.unwrap_or_default(), Barrier::WakeUp);
         }
     }
 
@@ -290,10 +267,8 @@ impl Tracker {
     /// Notes who reads from a stream, or at the offset of a file. If there is a second reader, all reads are listed.
     pub(super) fn note_reader(&mut self, key: DescriptorId, thread: ThreadId) {
         let open_file = &mut self.kernel.open_files[key];
-        let reason = match open_file.kind {
-            FdKind::File => Barrier::SharedOffset,
-            kind if kind.has_peer() => Barrier::OtherReaders,
-            _ => return,
+        let Some(reason) = open_file.second_reader() else {
+            return;
         };
         if open_file.reader != ThreadId::NONE {
             return self.share_reads(key, reason);
@@ -321,62 +296,44 @@ impl Tracker {
         self.list(key, READS, held, reason);
     }
 
-    /// Notes that `execve` hands the open files of a process to another program.
-    pub(super) fn hand_reads_on(&mut self, caller: Caller) {
-        for key in self.kernel.open_files_of(caller.process) {
-            let open_file = &mut self.kernel.open_files[key];
-            if open_file.offset_user == caller.thread {
-                open_file.offset_user = ThreadId::EARLIER_PROGRAM;
-            }
-            if open_file.kind.has_peer() && open_file.reader != ThreadId::NONE {
-                self.share_reads(key, Barrier::OtherReaders);
-            } else if open_file.reader == caller.thread {
-                open_file.reader = ThreadId::EARLIER_PROGRAM;
-            }
-        }
-    }
-
     /// Notes that a message may have carried descriptors (`SCM_RIGHTS`). Their numbers are not tracked.
     #[cold]
-    fn pass_descriptors(&mut self, key: DescriptorId, is_read: bool, caller: Caller) {
+    fn pass_descriptors(&mut self, key: DescriptorId, is_read: bool) {
         if is_read {
             return self.share_reads(key, Barrier::ControlData);
         }
-        for other in self.kernel.open_files_of(caller.process) {
+        for other in self.kernel.open_files_of(self.process) {
             let open_file = &self.kernel.open_files[other];
-            match open_file.kind {
-                _ if other == key || open_file.reader == ThreadId::NONE => {}
-                FdKind::File => self.share_reads(other, Barrier::SharedOffset),
-                kind if kind.has_peer() => self.share_reads(other, Barrier::OtherReaders),
-                _ => {}
+            let is_read = other != key && open_file.reader != ThreadId::NONE;
+            if let Some(reason) = open_file.second_reader().filter(|_| is_read) {
+                self.share_reads(other, reason);
             }
         }
     }
 
-    pub(super) fn note_writer(&mut self, key: DescriptorId, caller: Caller) {
+    pub(super) fn note_writer(&mut self, key: DescriptorId) {
         let processes = &self.kernel.processes;
         let new = Writer {
-            thread: caller.thread,
-            process: caller.process,
-            number: processes[caller.process].number,
+            thread: self.thread,
+            process: self.process,
+            number: processes[self.process].number,
             last: self.event,
         };
         let is_over = |writer: &Writer| {
             processes.get(writer.process).is_none() && self.awaited.contains(&writer.number)
         };
         let has_flushed = |writer: &Writer| {
-            writer.process != caller.process && processes[writer.process].forked > writer.last
+            writer.process != self.process && processes[writer.process].forked > writer.last
         };
         let group = self.kernel.open_files[key].group;
-        let held = self.groups.add_writer(group, new, is_over, has_flushed);
-        if let (Some(held), Some(reason)) = (held, self.groups.groups[group].listed) {
-            self.list(key, WRITES, held, reason);
+        let reason = self.groups.add_writer(group, new, is_over, has_flushed);
+        if let Some(reason) = reason {
+            self.list_writes(key, group, reason);
         }
     }
 
     #[cold]
-    fn list_writes(&mut self, key: DescriptorId, reason: Barrier) {
-        let group = self.kernel.open_files[key].group;
+    fn list_writes(&mut self, key: DescriptorId, group: GroupId, reason: Barrier) {
         if let Some(held) = self.groups.list(group, reason) {
             self.list(key, WRITES, held, reason);
         }
@@ -389,23 +346,15 @@ impl Tracker {
         held: HeldFindings,
         reason: Barrier,
     ) {
-        let KernelTables {
-            open_files,
-            processes,
-            ..
-        } = &mut self.kernel;
-        let open_file = &mut open_files[key];
-        let CallingThread {
-            process: owner,
-            program,
-            ..
-        } = open_file.runs[direction].last_caller;
-        let number = self.buffers.number(program, direction == READS, open_file);
+        let open_file = &mut self.kernel.open_files[key];
+        let user = open_file.runs[direction].last_caller;
+        let number = self
+            .buffers
+            .number(user.program, direction == READS, open_file);
         self.buffers.at(number).rule_out(Some(reason));
-        let counted = &mut open_file.counted;
         self.pattern_counts.list(held, reason, |found| {
-            let process = processes.get_mut(owner);
-            let is_opening = counted.insert(found);
+            let process = self.kernel.processes.get_mut(user.process);
+            let is_opening = open_file.counted.insert(found);
             let is_process = process.map_or(is_opening, |process| process.counted.insert(found));
             (is_process, is_opening)
         });
@@ -464,15 +413,6 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut
     call.ended_ns = call.began_ns.saturating_add(event.took_ns.unwrap_or(0));
     call.segments = 0;
     call.sizes.clear();
-    if let [only] = segments {
-        call.segments = 1;
-        return match only.cmp(&bytes) {
-            std::cmp::Ordering::Greater => Shape::Short,
-            std::cmp::Ordering::Equal => Shape::Whole,
-            // The call moved more than it asked for: the log is wrong.
-            std::cmp::Ordering::Less => Shape::Unusable,
-        };
-    }
     let mut left = bytes;
     for &segment in segments {
         let moved = segment.min(left);
@@ -485,6 +425,7 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut
     match transfer.asked_bytes.unwrap_or(0).cmp(&bytes) {
         std::cmp::Ordering::Greater => Shape::Short,
         std::cmp::Ordering::Equal if left == 0 => Shape::Whole,
+        // If the call moved more than it asked for, the log is wrong.
         _ => Shape::Unusable,
     }
 }

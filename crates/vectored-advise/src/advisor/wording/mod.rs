@@ -1,5 +1,4 @@
 //! Patterns and remedies in words, in the language of the program.
 
 pub mod remedies;
-pub mod remedy_kind;
 pub mod sentences;

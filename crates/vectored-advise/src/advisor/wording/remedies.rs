@@ -2,7 +2,7 @@
 
 use vectored_machine::model::DescriptorKind;
 
-use crate::advisor::wording::remedy_kind::remedy_kinds;
+use crate::advisor::runs::remedy_kind::remedy_kinds;
 use crate::languages::{
     FLUSH, Language, Mark, OPTIONS, Remedy, RemedyKind, STDBUF, Way, bare_name, language_of,
     remedies_of, runtime_of_interpreter, runtime_of_program,

@@ -5,8 +5,8 @@ use vectored_report::sort;
 use vectored_report::{visible, words};
 
 use crate::advisor::runs::barriers::{Barrier, CLOSE};
+use crate::advisor::runs::remedy_kind::{has_large_step, is_record, remedy_kinds};
 use crate::advisor::wording::remedies::{option_of, runtime_of};
-use crate::advisor::wording::remedy_kind::{has_large_step, is_record, remedy_kinds};
 use crate::languages::{RemedyKind, language_of};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 
@@ -290,7 +290,7 @@ const BEFORE_POLL: &str =
 
 const FORKED: &str = " A forked process wrote it: it flushes its own buffer before it ends.";
 
-fn reads_streams(tally: &Tally) -> bool {
+pub(crate) fn reads_streams(tally: &Tally) -> bool {
     let read = Barrier::PeerRead.before(false);
     tally.ends.iter().any(|(call, _)| read == Some(&**call))
 }

@@ -47,7 +47,7 @@ pub fn costs() -> String {
         "sources": [], "complete": true, "calls": 0, "transfers": 0, "bytes": 0, "processes": 0,
         "skipped": [], "is_command": false,
         "prices": all.map(price).collect::<Vec<_>>(),
-        "findings": [], "uncounted": [], "descriptors": [],
+        "findings": [], "uncounted": [],
         "stalls": 0, "stalled_s": 0.0,
         "saving_s": 0.0, "saving_low_s": 0.0, "saving_high_s": 0.0
     })

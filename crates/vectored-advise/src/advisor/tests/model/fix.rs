@@ -7,7 +7,7 @@ use super::program::{Op, Step};
 use super::run::{Outcome, Turn, User};
 use crate::advisor::options::Options;
 use crate::advisor::runs::barriers::{Barrier, Call, THREAD_START};
-use crate::advisor::wording::remedy_kind::remedy_kinds;
+use crate::advisor::runs::remedy_kind::remedy_kinds;
 use crate::advisor::wording::sentences::{EVERY_END, action};
 use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};

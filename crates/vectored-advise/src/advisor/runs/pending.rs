@@ -1,15 +1,11 @@
 //! The runs through one open file description, until all of its calls are known.
 
 use vectored_report::sort;
-use vectored_strace::event::Transfer;
 
-use crate::advisor::findings::call_counts::CallCounts;
-use crate::advisor::findings::classify::classify;
-use crate::advisor::findings::row::{Alignment, Row};
 use crate::advisor::runs::barriers::{Barrier, add_barrier};
 use crate::advisor::runs::pattern::Pattern;
-use crate::advisor::runs::run::{Mode, Run};
-use crate::advisor::runs::run_builder::Link;
+use crate::advisor::runs::row::{Alignment, Row, classify};
+use crate::advisor::runs::run::{Link, Mode, Run};
 
 /// The most patterns of an open file description that are counted separately. Later patterns are counted together.
 const PATTERNS_MAX: usize = 64;
@@ -17,7 +13,8 @@ const PATTERNS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     rows: Vec<Row>,
-    calls: CallCounts,
+    /// All calls, and the bytes that they moved.
+    moved: (u64, u64),
     /// The barriers between the transfers. Each barrier has the number of times that it occurred.
     ends: Vec<(Barrier, u64)>,
     /// The barriers since the last call of [`Pending::take_ends`].
@@ -62,20 +59,20 @@ impl Pending {
     }
 
     #[inline(always)]
-    pub(crate) fn note(&mut self, transfer: &Transfer<'_>, buffer_bytes: u64) {
-        self.calls.note(transfer, buffer_bytes);
+    pub(crate) fn note(&mut self, bytes: u64) {
+        self.moved = (self.moved.0 + 1, self.moved.1.saturating_add(bytes));
     }
 
     pub(crate) fn take_ends(&mut self) -> Vec<(Barrier, u64)> {
         std::mem::take(&mut self.new_ends)
     }
 
-    /// Takes the call counts and the rows, with the rows of one loop joined.
+    /// Takes the rows, with the rows of one loop joined, the number of calls, and the bytes that they moved.
     ///
     /// If the runs of one loop begin at different steps and are cut short, their patterns differ. If the lengths of a
     /// record lie on both sides of a power of two, the patterns also differ.
-    pub(crate) fn take(&mut self) -> Option<(Vec<Row>, CallCounts)> {
-        if self.calls.calls == 0 && self.rows.is_empty() {
+    pub(crate) fn take(&mut self) -> Option<(Vec<Row>, (u64, u64))> {
+        if self.moved.0 == 0 && self.rows.is_empty() {
             return None;
         }
         let mut rows = std::mem::take(&mut self.rows);
@@ -96,6 +93,6 @@ impl Pending {
         if !taken.is_empty() {
             self.ends.clear();
         }
-        Some((taken, std::mem::take(&mut self.calls)))
+        Some((taken, std::mem::take(&mut self.moved)))
     }
 }

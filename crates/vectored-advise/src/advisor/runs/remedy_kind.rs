@@ -4,28 +4,20 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};
 
-/// Whether a remedy may be printed for calls between which a barrier lies somewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Allowed,
-    /// Allowed if no byte is in a buffer when the program makes this call.
-    Before(&'static str),
-    Not,
-}
-
-/// The table of what may be printed: a barrier between calls of the same open file description × a remedy.
-pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Verdict {
+/// The table of what may be printed: a barrier between calls of the same open file description × a remedy. `None` if the
+/// remedy may not be printed. It may be if no byte is in a buffer when the program makes the call that is returned.
+pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Option<Option<&'static str>> {
     let is_read = matches!(remedy, RemedyKind::ReadRun | RemedyKind::ReadAhead);
     match (remedy, end) {
-        (RemedyKind::EachCall, _) => Verdict::Allowed,
-        (RemedyKind::ReadAhead, Barrier::Gap | Barrier::ClockSetBack) => Verdict::Allowed,
+        (RemedyKind::EachCall, _) => Some(None),
+        (RemedyKind::ReadAhead, Barrier::Gap | Barrier::ClockSetBack) => Some(None),
         // Bytes that were in the buffer before the barrier may be old after it.
-        (RemedyKind::ReadAhead, _) => Verdict::Not,
+        (RemedyKind::ReadAhead, _) => None,
         // The barrier is no call of the thread that writes: it cannot flush before.
-        (RemedyKind::WriteBuffer, end) if end.is_elsewhere() => Verdict::Not,
-        (RemedyKind::Join | RemedyKind::ReadRun | RemedyKind::WriteBuffer, end) => end
-            .before(is_read)
-            .map_or(Verdict::Allowed, Verdict::Before),
+        (RemedyKind::WriteBuffer, end) if end.is_elsewhere() => None,
+        (RemedyKind::Join | RemedyKind::ReadRun | RemedyKind::WriteBuffer, end) => {
+            Some(end.before(is_read))
+        }
     }
 }
 
@@ -49,7 +41,7 @@ pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKi
 }
 
 /// The kinds of remedies that a finding may have, the best first.
-pub fn remedy_kinds(key: &FindingKey, tally: &Tally) -> Vec<RemedyKind> {
+pub(crate) fn remedy_kinds(key: &FindingKey, tally: &Tally) -> Vec<RemedyKind> {
     let is_record = is_record(key.steps.len(), tally);
     let kinds = kinds_of(key.kind, is_record).iter().copied();
     let may_have = |kind: &RemedyKind| *kind != RemedyKind::ReadAhead || tally.ends.is_empty();

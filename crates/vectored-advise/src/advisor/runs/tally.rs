@@ -1,14 +1,44 @@
 //! The sum of two tallies.
 
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 use vectored_report::sort;
 
-use crate::advisor::runs::run::add_counts;
-use crate::advisor::runs::run_builder::IN_TURN_MAX;
+use crate::advisor::runs::run::{IN_TURN_MAX, add_counts};
 use crate::model::{FileCalls, StallTally, Tally};
 
 const NAMED_MAX: usize = 16;
 
+/// Files of a finding that are counted separately while a log is read.
+const FILES_READ: usize = 64;
+
+/// Findings that are counted only if no other thread or process uses the same file or stream, by the place of the pattern in
+/// `PatternCounts`.
+pub(crate) type HeldFindings = FxHashMap<u32, Counts>;
+
+/// The counts of a pattern while a log is read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    /// Its files and call sites are not bounded yet.
+    pub(crate) tally: Tally,
+    /// The buffers that would change the calls.
+    pub(crate) buffers: BTreeSet<u32>,
+}
+
+impl Counts {
+    pub(crate) fn join(&mut self, other: Counts) {
+        add(&mut self.tally, &other.tally);
+        self.buffers.extend(other.buffers);
+    }
+}
+
 pub(crate) fn join(known: &mut Tally, new: &Tally) {
+    add(known, new);
+    bound(known);
+}
+
+fn add(known: &mut Tally, new: &Tally) {
     // A tally without runs may count the processes and open file descriptions of several files.
     let processes = known.processes.saturating_add(new.processes);
     let openings = known.openings.saturating_add(new.openings);
@@ -19,7 +49,20 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
         (known.processes, known.openings) = (processes, openings);
         return;
     }
-    join_files(known, new);
+    known.more_files = known.more_files.saturating_add(new.more_files);
+    for file in &new.files {
+        let is_it =
+            |one: &&mut FileCalls| one.descriptor == file.descriptor && one.path == file.path;
+        let has_room = known.files.len() < FILES_READ;
+        match known.files.iter_mut().find(is_it) {
+            Some(one) => {
+                one.calls = one.calls.saturating_add(file.calls);
+                one.bytes = one.bytes.saturating_add(file.bytes);
+            }
+            None if has_room => known.files.push(file.clone()),
+            None => known.more_files = known.more_files.saturating_add(1),
+        }
+    }
     #[cfg(test)]
     known.members.extend(new.members.iter().cloned());
     known.runs = known.runs.saturating_add(new.runs);
@@ -79,22 +122,6 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
                 one.bytes = one.bytes.saturating_add(site.bytes);
             }
             None => known.sites.push(site.clone()),
-        }
-    }
-    bound(known);
-}
-
-fn join_files(known: &mut Tally, new: &Tally) {
-    known.more_files = known.more_files.saturating_add(new.more_files);
-    for file in &new.files {
-        let is_it =
-            |one: &&mut FileCalls| one.descriptor == file.descriptor && one.path == file.path;
-        match known.files.iter_mut().find(is_it) {
-            Some(one) => {
-                one.calls = one.calls.saturating_add(file.calls);
-                one.bytes = one.bytes.saturating_add(file.bytes);
-            }
-            None => known.files.push(file.clone()),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Runs of one pattern through one open file description.
+//! The row that a run becomes: which kind of finding it is, whether it is counted, and its counts. Rows of one pattern are joined.
 
-use crate::advisor::findings::tally::{add_ends, join};
+use crate::advisor::fd_kind::FdKind;
 use crate::advisor::runs::barriers::Barrier;
-use crate::advisor::runs::pattern::Pattern;
-use crate::advisor::runs::run::add_counts;
-use crate::advisor::wording::remedy_kind::{Verdict, kinds_of, verdict};
+use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternStep};
+use crate::advisor::runs::remedy_kind::{kinds_of, verdict};
+use crate::advisor::runs::run::{Link, Mode, Run, add_counts};
+use crate::advisor::runs::tally::{add_ends, add_in_turn, join};
 use crate::model::{FindingKind, Grade, Tally};
 
 #[derive(Clone, Debug)]
@@ -36,13 +37,6 @@ impl Row {
         self.reason = outlived(self.kind, ends, &mut self.tally.ends);
         if self.reason.is_some() {
             self.grade = Grade::Crossing;
-        }
-    }
-
-    pub(crate) fn transfers(&self) -> u64 {
-        match self.kind {
-            FindingKind::SeekThenTransfer => self.tally.merged_calls,
-            _ => self.tally.calls,
         }
     }
 
@@ -138,6 +132,95 @@ impl Row {
     }
 }
 
+/// The row of one run; `None` if merging would save no call.
+pub(crate) fn classify(mut run: Run, link: Link, mode: Mode) -> Option<Row> {
+    let merged_calls = run.finish();
+    let is_datagram = mode.kind == FdKind::Datagram;
+    let is_merged = merged_calls < run.calls;
+    let own_grade = if run.has_between { Grade::HarmlessBetween } else { Grade::Adjacent };
+    let grade = if mode.is_read && mode.kind.has_peer() { Grade::ReadsAhead } else { own_grade };
+    let usual = match (mode.is_read, mode.is_positional) {
+        (false, false) => FindingKind::AdjacentWrites,
+        (false, true) => FindingKind::PositionalWrites,
+        (true, false) => FindingKind::SmallReads,
+        (true, true) => FindingKind::PositionalReads,
+    };
+    let (kind, grade, reason) = match link {
+        _ if is_datagram && !is_merged => return None,
+        _ if is_datagram => {
+            let reason = match link {
+                Link::Barrier(reason) => reason,
+                _ => Barrier::Datagrams,
+            };
+            (FindingKind::Datagrams, Grade::Crossing, Some(reason))
+        }
+        Link::Sought => (FindingKind::SeekThenTransfer, grade, None),
+        Link::Barrier(reason) if is_merged => {
+            let is_synced = reason == Barrier::SyncOwn && !mode.is_read;
+            let kind = if is_synced { FindingKind::SyncEach } else { usual };
+            (kind, Grade::Crossing, Some(reason))
+        }
+        Link::Joined if is_merged => (usual, grade, None),
+        Link::Joined if run.is_all_tiny_lists() => (FindingKind::TinySegments, own_grade, None),
+        _ => return None,
+    };
+    let (own, start) = run.pattern().canonical();
+    let step = |call| PatternStep {
+        call,
+        size_class: 0,
+    };
+    let pattern = match kind {
+        FindingKind::SeekThenTransfer => own.with(step(LSEEK), true),
+        FindingKind::SyncEach => own.with(step(FSYNC), false),
+        _ => own,
+    };
+    let steps = pattern.steps().len();
+    let start = start * steps / own.steps().len().max(1);
+    let (calls, merged_calls, moved) = match kind {
+        FindingKind::SeekThenTransfer => (run.calls + run.seeks, run.calls, Tally::default()),
+        FindingKind::TinySegments => (run.calls, merged_calls, std::mem::take(&mut run.alone)),
+        _ => (run.calls, merged_calls, std::mem::take(&mut run.gathered)),
+    };
+    let mut tally = Tally {
+        runs: 1,
+        calls,
+        bytes: run.bytes,
+        merged_calls,
+        late_ns: run.late_ns,
+        descriptor: run.descriptor,
+        step_bytes: run.ranges(&pattern, start),
+        starts: if steps > 1 { vec![0; steps] } else { Vec::new() },
+        #[cfg(test)]
+        members: vec![run.members],
+        ..moved
+    };
+    if let Some(runs) = tally.starts.get_mut(start) {
+        *runs = 1;
+    }
+    for path in &run.order_between {
+        add_in_turn(&mut tally.order_between, &String::from_utf8_lossy(path));
+    }
+    let mut sites = Vec::new();
+    add_counts(&mut sites, &run.sites);
+    Some(Row {
+        kind,
+        grade,
+        reason,
+        is_read: mode.is_read,
+        is_positional: mode.is_positional,
+        pattern,
+        sites,
+        tally,
+    })
+}
+
+pub(crate) fn rests_on_order(kind: FindingKind) -> bool {
+    !matches!(
+        kind,
+        FindingKind::SeekThenTransfer | FindingKind::TinySegments
+    )
+}
+
 /// Adds to `calls` the calls before which a buffer for a finding must be empty. Returns the first barrier that allows no remedy.
 pub(crate) fn outlived(
     kind: FindingKind,
@@ -148,10 +231,9 @@ pub(crate) fn outlived(
     let kinds = kinds_of(kind, false);
     let kinds = if kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
     for &(end, times) in ends {
-        let mut verdicts = kinds.iter().map(|&kind| verdict(end, kind));
-        match verdicts.find(|&verdict| verdict != Verdict::Not) {
-            Some(Verdict::Before(call)) => add_ends(calls, call, times),
-            Some(_) => {}
+        match kinds.iter().find_map(|&kind| verdict(end, kind)) {
+            Some(Some(call)) => add_ends(calls, call, times),
+            Some(None) => {}
             None => return Some(end),
         }
     }
