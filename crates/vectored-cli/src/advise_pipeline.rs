@@ -4,14 +4,13 @@
 use std::collections::HashSet;
 use std::env;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read as _};
 use std::mem;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use rustix::fs::{OFlags, fcntl_getfl};
 use vectored_advise::advisor::{
     Analysis, Options, Seen as SeenFile, Tallies, advise, interprets_others, merge, operation_of,
@@ -25,7 +24,7 @@ use vectored_machine::model::{DescriptorKind, Host, Operation, Price};
 use vectored_measure::measure::{check_directory, measure_prices};
 use vectored_results::model::Target;
 use vectored_strace::event::Action;
-use vectored_strace::{Counts, Event, Reader};
+use vectored_strace::{Counts, Event};
 
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -52,21 +51,21 @@ impl Costs {
 
 pub struct Observed {
     tallies: Tallies,
-    skipped: Vec<Skipped>,
-    /// Whether all was read and waited for.
-    pub complete: bool,
-    watch: Option<Watched>,
     pub ran: Ran,
+    /// What is known of the run besides its calls.
+    pub about: Advisory,
 }
 
 impl Observed {
     fn new(analysis: Analysis, counts: &Counts) -> Self {
         Observed {
-            ran: Ran::default(),
-            watch: None,
             tallies: analysis.finish(),
-            skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
-            complete: !counts.truncated,
+            ran: Ran::default(),
+            about: Advisory {
+                skipped: counts.skipped().into_iter().map(Skipped::from).collect(),
+                complete: !counts.truncated,
+                ..Advisory::default()
+            },
         }
     }
 }
@@ -121,17 +120,7 @@ fn command_meant(paths: &[PathBuf], not_read: &Path) -> Option<String> {
     ))
 }
 
-pub fn follow_command(log: &mut impl Read, options: Options) -> Result<Observed, Failure> {
-    let mut follower = Follower::new(options);
-    follower.begin_here();
-    let mut reader = Reader::new(log);
-    while let Some(event) = reader.next().context("cannot read the log of strace")? {
-        follower.follow(&event);
-    }
-    Ok(follower.finish(&reader.counts()))
-}
-
-/// Hands events to the advisor, and notes what else they show.
+/// Hands events to the advisor, and notes programs and connections.
 pub struct Follower {
     analysis: Analysis,
     programs: HashSet<Vec<u8>>,
@@ -192,18 +181,16 @@ impl Follower {
     }
 
     pub fn watched(self, seen: &Seen) -> Observed {
-        let watch = Watched {
+        let mut observed = self.finish(&Counts::default());
+        observed.about.watch = Some(Watched {
             wall_s: seen.wall.as_secs_f64(),
             cpu_s: seen.cpu.as_secs_f64(),
             lost: seen.lost,
-        };
-        Observed {
-            watch: Some(watch),
-            ..self.finish(&Counts::default())
-        }
+        });
+        observed
     }
 
-    fn finish(self, counts: &Counts) -> Observed {
+    pub fn finish(self, counts: &Counts) -> Observed {
         let accepts = self.accepted > self.connected;
         let programs = self.programs.iter().map(|path| unescaped(path)).collect();
         let mut observed = Observed::new(self.analysis, counts);
@@ -224,7 +211,7 @@ fn runtime_of(program: &Path) -> Option<Runtime> {
 
 const MOST_PROGRAM_BYTES: u64 = 32 << 20;
 
-/// The file that a path leads to on this machine: strace shows neither whether it is a FIFO nor its other names.
+/// The file that a path leads to on this machine: strace shows neither the kind nor the other names of the file.
 pub fn look(path: &[u8]) -> Option<SeenFile> {
     let metadata = fs::metadata(unescaped(path)).ok()?;
     Some(SeenFile {
@@ -233,9 +220,8 @@ pub fn look(path: &[u8]) -> Option<SeenFile> {
     })
 }
 
-/// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason. `about` says what was
-/// observed.
-pub fn conclude(observed: Observed, costs: &Costs, about: Advisory, notes: &Notes) -> Advisory {
+/// Prices the findings. Findings without a price are listed but not counted, and a note gives the reason.
+pub fn conclude(observed: Observed, costs: &Costs, notes: &Notes) -> Advisory {
     let mut wanted: Vec<(DescriptorKind, Operation)> = Vec::new();
     let tallies = &observed.tallies;
     for (key, _) in tallies.counted() {
@@ -259,10 +245,7 @@ pub fn conclude(observed: Observed, costs: &Costs, about: Advisory, notes: &Note
     let about = Advisory {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         host,
-        complete: observed.complete,
-        skipped: observed.skipped,
-        watch: observed.watch,
-        ..about
+        ..observed.about
     };
     advise(observed.tallies, &prices, about)
 }
@@ -323,7 +306,7 @@ fn measured(
         let of_target: Vec<(DescriptorKind, Operation)> = of_target.collect();
         let mut found = measure_prices(&directory, &of_target, &MonotonicClock);
         if let (Err(error), DescriptorKind::File) = (&found, target) {
-            // Nobody may write there, or the command has filled or removed it.
+            // Nobody may write there, or the command has filled or removed the directory.
             let temporary = env::temp_dir();
             if temporary != directory {
                 notes.note(&format!(

@@ -29,8 +29,8 @@ pub fn create(path: &Path, contents: &str) -> io::Result<()> {
     sync_directory(parent(path))
 }
 
-/// A temporary file with `contents`, on the storage, in the directory of `path`. It is removed unless it is renamed. Some
-/// storage refuses written blocks only when it is synchronised: full thin pools, quotas of NFS.
+/// A temporary file with `contents`, on the storage, in the directory of `path`; removed unless renamed. Some
+/// storage refuses written blocks only at a synchronisation: full thin pools, quotas of NFS.
 fn write_beside(path: &Path, contents: &str) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".vectored-").suffix(".tmp");
@@ -75,14 +75,13 @@ pub fn sync_open_directory(directory: &File) -> io::Result<()> {
     }
 }
 
-/// Windows has no call for it.
+/// Windows has no such call.
 #[cfg(windows)]
 fn sync_directory(_directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Checks that a file can be created in a directory. If the file system supports it, the file has no name, and need not be
-/// removed.
+/// Checks that a file can be created in a directory. Where the file system supports that, the file has no name.
 pub fn check_creation(directory: &Path) -> io::Result<()> {
     tempfile::tempfile_in(directory).map(drop).map_err(nameless)
 }

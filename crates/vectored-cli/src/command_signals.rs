@@ -1,137 +1,130 @@
 //! Signals while a command runs: the command gets them, and this program ends afterwards.
 
-use std::process::{self, ExitStatus};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::cell::Cell;
+use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::Builder;
+use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
+use std::{io, iter};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
-use signal_hook::iterator::Signals;
-use vectored_machine::platform::processes::is_ignored;
+use vectored_machine::platform::processes::{is_ignored, wait_for};
 
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
-pub const WAITING: &str =
-    "the command has ended; waiting for processes that it left running (Ctrl-C stops the waiting)";
-
 const WATCHED: [i32; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
-/// The stage of a run, which decides the effect of a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Stage {
-    /// The command runs. `SIGTERM` and `SIGHUP` are passed on to it; a terminal sends it `SIGINT` and
-    /// `SIGQUIT` itself.
-    Command,
-    /// The command has ended, and processes that it started still run. A signal stops the wait for them.
-    LeftBehind,
-    /// No command runs. A signal ends this program.
-    After,
-}
-
-#[derive(Clone)]
-pub struct CommandSignals(Arc<Shared>);
-
-#[derive(Default)]
-struct Shared {
-    /// Whether a signal has arrived and was not taken yet, for each of [`WATCHED`]. The signal handler sets it: when the
-    /// thread that watches runs, the stage may have changed. The signal handler sets it: the thread that watches may run
-    /// much later, when the stage is another one.
+#[derive(Clone, Default)]
+pub struct CommandSignals {
+    /// Whether a signal has arrived and was not handled yet, for each of [`WATCHED`].
     arrived: [Arc<AtomicBool>; WATCHED.len()],
-    stage: AtomicU8,
-    process: AtomicU32,
-    /// The last signal received; 0 for none.
-    last: AtomicI32,
-    /// Whether a signal was received after the command had ended.
-    is_stopped: AtomicBool,
-    left_since: OnceLock<Instant>,
-    is_announced: AtomicBool,
+    /// Whether the command has ended with all that it started. A signal then ends this program.
+    is_over: Arc<AtomicBool>,
 }
 
 impl CommandSignals {
-    /// Starts watching. To be called before the command starts, so that it misses no signal.
+    /// Starts watching. To be called before the command starts.
     pub fn watch() -> anyhow::Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let mut watched = Vec::new();
-        // Registered before the iterator, so that a signal that it returns has its mark.
-        for (signal, arrived) in WATCHED.into_iter().zip(&shared.arrived) {
+        let signals = CommandSignals::default();
+        for (signal, arrived) in iter::zip(WATCHED, &signals.arrived) {
             if !is_ignored(signal).context("cannot ask which signals are ignored")? {
-                flag::register(signal, Arc::clone(arrived)).context("cannot watch for signals")?;
-                watched.push(signal);
+                let is_over = Arc::clone(&signals.is_over);
+                flag::register_conditional_shutdown(signal, 128 + signal, is_over)
+                    .and_then(|_| flag::register(signal, Arc::clone(arrived)))
+                    .context("cannot watch for signals")?;
             }
         }
-        let mut signals = Signals::new(watched).context("cannot watch for signals")?;
-        let seen = Arc::clone(&shared);
-        let watching = Builder::new().spawn(move || {
-            for _ in signals.forever() {
-                seen.take_arrived();
-            }
+        Ok(signals)
+    }
+
+    /// Waits for a command that runs, in a thread of its own. At its end `kept` is dropped.
+    pub fn follow(&self, command: u32, kept: impl Send + 'static) -> anyhow::Result<Running> {
+        let left = Arc::new(OnceLock::new());
+        let (signals, at_end) = (self.clone(), Arc::clone(&left));
+        let waiter = Builder::new().spawn(move || {
+            let outcome = wait_for(command);
+            // What has arrived until now was for the command.
+            signals.take().for_each(drop);
+            at_end.get_or_init(Instant::now);
+            drop(kept);
+            outcome.map(|(status, _)| status)
         });
-        watching.context("cannot start the thread that watches for signals")?;
-        Ok(CommandSignals(shared))
+        Ok(Running {
+            signals: self.clone(),
+            command,
+            left,
+            waiter: waiter.context("cannot start the thread that waits for the command")?,
+            is_stopped: Cell::new(false),
+            is_announced: Cell::new(false),
+        })
     }
 
-    /// Enters a stage. `process` is the command, or 0 if none runs.
-    ///
-    /// A signal that arrived before has the effect of the stage that ends.
-    pub fn enter(&self, stage: Stage, process: u32) {
-        self.0.take_arrived();
-        self.0.process.store(process, Ordering::SeqCst);
-        self.0.stage.store(stage as u8, Ordering::SeqCst);
-    }
-
-    /// Whether the wait for processes that the command left running is to be announced now: once, after a while.
-    pub fn is_to_announce(&self) -> bool {
-        if self.0.stage.load(Ordering::SeqCst) != Stage::LeftBehind as u8 {
-            return false;
-        }
-        let since = self.0.left_since.get_or_init(Instant::now);
-        since.elapsed() > ANNOUNCE_AFTER && !self.0.is_announced.swap(true, Ordering::SeqCst)
-    }
-
-    pub fn last(&self) -> Option<i32> {
-        Some(self.0.last.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        self.0.is_stopped.load(Ordering::SeqCst)
+    fn take(&self) -> impl Iterator<Item = i32> {
+        let all = iter::zip(WATCHED, &self.arrived);
+        all.filter_map(|(signal, arrived)| arrived.swap(false, Ordering::SeqCst).then_some(signal))
     }
 }
 
-impl Shared {
-    fn take_arrived(&self) {
-        for (signal, arrived) in WATCHED.into_iter().zip(&self.arrived) {
-            if arrived.swap(false, Ordering::SeqCst) {
-                self.take(signal);
+/// How a command ended, and whether a signal stopped the wait for processes left running.
+pub type End = (ExitStatus, bool);
+
+/// A command that runs, or that has left processes running.
+pub struct Running {
+    signals: CommandSignals,
+    command: u32,
+    /// When the command ended.
+    left: Arc<OnceLock<Instant>>,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
+    is_stopped: Cell<bool>,
+    is_announced: Cell<bool>,
+}
+
+impl Running {
+    /// Passes on what has arrived, and announces a wait for processes that the command left running. Returns false once a
+    /// signal has come during this wait.
+    pub fn goes_on(&self, announce: impl Fn(&str)) -> bool {
+        let left = self.left.get();
+        for signal in self.signals.take() {
+            let passed = match signal {
+                _ if left.is_some() => {
+                    self.is_stopped.set(true);
+                    continue;
+                }
+                SIGTERM => Signal::TERM,
+                SIGHUP => Signal::HUP,
+                // A terminal sends SIGINT and SIGQUIT to the command itself.
+                _ => continue,
+            };
+            if let Some(command) = i32::try_from(self.command).ok().and_then(Pid::from_raw) {
+                // The command may have ended already.
+                let _ = kill_process(command, passed);
             }
         }
+        let is_long = left.is_some_and(|left| left.elapsed() > ANNOUNCE_AFTER);
+        if is_long && !self.is_announced.replace(true) {
+            announce(
+                "the command has ended; waiting for processes that it left running (Ctrl-C stops the waiting)",
+            );
+        }
+        !self.is_stopped.get()
     }
 
-    fn take(&self, signal: i32) {
-        self.last.store(signal, Ordering::SeqCst);
-        let stage = self.stage.load(Ordering::SeqCst);
-        if stage == Stage::After as u8 {
-            process::exit(128 + signal);
+    pub fn ended(self, announce: impl Fn(&str)) -> anyhow::Result<End> {
+        while !self.waiter.is_finished() {
+            self.goes_on(&announce);
+            sleep(Duration::from_millis(1));
         }
-        if stage != Stage::Command as u8 {
-            self.is_stopped.store(true, Ordering::SeqCst);
-        }
-        let passed = match signal {
-            SIGTERM => Signal::TERM,
-            SIGHUP => Signal::HUP,
-            _ => return,
-        };
-        let process = i32::try_from(self.process.load(Ordering::SeqCst)).unwrap_or(0);
-        if let Some(process) = Pid::from_raw(process) {
-            // The process may have ended already.
-            let _ = kill_process(process, passed);
-        }
+        let outcome = self.waiter.join().expect("waiting cannot panic");
+        self.signals.is_over.store(true, Ordering::SeqCst);
+        let status = outcome.context("cannot wait for the command")?;
+        Ok((status, self.is_stopped.get()))
     }
 }
+
 /// `exit status 0`, `signal 11 (SIGSEGV)`.
 pub fn end_in_words(status: ExitStatus) -> String {
     status

@@ -68,7 +68,7 @@ impl From<anyhow::Error> for Failure {
 
 impl From<MeasureError> for Failure {
     fn from(error: MeasureError) -> Self {
-        // The text of the error includes its source.
+        // The text of the error includes the source.
         Failure::from(anyhow::anyhow!("{error}"))
     }
 }

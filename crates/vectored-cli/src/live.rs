@@ -2,18 +2,17 @@
 
 use std::ffi::OsString;
 use std::panic::resume_unwind;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::thread::{Builder, scope};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use vectored_live::{Refusal, Seen, Target, Watch};
-use vectored_machine::platform::processes::wait_for;
 use vectored_report::words::grouped;
 use vectored_strace::Event;
 
-use crate::command_signals::{CommandSignals, Stage, WAITING};
+use crate::command_signals::{CommandSignals, End};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
@@ -68,13 +67,13 @@ fn aside<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T,
     })
 }
 
-/// Runs a command and watches it. Returns how it ended, or why it cannot be watched on this machine: then it did not run.
+/// Runs a command and watches its calls. The inner error says why nothing can be watched on this machine: then the command did not run.
 pub fn run(
     words: &[OsString],
     signals: &CommandSignals,
     notes: Notes,
     follow: Follow<'_>,
-) -> Result<Result<(Seen, ExitStatus), Refusal>, Failure> {
+) -> Result<Result<(Seen, End), Refusal>, Failure> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]);
     aside(move || {
@@ -83,23 +82,10 @@ pub fn run(
             watch => watch.map_err(refused)?,
         };
         let number = watch.command().expect("it has started a command");
-        signals.enter(Stage::Command, number);
-        let at_end = signals.clone();
-        let waiter = Builder::new().spawn(move || {
-            let outcome = wait_for(number);
-            at_end.enter(Stage::LeftBehind, 0);
-            outcome.map(|(status, _)| status)
-        });
-        let waiter = waiter.context("cannot start the thread that waits for the command")?;
-        while !watch.next(follow).is_over && !signals.is_stopped() {
-            if signals.is_to_announce() {
-                notes.note(WAITING);
-            }
-        }
+        let running = signals.follow(number, ())?;
+        while !watch.next(follow).is_over && running.goes_on(|text| notes.note(text)) {}
         let seen = watch.finish(follow);
-        let status = waiter.join().expect("waiting cannot panic");
-        let status = status.context("cannot wait for the command")?;
-        Ok(Ok((seen, status)))
+        Ok(Ok((seen, running.ended(|text| notes.note(text))?)))
     })
 }
 

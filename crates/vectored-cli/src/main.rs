@@ -76,7 +76,7 @@ fn subcommand() -> Option<String> {
     }
 }
 
-/// Whether this process is one of several that do the same work, and not the first, which speaks for all. Other commands
+/// Whether this process is one of several that do the same work, and not the first. The first speaks for all. Other commands
 /// are run by each process for itself, as `mpirun vectored host` or `srun sh -c 'vectored advise log.$SLURM_PROCID'`.
 fn is_silent() -> bool {
     // Without a subcommand: help and wrong usage, which are the same for all.

@@ -15,8 +15,9 @@ use vectored_results::model::{
 use crate::args::MeasureArgs;
 use crate::failure::Failure;
 pub use crate::measure_plan::lists::is_default_grid;
-use crate::measure_plan::lists::{List, lists};
+use crate::measure_plan::lists::{lists, too_long, workload};
 use crate::measure_plan::techniques::rivals;
+use crate::size_lists::List;
 use crate::target_path::TargetPath;
 
 const USUAL_TARGETS: [Target; 3] = if cfg!(windows) {
@@ -231,11 +232,11 @@ impl Product {
         list: &List,
         (usual, source, alignment): (&Conditions, Option<Target>, Option<DirectIo>),
     ) {
-        if let Some(reason) = list.too_long(args) {
+        if let Some(reason) = too_long(list, args) {
             self.leave_out(usual, list, reason);
             return;
         }
-        let workload = list.workload();
+        let workload = workload(list);
         for mut conditions in args.axes.product(usual.clone()) {
             if let Some(source) = source {
                 conditions.copy_from(source);

@@ -21,7 +21,7 @@ impl Notes {
     pub fn saved(&self, saved: &Store) {
         match saved {
             Store::As(path) if !self.quiet => {
-                // No character is replaced. Standard error may be closed, which is no error of the run.
+                // No character is replaced. A closed standard error is no error of the run.
                 let _ = io::stderr().write_all(format!("{}\n", path.display()).as_bytes());
             }
             Store::NoDirectory => self.note(&format!(

@@ -23,14 +23,14 @@ enum Place {
     Standard,
     /// A file that is replaced, with symbolic links resolved.
     Path(PathBuf),
-    /// A device or FIFO, which is written to. It is open from the check on. Nothing can be written to a FIFO without a
-    /// reader, and when its only writer closes a FIFO, it ends for the reader.
+    /// A device or FIFO, open from the check on: nothing can be written to a FIFO without a reader, and a FIFO ends for the
+    /// reader when the only writer closes it.
     Special(File),
 }
 
 impl OutputFile {
-    /// Checks, without changing it, that the file named with `option` can be written. A read-only file is
-    /// refused although it could be replaced, because its mode protects its content.
+    /// Checks that the file named with `option` can be written, without a change of the file. A read-only file is
+    /// refused although it could be replaced, because the mode protects the content.
     pub fn check(named: &Path, option: &str) -> Result<Self, Failure> {
         let named = named.to_owned();
         match Self::place(&named) {
@@ -127,7 +127,7 @@ impl OutputFile {
 ///
 /// # Errors
 ///
-/// Also if it is a block device, or if nobody has the FIFO open for reading: open(2) would wait for a reader.
+/// Also for a block device, or if nobody has the FIFO open for reading: open(2) would wait for a reader.
 #[cfg(unix)]
 fn open(path: &Path, found: &fs::Metadata) -> io::Result<File> {
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};

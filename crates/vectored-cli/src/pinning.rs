@@ -4,7 +4,7 @@ use vectored_machine::host::{Pinning, pin_measuring_thread};
 
 use crate::failure::Failure;
 
-/// Pins the measuring thread. Returns its CPU and the CPU of readers, if each has one.
+/// Pins the measuring thread. Returns the CPU of this thread and the CPU of readers, where there is one.
 pub fn pin(pinning: Pinning, allowed: &[usize]) -> Result<(Option<usize>, Option<usize>), Failure> {
     pin_measuring_thread(pinning).map_err(|error| match pinning {
         Pinning::Cpu(cpu) if !allowed.contains(&cpu) => Failure::usage(format!(

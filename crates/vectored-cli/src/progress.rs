@@ -7,8 +7,8 @@ use vectored_measure::measure::Progress;
 #[cfg(unix)]
 use vectored_measure::reproduce::ReproduceProgress;
 
+use crate::terminal::can_redraw;
 use crate::terminal::status_line::StatusLine;
-use crate::terminal::{can_redraw, messages_are_ascii};
 
 /// A bar that shows the share of the budget that has passed.
 ///
@@ -16,7 +16,6 @@ use crate::terminal::{can_redraw, messages_are_ascii};
 pub struct Bar {
     line: StatusLine,
     share: Cell<f64>,
-    is_ascii: bool,
 }
 
 impl Bar {
@@ -26,18 +25,17 @@ impl Bar {
         Bar {
             line: StatusLine::new(!quiet && can_redraw()),
             share: Cell::new(0.0),
-            is_ascii: messages_are_ascii(),
         }
     }
 
     fn draw(&self, at_once: bool, words: &str) {
         self.line.show(at_once, |columns| {
             let columns = columns.saturating_sub(words.chars().count() + 1);
-            bar(self.share.get(), columns, self.is_ascii) + " " + words
+            bar(self.share.get(), columns) + " " + words
         });
     }
 
-    /// Shows a step before the first round; its time is part of the budget.
+    /// Shows a step before the first round, whose time is part of the budget.
     pub fn show_preparation(&self, what: &str, elapsed: Duration, budget: Duration) {
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.share.set(elapsed.as_secs_f64() / budget.as_secs_f64());
@@ -71,13 +69,12 @@ impl Bar {
     }
 }
 
-fn bar(share: f64, columns: usize, is_ascii: bool) -> String {
-    let [filled, end, rest] = if is_ascii { ["=", ">", "-"] } else { ["━", "╸", "─"] };
+fn bar(share: f64, columns: usize) -> String {
     let count = (share.clamp(0.0, 1.0) * columns as f64) as usize;
-    let mut text = filled.repeat(count);
+    let mut text = "━".repeat(count);
     if count < columns {
-        text.push_str(end);
-        text.push_str(&rest.repeat(columns - count - 1));
+        text.push('╸');
+        text.push_str(&"─".repeat(columns - count - 1));
     }
     text
 }
@@ -126,16 +123,15 @@ mod tests {
     #[test]
     fn the_bar_is_filled_by_the_share() {
         for (share, expected) in [
-            (0.0, ">----"),
-            (0.5, "==>--"),
-            (1.0, "====="),
-            (7.0, "====="),
-            (f64::NAN, ">----"),
+            (0.0, "╸────"),
+            (0.5, "━━╸──"),
+            (1.0, "━━━━━"),
+            (7.0, "━━━━━"),
+            (f64::NAN, "╸────"),
         ] {
-            assert_eq!(bar(share, 5, true), expected);
+            assert_eq!(bar(share, 5), expected);
         }
-        assert_eq!(bar(0.5, 0, true), "");
-        assert_eq!(bar(0.5, 4, false), "━━╸─");
+        assert_eq!(bar(0.5, 0), "");
     }
 
     #[test]

@@ -18,7 +18,7 @@ const QUICK_PASSES: u32 = 2;
 /// Limit on the memory for one set of buffers of `mincer`. Two sets exist.
 const MAX_BUFFERS_BYTES: u64 = 1 << 30;
 
-/// Memory for each buffer besides its bytes: the allocation and its entries in the lists.
+/// Memory for each buffer besides the bytes: the allocation and the entries of lists.
 const BESIDE_A_BUFFER_BYTES: u64 = 64;
 
 type Planned = Result<Box<dyn Plan>, Failure>;
@@ -89,23 +89,13 @@ fn passes(of: &PassesArgs, args: &ReproduceArgs) -> Planned {
             vec![(size as usize, count as usize)]
         }
     };
-    let passes = match of.repeats {
-        Some(passes) => u32::try_from(passes).map_err(|_| {
-            Failure::usage(
-                "--repeats is too large: it must be at most 4,294,967,295, for example 10",
-            )
-        })?,
-        None if args.quick => QUICK_PASSES,
-        None => published.passes,
-    };
-    let setups = match of.iovec_setup.as_slice() {
-        [] => published.setups,
-        some => {
-            let mut setups = some.to_vec();
-            setups.dedup();
-            setups
-        }
-    };
+    let usual = if args.quick { QUICK_PASSES } else { published.passes };
+    let passes = of.repeats.unwrap_or(usual);
+    let mut setups = of.iovec_setup.clone();
+    setups.dedup();
+    if setups.is_empty() {
+        setups = published.setups;
+    }
     let is_less = args.quick || of.size.is_some() || passes < published.passes;
     Ok(Box::new(PassPlan {
         lists,

@@ -9,14 +9,18 @@ const STEP: usize = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbers(pub Vec<usize>);
 
-/// A list of segments of mixed sizes, or several lists that differ in one of them.
+/// A list of segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mix {
-    /// One list, as runs of `(count, bytes)`: `9x16,1x4KiB`.
-    Fixed(Vec<(usize, usize)>),
-    /// A list for each size of one run: `1x150,1x16..64KiB`.
-    Swept(SweptMix, Vec<usize>),
+pub struct List {
+    /// Runs of `(count, bytes)`.
+    pub runs: Vec<(usize, usize)>,
+    /// The mix that the list belongs to, and the size of the swept run.
+    pub swept: Option<(SweptMix, usize)>,
 }
+
+/// One list of segments of mixed sizes: `9x16,1x4KiB`; or several lists that differ in one of them: `1x150,1x16..64KiB`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mix(pub Vec<List>);
 
 const LIST_FORM: &str = "expected numbers or ranges, for example 2,16 or 16..1024";
 
@@ -27,82 +31,85 @@ impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let with_form =
-            |why: String| if why.ends_with(MIX_FORM) { why } else { format!("{why}; {MIX_FORM}") };
-        let mut runs = Vec::new();
-        let mut swept_sizes = None;
-        for item in text.split(',').map(str::trim) {
-            let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
-            if times.contains("..") {
-                return Err(format!(
-                    "'{item}' has a range of counts, and only a size may be a range: {MIX_FORM}"
-                ));
-            }
-            let times = count(times.trim(), MIX_FORM)?;
-            let one_size = |text: &str| size(text.trim(), MIX_FORM);
-            let Some(range) = range(bytes.trim(), one_size) else {
-                runs.push((times, Some(one_size(bytes).map_err(with_form)?)));
-                continue;
-            };
-            if swept_sizes.is_some() {
-                return Err(format!(
-                    "'{item}' is a second range, and a mix may have one: {MIX_FORM}"
-                ));
-            }
-            swept_sizes = Some(range.map_err(with_form)?);
-            runs.push((times, None));
-        }
-        match swept_sizes {
-            Some(sizes) => Ok(Mix::Swept(SweptMix::try_from(runs)?, sizes)),
-            None => {
-                let fixed = |(count, bytes): (usize, Option<usize>)| Some((count, bytes?));
-                Ok(Mix::Fixed(runs.into_iter().filter_map(fixed).collect()))
-            }
-        }
+        mix(text).map_err(|why| format!("{why}; {MIX_FORM}"))
     }
 }
 
-/// Segments in a list of runs of `(count, bytes)`; `usize::MAX` if there are more.
-pub fn segment_count(runs: &[(usize, usize)]) -> usize {
-    let counts = runs.iter().map(|(count, _)| *count);
-    counts.fold(0, usize::saturating_add)
+fn mix(text: &str) -> Result<Mix, String> {
+    let mut runs = Vec::new();
+    let mut swept_sizes = None;
+    for item in text.split(',').map(str::trim) {
+        let (times, bytes) = item.split_once(['x', '×']).unwrap_or(("1", item));
+        if times.contains("..") {
+            return Err(format!(
+                "'{item}' has a range of counts, and only a size may be a range"
+            ));
+        }
+        let times = count(times)?;
+        let Some(range) = range(bytes.trim(), size) else {
+            runs.push((times, Some(size(bytes)?)));
+            continue;
+        };
+        if swept_sizes.is_some() {
+            return Err(format!(
+                "'{item}' is a second range, and a mix may have one"
+            ));
+        }
+        swept_sizes = Some(range?);
+        runs.push((times, None));
+    }
+    let Some(sizes) = swept_sizes else {
+        let fixed = |(count, bytes): (usize, Option<usize>)| Some((count, bytes?));
+        return Ok(Mix(vec![List {
+            runs: runs.into_iter().filter_map(fixed).collect(),
+            swept: None,
+        }]));
+    };
+    let mix = SweptMix::try_from(runs)?;
+    let lists = sizes.into_iter().map(|bytes| List {
+        runs: mix.at(bytes),
+        swept: Some((mix.clone(), bytes)),
+    });
+    Ok(Mix(lists.collect()))
 }
 
-/// Bytes of a list of runs of `(count, bytes)`; `usize::MAX` if there are more.
-pub fn total_bytes(runs: &[(usize, usize)]) -> usize {
-    let bytes = runs
-        .iter()
-        .map(|(count, bytes)| count.saturating_mul(*bytes));
-    bytes.fold(0, usize::saturating_add)
+impl List {
+    /// Its segments; `usize::MAX` if there are more.
+    pub fn segments(&self) -> usize {
+        let counts = self.runs.iter().map(|(count, _)| *count);
+        counts.fold(0, usize::saturating_add)
+    }
+
+    /// Its bytes; `usize::MAX` if there are more.
+    pub fn bytes(&self) -> usize {
+        let bytes = self.runs.iter();
+        let bytes = bytes.map(|(count, bytes)| count.saturating_mul(*bytes));
+        bytes.fold(0, usize::saturating_add)
+    }
 }
 
 pub fn counts(text: &str) -> Result<Numbers, String> {
-    counts_from(1, text)
+    list(text, count)
 }
 
 pub fn counts_from(min: usize, text: &str) -> Result<Numbers, String> {
-    let number = |item: &str| match item {
+    list(text, |item| match item {
         "0" if min == 0 => Ok(0),
-        _ => count(item, LIST_FORM),
-    };
-    list(text, number)
+        _ => count(item),
+    })
 }
 
 pub fn sizes(text: &str) -> Result<Numbers, String> {
-    list(text, |item| size(item, LIST_FORM))
+    list(text, size)
 }
 
 fn list(text: &str, number: impl Fn(&str) -> Result<usize, String>) -> Result<Numbers, String> {
-    let mut numbers = Vec::new();
-    if text.trim().is_empty() {
-        return Err(format!("the list is empty: {LIST_FORM}"));
-    }
-    for item in text.split(',').map(str::trim) {
-        match range(item, &number) {
-            Some(range) => numbers.extend(range?),
-            None => numbers.push(number(item)?),
-        }
-    }
+    let item = |item: &str| range(item, &number).unwrap_or_else(|| Ok(vec![number(item)?]));
+    let items: Result<Vec<_>, _> = match text.trim() {
+        "" => Err("the list is empty".to_owned()),
+        text => text.split(',').map(str::trim).map(item).collect(),
+    };
+    let mut numbers = items.map_err(|why| format!("{why}; {LIST_FORM}"))?.concat();
     numbers.sort_unstable();
     numbers.dedup();
     Ok(Numbers(numbers))
@@ -116,9 +123,7 @@ fn range(
     let (first, last) = item.split_once("..")?;
     let numbers = || {
         if first.is_empty() || last.is_empty() {
-            return Err(format!(
-                "the range '{item}' needs two ends, for example 16..1024"
-            ));
+            return Err(format!("the range '{item}' needs two ends"));
         }
         let (first, last) = (number(first)?, number(last)?);
         if first > last {
@@ -131,50 +136,44 @@ fn range(
     Some(numbers())
 }
 
-/// A number greater than zero. `form` is the expected form, for messages.
-pub fn count(text: &str, form: &str) -> Result<usize, String> {
-    positive(text, text, 1, form)
+/// A number greater than zero.
+fn count(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    positive(text, text, 1)
 }
 
 /// A number of bytes, with or without a unit. `4k`, `4K`, `4kB`, `4KB`, `4Ki` and `4KiB` are all 4096,
-/// since buffers rarely have powers of ten. `form` is the expected form, for messages.
-pub fn size(text: &str, form: &str) -> Result<usize, String> {
-    let unit_at = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (digits, unit) = text.split_at(unit_at);
-    let unit_bytes = match unit.trim_start().to_ascii_lowercase().as_str() {
+/// since buffers rarely have powers of ten.
+pub fn size(text: &str) -> Result<usize, String> {
+    let text = text.trim();
+    let unit_at = text.find(|c: char| !c.is_ascii_digit());
+    let (digits, unit) = text.split_at(unit_at.unwrap_or(text.len()));
+    let unit = unit.trim_start();
+    let unit_bytes = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kb" | "ki" | "kib" => 1 << 10,
         "m" | "mb" | "mi" | "mib" => 1 << 20,
         "g" | "gb" | "gi" | "gib" => 1 << 30,
         _ if digits.is_empty() => 1,
         _ => {
-            let unit = unit.trim_start();
             return Err(format!(
                 "unknown unit '{unit}' in '{text}': use B, KiB, MiB or GiB"
             ));
         }
     };
-    positive(text, digits, unit_bytes, form)
+    positive(text, digits, unit_bytes)
 }
 
-fn positive(text: &str, digits: &str, unit: usize, form: &str) -> Result<usize, String> {
+fn positive(text: &str, digits: &str, unit: usize) -> Result<usize, String> {
     if text.is_empty() {
-        return Err(format!("a number is missing: {form}"));
+        return Err("a number is missing".to_owned());
     }
-    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number {
-        return Err(format!(
-            "'{text}' is not a whole number greater than zero: {form}"
-        ));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("'{text}' is not a whole number greater than zero"));
     }
-    let number = digits
-        .parse::<usize>()
-        .ok()
-        .and_then(|number| number.checked_mul(unit));
-    match number {
-        Some(0) => Err(format!("'{text}' is zero: {form}")),
+    let number = digits.parse::<usize>().ok();
+    match number.and_then(|number| number.checked_mul(unit)) {
+        Some(0) => Err(format!("'{text}' is zero")),
         Some(number) => Ok(number),
         None => Err(format!(
             "'{text}' is too large: it does not fit into 64 bits"
@@ -204,20 +203,21 @@ mod tests {
 
     #[test]
     fn a_mix_is_a_list_in_its_order_or_one_for_each_size_of_its_range() {
-        let runs = [(2, 16), (1, 4), (3, 1 << 20)];
-        assert_eq!("2x16, 4 ,3 × 1M".parse(), Ok(Mix::Fixed(runs.to_vec())));
-        assert_eq!(
-            (segment_count(&runs), total_bytes(&runs)),
-            (6, (3 << 20) + 36)
-        );
-        let most = usize::MAX;
-        let huge = [(most, most), (most, 1)];
-        assert_eq!((segment_count(&huge), total_bytes(&huge)), (most, most));
-        let Ok(Mix::Swept(mix, sizes)) = "1x150,2x16..100,7".parse() else {
-            panic!("it is swept");
+        let list = |runs: &[(usize, usize)]| List {
+            runs: runs.to_vec(),
+            swept: None,
         };
-        assert_eq!(sizes, [16, 64, 100]);
-        assert_eq!(mix.at(64), [(1, 150), (2, 64), (1, 7)]);
+        let fixed = list(&[(2, 16), (1, 4), (3, 1 << 20)]);
+        assert_eq!((fixed.segments(), fixed.bytes()), (6, (3 << 20) + 36));
+        assert_eq!("2x16, 4 ,3 × 1M".parse(), Ok(Mix(vec![fixed])));
+        let most = usize::MAX;
+        let huge = list(&[(most, most), (most, 1)]);
+        assert_eq!((huge.segments(), huge.bytes()), (most, most));
+        let Mix(swept) = "1x150,2x16..100,7".parse().unwrap();
+        let of = |list: &List| (list.runs[1], list.swept.as_ref().unwrap().1);
+        let expected = [((2, 16), 16), ((2, 64), 64), ((2, 100), 100)];
+        assert_eq!(swept.iter().map(of).collect::<Vec<_>>(), expected);
+        assert_eq!(swept[1].runs, [(1, 150), (2, 64), (1, 7)]);
     }
 
     #[test]
@@ -251,6 +251,7 @@ mod tests {
         ] {
             let message = sizes(text).unwrap_err();
             assert!(message.contains(culprit), "{text}: {message}");
+            assert!(message.ends_with(LIST_FORM), "{message}");
         }
         assert!(counts("4KiB").is_err());
     }

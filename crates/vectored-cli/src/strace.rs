@@ -8,15 +8,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use vectored_machine::platform::processes::wait_for;
 use vectored_strace::x86_64::NOT_TRACED;
+use vectored_strace::{Counts, Event, Reader};
 
-use crate::command_signals::{CommandSignals, Stage, WAITING};
+use crate::command_signals::{CommandSignals, End, Running};
 use crate::failure::Failure;
 use crate::notes::Notes;
 
@@ -35,57 +34,21 @@ const OPTIONS: [&str; 8] = [
     "-D", "-q", "-f", "-s1", "-v", "-yy", "-ttt", "-T",
 ];
 
-/// strace and its options, except `-o`.
-fn tracer() -> Vec<String> {
+/// strace and its options before a command, whose log goes to a file of this name. Calls that cannot matter to advice may be
+/// left out.
+pub fn tracer(log: &str, leaves_out: bool) -> Vec<String> {
     // With `?`, strace ignores names that the architecture does not have.
-    let without: Vec<String> = NOT_TRACED
-        .split_whitespace()
-        .map(|call| format!("?{call}"))
-        .collect();
-    let chosen = format!("trace=!{}", without.join(","));
-    let chosen = ["--seccomp-bpf", "-e", &chosen];
-    in_words(&[&[STRACE], &OPTIONS[..], &chosen[..]].concat())
+    let without = NOT_TRACED.split_whitespace().map(|call| format!("?{call}"));
+    let chosen = format!("trace=!{}", without.collect::<Vec<_>>().join(","));
+    let filter = ["--seccomp-bpf", "-e", &chosen];
+    let filter = if leaves_out { &filter[..] } else { &[] };
+    let words = [&[STRACE], &OPTIONS[..], filter, &["-o", log, "--"]].concat();
+    words.into_iter().map(str::to_owned).collect()
 }
 
-fn in_words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
-}
-
-/// The options that send the log into a pipe, by a name that strace opens: so the command inherits no descriptor, and no
-/// file has to be removed.
-fn into_pipe(log: &PipeWriter) -> [String; 3] {
-    let name = format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd());
-    ["-o".to_owned(), name, "--".to_owned()]
-}
-
-/// Words before a command that log all of its calls into a pipe; or its calls of some names, each with its stack.
-#[cfg(target_os = "linux")]
-pub fn tracer_into(log: &PipeWriter, stacks_of: Option<&[String]>) -> Vec<String> {
-    let mut words = match stacks_of {
-        None => in_words(&[&[STRACE], &OPTIONS[..]].concat()),
-        Some(calls) => {
-            let chosen = format!("trace={}", calls.join(","));
-            in_words(&[
-                STRACE,
-                "-D",
-                "-q",
-                "-f",
-                "-s0",
-                "-k",
-                "--seccomp-bpf",
-                "-e",
-                &chosen,
-            ])
-        }
-    };
-    words.extend(into_pipe(log));
-    words
-}
-
-#[cfg(target_os = "linux")]
-pub fn shows_stacks() -> bool {
-    let asked = Command::new(STRACE).arg("-V").stdin(Stdio::null()).output();
-    asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("stack-trace="))
+/// The name under which strace opens a pipe: so the command inherits no descriptor, and no file has to be removed.
+pub fn path_of(log: &PipeWriter) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd())
 }
 
 /// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` stand for many.
@@ -169,10 +132,9 @@ pub fn check() -> Result<(), Failure> {
         )));
     }
     let this = std::env::current_exe().context("cannot find this program to try strace with")?;
-    let tracer = tracer();
+    let tracer = tracer("/dev/stdout", true);
     let tried = Command::new(&tracer[0])
         .args(&tracer[1..])
-        .args(["-o", "/dev/stdout"])
         .arg(this)
         .arg("--version")
         .stdin(Stdio::null())
@@ -187,7 +149,7 @@ pub fn check() -> Result<(), Failure> {
         }
         Err(error) => return Err(Failure::from(anyhow::anyhow!("cannot run strace: {error}"))),
     };
-    // If strace may not trace, it runs the program anyway and returns its exit status.
+    // Without the right to trace, strace runs the program all the same and returns the program's exit status.
     let log = String::from_utf8_lossy(&output.stdout);
     if output.status.success() && log.contains("+++ exited with 0 +++") {
         return Ok(());
@@ -206,63 +168,48 @@ pub fn check() -> Result<(), Failure> {
     )))
 }
 
-/// A command that runs under strace. Its log is read, and ends with the last traced process.
-pub struct TracedCommand {
-    log: PipeReader,
-    waiter: JoinHandle<io::Result<ExitStatus>>,
-    signals: CommandSignals,
-    notes: Notes,
-}
-
-pub fn start(
+/// Runs a command under strace.
+pub fn run(
     words: &[OsString],
     signals: &CommandSignals,
     notes: Notes,
-) -> anyhow::Result<TracedCommand> {
-    let (log, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
-    let tracer = tracer();
-    let child = Command::new(&tracer[0])
-        .args(&tracer[1..])
-        .args(into_pipe(&writer))
-        .args(words)
-        .spawn()
-        .context("cannot run strace")?;
-    let number = child.id();
-    signals.enter(Stage::Command, number);
-    let at_end = signals.clone();
-    let waiter = Builder::new().spawn(move || {
-        let outcome = wait_for(number);
-        at_end.enter(Stage::LeftBehind, 0);
-        // strace has opened the pipe by then. With this end closed, the log ends when strace does.
-        drop(writer);
-        outcome.map(|(status, _)| status)
-    });
-    Ok(TracedCommand {
-        log,
-        waiter: waiter.context("cannot start the thread that waits for the command")?,
-        signals: signals.clone(),
+    follow: &mut dyn FnMut(&Event<'_>),
+) -> anyhow::Result<(Counts, End)> {
+    let (pipe, writer) = log_pipe().context("cannot make a pipe for the log of strace")?;
+    let tracer = tracer(&path_of(&writer), true);
+    let mut command = Command::new(&tracer[0]);
+    command.args(&tracer[1..]).args(words);
+    let child = command.spawn().context("cannot run strace")?;
+    // strace has opened the pipe when the command ends. With this end closed, the log ends when strace does.
+    let running = signals.follow(child.id(), writer)?;
+    let mut log = Log {
+        pipe,
+        running: &running,
         notes,
-    })
-}
-
-impl TracedCommand {
-    pub fn ended(self) -> anyhow::Result<ExitStatus> {
-        let outcome = self.waiter.join().expect("waiting cannot panic");
-        outcome.context("cannot wait for the command")
+    };
+    let mut reader = Reader::new(&mut log);
+    while let Some(event) = reader.next().context("cannot read the log of strace")? {
+        follow(&event);
     }
+    let counts = reader.counts();
+    Ok((counts, running.ended(|text| notes.note(text))?))
 }
 
-impl Read for TracedCommand {
+/// A log that ends with the last traced process, or when a signal stops the wait for that.
+struct Log<'a> {
+    pipe: PipeReader,
+    running: &'a Running,
+    notes: Notes,
+}
+
+impl Read for Log<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let patience = Timespec::try_from(POLL_INTERVAL).expect("a short time");
-        while !self.signals.is_stopped() {
-            if self.signals.is_to_announce() {
-                self.notes.note(WAITING);
-            }
-            let mut polled = [PollFd::new(&self.log, PollFlags::IN)];
+        while self.running.goes_on(|text| self.notes.note(text)) {
+            let mut polled = [PollFd::new(&self.pipe, PollFlags::IN)];
             match poll(&mut polled, Some(&patience)) {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return self.log.read(buffer),
+                Ok(_) => return self.pipe.read(buffer),
                 Err(error) => return Err(error.into()),
             }
         }

@@ -1,4 +1,4 @@
-//! Standard output and standard error: the width, colours and characters that suit them.
+//! Standard output and standard error: the width and colours that suit them.
 
 pub mod status_line;
 
@@ -22,14 +22,11 @@ use vectored::{SegmentCursor, resume_write};
 use vectored_machine::platform::files::{Standard, was_closed};
 use vectored_report::{Document, TerminalOptions, terminal, visible};
 
-/// The widest line that COLUMNS can ask for, as wide as a terminal can say that it is.
+/// The widest line that COLUMNS can ask for, as wide as a terminal can be.
 const MAX_WIDTH: usize = u16::MAX as usize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Screen {
-    options: TerminalOptions,
-    is_ascii: bool,
-}
+pub struct Screen(TerminalOptions);
 
 impl Screen {
     /// For standard output, or for a file given with `--output`, which has colours only with `--color always`.
@@ -58,24 +55,16 @@ impl Screen {
         let columns = variable("COLUMNS").and_then(|text| text.trim().parse().ok());
         let width = columns.or(terminal).filter(|&width| width > 0);
         let default = TerminalOptions::default();
-        Screen {
-            options: TerminalOptions {
-                color,
-                width: width.unwrap_or(default.width).min(MAX_WIDTH),
-                ..default
-            },
-            is_ascii: !shows_unicode(&variable, terminal.is_some()),
-        }
+        Screen(TerminalOptions {
+            color,
+            width: width.unwrap_or(default.width).min(MAX_WIDTH),
+            ..default
+        })
     }
 
-    /// A document, with its sections if `details` are wanted, in characters that can be shown.
+    /// A document, with its sections if `details` are wanted.
     pub fn show(&self, document: &Document, details: bool) -> String {
-        let options = TerminalOptions {
-            details,
-            ..self.options
-        };
-        let text = terminal(document, &options);
-        if self.is_ascii { to_ascii(&text) } else { text }
+        terminal(document, &TerminalOptions { details, ..self.0 })
     }
 }
 
@@ -89,22 +78,14 @@ pub fn can_redraw() -> bool {
     io::stderr().is_terminal() && anstyle_query::term_supports_color() && heeds()
 }
 
-pub fn messages_are_ascii() -> bool {
-    Screen::on(&io::stderr()).is_ascii
-}
-
 pub fn print_message(text: &str) {
     // A message may have the name of a file.
-    let mut text = visible(text);
-    let stderr = io::stderr();
-    if messages_are_ascii() {
-        text = to_ascii(&text);
-    }
+    let text = visible(text);
     // In one call, so that what other ranks and their launcher print stands before or after it. Standard error may be closed.
-    let _ = write_whole(&stderr, &format!("{text}\n"));
+    let _ = write_whole(&io::stderr(), &format!("{text}\n"));
 }
 
-/// Writes a text. If the stream does not block, which other processes that share it can decide, it is waited for.
+/// Writes a text. A stream that does not block, as another process that shares the stream may decide, is waited for.
 #[cfg(unix)]
 pub fn write_whole(stream: &impl AsFd, text: &str) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -129,42 +110,6 @@ where
 {
     stream.write_all(text.as_bytes())?;
     stream.flush()
-}
-
-/// Whether the locale and the terminal can show characters beyond ASCII. A locale that is not set counts
-/// as UTF-8, as in systemd: containers and services rarely have one, and their output is usually shown as
-/// UTF-8. The Linux console supports UTF-8, but its built-in font lacks `×` and `…`.
-fn shows_unicode(variable: &impl Fn(&str) -> Option<String>, is_terminal: bool) -> bool {
-    if is_terminal && variable("TERM").as_deref() == Some("linux") {
-        return false;
-    }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
-        .into_iter()
-        .find_map(variable);
-    locale.is_none_or(|locale| {
-        let locale = locale.to_ascii_lowercase();
-        locale.contains("utf-8") || locale.contains("utf8")
-    })
-}
-
-/// Converts text to ASCII: a symbol becomes a similar character, so that columns stay aligned, and any other character `?`.
-fn to_ascii(text: &str) -> String {
-    let similar = |c: char| match c {
-        _ if c.is_ascii() => c,
-        '×' => 'x',
-        '÷' => '/',
-        '±' => '~',
-        'µ' | 'μ' => 'u',
-        '−' | '–' | '—' => '-',
-        '…' => '.',
-        '→' | '≥' => '>',
-        '≤' => '<',
-        '‘' | '’' => '\'',
-        '“' | '”' => '"',
-        '\u{a0}' => ' ',
-        _ => '?',
-    };
-    text.chars().map(similar).collect()
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -227,24 +172,7 @@ mod tests {
             ("COLUMNS=18446744073709551615", None, MAX_WIDTH),
         ] {
             let screen = Screen::new(of(variables), terminal, false);
-            assert_eq!(screen.options.width, width, "{variables} {terminal:?}");
-        }
-    }
-
-    #[test]
-    fn a_locale_without_utf_8_and_the_console_are_ascii() {
-        for (is_terminal, variables, expected) in [
-            (true, "", true),
-            (true, "LANG=C", false),
-            (true, "LANG=en_US.ISO-8859-1", false),
-            (true, "LANG=C.utf8", true),
-            (true, "LANG=de_DE.UTF-8 LC_ALL=C", false),
-            (true, "LANG=C LC_CTYPE=C.UTF-8", true),
-            (true, "LANG=C.UTF-8 TERM=linux", false),
-            (false, "LANG=C.UTF-8 TERM=linux", true),
-        ] {
-            let shows = shows_unicode(&of(variables), is_terminal);
-            assert_eq!(shows, expected, "{variables}");
+            assert_eq!(screen.0.width, width, "{variables} {terminal:?}");
         }
     }
 }

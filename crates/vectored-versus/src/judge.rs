@@ -1,6 +1,5 @@
 //! Turns runs into ratios with intervals, and into the exit status of a gate.
 
-use vectored_report::sort::sort;
 use vectored_report::words::count;
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
@@ -167,57 +166,12 @@ pub fn is_enough<'a>(old: &[Run], again: &[Run], new: impl IntoIterator<Item = &
             .all(|new| times_are_narrow(figures(old, again, new)))
 }
 
-#[derive(Clone, Copy)]
-pub struct Ruled<'a> {
-    pub name: &'a str,
-    pub figures: &'a [Compared],
-    /// The calls of the base and of the compared command.
-    pub calls: Option<(&'a Calls, &'a Calls)>,
-    pub rounds: usize,
-}
-
-impl Versus {
-    pub fn ruled<'a>(&'a self, new: &'a Comparison) -> Ruled<'a> {
-        Ruled {
-            name: &new.side.name,
-            figures: &new.figures,
-            calls: self.old.calls.as_ref().zip(new.side.calls.as_ref()),
-            rounds: self.old.runs.len(),
-        }
-    }
-}
-
-impl Ruled<'_> {
-    fn unknown(&self, figure: &str) -> String {
-        match figure {
-            name if is_count(name) => "the calls were not counted".to_owned(),
-            _ if self.rounds < LEAST_ROUNDS => too_few_rounds(self.rounds),
-            "peak_bytes" => "the peak memory is not known, because it is hardly above that of vectored, which the kernel \
-                             counts for all that it starts"
-                .to_owned(),
-            _ => "not all of its figures are known".to_owned(),
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallLimit {
     /// What the limit applies to: `total`, `reads`, `writes` or the name of a call. Without a name: all calls, reads and
     /// writes, each separately.
     pub name: Option<String>,
     pub share: f64,
-}
-
-impl CallLimit {
-    fn figures(&self) -> (String, Vec<&str>) {
-        match self.name.as_deref() {
-            None => (MORE_CALLS.to_owned(), vec!["calls", "reads", "writes"]),
-            Some(name) => {
-                let figure = if name == "total" { "calls" } else { name };
-                (format!("{MORE_CALLS} {name}"), vec![figure])
-            }
-        }
-    }
 }
 
 const MORE_CALLS: &str = "--fail-if-more-calls";
@@ -229,73 +183,71 @@ pub struct Limits<'a> {
     pub memory: Option<f64>,
 }
 
-pub fn rulings<'a>(
-    commands: impl IntoIterator<Item = Ruled<'a>>,
-    limits: Limits<'_>,
-) -> Vec<RuledLimit> {
+/// The outcome of each limit for each new command.
+pub fn rulings(versus: &Versus, limits: Limits<'_>) -> Vec<RuledLimit> {
+    let mut all: Vec<(&str, String, f64)> = Vec::new();
     let of_runs = |figure, option: &str, share: Option<f64>| {
-        share.map(|share| (figure, share, option.to_owned()))
+        share.map(|share| (figure, option.to_owned(), share))
     };
-    let of_calls = limits.calls.iter().flat_map(|limit| {
-        let (option, figures) = limit.figures();
-        let figures = figures.into_iter();
-        figures.map(move |figure| (figure, limit.share, option.clone()))
-    });
-    let slower = of_runs("wall_ns", "--fail-if-slower", limits.slower);
-    let memory = of_runs("peak_bytes", "--fail-if-more-memory", limits.memory);
-    let all = slower.into_iter().chain(of_calls).chain(memory);
-    let all: Vec<(&str, f64, String)> = all.collect();
-    let commands = commands.into_iter();
-    let ruled = commands.flat_map(|command| {
-        let of_one = all.iter();
-        of_one.map(move |(figure, share, option)| ruled(&command, figure, *share, option))
-    });
-    ruled.collect()
+    all.extend(of_runs("wall_ns", "--fail-if-slower", limits.slower));
+    for CallLimit { name, share } in limits.calls {
+        match name.as_deref() {
+            None => all.extend(
+                ["calls", "reads", "writes"].map(|figure| (figure, MORE_CALLS.to_owned(), *share)),
+            ),
+            Some(name) => {
+                let figure = if name == "total" { "calls" } else { name };
+                all.push((figure, format!("{MORE_CALLS} {name}"), *share));
+            }
+        }
+    }
+    all.extend(of_runs(
+        "peak_bytes",
+        "--fail-if-more-memory",
+        limits.memory,
+    ));
+    let of_new = |new| all.iter().map(move |limit| ruled(versus, new, limit));
+    versus.new.iter().flat_map(of_new).collect()
 }
 
-fn ruled(command: &Ruled<'_>, figure: &str, share: f64, option: &str) -> RuledLimit {
-    let is_of_calls = option.starts_with(MORE_CALLS);
-    let both = command.calls.filter(|_| is_of_calls);
+fn ruled(
+    versus: &Versus,
+    new: &Comparison,
+    (figure, option, share): &(&str, String, f64),
+) -> RuledLimit {
+    let both = versus.old.calls.as_ref().zip(new.side.calls.as_ref());
+    let both = both.filter(|_| option.starts_with(MORE_CALLS));
     let of_call = || both.map(|(old, new)| counted(figure, range(old, figure), range(new, figure)));
-    let mut figures = command.figures.iter();
-    let found = figures.find(|one| one.figure == figure);
-    let found = found.cloned().or_else(of_call);
+    let found = new.figure(figure).cloned().or_else(of_call);
     let interval = found.as_ref().filter(|found| found.low.is_some());
-    let of_figure = || interval.map(|found| Ruling::of_ratio((found.low, found.high), share));
-    let of_calls = both.map(|(old, new)| ruling_of_calls(figure, old, new, share));
+    let of_figure = || interval.map(|found| Ruling::of_ratio((found.low, found.high), *share));
+    let of_calls = both.map(|(old, new)| ruling_of_calls(figure, old, new, *share));
     let ruling = of_calls.or_else(of_figure);
     let is_beyond = ruling == Some(Ruling::Beyond) && is_count(figure);
     let grown = both.filter(|_| is_beyond);
     RuledLimit {
-        option: option.to_owned(),
-        share,
-        new: command.name.to_owned(),
-        figure: figure.to_owned(),
+        option: option.clone(),
+        share: *share,
+        new: new.side.name.clone(),
+        figure: (*figure).to_owned(),
         ruling: ruling.unwrap_or(Ruling::Undecided),
         compared: found,
-        unknown: ruling.map_or_else(|| command.unknown(figure), |_| String::new()),
+        unknown: ruling.map_or_else(|| unknown(versus, figure), |_| String::new()),
         grown: grown.map_or_else(Vec::new, |(old, new)| Calls::grown(old, new)),
     }
 }
 
-/// The names of the calls that exceed limits. These are calls that exceed a limit of their own, and all calls that grew if a
-/// limit on all calls is exceeded.
-pub fn beyond(limits: &[CallLimit], old: &Calls, new: &Calls) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for limit in limits {
-        let (_, mut figures) = limit.figures();
-        figures.retain(|figure| ruling_of_calls(figure, old, new, limit.share) == Ruling::Beyond);
-        for figure in figures {
-            if is_count(figure) {
-                names.extend(Calls::grown(old, new).into_iter().map(|one| one.call));
-            } else {
-                names.push(figure.to_owned());
-            }
-        }
+/// Why a figure has no interval.
+fn unknown(versus: &Versus, figure: &str) -> String {
+    let rounds = versus.old.runs.len();
+    match figure {
+        name if is_count(name) => "the calls were not counted".to_owned(),
+        _ if rounds < LEAST_ROUNDS => too_few_rounds(rounds),
+        "peak_bytes" => "the peak memory is not known, because it is hardly above that of vectored, which the kernel \
+                         counts for all that it starts"
+            .to_owned(),
+        _ => "not all of its figures are known".to_owned(),
     }
-    sort(&mut names);
-    names.dedup();
-    names
 }
 
 /// The range of a count, by its name in tables, or of the calls with this name.
@@ -307,7 +259,7 @@ fn range(calls: &Calls, figure: &str) -> Range {
 
 /// Whether the new command makes at most as many calls as the old command, plus this share of them. If the counts differ
 /// between runs of the old command, they depend on timing: the largest count is then the base.
-pub fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
+fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
     let (old, new) = (range(old, figure), range(new, figure));
     let most = old.high as f64 * (1.0 + limit);
     if new.low as f64 > most {
@@ -485,12 +437,12 @@ mod tests {
             }
         };
         let (old, new) = (calls(1000, 10, 0), calls(1005, 14, 1));
-        let command = Ruled {
-            name: "new",
-            figures: &counts(&old, &new),
-            calls: Some((&old, &new)),
-            rounds: 1,
-        };
+        let mut versus = Versus::default();
+        versus.new.push(Comparison {
+            figures: counts(&old, &new),
+            ..Comparison::default()
+        });
+        (versus.old.calls, versus.new[0].side.calls) = (Some(old), Some(new));
         let limit = |name: &str, share| CallLimit {
             name: Some(name.to_owned()),
             share,
@@ -505,7 +457,7 @@ mod tests {
             calls: &limits,
             ..Limits::default()
         };
-        let ruled = rulings([command], calls);
+        let ruled = rulings(&versus, calls);
         let found: Vec<_> = ruled.iter().map(|one| (&*one.option, one.ruling)).collect();
         let expected = [
             ("--fail-if-more-calls write", Ruling::Within),
@@ -514,12 +466,5 @@ mod tests {
             ("--fail-if-more-calls dup", Ruling::Within),
         ];
         assert_eq!(found, expected);
-        assert_eq!(beyond(&limits, &old, &new), ["fsync"]);
-        let all = [CallLimit {
-            name: None,
-            share: 0.0,
-        }];
-        assert_eq!(beyond(&all, &old, &new), ["fsync", "write"]);
-        assert_eq!(beyond(&all, &new, &old), [""; 0]);
     }
 }

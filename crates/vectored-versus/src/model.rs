@@ -1,6 +1,7 @@
 //! The result, saved as JSON.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use serde::{Deserialize, Serialize};
 use vectored_machine::model::Host;
@@ -21,12 +22,6 @@ pub struct Versus {
     pub complete: bool,
     /// The time of the whole run.
     pub elapsed_s: f64,
-    /// The commit of the repository in which the commands ran, as `git describe --always --dirty` prints it.
-    #[serde(default)]
-    pub commit: Option<String>,
-    /// The begins of the earlier runs whose rounds this result also has (`--add`), the earliest first.
-    #[serde(default)]
-    pub added: Vec<String>,
     /// The machine.
     pub host: Host,
     /// How the commands were run.
@@ -176,19 +171,6 @@ pub struct GrownCall {
     pub new: Range,
 }
 
-/// Where calls of one name come from, if the new command makes more of them than a limit allows.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallStack {
-    /// The name of the call.
-    pub call: String,
-    /// The functions, the outermost first.
-    pub frames: Vec<String>,
-    /// How many of these calls the old command makes.
-    pub old: u64,
-    /// How many of these calls the new command makes.
-    pub new: u64,
-}
-
 /// One timed run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -283,12 +265,6 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The figures.
     pub figures: Vec<Compared>,
-    /// If a limit of calls is exceeded: where the calls that grew come from, the largest increase first.
-    #[serde(default)]
-    pub stacks: Vec<CallStack>,
-    /// Why it is unknown where these calls come from.
-    #[serde(default)]
-    pub no_stacks: String,
 }
 
 pub const EXIT_STATUS: &str = "exit status";
@@ -322,6 +298,15 @@ pub struct Compared {
 }
 
 impl Versus {
+    /// The commands, the old one first.
+    pub fn sides(&self) -> impl Iterator<Item = &Side> {
+        iter::once(&self.old).chain(self.new.iter().map(|one| &one.side))
+    }
+
+    pub fn sides_mut(&mut self) -> impl Iterator<Item = &mut Side> {
+        iter::once(&mut self.old).chain(self.new.iter_mut().map(|one| &mut one.side))
+    }
+
     /// Whether a run of the old command or of this new one failed, so that nothing is concluded from the times.
     pub fn is_spoiled(&self, new: &Comparison) -> bool {
         let failed = [&self.old, &new.side];

@@ -21,8 +21,6 @@ Examples:
           The changes as a page
   vectored compare advise~1 --against advise --fail-if-more-calls 1%
           Whether the program makes more calls than before
-  vectored compare versus~1 --against versus
-          Whether an edit still saves what it saved before
   vectored compare --machines host-*.json --html machines.html
           Differences between machine types, kernels or file systems
 
@@ -42,9 +40,6 @@ SHARE; 4 if a limit could not be decided.";
 /// or changed, by program, file and call site. --fail-if-more-calls makes a test of the calls that move bytes, where
 /// that of `vectored versus` counts all calls, reads and writes. What an edit saves is measured by `vectored versus`.
 ///
-/// Results of versus, one on each side, are compared by the ratios of new to old that each has, and by the calls of
-/// new. A change is reported if the two intervals have nothing in common.
-///
 /// With --machines, the crossovers of results are shown side by side instead, one row for each run and target. Results
 /// are named as in `vectored report`.
 #[derive(Args, Debug)]
@@ -55,7 +50,13 @@ pub struct CompareArgs {
     pub result: Vec<ResultName>,
 
     /// New results, which are compared with the base
-    #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "machines")]
+    #[arg(
+        long,
+        value_name = "RESULT",
+        num_args = 1..,
+        required_unless_present = "machines",
+        conflicts_with = "machines"
+    )]
     pub against: Vec<ResultName>,
 
     /// Show crossovers of several machines side by side
@@ -68,7 +69,7 @@ pub struct CompareArgs {
 
     /// Exit with status 3 if the new program makes more calls that move bytes, by more than SHARE, for example 1% or 0
     ///
-    /// For results of advise and versus. A program with threads may make another number of calls in each run.
+    /// For results of advise. A program with threads may make another number of calls in each run.
     #[arg(
         long,
         value_name = "SHARE",

@@ -6,11 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::parsers::one_size;
-
-/// Largest buffer: a larger one would only use more memory.
-#[cfg(unix)]
-pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
+use super::parsers::buffer_size;
 
 const AFTER: &str = "\
 Examples:
@@ -39,7 +35,7 @@ usage. An error says how many bytes were written.";
 /// BUS, SEGV and the real-time signals. A file that exists is overwritten with --force only, and keeps its mode. It is
 /// as before if the copy fails before the first byte, and else stays as far as it was written. A closed standard input
 /// or output is an error.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 #[command(after_long_help = AFTER)]
 pub struct CopyArgs {
     /// File to copy; - or none is standard input
@@ -59,16 +55,8 @@ pub struct CopyArgs {
     pub technique: CopyWith,
 
     /// Size of the buffer of read-write, for example 4096, 4k or 128KiB; up to 1GiB [default: by the kinds of both and the size]
-    #[arg(long, value_name = "BYTES", value_parser = one_size)]
+    #[arg(long, value_name = "BYTES", value_parser = buffer_size)]
     pub buffer_size: Option<u64>,
-
-    /// Leave holes where FROM has them, both being files
-    ///
-    /// Holes are found by lseek(2) (SEEK_DATA, SEEK_HOLE). What another program writes into a hole of FROM after that is not
-    /// copied. Where the file system does not tell the holes, or says that a file with blocks is one hole, all is copied.
-    /// With --force, TO is emptied before.
-    #[arg(long)]
-    pub sparse: bool,
 
     /// Wait until the bytes are on the device, by fsync(2), and the name of a new file too; for files and block devices
     #[arg(long)]
@@ -91,21 +79,16 @@ impl CopyArgs {
         CopyArgs {
             from: names.next(),
             to: names.next(),
-            force: false,
-            technique: CopyWith::Auto,
-            buffer_size: None,
-            sparse: false,
-            sync: false,
-            report: false,
-            quiet: false,
+            ..CopyArgs::default()
         }
     }
 }
 
 /// Techniques of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum CopyWith {
     /// What suits FROM and TO; read-write with --buffer-size
+    #[default]
     Auto,
     /// One read and one write for each buffer
     ReadWrite,

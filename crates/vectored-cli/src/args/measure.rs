@@ -23,30 +23,18 @@ Examples:
           The default grid on files, pipes and Unix sockets, in 18 seconds
   vectored measure --mix 12,3000 --target tcp --rate 50000/s
           A header and a body, 50,000 times a second: what would a change be worth?
-  vectored measure --target pipe --segments 2 --sizes 100,200
-          Two small segments into a pipe
   vectored measure --target file --dir /var/lib/mysql --budget 1m
           Files on a given file system, for a minute
-  vectored measure --target file-overwrite --dir /dev/shm
-          Rewriting a file in memory
   vectored measure --target file --sync fsync --segments 16 --budget 1m
           Records of a log, each flushed to the disk
   vectored measure --operation read --target file --page-cache cold
           Reading a file that is not in the page cache
   vectored measure --operation copy
           Which call copies fastest between files, pipes and sockets
-  vectored measure --operation copy --from file --target pipe --pipe-bytes 64KiB,1MiB
-          The same for one pair, with pipes of two sizes
-  vectored measure --mix 9x16,1x4KiB --cache hot,cold
-          A list of ten segments, from the CPU caches and from memory
   vectored measure --mix 1x150,1x16..64KiB --target unix,tcp
           From which size of the body a header and a body are best gathered
   vectored measure --join 2..64 --target tcp --cache hot,cold
           Up to which size messages are best joined into one call
-  vectored measure --target file --technique writev --technique mmap
-          writev against a mapping of the file
-  vectored measure --target file --technique io-uring,writev --queue-depth 1,8,64
-          From how many transfers in flight io_uring takes less time than writev
   vectored measure --direct --target file-overwrite --technique linux-aio --queue-depth 1,8,64
           From how many writes in flight Linux AIO takes less time, past the page cache
   vectored measure --target tcp://192.0.2.1:7007

@@ -24,7 +24,7 @@ pub use compare::CompareArgs;
 pub use completions::CompletionsArgs;
 pub use copy::CopyArgs;
 #[cfg(unix)]
-pub use copy::{CopyWith, MAX_BUFFER_BYTES};
+pub use copy::CopyWith;
 pub use history::HistoryArgs;
 pub use host::HostArgs;
 pub use man::ManArgs;
@@ -71,10 +71,6 @@ terminal, or 100
           With --color auto, colours are off if NO_COLOR is set, if CLICOLOR is 0, or if \
 TERM is dumb. CLICOLOR_FORCE=1 turns colours on in pipes, too, unless NO_COLOR is \
 set
-  LC_ALL, LC_CTYPE, LANG
-          If the first of these that is set names no UTF-8 locale (for example C), tables \
-and messages are ASCII: us for microseconds, ~ for plus or minus. JSON, \
-CSV, Markdown and web pages are always UTF-8
 
 If standard output is closed (>&-), or its disk is full, a command that prints to it ends with \
 exit status 1.";

@@ -26,8 +26,20 @@ where
 
 /// One size in bytes.
 pub fn one_size(text: &str) -> Result<u64, String> {
-    let form = "expected one size, for example 4096 or 64KiB";
-    size(text.trim(), form).map(|bytes| bytes as u64)
+    match size(text) {
+        Ok(bytes) => Ok(bytes as u64),
+        Err(why) => Err(format!(
+            "{why}; expected one size, for example 4096 or 64KiB"
+        )),
+    }
+}
+
+/// The size of a buffer. A larger one would only use more memory.
+pub fn buffer_size(text: &str) -> Result<u64, String> {
+    match one_size(text)? {
+        bytes if bytes > 1 << 30 => Err("it is too large: it must be at most 1GiB".to_owned()),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Longest budget. A longer one is a typing error: a run of minutes already has intervals of a percent.

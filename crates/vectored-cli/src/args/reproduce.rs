@@ -8,7 +8,7 @@ use vectored_measure::reproduce::CopyTarget;
 use vectored_results::model::{ExperimentName, IovecSetup, PageCache, SyncMode};
 
 use super::output::{OutputArgs, SavingArgs};
-use super::parsers::{one_of, one_size, pinning};
+use super::parsers::{buffer_size, one_of, one_size, pinning};
 
 const AFTER: &str = "\
 Examples:
@@ -124,7 +124,7 @@ pub struct CopiesArgs {
     /// Largest buffer, up to 1GiB [default: 512KiB]
     ///
     /// Buffer sizes are powers of two. The book ends at 512 KiB.
-    #[arg(long, value_name = "BYTES", value_parser = one_size)]
+    #[arg(long, value_name = "BYTES", value_parser = buffer_size)]
     pub max: Option<u64>,
 
     /// Length of the file that is copied [default: 103316352, as in the book]
@@ -176,8 +176,8 @@ pub struct PassesArgs {
     pub count: Option<u64>,
 
     /// Passes over the buffers in each of the seven repeats [default: 10]
-    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u64).range(1..))]
-    pub repeats: Option<u64>,
+    #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u32).range(1..))]
+    pub repeats: Option<u32>,
 
     /// When the iovec array for writev or readv is filled; may be repeated [default: both]
     #[arg(long, value_name = "WHEN", value_delimiter = ',', value_parser = one_of(IovecSetup::ALL, IovecSetup::name))]

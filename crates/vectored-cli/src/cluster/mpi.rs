@@ -16,7 +16,7 @@ use crate::failure::Failure;
 /// A communicator. Its error handler is the default: an error ends all ranks.
 pub struct MpiGroup {
     communicator: SimpleCommunicator,
-    /// Only the group of all ranks has it. Dropped after the communicator, it ends MPI.
+    /// Only the group of all ranks has one. Its drop, after the communicator's, ends MPI.
     _universe: Option<Universe>,
 }
 

@@ -1,13 +1,11 @@
 //! `vectored advise`.
 
 use std::fs;
-use std::io::{self, IsTerminal};
 use std::mem;
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, ExitStatus};
+use std::process::ExitCode;
 use std::time::SystemTime;
 
-use signal_hook::consts::SIGINT;
 use vectored_advise::advisor::Options;
 use vectored_advise::model::Advisory;
 use vectored_advise::report::{
@@ -15,12 +13,11 @@ use vectored_advise::report::{
 };
 use vectored_live::{Refusal, Target};
 use vectored_report::{Block, Sentence, Tone, csv_of, json};
+use vectored_strace::Event;
 
-use crate::advise_pipeline::{
-    Costs, Follower, Observed, conclude, follow_command, follow_logs, look, merged,
-};
+use crate::advise_pipeline::{Costs, Follower, Observed, conclude, follow_logs, look, merged};
 use crate::args::{AdviseArgs, Source};
-use crate::command_signals::{CommandSignals, Stage, end_in_words};
+use crate::command_signals::{CommandSignals, End, end_in_words};
 use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::live;
@@ -37,14 +34,6 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let notes = Notes {
         quiet: args.saving.quiet,
     };
-    // The error of clap would ask for a log only.
-    let is_watch = !args.pid.is_empty() || args.cgroup.is_some();
-    if args.trace.is_empty() && args.command.is_empty() && args.merge.is_empty() && !is_watch {
-        return Err(Failure::usage(
-            "neither a log nor a command is given: name a log of strace (vectored advise \
-             trace.log), a command to run (vectored advise -- COMMAND), or a running process (vectored advise -p PID)",
-        ));
-    }
     let mut outputs = Outputs::check(&args.output, &inputs(args)?)?;
     // Standard output belongs to the command, unless `--output` is given.
     outputs.is_aside = !args.command.is_empty() && args.output.output.is_none();
@@ -55,49 +44,21 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
     let baseline = args.baseline.as_ref().map(ResultName::load_as);
     let baseline = baseline.transpose()?;
     let store = Store::open(args.saving.no_save)?;
-    let begun = Advisory {
-        started_at: time_of(SystemTime::now())?,
-        ..Advisory::default()
-    };
-    let (advisory, ran, code) = if !args.merge.is_empty() {
-        let loaded = args.merge.iter().map(ResultName::load_as);
-        let loaded: Vec<Advisory> = loaded.collect::<Result<_, _>>()?;
-        (merged(loaded, &costs, begun.started_at), None, 0)
-    } else if !args.command.is_empty() {
-        let mut ended = run_command(args, &notes)?;
-        let about = Advisory {
-            sources: vec![in_one_line(args)],
-            is_command: true,
-            failed: ended.failed,
-            ..begun
-        };
-        let ran = mem::take(&mut ended.observed.ran);
-        (
-            conclude(ended.observed, &costs, about, &notes),
-            Some(ran),
-            ended.code,
-        )
+    let started_at = time_of(SystemTime::now())?;
+    let (advisory, ran, code) = if args.merge.is_empty() {
+        let (mut observed, code) = observed(args, &notes)?;
+        observed.about.started_at = started_at;
+        let ran = mem::take(&mut observed.ran);
+        (conclude(observed, &costs, &notes), ran, code)
     } else {
-        let (observed, sources) = if is_watch {
-            watch_processes(args, &notes)?
-        } else {
-            let sources = args.trace.iter().map(|path| path.display().to_string());
-            let observed = follow_logs(&args.trace, options(args, false))?;
-            (observed, sources.collect())
-        };
-        let about = Advisory { sources, ..begun };
-        (conclude(observed, &costs, about, &notes), None, 0)
+        let loaded = args.merge.iter().map(ResultName::load_as);
+        let loaded = loaded.collect::<Result<_, _>>()?;
+        (merged(loaded, &costs, started_at), Ran::default(), 0)
     };
     let json = json(&advisory);
     let kept = store.save(ResultKind::Advise, &advisory.started_at, &json);
     // Show the result even if saving failed, and print its path even if showing failed.
-    let shown = show(
-        &outputs,
-        args,
-        (&advisory, ran.as_ref()),
-        baseline.as_ref(),
-        &json,
-    );
+    let shown = show(&outputs, args, (&advisory, &ran), baseline.as_ref(), &json);
     notes.saved(&kept?);
     shown?;
     Ok(ExitCode::from(code))
@@ -115,53 +76,69 @@ fn options(args: &AdviseArgs, is_live: bool) -> Options {
     }
 }
 
-fn in_one_line(args: &AdviseArgs) -> String {
-    let words = args.command.iter().map(|word| word.to_string_lossy());
-    words.collect::<Vec<_>>().join(" ")
-}
-
-struct CommandOutcome {
-    observed: Observed,
-    failed: Option<String>,
-    code: u8,
+fn observed(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, u8), Failure> {
+    if !args.command.is_empty() {
+        return run_command(args, notes);
+    }
+    let (mut observed, sources) = if args.trace.is_empty() {
+        watch_processes(args, notes)?
+    } else {
+        let sources = args.trace.iter().map(|path| path.display().to_string());
+        let observed = follow_logs(&args.trace, options(args, false))?;
+        (observed, sources.collect())
+    };
+    observed.about.sources = sources;
+    Ok((observed, 0))
 }
 
 /// Runs the command: watched by programs in the kernel if they may be attached, or else under strace.
-fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<CommandOutcome, Failure> {
+fn run_command(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, u8), Failure> {
     strace::find(&args.command[0])?;
     let source = if args.live { Some(Source::Live) } else { args.source };
     if source == Some(Source::Strace) {
         strace::check()?;
-        return run_under_strace(args, &CommandSignals::watch()?, notes);
     }
     let signals = CommandSignals::watch()?;
-    match (run_live(args, &signals, notes)?, source) {
-        (Ok(outcome), _) => Ok(outcome),
-        (Err(refusal), Some(_)) => Err(live::refused(refusal)),
-        (Err(refusal), None) => {
+    let watched = match source {
+        Some(Source::Strace) => None,
+        _ => Some(run_live(args, &signals, notes)?),
+    };
+    let (mut observed, (status, is_stopped)) = match watched {
+        Some(Ok(watched)) => watched,
+        Some(Err(refusal)) if source.is_some() => return Err(live::refused(refusal)),
+        Some(Err(refusal)) => {
             strace::check()?;
             let why = refusal.to_string();
             let why = why.split("; ").next().unwrap_or_default();
             notes.note(&format!(
                 "the command runs under strace, and takes longer: {why} (vectored advise --help, --source)"
             ));
-            run_under_strace(args, &signals, notes)
+            run_under_strace(args, &signals, notes)?
         }
+        None => run_under_strace(args, &signals, notes)?,
+    };
+    let about = &mut observed.about;
+    if is_stopped {
+        notes.note("stopped waiting for processes that the command left running");
+        about.complete = false;
     }
+    let words = args.command.iter().map(|word| word.to_string_lossy());
+    about.sources = vec![words.collect::<Vec<_>>().join(" ")];
+    about.is_command = true;
+    about.failed = (!status.success()).then(|| end_in_words(status));
+    Ok((observed, strace::exit_code(status)))
 }
 
 fn run_under_strace(
     args: &AdviseArgs,
     signals: &CommandSignals,
     notes: &Notes,
-) -> Result<CommandOutcome, Failure> {
-    let mut traced = strace::start(&args.command, signals, *notes)?;
-    let observed = follow_command(&mut traced, options(args, false))?;
-    let status = traced.ended()?;
-    if signals.last() == Some(SIGINT) && io::stderr().is_terminal() {
-        // The terminal shows ^C without a line break.
-        eprintln!();
-    }
+) -> Result<(Observed, End), Failure> {
+    let mut follower = Follower::new(options(args, false));
+    follower.begin_here();
+    let mut follow = |event: &Event<'_>| follower.follow(event);
+    let (counts, end) = strace::run(&args.command, signals, *notes, &mut follow)?;
+    let observed = follower.finish(&counts);
     if observed.ran.programs.is_empty() {
         return Err(Failure {
             error: anyhow::anyhow!(
@@ -172,7 +149,7 @@ fn run_under_strace(
             code: 126,
         });
     }
-    Ok(outcome(observed, status, signals, notes))
+    Ok((observed, end))
 }
 
 /// The outer error is of the command. The inner error says why programs cannot be attached: the command did not run then.
@@ -180,50 +157,32 @@ fn run_live(
     args: &AdviseArgs,
     signals: &CommandSignals,
     notes: &Notes,
-) -> Result<Result<CommandOutcome, Refusal>, Failure> {
+) -> Result<Result<(Observed, End), Refusal>, Failure> {
     let mut follower = Follower::new(options(args, true));
     follower.begin_here();
-    let ran = live::run(&args.command, signals, *notes, &mut |event| {
-        follower.follow(event);
-    })?;
-    Ok(ran.map(|(seen, status)| outcome(follower.watched(&seen), status, signals, notes)))
-}
-
-fn outcome(
-    mut observed: Observed,
-    status: ExitStatus,
-    signals: &CommandSignals,
-    notes: &Notes,
-) -> CommandOutcome {
-    if signals.is_stopped() {
-        notes.note("stopped waiting for processes that the command left running");
-        observed.complete = false;
-    }
-    signals.enter(Stage::After, 0);
-    CommandOutcome {
-        observed,
-        failed: (!status.success()).then(|| end_in_words(status)),
-        code: strace::exit_code(status),
-    }
+    let mut follow = |event: &Event<'_>| follower.follow(event);
+    let ran = live::run(&args.command, signals, *notes, &mut follow)?;
+    Ok(ran.map(|(seen, end)| (follower.watched(&seen), end)))
 }
 
 fn watch_processes(args: &AdviseArgs, notes: &Notes) -> Result<(Observed, Vec<String>), Failure> {
-    let target = match &args.cgroup {
-        Some(folder) => Target::Cgroup(folder),
-        None => Target::Processes(&args.pid),
-    };
     let name = |process: &u32| {
         let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
         format!("process {process} ({})", name.trim())
     };
-    let sources = match &args.cgroup {
-        Some(folder) => vec![format!("cgroup {}", folder.display())],
-        None => args.pid.iter().map(name).collect(),
+    let (target, sources) = match &args.cgroup {
+        Some(folder) => (
+            Target::Cgroup(folder),
+            vec![format!("cgroup {}", folder.display())],
+        ),
+        None => (
+            Target::Processes(&args.pid),
+            args.pid.iter().map(name).collect(),
+        ),
     };
     let mut follower = Follower::new(options(args, true));
-    let seen = live::watch(target, args.watch_for, *notes, &mut |event| {
-        follower.follow(event);
-    })?;
+    let mut follow = |event: &Event<'_>| follower.follow(event);
+    let seen = live::watch(target, args.watch_for, *notes, &mut follow)?;
     Ok((follower.watched(&seen), sources))
 }
 
@@ -241,7 +200,7 @@ fn inputs(args: &AdviseArgs) -> Result<Vec<PathBuf>, Failure> {
 fn show(
     outputs: &Outputs,
     args: &AdviseArgs,
-    (advisory, ran): (&Advisory, Option<&Ran>),
+    (advisory, ran): (&Advisory, &Ran),
     baseline: Option<&Advisory>,
     json: &str,
 ) -> anyhow::Result<()> {
@@ -249,7 +208,7 @@ fn show(
     let page = [Some(document(advisory, PAGE_TOP)), compared.clone()];
     outputs.write_page(&page.into_iter().flatten().collect::<Vec<_>>())?;
     let mut advice = document(advisory, args.top);
-    if let Some(ran) = ran.filter(|_| is_worth_an_edit(advisory)) {
+    if !args.command.is_empty() && is_worth_an_edit(advisory) {
         let proof = proof(&args.command, &Input::of_this_process(), advisory, ran);
         let proof = proof.map(|text| Block::Sentence(Sentence::toned(Tone::Quiet, text)));
         advice.answer.extend(proof);

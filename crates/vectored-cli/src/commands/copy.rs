@@ -12,10 +12,9 @@ use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
 use vectored::copy::{Copied, CopyError, Options, Side, Technique};
 use vectored_measure::reproduce::copy_characters;
-use vectored_report::words;
 
-use crate::args::{CopyArgs, CopyWith, MAX_BUFFER_BYTES};
-use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_file, is_shown};
+use crate::args::{CopyArgs, CopyWith};
+use crate::copying::{CopyProgress, Input, Output, is_shown};
 use crate::failure::Failure;
 
 /// The size that a pipe gets. A larger pipe would take more of the 64 MiB that a user's pipes may have, and would save no
@@ -31,12 +30,9 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
         .context("cannot watch for signals")?;
     let from = Input::open(args.from.as_deref())?;
     let check = |to: &str| {
-        if args.sparse && !is_file(from.fd()) {
-            return Err(Failure::usage("--sparse: both must be files"));
-        }
         let options = Options::new().technique(technique);
         let checked = options.check_into_new_file(from.fd());
-        checked.map_err(|error| failure(&from.name, to, 0, &error))
+        checked.map_err(|error| failure(&from.name, to, &error))
     };
     let to = Output::open(args.to.as_deref(), &from, args.force, args.sync, check)?;
     let said = match args.technique {
@@ -67,19 +63,12 @@ fn technique(args: &CopyArgs) -> Result<Option<Technique>, Failure> {
         CopyWith::Sendfile => Some(Technique::Sendfile),
         CopyWith::Splice => Some(Technique::Splice),
     };
-    match args.buffer_size {
-        Some(bytes) if bytes > MAX_BUFFER_BYTES => {
-            let size = words::bytes(bytes);
-            let why = format!("--buffer-size {size} is too large: it must be at most 1 GiB");
-            Err(Failure::usage(why))
-        }
-        Some(_) if technique != Some(Technique::ReadWrite) => {
-            let why =
-                "--buffer-size is for --technique read-write: other techniques have no buffer";
-            Err(Failure::usage(why))
-        }
-        _ => Ok(technique),
+    if args.buffer_size.is_some() && technique != Some(Technique::ReadWrite) {
+        return Err(Failure::usage(
+            "--buffer-size is for --technique read-write: other techniques have no buffer",
+        ));
     }
+    Ok(technique)
 }
 
 /// Copies. The error `None`: the reader has gone.
@@ -89,17 +78,16 @@ fn copied(
     from: &Input,
     to: &Output,
 ) -> Result<Copied, Option<Failure>> {
-    let (before, uncut) = (Cell::new(0), Cell::new(None));
+    let uncut = Cell::new(None);
     let mut progress = is_shown(args.quiet).then(|| CopyProgress::new(from.bytes_left()));
     // Without progress no clock is read between calls.
     let is_heard = progress.is_some() || to.has_old_bytes();
     let mut hear = |bytes| {
         if let Some(progress) = &mut progress {
-            progress.hear(before.get() + bytes);
+            progress.hear(bytes);
         }
-        let written = before.get() + bytes;
         // The callback is also called before any byte was written.
-        let cut = if written > 0 { to.cut_old_bytes(written) } else { Ok(()) };
+        let cut = if bytes > 0 { to.cut_old_bytes(bytes) } else { Ok(()) };
         match cut {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
@@ -118,55 +106,40 @@ fn copied(
     if is_heard {
         options = options.progress(&mut hear);
     }
-    let copied = if args.sparse {
-        copy_with_holes(options, from.fd(), to, &before)
-    } else {
-        let copied = options.copy(from.fd(), to.fd());
-        copied.map_err(|error| HolesError::Part(0, error))
-    };
-    copied.map_err(|error| match (uncut.take(), error) {
-        (Some(error), _) => Some(to.uncut(&error)),
-        (None, HolesError::Part(before, error)) => unless_gone(from, to, before, &error),
-        (None, HolesError::Unsuited(why)) => Some(Failure::usage(format!("--sparse: {why}"))),
-        (None, HolesError::File(side, error)) => {
-            let what = match side {
-                Side::Input => format!("cannot find the holes of {}", from.name),
-                _ => format!("cannot leave holes in {}", to.name),
-            };
-            Some(anyhow!("{what}: {error}; copy without --sparse").into())
-        }
+    let copied = options.copy(from.fd(), to.fd());
+    copied.map_err(|error| match uncut.take() {
+        Some(uncut) => Some(to.uncut(&uncut)),
+        None => unless_gone(from, to, &error),
     })
 }
 
 /// The [`failure`] of a copy, unless the reader has gone.
-fn unless_gone(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<Failure> {
+fn unless_gone(from: &Input, to: &Output, error: &CopyError) -> Option<Failure> {
     let is_gone = error.side() == Some(Side::Output) && error.kind() == io::ErrorKind::BrokenPipe;
-    (!is_gone).then(|| failure(&from.name, &to.name, before, error))
+    (!is_gone).then(|| failure(&from.name, &to.name, error))
 }
 
-/// The failure of a copy from `from` to `to`, after `before` bytes and the bytes that the error counts.
-fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
+fn failure(from: &str, to: &str, error: &CopyError) -> Failure {
     let cause = error.io_error();
     let what = match error.side() {
         Some(Side::Output) => format!("cannot write to {to}"),
         Some(Side::Input) => format!("cannot read {from}"),
         _ => format!("cannot copy {from} to {to}"),
     };
+    let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
     // An error of usage: both are one file, a socket keeps messages apart, or the technique does not suit.
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
-        let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
         return Failure::usage(format!("{what}: {cause}{remedy}"));
     }
-    let bytes = before + error.written();
+    let bytes = error.written();
     let unit = if bytes == 1 { "byte" } else { "bytes" };
-    let remedy = if error.side().is_none() { OTHER_TECHNIQUE } else { "" };
     anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into()
 }
 
 fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Failure>> {
     // A copy of nothing has the checks of every other copy.
     let checked = Options::new().limit(0).copy(from.fd(), to.fd());
-    checked.map_err(|error| unless_gone(from, to, 0, &error))?;
+    checked.map_err(|error| unless_gone(from, to, &error))?;
     match copy_characters(from.fd(), to.fd()) {
         Ok(bytes) => Ok((bytes, format!("{bytes} bytes"))),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(None),

@@ -13,18 +13,15 @@ use crate::results_store::{ResultKind, Saved, paths};
 use crate::terminal::{Screen, print};
 
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    type Render = Box<dyn Fn(&[&Saved]) -> Result<String, Failure>>;
-    let mut outputs: Vec<(OutputFile, Render)> = Vec::new();
-    if let Some(path) = &args.html {
-        let page: Render = Box::new(|saved| Ok(html(&documents(saved))));
-        outputs.push((OutputFile::check(path, "--html")?, page));
-    }
-    if let Some(path) = &args.markdown {
-        let text: Render = Box::new(|saved| Ok(each(saved, markdown)));
-        outputs.push((OutputFile::check(path, "--markdown")?, text));
-    }
-    if let Some(path) = &args.csv {
-        outputs.push((OutputFile::check(path, "--csv")?, Box::new(csv)));
+    let mut outputs: Vec<(OutputFile, &str)> = Vec::new();
+    for (path, option) in [
+        (&args.html, "--html"),
+        (&args.markdown, "--markdown"),
+        (&args.csv, "--csv"),
+    ] {
+        if let Some(path) = path {
+            outputs.push((OutputFile::check(path, option)?, option));
+        }
     }
     let files: Vec<&OutputFile> = outputs.iter().map(|(output, _)| output).collect();
     OutputFile::check_distinct(&files, &paths(&args.result, None)?)?;
@@ -38,8 +35,12 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
         let screen = Screen::of_output(false);
         print(&each(&saved, |document| screen.show(document, true)))?;
     }
-    for (output, render) in outputs {
-        output.write(&render(&saved)?)?;
+    for (output, option) in outputs {
+        output.write(&match option {
+            "--html" => html(&documents(&saved)),
+            "--markdown" => each(&saved, markdown),
+            _ => csv(&saved)?,
+        })?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,17 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, json};
 use vectored_versus::judge::{Limits, rulings};
-use vectored_versus::model::{
-    Comparison, RuledLimit, Ruling, RunOptions, Side, VERSUS_SCHEMA, Versus,
-};
-use vectored_versus::report::{document, failures, limits_in_words, stacks_in_words};
+use vectored_versus::model::{Comparison, RunOptions, Side, VERSUS_SCHEMA, Versus};
+use vectored_versus::report::{document, failures, limits_in_words};
 
 use crate::args::VersusArgs;
 use crate::commands::compare::ruled;
@@ -21,10 +19,9 @@ use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
-use crate::progress::Bar;
-use crate::results_store::{ResultKind, ResultName, Store, time_of};
+use crate::results_store::{ResultKind, Store, time_of};
 use crate::strace;
-use crate::versus_runs::{Plan, Program, differs, measure};
+use crate::versus_runs::{Program, measure};
 
 const DIFFERENT: u8 = 5;
 
@@ -44,31 +41,31 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
         Ok(()) => strace::check_calls(of_calls.iter().filter_map(|limit| limit.name.as_deref()))?,
         Err(_) => {}
     }
-    let plan = plan(args, tracing.is_ok())?;
+    let programs = programs(args)?;
     let store = Store::open(args.saving.no_save)?;
     let environment = Environment::capture(None, (None, None), allowed_cpus());
-    let planned = planned(args, &plan);
-    if let (Some(name), Some(earlier)) = (&args.add, &plan.earlier)
-        && let Some(why) = differs(earlier, &planned, environment.so_far())
-    {
-        let name = name.in_words();
-        return Err(Failure::usage(format!(
-            "cannot go on from '{name}' of --add: {why}"
-        )));
-    }
     let interrupt = Interrupt::watch()?;
     adopt_orphans().map_err(anyhow::Error::from)?;
     let began = Instant::now();
     let mut result = Versus {
         started_at: time_of(SystemTime::now())?,
         not_counted: tracing.err(),
-        commit: commit(),
-        ..planned
+        ..planned(args, &programs)
     };
-    measure(&plan, &interrupt, &Bar::new(args.saving.quiet), &mut result)?;
+    let is_traced = result.not_counted.is_none();
+    measure(args, &programs, is_traced, &interrupt, &mut result)?;
     result.host = environment.finish();
     result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-    result.limits = limits(args, &result);
+    // Figures of commands that failed or do different things decide nothing.
+    let verdict = verdict(args, &result);
+    if verdict.is_ok() {
+        let limits = Limits {
+            slower: args.fail_if_slower,
+            calls: of_calls,
+            memory: args.fail_if_more_memory,
+        };
+        result.limits = rulings(&result, limits);
+    }
     let is_counted = result.new.iter().any(|one| !one.side.ended.is_empty());
     if let (Some(code), false) = (interrupt.exit_code(), is_counted) {
         notes.note("stopped before the calls of all commands were counted: nothing is saved");
@@ -83,10 +80,11 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
     if let Some(code) = interrupt.exit_code() {
         return Ok(ExitCode::from(code));
     }
-    verdict(args, &result)
+    verdict?;
+    ruled(&limits_in_words(&result.limits))
 }
 
-fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan<'_>, Failure> {
+fn programs(args: &VersusArgs) -> Result<Vec<Program>, Failure> {
     if let Some(input) = &args.input {
         check_input(input)?;
     }
@@ -113,12 +111,7 @@ fn plan(args: &VersusArgs, is_traced: bool) -> Result<Plan<'_>, Failure> {
     let typed = std::iter::once(&args.old).chain(&args.new).enumerate();
     let programs =
         typed.map(|(index, typed)| Program::new(name(index), typed, args.shell.as_deref()));
-    Ok(Plan {
-        args,
-        programs: programs.collect::<Result<_, _>>()?,
-        is_traced,
-        earlier: args.add.as_ref().map(ResultName::load_as).transpose()?,
-    })
+    programs.collect()
 }
 
 /// Refuses an input that cannot be read by each run anew: to open a FIFO would wait for a writer, and what one run reads
@@ -135,17 +128,8 @@ fn check_input(input: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The commit of the repository of this folder, if it is in one and git is there.
-fn commit() -> Option<String> {
-    let mut git = Command::new("git");
-    git.args(["describe", "--always", "--dirty"]);
-    let output = git.stdin(Stdio::null()).output().ok()?;
-    let said = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| said.trim().to_owned())
-}
-
-fn planned(args: &VersusArgs, plan: &Plan<'_>) -> Versus {
-    let mut sides = plan.programs.iter().map(|program| Side {
+fn planned(args: &VersusArgs, programs: &[Program]) -> Versus {
+    let mut sides = programs.iter().map(|program| Side {
         name: program.name.clone(),
         command: program.typed.clone(),
         ..Side::default()
@@ -153,11 +137,6 @@ fn planned(args: &VersusArgs, plan: &Plan<'_>) -> Versus {
     Versus {
         schema: VERSUS_SCHEMA.to_owned(),
         vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
-        complete: true,
-        added: plan.earlier.as_ref().map_or_else(Vec::new, |earlier| {
-            let began = std::iter::once(&earlier.started_at);
-            earlier.added.iter().chain(began).cloned().collect()
-        }),
         options: RunOptions {
             shell: args.shell.clone(),
             stdout: args.stdout,
@@ -179,37 +158,15 @@ fn planned(args: &VersusArgs, plan: &Plan<'_>) -> Versus {
     }
 }
 
-/// The limits that were set, and whether they are kept. None if a run failed or outputs differ: figures of commands that do
-/// different things decide nothing.
-fn limits(args: &VersusArgs, result: &Versus) -> Vec<RuledLimit> {
-    if has_failed(result) || differ(args, result) {
-        return Vec::new();
-    }
-    let commands = result.new.iter().map(|one| result.ruled(one));
-    let limits = Limits {
-        slower: args.fail_if_slower,
-        calls: &args.fail_if_more_calls,
-        memory: args.fail_if_more_memory,
-    };
-    rulings(commands, limits)
-}
-
-fn has_failed(result: &Versus) -> bool {
-    result.new.iter().any(|one| result.is_spoiled(one))
-}
-
-fn differ(args: &VersusArgs, result: &Versus) -> bool {
+/// Fails if a run failed, or if the commands do different things.
+fn verdict(args: &VersusArgs, result: &Versus) -> Result<(), Failure> {
     let mut new = result.new.iter();
-    new.any(|one| one.differs(args.ignore_output, args.ignore_failure))
-}
-
-fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
-    if has_failed(result) {
-        let sides = std::iter::once(&result.old).chain(result.new.iter().map(|one| &one.side));
-        let what = sides.filter_map(failures).collect::<Vec<_>>().join("; ");
+    if new.clone().any(|one| result.is_spoiled(one)) {
+        let what: Vec<String> = result.sides().filter_map(failures).collect();
+        let what = what.join("; ");
         return Err(anyhow::anyhow!("{what}: give --ignore-failure if that is meant").into());
     }
-    if differ(args, result) {
+    if new.any(|one| one.differs(args.ignore_output, args.ignore_failure)) {
         return Err(Failure {
             error: anyhow::anyhow!(if args.ignore_output {
                 "the exit statuses differ: give also --ignore-failure if that is meant"
@@ -219,8 +176,5 @@ fn verdict(args: &VersusArgs, result: &Versus) -> Result<ExitCode, Failure> {
             code: DIFFERENT,
         });
     }
-    let mut limits = limits_in_words(&result.limits, "old");
-    let stacks = result.new.iter().filter_map(stacks_in_words);
-    limits.extend(stacks.map(|text| (Ruling::Beyond, text)));
-    ruled(&limits)
+    Ok(())
 }

@@ -27,7 +27,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens a file; without a name and for `-` it is standard input.
+    /// Opens a file, or standard input without a name and for `-`.
     pub fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = named(path) else {
             let name = "standard input".to_owned();
@@ -104,8 +104,8 @@ enum Kind {
 }
 
 impl Output {
-    /// Makes or opens a file; without a name and for `-` it is standard output. An existing file is not changed. `check`
-    /// says, before a file is made, whether it would be copied to.
+    /// Makes or opens a file, or takes standard output without a name and for `-`. An existing file is not changed. `check`
+    /// refuses, before a file is made, a copy to a new file.
     pub fn open(
         path: Option<&Path>,
         from: &Input,
@@ -189,7 +189,7 @@ impl Output {
         Ok(())
     }
 
-    /// Before anything is copied, refuses an output that fsync(2) refuses. A file is not tried: its sync may take long.
+    /// Before anything is copied, refuses an output that fsync(2) refuses. A file is not tried: a sync may take long.
     fn check_sync(&self) -> Result<(), Failure> {
         let found =
             fstat(self.fd()).map(|found| rustix::fs::FileType::from_raw_mode(found.st_mode));
@@ -230,7 +230,7 @@ impl Output {
         anyhow!("cannot cut off the old bytes of {name}: {error}; remove it first").into()
     }
 
-    /// [`cut_old_bytes`](Output::cut_old_bytes) after a failure. If not a byte was written, the file is as it was.
+    /// [`cut_old_bytes`](Output::cut_old_bytes) after a failure. Without a written byte, the file stays as before.
     pub fn cut_after_failure(&self) {
         if let Ok(written @ 1..) = tell(self.fd()) {
             let _ = self.cut_old_bytes(written);

@@ -5,7 +5,7 @@ use vectored_report::words;
 use vectored_results::model::{PUBLISHED_FILE_BYTES, PageCache, SyncMode};
 use vectored_versus::{SplitError, split};
 
-use crate::args::{CopiesArgs, MAX_BUFFER_BYTES};
+use crate::args::CopiesArgs;
 use crate::failure::Failure;
 use crate::strace;
 
@@ -31,11 +31,6 @@ pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
     let published = CopyPlan::published_buffers();
     let last = published.last().copied().unwrap_or(1);
     let max = of.max.unwrap_or(last);
-    if max > MAX_BUFFER_BYTES {
-        return Err(Failure::usage(
-            "--max is too large: it must be at most 1GiB",
-        ));
-    }
     let buffer_bytes: Vec<u64> = (0..=30)
         .map(|power| 1 << power)
         .filter(|bytes| (min..=max).contains(bytes))
@@ -64,7 +59,7 @@ pub fn copies(of: &CopiesArgs, is_quick: bool) -> Result<CopyPlan, Failure> {
     })
 }
 
-/// The words of `--program`, without the redirections that are made for it. Its program is looked for.
+/// The words of `--program`, without the redirections `< {input}` and `> {output}`. The program is looked for.
 fn program(typed: &str) -> Result<CopyProgram, Failure> {
     let mut rest = typed.to_owned();
     for redirection in [" < {input}", " <{input}", " > {output}", " >{output}"] {

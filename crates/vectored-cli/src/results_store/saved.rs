@@ -23,7 +23,7 @@ impl ResultKind {
         ResultKind::Versus,
     ];
 
-    /// The name of the subcommand. It names its newest result, and begins the names of its files.
+    /// The name of the subcommand: also the name of the newest result, and the begin of the names of files.
     pub fn command(self) -> &'static str {
         match self {
             ResultKind::Measure => "measure",
@@ -88,20 +88,15 @@ impl Saved {
 
     /// CSV of results of one command; `None` for results of several, whose columns differ.
     pub fn csv(all: &[&Saved]) -> Option<String> {
-        fn of_kind<T: SavedResult>(
-            all: &[&Saved],
-            kind: fn(&Saved) -> Option<&T>,
-        ) -> Option<String> {
-            let all: Option<Vec<&T>> = all.iter().map(|one| kind(one)).collect();
-            all.map(|all| csv_of(&all))
-        }
         macro_rules! of_kind {
-            ($kind:ident) => {
-                of_kind(all, |one| match one {
+            ($kind:ident) => {{
+                let each = all.iter().map(|one| match one {
                     Saved::$kind(result) => Some(&**result),
                     _ => None,
-                })
-            };
+                });
+                let all: Option<Vec<_>> = each.collect();
+                all.map(|all| csv_of(&all))
+            }};
         }
         of_kind!(Results)
             .or_else(|| of_kind!(Experiments))

@@ -59,7 +59,7 @@ impl Store {
         }
     }
 
-    /// Saves a result of a command: in a directory under a new name, which contains the time. A file is replaced, atomically.
+    /// Saves a result of a command: in a directory under a new name with the time. A file is replaced, atomically.
     /// Returns where the result is.
     pub fn save(&self, kind: ResultKind, started_at: &str, json: &str) -> anyhow::Result<Store> {
         match self {
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// Removes what is saved, if anything is: its figures cannot be trusted.
+    /// Removes a saved result whose figures cannot be trusted.
     pub fn discard(&self) -> anyhow::Result<()> {
         let Store::As(path) = self else { return Ok(()) };
         match fs::remove_file(path) {

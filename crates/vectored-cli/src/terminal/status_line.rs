@@ -19,7 +19,7 @@ pub struct StatusLine {
 }
 
 impl StatusLine {
-    /// A line that is empty, and stays empty unless it `is_shown`.
+    /// An empty line. Without `is_shown`, the line stays empty.
     pub fn new(is_shown: bool) -> Self {
         StatusLine {
             is_shown,

@@ -1,10 +1,8 @@
 //! Runs the commands of `vectored versus`: counted runs under strace, then timed runs in rounds.
 
-mod earlier;
 mod observed;
 mod restored;
 mod session;
 
-pub use earlier::differs;
 pub use observed::Program;
-pub use session::{Plan, measure};
+pub use session::measure;

@@ -2,24 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, PipeReader, Read as _, Seek};
+use std::io::{self, PipeReader, Read as _, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
-use std::time::Duration;
 
-use vectored_machine::platform::command_run::{LEFT_BEHIND_LIMIT, RunError, run};
+use vectored_machine::platform::command_run::RunError;
+use vectored_report::sort::sort;
 use vectored_report::words::{enumerated, grouped};
 use vectored_strace::Reader;
-use vectored_versus::model::{Difference, File as RunFile, Stdout};
-use vectored_versus::{
-    Captured, Counter, Stacks, Varying, capture, difference, split, stacks, sum, varying,
-};
+use vectored_versus::model::{Difference, File as RunFile, Side, Stdout};
+use vectored_versus::{Captured, Counter, Varying, capture, difference, split, sum, varying};
 
 use crate::args::VersusArgs;
 use crate::failure::Failure;
-use crate::strace::{self, log_pipe, tracer_into};
+use crate::strace::{self, log_pipe, path_of, tracer};
 
 /// The most varying lines that are named. Further lines are only counted.
 const NAMED_LINES: usize = 5;
@@ -32,7 +30,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Splits a command, or hands it to a shell. Looks for its program.
+    /// Splits a command, or hands the command to a shell. Looks for the program.
     pub fn new(name: String, typed: &str, shell: Option<&str>) -> Result<Self, Failure> {
         let words = match shell {
             Some(shell) => vec![shell.to_owned(), "-c".to_owned(), typed.to_owned()],
@@ -72,7 +70,7 @@ pub fn command(words: &[String], input: Option<&PathBuf>) -> io::Result<Command>
 pub fn discarded(stdout: Stdout) -> io::Result<Stdio> {
     Ok(match stdout {
         Stdout::Null => Stdio::null(),
-        // The file has no name, and so is gone with its last descriptor.
+        // A file without a name is gone with the last descriptor.
         Stdout::File => tempfile::tempfile()?.into(),
         Stdout::Pipe => {
             let (mut reader, writer) = io::pipe()?;
@@ -114,13 +112,6 @@ impl Observed {
     }
 }
 
-pub struct Counting<'a> {
-    pub args: &'a VersusArgs,
-    pub is_traced: bool,
-    pub limit: Option<Duration>,
-    pub is_stopped: &'a dyn Fn() -> bool,
-}
-
 fn failed(error: io::Error) -> RunError {
     RunError::Io(
         "what it reads and writes cannot be handled".to_owned(),
@@ -128,83 +119,72 @@ fn failed(error: io::Error) -> RunError {
     )
 }
 
-impl Counting<'_> {
-    fn run(&self, command: Command) -> Result<ExitStatus, RunError> {
-        let ended = run(command, self.limit, LEFT_BEHIND_LIMIT, self.is_stopped)?;
-        Ok(ended.status)
+/// One run of a program by `run`, which returns how it ended.
+pub fn observe(
+    program: &Program,
+    args: &VersusArgs,
+    is_traced: bool,
+    run: impl FnOnce(Command) -> Result<ExitStatus, RunError>,
+) -> Result<Observed, RunError> {
+    let log = is_traced.then(log_pipe).transpose().map_err(failed)?;
+    let traced = log
+        .as_ref()
+        .map(|(_, writer)| tracer(&path_of(writer), false));
+    let words = [&traced.unwrap_or_default()[..], &program.words].concat();
+    let mut command = command(&words, args.input.as_ref()).map_err(failed)?;
+    let (stderr, writer) = io::pipe().map_err(failed)?;
+    command.stderr(writer);
+    let (mut piped, mut file) = (None, None);
+    if let Stdout::File = args.stdout {
+        let temporary = tempfile::tempfile().map_err(failed)?;
+        command.stdout(temporary.try_clone().map_err(failed)?);
+        file = Some(temporary);
+    } else {
+        let (reader, writer) = io::pipe().map_err(failed)?;
+        command.stdout(writer);
+        piped = Some(reader);
     }
-
-    pub fn observe(&self, program: &Program) -> Result<Observed, RunError> {
-        let log = self.is_traced.then(log_pipe).transpose().map_err(failed)?;
-        let traced = log.as_ref().map(|(_, writer)| tracer_into(writer, None));
-        let words = [&traced.unwrap_or_default()[..], &program.words].concat();
-        let mut command = command(&words, self.args.input.as_ref()).map_err(failed)?;
-        let (stderr, writer) = io::pipe().map_err(failed)?;
-        command.stderr(writer);
-        let (mut piped, mut file) = (None, None);
-        if let Stdout::File = self.args.stdout {
-            let temporary = tempfile::tempfile().map_err(failed)?;
-            command.stdout(temporary.try_clone().map_err(failed)?);
-            file = Some(temporary);
-        } else {
-            let (reader, writer) = io::pipe().map_err(failed)?;
-            command.stdout(writer);
-            piped = Some(reader);
-        }
-        let before: Vec<_> = self.args.same.iter().map(|path| identity(path)).collect();
-        let named = program.named();
-        let (ended, stdout, stderr, counter) = thread::scope(|scope| {
-            let stderr = scope.spawn(|| capture(stderr));
-            let stdout = scope.spawn(|| piped.map(capture).transpose());
-            let (log, writer) = log.unzip();
-            let counter = scope.spawn(|| log.map(|log| count(log, &named)).transpose());
-            let ended = self.run(command);
-            // strace has opened the pipe, and has ended.
-            drop(writer);
-            let why = "the threads that read do not panic";
-            let stdout = stdout.join().expect(why);
-            (
-                ended,
-                stdout,
-                stderr.join().expect(why),
-                counter.join().expect(why),
-            )
-        });
-        let status = ended?;
-        let stdout = match file {
-            Some(mut file) => file.rewind().and_then(|()| capture(file)).map_err(failed)?,
-            None => stdout.map_err(failed)?.expect("it is a pipe or a file"),
-        };
-        let stderr = stderr.map_err(failed)?;
-        let mut outputs = vec![
-            ("standard output".to_owned(), State::Written(stdout)),
-            ("standard error".to_owned(), State::Written(stderr)),
-        ];
-        for (path, before) in std::iter::zip(&self.args.same, before) {
-            outputs.push((name_of(path), state(path, before)?));
-        }
-        Ok(Observed {
-            status,
-            outputs,
-            counter: counter.map_err(failed)?,
-        })
+    let before: Vec<_> = args.same.iter().map(|path| identity(path)).collect();
+    let named = program.named();
+    let (ended, stdout, stderr, counter) = thread::scope(|scope| {
+        let stderr = scope.spawn(|| capture(stderr));
+        let stdout = scope.spawn(|| piped.map(capture).transpose());
+        let (log, writer) = log.unzip();
+        let counter = scope.spawn(|| log.map(|log| count(log, &named)).transpose());
+        let ended = run(command);
+        // strace has opened the pipe, and has ended.
+        drop(writer);
+        let why = "the threads that read do not panic";
+        (
+            ended,
+            stdout.join().expect(why),
+            stderr.join().expect(why),
+            counter.join().expect(why),
+        )
+    });
+    let status = ended?;
+    let stdout = match file {
+        Some(mut file) => file.rewind().and_then(|()| capture(file)),
+        None => stdout.map(|captured| captured.expect("it is a pipe or a file")),
+    };
+    let mut outputs = vec![
+        (
+            "standard output".to_owned(),
+            State::Written(stdout.map_err(failed)?),
+        ),
+        (
+            "standard error".to_owned(),
+            State::Written(stderr.map_err(failed)?),
+        ),
+    ];
+    for (path, before) in std::iter::zip(&args.same, before) {
+        outputs.push((name_of(path), state(path, before)?));
     }
-
-    /// Runs a command under `strace -k`, and counts the stacks of these calls.
-    pub fn stacks(&self, program: &Program, calls: &[String]) -> Result<Stacks, RunError> {
-        let (reader, writer) = log_pipe().map_err(failed)?;
-        let words = [&tracer_into(&writer, Some(calls))[..], &program.words].concat();
-        let mut command = command(&words, self.args.input.as_ref()).map_err(failed)?;
-        command.stdout(discarded(self.args.stdout).map_err(failed)?);
-        thread::scope(|scope| {
-            let found = scope.spawn(|| stacks(BufReader::new(reader)));
-            let ended = self.run(command);
-            drop(writer);
-            let found = found.join().expect("the thread that reads does not panic");
-            ended?;
-            found.map_err(failed)
-        })
-    }
+    Ok(Observed {
+        status,
+        outputs,
+        counter: counter.map_err(failed)?,
+    })
 }
 
 fn state(path: &Path, before: Option<Identity>) -> Result<State, RunError> {
@@ -333,4 +313,15 @@ pub fn files(counter: &Counter) -> Vec<RunFile> {
         })
     });
     files.collect()
+}
+
+/// Whether both ran files of the same content, and all of them are known.
+pub fn same_files(one: &Side, other: &Side) -> bool {
+    let [one, other] = [one, other].map(|side| {
+        let mut sums: Vec<_> = side.files.iter().map(|file| file.sha256.as_ref()).collect();
+        sort(&mut sums);
+        sums.dedup();
+        sums
+    });
+    one == other && !one.is_empty() && !one.contains(&None)
 }

@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::iter;
-use std::mem;
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -16,14 +15,13 @@ use vectored_machine::platform::command_run::{
 use vectored_machine::platform::processes::give_back_free_memory;
 use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::model::{
-    Calls, Comparison, Difference, EXIT_STATUS, FailedRun, FileUse, Phase, Run, Side, Versus,
+    Calls, Comparison, Difference, EXIT_STATUS, FailedRun, Phase, Run, Side, Versus,
 };
-use vectored_versus::{Counter, Stacks, Varying, grown_stacks, judge, last_line};
+use vectored_versus::{Counter, Varying, judge, last_line};
 
-use super::earlier::{other_files, rounds_of, same_files};
 use super::observed::{
-    Counting, Observed, Program, Unstable, command, differences, discarded, files, name_of,
-    unstable, unstable_in_words,
+    Observed, Program, Unstable, command, differences, discarded, files, name_of, observe,
+    same_files, unstable, unstable_in_words,
 };
 use super::restored::Restored;
 use crate::args::VersusArgs;
@@ -31,7 +29,7 @@ use crate::command_signals::end_in_words;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
-use crate::strace::{exit_code, shows_stacks};
+use crate::strace::exit_code;
 
 /// A counted run may take this many times as long as an untraced run. strace takes 50 µs for a call, or more on a busy
 /// machine; the call itself may take 100 ns.
@@ -45,55 +43,48 @@ const COUNTED_RUNS: u64 = 2;
 /// By how much the kernel's count of resident memory may be wrong: each processor keeps some pages for itself.
 const COUNT_ERROR_BYTES: u64 = 512 << 10;
 
-/// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that its length moves all that
+/// A variable of timed runs, of a random length below a page: the environment lies above the stack, so that the length of the variable moves all that
 /// is on the stack. Without this variable, a command may be slower only because its name is longer.
 const PADDING: &str = "VECTORED_PADDING";
 
 const PAGE_BYTES: usize = 4096;
 
-pub struct Plan<'a> {
-    pub args: &'a VersusArgs,
-    pub programs: Vec<Program>,
-    pub is_traced: bool,
-    /// A result that has the first rounds.
-    pub earlier: Option<Versus>,
-}
-
 /// Runs everything, and fills in the sides, figures and differences. After a signal the result has what was measured before;
 /// `complete` says so.
 pub fn measure(
-    plan: &Plan<'_>,
+    args: &VersusArgs,
+    programs: &[Program],
+    is_traced: bool,
     interrupt: &Interrupt,
-    bar: &Bar,
     result: &mut Versus,
 ) -> Result<(), Failure> {
     // Unlike a pipe, this file wakes no reader while a command is timed.
     let errors = memfd_create("standard error", MemfdFlags::CLOEXEC);
     let errors = errors.context("cannot make a file in memory for standard error")?;
     let mut session = Session {
-        plan,
-        args: plan.args,
+        args,
+        programs,
+        is_traced,
         interrupt,
-        bar,
+        bar: Bar::new(args.saving.quiet),
         began: Instant::now(),
         result,
-        ends: plan.programs.iter().map(|_| Vec::new()).collect(),
+        ends: vec![Vec::new(); programs.len()],
         errors: File::from(errors),
         random: fastrand::Rng::new(),
         restored: Vec::new(),
     };
     let measured = session.keep().and_then(|()| session.run_all());
     match session.restore(true).and(measured) {
-        Ok(()) => Ok(()),
         Err(Some(failure)) => Err(failure),
-        Err(None) => {
-            session.result.complete = false;
+        outcome => {
+            session.result.complete = outcome.is_ok();
             Ok(())
         }
     }
 }
 
-/// Why a session ends early: a failure, or none if it was stopped by a signal.
+/// Why a session ends early: a failure; or none if a signal stopped it, or if what differs is not timed.
 type Halt = Option<Failure>;
 
 fn halt(program: &Program, place: &str, error: RunError) -> Halt {
@@ -114,10 +105,11 @@ fn halt(program: &Program, place: &str, error: RunError) -> Halt {
 }
 
 struct Session<'a> {
-    plan: &'a Plan<'a>,
     args: &'a VersusArgs,
+    programs: &'a [Program],
+    is_traced: bool,
     interrupt: &'a Interrupt,
-    bar: &'a Bar,
+    bar: Bar,
     began: Instant,
     result: &'a mut Versus,
     ends: Vec<Vec<RunEnd>>,
@@ -131,100 +123,47 @@ impl Session<'_> {
     fn run_all(&mut self) -> Result<(), Halt> {
         let longest = self.warm_up()?;
         let observed = self.count(longest)?;
-        let earlier = self.plan.earlier.as_ref();
-        if earlier.is_some_and(|earlier| other_files(earlier, self.result)) {
-            return Err(Some(anyhow!(
-                "cannot go on from the result of --add: the commands run other files now, or it is not known which"
-            ).into()));
-        }
-        let has_failed = self.judge_ends();
-        if has_failed && !self.args.ignore_failure {
-            self.result.complete = false;
-            return Ok(());
+        let VersusArgs {
+            ignore_output,
+            ignore_failure,
+            ..
+        } = *self.args;
+        if self.judge_ends() && !ignore_failure {
+            return Err(None);
         }
         self.compare(&observed, longest)?;
         // A command inherits what this process has.
         drop(observed);
         give_back_free_memory();
-        let ignored = (self.args.ignore_output, self.args.ignore_failure);
         let mut new = self.result.new.iter();
-        if new.any(|one| one.differs(ignored.0, ignored.1)) {
-            self.result.complete = false;
-            return Ok(());
+        if new.any(|one| one.differs(ignore_output, ignore_failure)) {
+            return Err(None);
         }
         let timed = self.rounds();
         self.judge_ends();
         self.judge();
-        timed?;
-        self.count_stacks(longest)
-    }
-
-    /// Where a limit of calls is exceeded, fills in what makes the calls that grew.
-    fn count_stacks(&mut self, longest: Duration) -> Result<(), Halt> {
-        for index in 0..self.result.new.len() {
-            let Versus { old, new, .. } = &*self.result;
-            let one = &new[index].side;
-            let both = old.calls.as_ref().zip(one.calls.as_ref());
-            let limits = &self.args.fail_if_more_calls;
-            let grown = both.map(|(old, new)| judge::beyond(limits, old, new));
-            let grown = grown.unwrap_or_default();
-            // An interpreter's stacks do not show what its script does.
-            let is_script = one.files.iter().any(|file| file.as_what == FileUse::Script);
-            if grown.is_empty() || is_script {
-                continue;
-            }
-            if !shows_stacks() {
-                let why = "strace of this machine was built without stacks (-k)";
-                self.result.new[index].no_stacks = why.to_owned();
-                continue;
-            }
-            let old = self.stacks(0, &grown, longest)?;
-            let new = self.stacks(index + 1, &grown, longest)?;
-            self.result.new[index].stacks = grown_stacks(&old, &new);
-        }
-        Ok(())
-    }
-
-    fn stacks(
-        &mut self,
-        index: usize,
-        calls: &[String],
-        longest: Duration,
-    ) -> Result<Stacks, Halt> {
-        self.prepare(index)?;
-        let program = &self.plan.programs[index];
-        let what = format!("looking for what makes the calls of {}", program.name);
-        self.bar.show_waiting(&what);
-        let is_stopped = || self.is_stopped();
-        let found = self.counting(longest, &is_stopped).stacks(program, calls);
-        found.map_err(|error| halt(program, "under strace -k", error))
+        timed
     }
 
     /// Fills in how the commands end, and which runs failed. Returns whether a run failed.
     fn judge_ends(&mut self) -> bool {
-        let ends = mem::take(&mut self.ends);
-        for (side, runs) in self.sides().zip(&ends) {
+        for (side, runs) in self.result.sides_mut().zip(&self.ends) {
             side.failed = failed(runs);
             if let Some(usual) = usual(runs) {
                 side.ended.clone_from(&usual.run.ended);
                 side.said = if usual.code == 0 { String::new() } else { usual.run.said.clone() };
             }
         }
-        self.ends = ends;
-        self.sides().any(|side| !side.failed.is_empty())
+        self.result.sides().any(|side| !side.failed.is_empty())
     }
 
-    fn sides(&mut self) -> impl Iterator<Item = &mut Side> {
-        let new = self.result.new.iter_mut().map(|one| &mut one.side);
-        iter::once(&mut self.result.old).chain(new)
+    fn side(&mut self, index: usize) -> &mut Side {
+        let mut sides = self.result.sides_mut();
+        sides.nth(index).expect("a side of each command")
     }
 
     fn limit(&self) -> Option<Duration> {
         self.args.rounds.is_none().then_some(self.args.budget)
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.interrupt.flag().load(Ordering::Relaxed)
     }
 
     fn keep(&mut self) -> Result<(), Halt> {
@@ -247,6 +186,24 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// Runs a command to its end.
+    fn end_of(
+        &self,
+        program: &Program,
+        place: &str,
+        command: io::Result<Command>,
+        limit: Option<Duration>,
+    ) -> Result<Ended, Halt> {
+        let command = command.map_err(|error| RunError::Io("it cannot be run".to_owned(), error));
+        let ended = command.and_then(|command| self.run(command, limit));
+        ended.map_err(|error| halt(program, place, error))
+    }
+
+    fn run(&self, command: Command, limit: Option<Duration>) -> Result<Ended, RunError> {
+        let is_stopped = || self.interrupt.flag().load(Ordering::Relaxed);
+        run(command, limit, LEFT_BEHIND_LIMIT, is_stopped)
+    }
+
     fn prepare(&mut self, index: usize) -> Result<(), Halt> {
         self.restore(false)?;
         let prepare = &self.args.prepare;
@@ -259,34 +216,38 @@ impl Session<'_> {
             typed: typed.clone(),
             words: [self.args.shell(), "-c", typed].map(str::to_owned).to_vec(),
         };
-        let failed = |error| halt(&helper, "before a run", error);
-        let cannot = |error| failed(RunError::Io("it cannot be run".to_owned(), error));
-        let mut command = command(&helper.words, None).map_err(cannot)?;
-        command.stderr(io::stderr());
-        let ended = run(command, None, LEFT_BEHIND_LIMIT, || self.is_stopped()).map_err(failed)?;
-        if ended.status.success() {
+        let command = command(&helper.words, None).map(|mut command| {
+            command.stderr(io::stderr());
+            command
+        });
+        let status = self.end_of(&helper, "before a run", command, None)?.status;
+        if status.success() {
             return Ok(());
         }
-        let end = end_in_words(ended.status);
+        let end = end_in_words(status);
         Err(Some(anyhow!("{name} ('{typed}') failed with {end}").into()))
     }
 
     /// One untraced run, with this number within its phase.
-    fn run(&mut self, index: usize, phase: Phase, number: u64) -> Result<Ended, Halt> {
-        let program = &self.plan.programs[index];
+    fn untraced(&mut self, index: usize, phase: Phase, number: u64) -> Result<Ended, Halt> {
         self.prepare(index)?;
+        let program = &self.programs[index];
         let place = if phase == Phase::Timed { "round" } else { "warm-up run" };
-        let failed = |error| halt(program, &format!("{place} {number}"), error);
-        let cannot = |error| failed(RunError::Io("it cannot be run".to_owned(), error));
-        let mut command = command(&program.words, self.args.input.as_ref()).map_err(cannot)?;
-        command.stdout(discarded(self.args.stdout).map_err(cannot)?);
-        command.stderr(self.errors.try_clone().map_err(cannot)?);
-        if phase == Phase::Timed && !self.args.same_layout {
-            command.env(PADDING, "x".repeat(self.random.usize(..PAGE_BYTES)));
-        }
-        let is_stopped = || self.is_stopped();
-        let ended = run(command, self.limit(), LEFT_BEHIND_LIMIT, is_stopped).map_err(failed)?;
-        let said = last_error(&mut self.errors).map_err(cannot)?;
+        let place = format!("{place} {number}");
+        let is_padded = phase == Phase::Timed && !self.args.same_layout;
+        let padding = is_padded.then(|| "x".repeat(self.random.usize(..PAGE_BYTES)));
+        let command = || {
+            let mut command = command(&program.words, self.args.input.as_ref())?;
+            command.stdout(discarded(self.args.stdout)?);
+            command.stderr(self.errors.try_clone()?);
+            command.envs(padding.map(|padding| (PADDING, padding)));
+            Ok(command)
+        };
+        let ended = self.end_of(program, &place, command(), self.limit())?;
+        let said = last_error(&mut self.errors);
+        let said = said
+            .context("cannot read standard error")
+            .map_err(Failure::from)?;
         self.note_end(index, ended.status, (phase, number), said);
         Ok(ended)
     }
@@ -294,7 +255,7 @@ impl Session<'_> {
     fn note_end(
         &mut self,
         index: usize,
-        status: std::process::ExitStatus,
+        status: ExitStatus,
         (phase, number): (Phase, u64),
         said: String,
     ) {
@@ -312,10 +273,10 @@ impl Session<'_> {
     fn warm_up(&mut self) -> Result<Duration, Halt> {
         let mut longest = Duration::ZERO;
         for number in 1..=self.args.warmup {
-            for (index, program) in self.plan.programs.iter().enumerate() {
+            for (index, program) in self.programs.iter().enumerate() {
                 self.bar
                     .show_waiting(&format!("warming up: {}", program.name));
-                longest = longest.max(self.run(index, Phase::WarmUp, number)?.took);
+                longest = longest.max(self.untraced(index, Phase::WarmUp, number)?.took);
             }
         }
         Ok(longest)
@@ -324,16 +285,14 @@ impl Session<'_> {
     /// The counted runs of each command: in turn, and then in the reverse order. If each run changes the input of the next,
     /// as a folder that grows, the ranges of counts overlap.
     fn count(&mut self, longest: Duration) -> Result<Vec<Vec<Observed>>, Halt> {
-        let programs = &self.plan.programs;
-        let mut runs: Vec<Vec<Observed>> = programs.iter().map(|_| Vec::new()).collect();
-        let mut order: Vec<usize> = (0..programs.len()).collect();
+        let mut runs: Vec<Vec<Observed>> = self.programs.iter().map(|_| Vec::new()).collect();
+        let mut order: Vec<usize> = (0..self.programs.len()).collect();
         for number in 1..=COUNTED_RUNS {
             for &index in &order {
                 let observed = self.observe(index, longest)?;
-                let side = self.sides().nth(index).expect("a side of each command");
                 // The files may have changed before the next run.
                 if let (1, Some(counter)) = (number, &observed.counter) {
-                    side.files = files(counter);
+                    self.side(index).files = files(counter);
                 }
                 let said = observed.last_error();
                 self.note_end(index, observed.status, (Phase::Counted, number), said);
@@ -341,10 +300,9 @@ impl Session<'_> {
             }
             order.reverse();
         }
-        for (side, runs) in self.sides().zip(&runs) {
-            let counters: Vec<Counter> =
-                runs.iter().filter_map(|run| run.counter.clone()).collect();
-            side.calls = Calls::of_runs(&counters);
+        for (side, runs) in self.result.sides_mut().zip(&runs) {
+            let counters = runs.iter().filter_map(|run| run.counter.clone());
+            side.calls = Calls::of_runs(&counters.collect::<Vec<Counter>>());
         }
         Ok(runs)
     }
@@ -352,15 +310,10 @@ impl Session<'_> {
     /// Fails if no run has written a file of `--same`: nothing would be compared. Fails if runs of old leave no part of such
     /// a file equal: an edit could not be told from none.
     fn check_compared(&self, runs: &[Vec<Observed>], varies: &Unstable) -> Result<(), Halt> {
-        if self.args.ignore_output {
-            return Ok(());
-        }
-        for name in self.args.same.iter().map(|path| name_of(path)) {
-            let is_written = runs
-                .iter()
-                .flatten()
-                .any(|run| run.written(&name).is_some());
-            let why = if !is_written {
+        let names = self.args.same.iter().map(|path| name_of(path));
+        for name in names.filter(|_| !self.args.ignore_output) {
+            let mut runs = runs.iter().flatten();
+            let why = if runs.all(|run| run.written(&name).is_none()) {
                 format!(
                     "no counted run wrote the {name} of --same: name a file that the commands write, and remove it by --prepare \
                      if they write it only once"
@@ -378,22 +331,15 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn counting<'b>(&'b self, longest: Duration, is_stopped: &'b dyn Fn() -> bool) -> Counting<'b> {
-        Counting {
-            args: self.args,
-            is_traced: self.plan.is_traced,
-            limit: self.limit().map(|limit| limit.max(longest * TRACED_FACTOR)),
-            is_stopped,
-        }
-    }
-
+    /// One counted run.
     fn observe(&mut self, index: usize, longest: Duration) -> Result<Observed, Halt> {
         self.prepare(index)?;
-        let program = &self.plan.programs[index];
+        let program = &self.programs[index];
         self.bar
             .show_waiting(&format!("counting the calls of {}", program.name));
-        let is_stopped = || self.is_stopped();
-        let observed = self.counting(longest, &is_stopped).observe(program);
+        let limit = self.limit().map(|limit| limit.max(longest * TRACED_FACTOR));
+        let run = |command| Ok(self.run(command, limit)?.status);
+        let observed = observe(program, self.args, self.is_traced, run);
         observed.map_err(|error| halt(program, "under strace", error))
     }
 
@@ -428,16 +374,15 @@ impl Session<'_> {
     /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
     fn rounds(&mut self) -> Result<(), Halt> {
         let floor_before = memory_floor();
-        let mut rounds = self.plan.earlier.as_ref().map_or_else(Vec::new, rounds_of);
-        let before = rounds.len();
+        let mut rounds: Vec<Vec<Run>> = Vec::new();
         // The old command runs twice.
-        let mut order: Vec<usize> = (0..=self.plan.programs.len()).collect();
+        let mut order: Vec<usize> = (0..=self.programs.len()).collect();
         let mut longest_round = Duration::ZERO;
         // Counting may have taken all of the budget.
         let least = self.began.elapsed() + self.args.budget / 2;
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
-        while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
+        while outcome.is_ok() && !self.is_over(&rounds, longest_round, budget) {
             // Every second round has the reverse order of the round before: so each command has each place as often as
             // the mirror image of that place.
             if rounds.len().is_multiple_of(2) {
@@ -446,32 +391,28 @@ impl Session<'_> {
                 order.reverse();
             }
             let began = Instant::now();
-            match self.round(rounds.len() as u64 + 1, &order) {
-                Ok(round) => rounds.push(round),
-                Err(halt) => {
-                    outcome = Err(halt);
-                    break;
-                }
-            }
+            let round = self.round(rounds.len() as u64 + 1, &order);
+            outcome = round.map(|round| rounds.push(round));
             longest_round = longest_round.max(began.elapsed());
             let elapsed = self.began.elapsed();
             let end = self.args.rounds.map_or(budget, |all| {
-                elapsed * u32::try_from(all).unwrap_or(u32::MAX) / (rounds.len() - before) as u32
+                let part = elapsed / rounds.len().max(1) as u32;
+                part.saturating_mul(u32::try_from(all).unwrap_or(u32::MAX))
             });
             let what = format!("round {}", rounds.len());
             self.bar.show_preparation(&what, elapsed, end);
         }
         // This process may have grown meanwhile.
         let floor = floor_before.max(memory_floor());
-        for run in rounds[before..].iter_mut().flatten() {
+        for run in rounds.iter_mut().flatten() {
             run.peak_bytes = run.peak_bytes.filter(|peak| *peak > floor);
         }
         let whole = rounds.len() as u64;
         for ends in &mut self.ends {
             ends.retain(|end| end.run.phase != Phase::Timed || end.run.number <= whole);
         }
-        self.result.old_again_runs = runs_in(&rounds, self.plan.programs.len());
-        for (index, side) in self.sides().enumerate() {
+        self.result.old_again_runs = runs_in(&rounds, self.programs.len());
+        for (index, side) in self.result.sides_mut().enumerate() {
             side.runs = runs_in(&rounds, index);
         }
         outcome
@@ -481,33 +422,24 @@ impl Session<'_> {
     fn round(&mut self, number: u64, order: &[usize]) -> Result<Vec<Run>, Halt> {
         let mut round = vec![Run::default(); order.len()];
         for &slot in order {
-            let index = slot % self.plan.programs.len();
-            let ended = self.run(index, Phase::Timed, number)?;
+            let index = slot % self.programs.len();
+            let ended = self.untraced(index, Phase::Timed, number)?;
             round[slot] = of_run(&ended);
-            let side = self.sides().nth(index).expect("a side of each command");
+            let side = self.side(index);
             side.left_behind = side.left_behind.max(ended.left_behind);
         }
         Ok(round)
     }
 
-    /// Whether the rounds are enough. `before` rounds are from an earlier result. If there are any, they were enough: then only
-    /// the budget ends further rounds.
-    fn is_over(
-        &self,
-        rounds: &[Vec<Run>],
-        before: usize,
-        longest_round: Duration,
-        budget: Duration,
-    ) -> bool {
-        let own = rounds.len() - before;
+    fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration, budget: Duration) -> bool {
         if let Some(all) = self.args.rounds {
-            return own as u64 >= all;
+            return rounds.len() as u64 >= all;
         }
-        let commands = self.plan.programs.len();
+        let commands = self.programs.len();
         let [old, again] = [0, commands].map(|slot| runs_in(rounds, slot));
         let new: Vec<Vec<Run>> = (1..commands).map(|slot| runs_in(rounds, slot)).collect();
-        let is_spent = self.began.elapsed() + longest_round > budget && own > 0;
-        is_spent || before == 0 && judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
+        let is_spent = self.began.elapsed() + longest_round > budget && !rounds.is_empty();
+        is_spent || judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
     }
 
     fn judge(&mut self) {
@@ -531,8 +463,8 @@ impl Session<'_> {
     }
 }
 
-/// The peak memory of a command is known if it is above this. The kernel counts for a command what this process had when it
-/// forked. If that is unknown, no peak is known.
+/// A peak memory of a command above this is known. The kernel counts for a command what this process had at the fork. If that
+/// is unknown, no peak is known.
 fn memory_floor() -> u64 {
     let inherited = inherited_peak_bytes(|| false);
     inherited.map_or(u64::MAX, |peak| peak + COUNT_ERROR_BYTES)
@@ -551,11 +483,12 @@ fn last_error(errors: &mut File) -> io::Result<String> {
 fn differences_of_new(observed: &[Vec<Observed>], varies: &Unstable) -> Vec<Vec<Difference>> {
     let of_new = observed[1..].iter().map(|runs| {
         let mut found: Vec<Difference> = Vec::new();
-        for run in runs {
-            for one in differences(&observed[0][0], run, varies) {
-                if !found.iter().any(|known| known.of == one.of) {
-                    found.push(one);
-                }
+        for one in runs
+            .iter()
+            .flat_map(|run| differences(&observed[0][0], run, varies))
+        {
+            if !found.iter().any(|known| known.of == one.of) {
+                found.push(one);
             }
         }
         found

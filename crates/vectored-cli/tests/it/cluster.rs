@@ -5,30 +5,41 @@ use crate::support::{Bench, said_by};
 #[test]
 #[cfg(not(feature = "mpi"))]
 fn one_of_several_ranks_is_refused_without_mpi_and_rank_0_alone_says_so() {
-    for (size, rank) in [
-        ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
-        ("PMI_SIZE", "PMI_RANK"),
-        ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+    for (size, rank, words, remedy) in [
+        (
+            "OMPI_COMM_WORLD_SIZE",
+            "OMPI_COMM_WORLD_RANK",
+            "measure",
+            "--features mpi",
+        ),
+        (
+            "PMI_SIZE",
+            "PMI_RANK",
+            "reproduce mincer --quick",
+            "start it once",
+        ),
+        (
+            "SLURM_STEP_NUM_TASKS",
+            "SLURM_PROCID",
+            "measure --target null",
+            "start it once",
+        ),
     ] {
         let bench = Bench::new();
-        let run = |number: &str| {
-            let mut command = bench.vectored();
-            command.args(["measure", "--target", "null"]);
+        let run = |number: &str, words: &str| {
+            let mut command = bench.command(words);
             command.env(size, "4").env(rank, number);
             let (stdout, stderr) = said_by(&mut command, 2);
             assert_eq!(stdout, "");
             stderr
         };
-        let first = run("0");
-        for expected in [
-            "one of 4 processes",
-            size,
-            "--features mpi",
-            "without mpirun",
-        ] {
+        let first = run("0", words);
+        for expected in ["one of 4 processes", size, remedy, "without mpirun"] {
             assert!(first.contains(expected), "no {expected:?} in: {first}");
         }
-        assert_eq!(run("3"), "");
+        for words in [words, "reproduce --no-such-option"] {
+            assert_eq!(run("3", words), "");
+        }
         assert!(bench.saved().is_empty());
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Bench, Tmpfs, case, entries, json, said_by, skip, stderr_of, stdout_of};
+use crate::support::{Bench, Tmpfs, case, entries, json, skip, stderr_of, stdout_of};
 
 /// Runs with these words, at the reduced sizes; returns what was printed and
 /// what was saved.
@@ -163,27 +163,6 @@ fn a_signal_ends_the_run_and_keeps_what_was_measured() {
         let status = fs::read_to_string(format!("/proc/{copy}/stat")).unwrap_or_default();
         assert!(!status.contains("(vectored) R"), "{status}");
     }
-}
-
-#[test]
-fn one_of_several_processes_is_refused_and_the_first_says_so() {
-    let bench = Bench::new();
-    let run = |rank: &str, args: &[&str]| {
-        let mut command = bench.vectored();
-        command.args(["reproduce", "--quick"]).args(args);
-        command.env("OMPI_COMM_WORLD_SIZE", "4");
-        command.env("OMPI_COMM_WORLD_RANK", rank);
-        let (stdout, stderr) = said_by(&mut command, 2);
-        assert_eq!(stdout, "");
-        stderr
-    };
-    let message = run("0", &["mincer"]);
-    for words in ["one of 4 processes (OMPI_COMM_WORLD_SIZE)", "start it once"] {
-        assert!(message.contains(words), "{message}");
-    }
-    assert_eq!(run("3", &["mincer"]), "");
-    assert_eq!(run("3", &["--no-such-option"]), "");
-    assert!(bench.saved().is_empty());
 }
 
 /// Runs `apue-3.5 --quick` with two buffers and a program, and more words.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::support::{Bench, MACHINE, stderr_of, stdout_of};
+use crate::support::{Bench, MACHINE, stdout_of};
 
 /// The output of a command on a terminal of this width.
 fn on_terminal(command: Command, columns: u16) -> String {
@@ -72,27 +72,6 @@ fn bench_with_runs() -> Bench {
 
 fn widest(text: &str) -> usize {
     text.lines().map(|line| line.chars().count()).max().unwrap()
-}
-
-#[test]
-fn a_locale_without_utf_8_gets_the_same_text_in_ascii() {
-    let bench = bench_with_runs();
-    let whole = stdout_of(&mut bench.command("report"));
-    let ascii = stdout_of(bench.command("report").env("LC_ALL", "C"));
-    assert!(ascii.is_ascii() && !whole.is_ascii(), "{ascii}");
-    // Each character of the map has its own ASCII form.
-    let unknown = |text: &str| text.matches('?').count();
-    assert_eq!(unknown(&ascii), unknown(&whole), "{ascii}");
-    assert!(widest(&ascii) <= widest(&whole), "{ascii}");
-    let mut noted = bench.synthetic_with("--segments 2,64 --sizes 2M --target pipe");
-    let message = stderr_of(noted.env("LC_ALL", "C"), 0);
-    assert!(message.contains("64 x 2 MiB"), "{message}");
-    // Data for programs is the same everywhere.
-    let data = |locale: &str| {
-        let mut command = bench.command("report --csv -");
-        stdout_of(command.env("LC_ALL", locale))
-    };
-    assert_eq!(data("C"), data("C.UTF-8"));
 }
 
 /// At 80 × 24, with the path of the result: the shell's own line stays in sight.

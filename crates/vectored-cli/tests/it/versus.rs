@@ -218,27 +218,6 @@ fn each_run_finds_the_files_that_it_edits_as_the_first_run_did() {
 }
 
 #[test]
-fn two_results_are_compared_by_their_ratios_and_calls() {
-    needs_strace!();
-    let bench = bench();
-    for (new, name) in [(NEW, "earlier"), (OLD, "later")] {
-        let mut command = versus(&bench, "1", &["--format=json", "--no-save", OLD, new]);
-        fs::write(bench.work().join(name), stdout_of(&mut command)).unwrap();
-    }
-    let cases = "\
-later => 0: new makes 100 writes instead of 1 and
-later --fail-if-more-calls 1% => 3: beyond the limit of --fail-if-more-calls 1% against the earlier result: 
-later --fail-if-slower 1% => 4: may be within the limit of --fail-if-slower 1% against the earlier result
-later earlier => 2: only one result of advise or versus";
-    for (options, code, told) in cases.lines().map(case) {
-        let words = format!("compare earlier --against {options}");
-        let (stdout, stderr) = said_by(&mut bench.command(&words), code);
-        let said = one_line(&(stdout + &stderr));
-        assert!(said.contains(told), "{options}: {said}");
-    }
-}
-
-#[test]
 fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     needs_strace!();
     let bench = bench();
@@ -247,10 +226,10 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     let stderr = stderr_of(&mut versus(&bench, "1", &[limit, NEW, OLD]), 3);
     let told = "new is beyond the limit of --fail-if-more-calls 1% against old: ";
     assert!(stderr.contains(told), "{stderr}");
-    let told = " and write (100 instead of 1); ";
+    let told = " and write (100 instead of 1)";
     assert!(stderr.contains(told), "{stderr}");
     assert_eq!(bench.only_result()["limits"][2]["ruling"], "beyond");
-    // Limits by name. The makers of the calls are known, unless strace of this machine cannot tell.
+    // Limits by name.
     let limits = "--fail-if-more-calls=read=0%,write=10%,total=500%,fsync=0";
     let (stdout, stderr) = said_by(&mut versus(&bench, "1", &[limits, NEW, OLD]), 3);
     for told in [
@@ -259,20 +238,9 @@ fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     ] {
         assert!(stderr.contains(told), "{told}: {stderr}");
     }
-    let makers = ["99 of read from dd", "is not known: strace of this machine"];
-    assert!(makers.iter().any(|told| stderr.contains(told)), "{stderr}");
     assert!(!stderr.contains("fsync"), "{stderr}");
     let kept = "new is within the limit of --fail-if-more-calls fsync=0% against old";
     assert!(stdout.contains(kept), "{stdout}");
-    // For a script, the interpreter's stacks say nothing.
-    let script = format!("for i in 1 2 3; do {NEW}; done >&2");
-    fs::write(bench.work().join("s.sh"), script).unwrap();
-    let limit = "--fail-if-more-calls=write=0";
-    let words = [limit, "--ignore-output", NEW, "sh s.sh"];
-    let stderr = stderr_of(&mut versus(&bench, "1", &words), 3);
-    for told in ["is not known", " from "] {
-        assert!(!stderr.contains(told), "{stderr}");
-    }
     // One round has no interval.
     let mut command = versus(&bench, "1", &["--fail-if-slower=3%", OLD, NEW]);
     let stderr = stderr_of(&mut command, 4);
@@ -367,79 +335,6 @@ fn each_timed_run_has_an_environment_of_another_length() {
         assert!(timed.iter().all(|length| *length < 4096), "{timed:?}");
         assert_eq!(bench.only_result()["options"]["same_layout"], are_equal);
     }
-}
-
-#[test]
-fn a_comparison_goes_on_where_a_saved_one_stopped() {
-    needs_strace!();
-    let bench = bench();
-    let script = bench.work().join("new.sh");
-    fs::write(&script, NEW).unwrap();
-    let commands = [OLD, "sh new.sh"];
-    let run = |options: &[&str], commands: &[&str], code| {
-        let words = [options, commands].concat();
-        let (stdout, stderr) = said_by(&mut versus(&bench, "4", &words), code);
-        one_line(&(stdout + &stderr))
-    };
-    run(&["--output=shown"], &commands, 0);
-    let first = bench.only_result();
-    fs::write(bench.work().join("first"), first.to_string()).unwrap();
-    let told = run(&["--add=first"], &commands, 0);
-    assert!(told.contains("8 rounds of 2 sessions; each ran"), "{told}");
-    // An interval needs six rounds.
-    assert!(!told.contains("an interval needs 6"), "{told}");
-    let again = ["--add=versus", "--no-save", "--format=json"];
-    let json = run(&again, &commands, 0);
-    let both: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(both["added"].as_array().unwrap().len(), 2);
-    for (side, runs) in [(&both["old"], 12), (&both["new"][0]["side"], 12)] {
-        assert_eq!(side["runs"].as_array().unwrap().len(), runs);
-    }
-    assert_eq!(both["old"]["runs"][0], first["old"]["runs"][0]);
-    let said = run(&["--add=first"], &[OLD, OLD], 2);
-    assert!(said.contains("it is of other commands"), "{said}");
-    let said = run(&["--add=first", "--stdout=file"], &commands, 2);
-    assert!(said.contains("with other options"), "{said}");
-    fs::write(&script, "dd if=in bs=50 status=none").unwrap();
-    let said = run(&["--add=first"], &commands, 1);
-    assert!(said.contains("run other files now"), "{said}");
-    let mut other = first;
-    other["host"]["kernel"] = "1.0".into();
-    fs::write(bench.work().join("first"), other.to_string()).unwrap();
-    let said = run(&["--add=first"], &commands, 2);
-    assert!(said.contains("of another processor or kernel"), "{said}");
-}
-
-#[test]
-fn the_history_of_a_command_has_its_commits() {
-    needs_strace!();
-    let bench = bench();
-    let commits =
-        "git init -q && git config user.name x && git config user.email x@x && git add in";
-    bench.script(commits).assert().success();
-    for number in [1, 2] {
-        let commit = format!("git commit -qm {number} --allow-empty");
-        bench.script(&commit).assert().success();
-        stdout_of(&mut versus(&bench, "6", &[OLD, NEW]));
-    }
-    let commits = stdout_of(&mut bench.script("git log --format=%h"));
-    let mut command = bench.vectored();
-    let shown = stdout_of(command.args(["history", "--of", NEW, "--html", "page.html"]));
-    let lines = shown.lines().filter(|line| line.starts_with("versus"));
-    let lines: Vec<&str> = lines.collect();
-    assert_eq!(lines.len(), 2, "{shown}");
-    for (line, commit) in lines.iter().zip(commits.lines()) {
-        assert!(line.contains(commit), "{commit}: {shown}");
-    }
-    let page = fs::read_to_string(bench.work().join("page.html")).unwrap();
-    assert!(
-        commits.lines().all(|commit| page.contains(commit)),
-        "{page}"
-    );
-    let mut command = bench.vectored();
-    let refused = stderr_of(command.args(["history", "--of", "nothing"]), 2);
-    let told = "no saved result has the new command 'nothing'";
-    assert!(refused.contains(told), "{refused}");
 }
 
 #[test]

@@ -10,17 +10,14 @@ use crate::model::{
 
 const SHOWN_CALLS: usize = 4;
 
-const SHOWN_STACKS: usize = 3;
-
 /// Times that differ by at most this share may be called equal.
 const EQUAL_WITHIN: f64 = 0.1;
 
-pub(super) const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
+const MORE_ROUNDS: &str = "use more rounds, by --rounds or --budget";
 
 /// One sentence for each new command: `new takes 0.812 [0.790, 0.838] of the time of old, and makes 120 writes instead of
 /// 40,025`. If times say nothing, counts come first.
 pub fn answer(versus: &Versus, of: &Comparison) -> String {
-    let name = &of.side.name;
     let (mut told, silent) = times(versus, of);
     let both = versus.old.calls.as_ref().zip(of.side.calls.as_ref());
     let both = both.filter(|_| of.figure("calls").is_some());
@@ -32,11 +29,7 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
         };
         told.push(calls(old, new, equal));
     }
-    sentence(name, &told, silent)
-}
-
-/// The sentence about a command: the known parts, and why the other parts are missing.
-pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> String {
+    let name = &of.side.name;
     match (told.join(", and "), silent) {
         (told, None) => format!("{name} {told}"),
         (told, Some(silent)) if told.is_empty() => format!("{name}: {silent}"),
@@ -138,7 +131,7 @@ pub(super) fn end_in_words(ended: &str, said: &str) -> String {
     if said.is_empty() { ended.to_owned() } else { format!("{ended}, '{said}'") }
 }
 
-pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> {
+pub fn limits_in_words(all: &[RuledLimit]) -> Vec<(Ruling, String)> {
     let of_one = all.chunk_by(|one, other| (&one.new, &one.option) == (&other.new, &other.option));
     let sentence = |limits: &[RuledLimit]| {
         let has = |ruling| limits.iter().any(|limit| limit.ruling == ruling);
@@ -150,7 +143,7 @@ pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> 
         } = &limits[0];
         let sign = if option.contains(' ') { '=' } else { ' ' };
         let limit = format!(
-            "{option}{sign}{}% against {base}",
+            "{option}{sign}{}% against old",
             (share * 1e4).round() / 100.0
         );
         let shown = limits.iter().filter(|limit| limit.ruling == worst);
@@ -223,32 +216,14 @@ fn grown_in_words(grown: &[GrownCall]) -> String {
     }
 }
 
-/// Where the calls that exceed limits come from: `1,000 more calls of write come from main > save > flush`.
-pub fn stacks_in_words(of: &Comparison) -> Option<String> {
-    let name = &of.side.name;
-    if !of.no_stacks.is_empty() {
-        return Some(format!(
-            "what makes the calls of {name} that grew is not known: {}",
-            of.no_stacks
-        ));
-    }
-    let shown = of.stacks.iter().take(SHOWN_STACKS);
-    let shown = shown.map(|one| {
-        let more = grouped(one.new - one.old);
-        format!("{more} of {} from {}", one.call, one.frames.join(" > "))
-    });
-    let shown: Vec<String> = shown.collect();
-    (!shown.is_empty()).then(|| format!("more calls of {name}: {}", enumerated(&shown)))
-}
-
-pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<Item = Block> {
-    let said = limits_in_words(all, base).into_iter();
+pub(super) fn limit_sentences(all: &[RuledLimit]) -> impl Iterator<Item = Block> {
+    let said = limits_in_words(all).into_iter();
     said.map(|(ruling, text)| ruling.sentence(text))
 }
 
 /// `makes 120 writes instead of 40,025`, with each count of transfers that differs. If none differs: the count of all calls, or
 /// `equal` if both commands make equally many.
-pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
+fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     let changed = |noun: &str, of: fn(&Calls) -> Range| {
         let (old, new) = (of(old), of(new));
         let nouns = if new == (Range { low: 1, high: 1 }) { "" } else { "s" };

@@ -14,7 +14,7 @@ use crate::model::{
     Calls, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout, Versus,
 };
 use crate::report::answer::{
-    answer, end_in_words, failures, limit_sentences, range, ratio_in_words, stacks_in_words,
+    answer, end_in_words, failures, limit_sentences, range, ratio_in_words,
 };
 
 const LEAD: &str = "\
@@ -29,9 +29,9 @@ const SHOWN_DIGITS: usize = 12;
 
 const SHOWN_FILES: usize = 3;
 
-pub(super) type Row = (&'static str, &'static str, fn(f64) -> String);
+type Row = (&'static str, &'static str, fn(f64) -> String);
 
-pub(super) const ROWS: [Row; 12] = [
+const ROWS: [Row; 12] = [
     ("wall_ns", "time", time),
     ("cpu_ns", "CPU time", cpu_time),
     ("user_ns", "  in user mode", cpu_time),
@@ -66,9 +66,7 @@ pub fn document(versus: &Versus) -> Document {
         body.extend(compared(versus, comparison));
         sections.extend(details(versus, comparison));
     }
-    answer.extend(limit_sentences(&versus.limits, "old"));
-    let stacks = versus.new.iter().filter_map(stacks_in_words);
-    answer.extend(stacks.map(|text| sentence(Tone::Plain, capital(&text))));
+    answer.extend(limit_sentences(&versus.limits));
     let notes = notes(versus).into_iter();
     body.extend(notes.map(|note| Block::Note(note.into())));
     let new = versus.new.iter().map(|one| one.side.command.as_str());
@@ -286,10 +284,6 @@ fn is_of_counts_alone(versus: &Versus) -> bool {
     versus.old.runs.len() == 1 && versus.old.calls.is_some()
 }
 
-fn sides(versus: &Versus) -> impl Iterator<Item = &Side> {
-    std::iter::once(&versus.old).chain(versus.new.iter().map(|one| &one.side))
-}
-
 fn notes(versus: &Versus) -> Vec<String> {
     let mut notes = Vec::new();
     let rounds = versus.old.runs.len();
@@ -308,24 +302,20 @@ fn notes(versus: &Versus) -> Vec<String> {
                 " Old against itself took {noise} of the time, and no smaller difference is reported."
             )
         });
-        let sessions = match versus.added.len() {
-            0 => String::new(),
-            others => format!(" of {} sessions", others + 1),
-        };
         let stdout = match versus.options.stdout {
             Stdout::Null => "/dev/null",
             Stdout::File => "a temporary file",
             Stdout::Pipe => "a pipe",
         };
         notes.push(format!(
-            "{}{sessions}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
+            "{}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
              of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means. A ratio is the robust mean of \
              the ratios within each round.{noise}",
             capital(&count(rounds, "round"))
         ));
     }
     let is_unknown = |run: &Run| run.peak_bytes.is_none();
-    if !is_of_counts_alone(versus) && sides(versus).any(|side| side.runs.iter().any(is_unknown)) {
+    if !is_of_counts_alone(versus) && versus.sides().any(|side| side.runs.iter().any(is_unknown)) {
         notes.push(
             "A peak of the memory that is hardly above that of vectored is not known: the kernel counts the memory of a \
              program for all that it starts."
@@ -341,7 +331,7 @@ fn notes(versus: &Versus) -> Vec<String> {
             enumerated(&versus.not_compared)
         ));
     }
-    for side in sides(versus) {
+    for side in versus.sides() {
         let name = &side.name;
         if side.left_behind > 0 {
             let processes = match side.left_behind {

@@ -1,16 +1,8 @@
 //! The result in words, as a document, and its saved form.
 
 mod answer;
-mod comparison;
 mod document;
-mod history;
 mod saved;
 
-pub use crate::report::answer::{
-    answer, failures, limits_in_words, ratio_in_words, stacks_in_words,
-};
-pub use crate::report::comparison::{
-    CommandChange, VersusComparison, compare_versus, versus_comparison_document,
-};
+pub use crate::report::answer::{answer, failures, limits_in_words, ratio_in_words};
 pub use crate::report::document::document;
-pub use crate::report::history::{HistoryRow, history_document, history_rows};

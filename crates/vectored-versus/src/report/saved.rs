@@ -11,8 +11,7 @@ impl SavedResult for Versus {
 
     fn check(&self) -> Result<(), String> {
         let rounds = self.old_again_runs.len();
-        let sides = || std::iter::once(&self.old).chain(self.new.iter().map(|one| &one.side));
-        if sides().any(|side| side.runs.len() != rounds) {
+        if self.sides().any(|side| side.runs.len() != rounds) {
             return Err("the commands have different numbers of runs".to_owned());
         }
         let new = self.new.iter().flat_map(|one| &one.figures);
@@ -36,7 +35,8 @@ impl SavedResult for Versus {
             let mut all = all.iter().chain(of.kinds.values());
             all.any(|range| range.low > range.high)
         };
-        if sides()
+        if self
+            .sides()
             .filter_map(|side| side.calls.as_ref())
             .any(is_reversed)
         {

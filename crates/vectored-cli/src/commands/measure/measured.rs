@@ -5,17 +5,16 @@ use std::time::{Instant, SystemTime};
 use anyhow::Context;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::model::{Host, Timer};
-use vectored_machine::{FakeClock, MonotonicClock};
+use vectored_machine::{Clock, FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, calibrate, check_directory,
-    check_eviction, measure_timer,
+    ColdPool, DescriptorSampler, MeasureError, Outcome, Progress, RankedSampler, Sampler, Watch,
+    calibrate, check_directory, check_eviction, follow, measure_timer, run,
 };
 use vectored_report::sort;
 use vectored_results::model::{Experiment, FittedModel, Operation, Rank, SyncMode, Target};
 
 use crate::args::MeasureArgs;
 use crate::cluster::Team;
-use crate::commands::measure::engine_run::run_engine;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::measure_plan::{FilePlan, MeasurePlan};
@@ -40,7 +39,8 @@ pub struct Measured {
 
 pub type Save<'a> = &'a mut dyn FnMut(Measured);
 
-/// Measures, with all ranks if there are several. Then `None` is returned on all ranks but the first.
+/// Measures, with all ranks if there are several. Then `None` is returned on all ranks but the first, which follow the first.
+/// `save` takes what is measured so far.
 pub fn measured(
     plan: &MeasurePlan,
     args: &MeasureArgs,
@@ -49,17 +49,115 @@ pub fn measured(
     interrupt: &Interrupt,
     save: Option<Save<'_>>,
 ) -> Result<Option<Measured>, Failure> {
-    match args.synthetic {
-        Some(call_ns) => measure_synthetic(&plan.experiment, call_ns, quiet, team, interrupt, save),
-        None => measure_here(plan, (args, quiet), team, interrupt, save),
+    let began = Instant::now();
+    let bar = Bar::new(quiet);
+    let prepared = match args.synthetic {
+        Some(_) => Ok(Prepared::invented()),
+        None => prepare(plan, (args, quiet), team, (&bar, began)),
+    };
+    let prepared = match team {
+        None => prepared?,
+        Some(team) => team.agree(prepared)?,
+    };
+    // Each rank moves bytes of its own.
+    let rank = team.map_or(0, |team| u64::from(team.rank()));
+    let seed = plan.experiment.seed.wrapping_add(rank << 32);
+    let fake = FakeClock::default();
+    let (clock, mut sampler, spent_ns): (&dyn Clock, Box<dyn Sampler>, u64) = match args.synthetic {
+        Some(call_ns) => {
+            let machine = synthetic::machine(call_ns, &fake, seed);
+            (&fake, Box::new(machine), 0)
+        }
+        None => {
+            let mut sampler = DescriptorSampler::new(&MonotonicClock, &args.dir, seed);
+            sampler.reader_cpu = prepared.reader_cpu;
+            sampler.models.clone_from(&prepared.models);
+            // The budget covers the whole run, and part of it is spent already.
+            let spent_ns = began.elapsed().as_nanos() as u64;
+            (&MonotonicClock, Box::new(sampler), spent_ns)
+        }
+    };
+    let experiment = Experiment {
+        budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
+        ..plan.experiment.clone()
+    };
+    let so_far = || {
+        let environment = prepared.environment.as_ref();
+        environment.map_or_else(synthetic::host, |known| known.so_far().clone())
+    };
+    let ranks = team.map_or_else(Vec::new, |team| team.ranks(&so_far()));
+    let measured = |outcome: Outcome, failure, mut host: Host| {
+        let crowding = team.and_then(|team| team.nodes.crowding(&ranks));
+        host.warnings.extend(crowding);
+        Measured {
+            elapsed_s: (spent_ns + outcome.elapsed_ns) as f64 / 1e9,
+            outcome,
+            failure,
+            host,
+            timer: prepared.timer.clone(),
+            started_at: prepared.started_at.clone(),
+            models: prepared.models.clone(),
+            ranks: ranks.clone(),
+        }
+    };
+    let mut show = |progress: Progress| bar.show(after(spent_ns, progress));
+    let mut save_outcome =
+        save.map(|save| |outcome: Outcome| save(measured(outcome, None, so_far())));
+    let watch = Watch {
+        progress: &mut show,
+        stop: interrupt.flag(),
+        save: save_outcome.as_mut().map(|save| save as _),
+    };
+    let ran = match team {
+        None => run(&experiment, &mut *sampler, clock, watch),
+        Some(team) if !team.is_first() => {
+            follow(&*team.group, &mut *sampler, team.host(), &|| {
+                interrupt.signal()
+            });
+            return Ok(None);
+        }
+        Some(team) => {
+            let hear = |signal| interrupt.hear(signal);
+            let mut ranked = RankedSampler::new(&*team.group, &mut *sampler, team.host(), &hear);
+            run(&experiment, &mut ranked, clock, watch)
+        }
+    };
+    let (outcome, failure) = match ran {
+        Ok(outcome) => (outcome, None),
+        // If a technique moved wrong bytes, its figures are meaningless.
+        Err(failed) if failed.outcome.cells.is_empty() || failed.error.is_wrong_bytes() => {
+            return Err(failed.error.into());
+        }
+        Err(failed) => (*failed.outcome, Some(failed.error)),
+    };
+    let is_invented = prepared.environment.is_none();
+    let environment = prepared.environment;
+    let mut host = environment.map_or_else(synthetic::host, Environment::finish);
+    if plan.has_cold_cells() && !is_invented {
+        host.warnings.extend(ColdPool::of_this_machine().warning());
     }
+    Ok(Some(measured(outcome, failure, host)))
 }
 
 struct Prepared {
-    environment: Environment,
-    pins: (Option<usize>, Option<usize>),
+    started_at: String,
+    /// `None` for an invented machine.
+    environment: Option<Environment>,
+    reader_cpu: Option<usize>,
     timer: Timer,
     models: Vec<FittedModel>,
+}
+
+impl Prepared {
+    fn invented() -> Prepared {
+        Prepared {
+            started_at: synthetic::STARTED_AT.to_owned(),
+            environment: None,
+            reader_cpu: None,
+            timer: synthetic::timer(),
+            models: Vec::new(),
+        }
+    }
 }
 
 fn prepare(
@@ -68,6 +166,7 @@ fn prepare(
     team: Option<&Team>,
     (bar, began): (&Bar, Instant),
 ) -> Result<Prepared, Failure> {
+    let started_at = time_of(SystemTime::now())?;
     bar.show_preparation("checking the machine", began.elapsed(), args.budget);
     let mut directory = None;
     for file in plan.files(&args.dir) {
@@ -86,93 +185,13 @@ fn prepare(
             (pins.0, team.nodes.reader_cpu(pins, &allowed))
         }
     };
-    let environment = Environment::capture(directory, pins, allowed);
-    let timer =
-        measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?;
-    let models = calibrate_for(plan, (args, quiet), (bar, began));
     Ok(Prepared {
-        environment,
-        pins,
-        timer,
-        models,
+        started_at,
+        environment: Some(Environment::capture(directory, pins, allowed)),
+        reader_cpu: pins.1,
+        timer: measure_timer(&MonotonicClock).context("cannot measure the clock with /dev/null")?,
+        models: calibrate_for(plan, (args, quiet), (bar, began)),
     })
-}
-
-fn measure_here(
-    plan: &MeasurePlan,
-    (args, quiet): (&MeasureArgs, bool),
-    team: Option<&Team>,
-    interrupt: &Interrupt,
-    save: Option<Save<'_>>,
-) -> Result<Option<Measured>, Failure> {
-    let began = Instant::now();
-    let started_at = time_of(SystemTime::now())?;
-    let bar = Bar::new(quiet);
-    let prepared = prepare(plan, (args, quiet), team, (&bar, began));
-    let Prepared {
-        environment,
-        pins,
-        timer,
-        models,
-    } = match team {
-        None => prepared?,
-        Some(team) => team.agree(prepared)?,
-    };
-    let ranks = team.map_or_else(Vec::new, |team| team.ranks(environment.so_far()));
-    let clock = MonotonicClock;
-    // Each rank moves bytes of its own.
-    let seed = plan
-        .experiment
-        .seed
-        .wrapping_add(team.map_or(0, |team| team.rank().into()) << 32);
-    let mut sampler = DescriptorSampler::new(&clock, &args.dir, seed);
-    sampler.reader_cpu = pins.1;
-    sampler.models.clone_from(&models);
-    // The budget covers the whole run, and part of it is spent already.
-    let spent_ns = began.elapsed().as_nanos() as u64;
-    let show = |progress: Progress| bar.show(after(spent_ns, progress));
-    let experiment = Experiment {
-        budget_ns: plan.experiment.budget_ns.saturating_sub(spent_ns),
-        ..plan.experiment.clone()
-    };
-    let with_warnings = |mut host: Host| {
-        host.warnings
-            .extend(team.and_then(|team| team.nodes.crowding(&ranks)));
-        host
-    };
-    let measured = |outcome, failure, host| Measured {
-        outcome,
-        failure,
-        host,
-        timer: timer.clone(),
-        started_at: started_at.clone(),
-        elapsed_s: began.elapsed().as_secs_f64(),
-        models: models.clone(),
-        ranks: ranks.clone(),
-    };
-    let mut save_outcome = save.map(|save| {
-        |outcome| {
-            let host = with_warnings(environment.so_far().clone());
-            save(measured(outcome, None, host));
-        }
-    });
-    let Some((outcome, failure)) = run_engine(
-        (&experiment, &clock),
-        &mut sampler,
-        team,
-        interrupt,
-        show,
-        save_outcome.as_mut().map(|save| save as _),
-    )?
-    else {
-        return Ok(None);
-    };
-    drop(bar);
-    let mut host = with_warnings(environment.finish());
-    if plan.has_cold_cells() {
-        host.warnings.extend(ColdPool::of_this_machine().warning());
-    }
-    Ok(Some(measured(outcome, failure, host)))
 }
 
 /// The progress of the whole run: `spent_ns` passed before the measurement.
@@ -225,41 +244,4 @@ fn calibrate_for(
         }
     }
     models
-}
-
-fn measure_synthetic(
-    experiment: &Experiment,
-    call_ns: f64,
-    quiet: bool,
-    team: Option<&Team>,
-    interrupt: &Interrupt,
-    save: Option<Save<'_>>,
-) -> Result<Option<Measured>, Failure> {
-    let clock = FakeClock::default();
-    let rank = team.map_or(0, |team| team.rank().into());
-    let mut machine = synthetic::machine(call_ns, &clock, experiment.seed.wrapping_add(rank));
-    let bar = Bar::new(quiet);
-    let show = |progress| bar.show(progress);
-    let ranks = team.map_or_else(Vec::new, |team| team.ranks(&synthetic::host()));
-    let measured = |outcome: Outcome, failure| Measured {
-        elapsed_s: outcome.elapsed_ns as f64 / 1e9,
-        outcome,
-        failure,
-        host: synthetic::host(),
-        timer: synthetic::timer(),
-        started_at: synthetic::STARTED_AT.to_owned(),
-        models: Vec::new(),
-        ranks: ranks.clone(),
-    };
-    let mut save_outcome = save.map(|save| |outcome: Outcome| save(measured(outcome, None)));
-    let save = save_outcome.as_mut().map(|save| save as _);
-    let ended = run_engine(
-        (experiment, &clock),
-        &mut machine,
-        team,
-        interrupt,
-        show,
-        save,
-    )?;
-    Ok(ended.map(|(outcome, failure)| measured(outcome, failure)))
 }

@@ -1,6 +1,5 @@
 //! `vectored measure`.
 
-mod engine_run;
 mod measured;
 mod short_budget;
 
