@@ -2,24 +2,21 @@
 
 use crate::call::arguments::Arguments;
 use crate::call::call_result::{Tail, is_success};
-use crate::call::names::{CallName, Syscall};
 use crate::counts::SkipReason;
 use crate::event::{Action, Descriptor};
 
 /// The text of a call from after its opening bracket to the end of its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
-    pub(crate) call: Syscall,
     pub(crate) text: &'a [u8],
     /// Position of the equals sign of the last ` = ` in the text.
     pub(crate) equals: usize,
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn new(call: &'a [u8], name: CallName, tail: Tail) -> Self {
-        let start = name.bytes + 1;
+    /// `start`: the length of the name, with the opening bracket.
+    pub(crate) fn new(call: &'a [u8], start: usize, tail: Tail) -> Self {
         Self {
-            call: name.call,
             text: &call[start..tail.end],
             equals: tail.equals - start,
         }

@@ -4,19 +4,10 @@ use memchr::memrchr;
 
 use crate::call::arguments::Arguments;
 use crate::counts::SkipReason;
-use crate::text::numbers::{fraction_ns, leading, leading_any};
+use crate::text::numbers::{leading, leading_any, seconds_ns};
 
 /// Longest duration between `<` and `>`, in bytes: any seconds that fit 64 bits of ns, a point, nine digits.
 const MAX_DURATION_BYTES: usize = 24;
-
-const SECOND_NS: u64 = 1_000_000_000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome<'a> {
-    Value(u64),
-    /// The name of an error, or `?` if the call never returned.
-    Error(&'a [u8]),
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tail {
@@ -46,15 +37,16 @@ impl Tail {
     }
 }
 
-/// Reads a result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`.
-pub(crate) fn outcome(result: &[u8]) -> Result<Outcome<'_>, SkipReason> {
+/// Reads a result: `5`, `0x8402 (flags O_RDWR)`, `-1 EAGAIN (…)`, `?`, `? ERESTARTSYS (…)`. The inner error is the name of an
+/// error, or `?` if the call never returned.
+pub(crate) fn outcome(result: &[u8]) -> Result<Result<u64, &[u8]>, SkipReason> {
     match result.first() {
-        Some(b'?') => Ok(Outcome::Error(error_name(&result[1..]))),
+        Some(b'?') => Ok(Err(error_name(&result[1..]))),
         Some(b'-') => {
             let (_, digits) = leading(&result[1..])?;
-            Ok(Outcome::Error(error_name(&result[1 + digits..])))
+            Ok(Err(error_name(&result[1 + digits..])))
         }
-        _ => Ok(Outcome::Value(leading_any(result)?.0)),
+        _ => Ok(Ok(leading_any(result)?.0)),
     }
 }
 
@@ -95,15 +87,6 @@ fn duration(call: &[u8]) -> Option<(usize, u64)> {
         return None;
     }
     let text = &inner[start + 1..];
-    let (seconds, digits) = leading(text).ok()?;
-    let fraction = match text[digits..].strip_prefix(b".") {
-        Some(fraction) => {
-            let (ns, fraction_digits) = fraction_ns(fraction).ok()?;
-            (fraction_digits == fraction.len()).then_some(ns)?
-        }
-        None if digits == text.len() => 0,
-        None => return None,
-    };
-    let took_ns = seconds.checked_mul(SECOND_NS)?.checked_add(fraction)?;
-    Some((start - 1, took_ns))
+    let (took_ns, bytes) = seconds_ns(text).ok()?;
+    (bytes == text.len()).then_some((start - 1, took_ns))
 }

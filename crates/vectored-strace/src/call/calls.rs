@@ -6,13 +6,11 @@ use memchr::memmem::{self, Finder};
 
 use crate::call::arguments::Arguments;
 use crate::call::body::Body;
-use crate::call::call_result::{Outcome, is_success, outcome, thread};
+use crate::call::call_result::{is_success, outcome, thread};
 use crate::call::descriptors::{self, Found};
-use crate::call::names::Syscall;
-use crate::call::transfers::{Segments, lack_of_list, transfer};
 use crate::counts::SkipReason;
 use crate::event::{Action, Ask, LinkKind, Place};
-use crate::text::numbers::{leading, leading_any};
+use crate::text::numbers::leading_any;
 
 /// The text after the first occurrence of a literal. The search is prepared once: preparing takes as long as searching a line.
 macro_rules! after {
@@ -22,71 +20,10 @@ macro_rules! after {
     }};
 }
 
-/// The action of a call, and the reason if part of the call could not be read.
-#[derive(Debug)]
-pub(crate) struct ReadCall<'a> {
-    pub(crate) action: Action<'a>,
-    pub(crate) missing: Option<SkipReason>,
-}
-
-/// Reads a call. If its arguments cannot be read, the action is [`Action::Unread`].
-pub(crate) fn call<'a>(body: Body<'a>, segments: &'a mut Segments) -> ReadCall<'a> {
-    let (read, paths) = match body.call {
-        Syscall::Transfer(shape, direction) => {
-            return match transfer(shape, direction, body, segments) {
-                Ok(transfer) => ReadCall {
-                    missing: lack_of_list(&transfer, body.text),
-                    action: Action::Transfer(transfer),
-                },
-                Err(reason) => unread(body, reason),
-            };
-        }
-        Syscall::Other => (Ok(Some(body.other())), 0),
-        Syscall::Fork => (fork(body), 0),
-        Syscall::Read(read, paths) => (read(body), paths),
-    };
-    if body.lacks_path(paths) {
-        // If it is unknown what the call does to a path, the calls around this call are not merged.
-        return ReadCall {
-            action: match read {
-                Ok(action) => action.unwrap_or(Action::Lost),
-                Err(_) => Action::Unread { descriptor: None },
-            },
-            missing: Some(SkipReason::NotShown),
-        };
-    }
-    match read {
-        // A call that never returned may have done anything.
-        Ok(None | Some(Action::Ask(_))) if body.result() == b"?" => {
-            unread(body, SkipReason::Unreadable)
-        }
-        Ok(action) => ReadCall {
-            action: action.unwrap_or_else(|| body.other()),
-            missing: None,
-        },
-        Err(reason) => unread(body, reason),
-    }
-}
-
-fn unread(body: Body<'_>, reason: SkipReason) -> ReadCall<'_> {
-    ReadCall {
-        action: Action::Unread {
-            descriptor: body.first_descriptor(),
-        },
-        // If a call never returned, strace does not write the arguments that the kernel fills in.
-        missing: (!body.result().starts_with(b"?")).then_some(reason),
-    }
-}
-
-/// The thread that a call created, if any.
-pub(crate) fn child(body: Body) -> Option<u32> {
-    (body.call.makes_threads() && body.succeeded()).then(|| thread(body.result()).ok())?
-}
-
 /// `poll([{fd=3, events=POLLIN}], 1, -1) = 1`.
 pub(crate) fn poll(body: Body<'_>) -> Found<'_> {
     Ok(Some(match outcome(body.result()) {
-        Ok(Outcome::Value(ready)) => Action::Poll { ready },
+        Ok(Ok(ready)) => Action::Poll { ready },
         _ => body.other(),
     }))
 }
@@ -95,35 +32,23 @@ pub(crate) fn sync(body: Body<'_>) -> Found<'_> {
     Ok(Some(Action::Sync(Some(body.arguments().descriptor()?))))
 }
 
-/// A call that asks for a file: `fstat(3, …)`. With the argument `place` as the path: `stat("x", …)`,
-/// `newfstatat(AT_FDCWD, "x", …)`, `access("x", F_OK)`. `None` if the arguments cannot be read.
-pub(crate) fn ask(body: Body<'_>, place: Option<usize>, sees_size: bool) -> Found<'_> {
+/// A call that asks for a file: `fstat(3, …)` or, if it has a path, `stat("x", …)`, `newfstatat(AT_FDCWD, "x", …)`,
+/// `access("x", F_OK)`. `None` if the arguments cannot be read.
+pub(crate) fn ask(body: Body<'_>, has_path: bool, sees_size: bool) -> Found<'_> {
     let start = body.arguments();
-    let mut arguments = start;
-    let mut folder = None;
-    if place == Some(1) {
-        let (Ok(first), Ok(())) = (arguments.any(), arguments.comma()) else {
+    let mut file = Place::of_path(b"");
+    if has_path {
+        let Ok(found) = place(&mut { start }) else {
             return Ok(None);
         };
-        folder = descriptors::folder(first);
+        file = found;
     }
-    let path = match place {
-        None => &b""[..],
-        // `fstatat(3, NULL, …, AT_EMPTY_PATH)`.
-        _ if arguments.rest().starts_with(b"NULL") => b"",
-        // An address instead of a string: the call failed.
-        _ => match arguments.string() {
-            Ok(path) => path,
-            Err(_) => return Ok(None),
-        },
-    };
-    if path.is_empty() {
-        folder = { start }.descriptor().ok();
-        if folder.is_none() {
+    if file.path.is_empty() {
+        let Ok(descriptor) = { start }.descriptor() else {
             return Ok(None);
-        }
+        };
+        file = Place::of(descriptor);
     }
-    let file = Place { path, folder };
     // `st_mode=S_IFIFO|0644`.
     if sees_size && body.succeeded() && after!(body.text, b"S_IFIFO|").is_some() {
         return Ok(Some(Action::Fifo(file)));
@@ -214,14 +139,14 @@ pub(crate) fn link(body: Body<'_>, kind: LinkKind) -> Found<'_> {
     Ok(Some(Action::Link { from, to, kind }))
 }
 
-/// `"a"`, or with its folder `3</tmp>, "a"`.
+/// `"a"`, or with its folder `3</tmp>, "a"`. `NULL` stands for the folder itself (`AT_EMPTY_PATH`).
 fn place<'a>(arguments: &mut Arguments<'a>) -> Result<Place<'a>, SkipReason> {
     let mut folder = None;
     if !arguments.rest().starts_with(b"\"") {
         folder = descriptors::folder(arguments.any()?);
         arguments.comma()?;
     }
-    let path = arguments.string()?;
+    let path = if arguments.eat(b"NULL") { b"" } else { arguments.string()? };
     Ok(Place { path, folder })
 }
 
@@ -245,18 +170,11 @@ pub(crate) fn watch(body: Body<'_>) -> Found<'_> {
     Ok((modify && is_success(result)).then_some(Action::Watch { path }))
 }
 
-/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12`.
-pub(crate) fn waited(body: Body<'_>) -> Found<'_> {
-    let child = thread(body.result()).ok().filter(|&child| child > 0);
-    let child = child.filter(|_| body.succeeded());
-    Ok(child.map(|child| Action::Wait { child }))
-}
-
+/// `wait4(-1, [{WIFEXITED(s) && WEXITSTATUS(s) == 0}], 0, NULL) = 12` or, by `si_pid`,
 /// `waitid(P_ALL, 0, {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=12, …}, WEXITED, NULL) = 0`.
-pub(crate) fn waited_by_id(body: Body<'_>) -> Found<'_> {
-    let child = after!(body.text, b"si_pid=").and_then(|pid| leading(pid).ok());
-    let child = child.and_then(|(child, _)| u32::try_from(child).ok());
-    let child = child.filter(|_| body.succeeded());
+pub(crate) fn waited(body: Body<'_>) -> Found<'_> {
+    let child = thread(after!(body.text, b"si_pid=").unwrap_or(body.result())).ok();
+    let child = child.filter(|&child| child > 0 && body.succeeded());
     Ok(child.map(|child| Action::Wait { child }))
 }
 
@@ -283,7 +201,7 @@ pub(crate) fn execute(body: Body<'_>, place: usize) -> Found<'_> {
 }
 
 /// `clone(child_stack=NULL, flags=CLONE_VM|CLONE_VFORK|SIGCHLD) = 12`.
-fn fork(body: Body<'_>) -> Found<'_> {
+pub(crate) fn fork(body: Body<'_>) -> Found<'_> {
     if !body.succeeded() {
         return Ok(None);
     }

@@ -54,57 +54,41 @@ pub(crate) fn folder(text: &[u8]) -> Option<Descriptor<'_>> {
     })
 }
 
-/// `pipe2([3, 4], O_CLOEXEC) = 0`.
-pub(crate) fn pipe(body: Body<'_>) -> Found<'_> {
-    if !body.text.starts_with(b"[") {
-        // The pipe becomes known when it is used.
+/// `pipe2([3, 4], O_CLOEXEC) = 0`, `socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0`. Both ends are the argument `place`.
+pub(crate) fn pair(body: Body<'_>, place: usize) -> Found<'_> {
+    let (parts, result) = body.arguments().parts()?;
+    if !parts[place].starts_with(b"[") {
+        // The ends become known when they are used.
         return Ok(Some(Action::Other { descriptor: None }));
     }
-    let ([ends, flags, ..], result) = body.arguments().parts()?;
-    let ends = Arguments::new(ends).two_descriptors()?;
-    // The number of O_DIRECT differs between machines: any bit but O_CLOEXEC and O_NONBLOCK may be O_DIRECT.
-    let packets = has(flags, b"O_DIRECT", !0x8_0800);
+    let ends = Arguments::new(parts[place]).two_descriptors()?;
+    let [domain, flags, protocol, ..] = parts;
+    let (kind, close_on_exec) = if place > 0 {
+        let kind = kind_of_socket(domain, flags, protocol);
+        (kind, has(flags, b"SOCK_CLOEXEC", 0))
+    } else {
+        // The number of O_DIRECT differs between machines: any bit but O_CLOEXEC and O_NONBLOCK may be O_DIRECT.
+        let is_packets = has(flags, b"O_DIRECT", !0x8_0800);
+        let kind = if is_packets { SocketKind::Other } else { SocketKind::Pipe };
+        (kind, has(flags, b"O_CLOEXEC", 0x8_0000))
+    };
     Ok(is_success(result).then_some(Action::Pair {
         ends,
-        kind: if packets { SocketKind::Other } else { SocketKind::Pipe },
-        close_on_exec: has(flags, b"O_CLOEXEC", 0x8_0000),
+        kind,
+        close_on_exec,
     }))
 }
 
-/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`.
-pub(crate) fn socket(body: Body<'_>) -> Found<'_> {
-    let ([domain, flags, protocol, ..], result) = body.arguments().parts()?;
+/// `socket(AF_INET, SOCK_STREAM|SOCK_CLOEXEC, IPPROTO_TCP) = 3`, and
+/// `accept4(3, {sa_family=AF_INET, …}, [16], SOCK_CLOEXEC) = 4` if it `accepts`.
+pub(crate) fn socket(body: Body<'_>, accepts: bool) -> Found<'_> {
+    let ([first, second, third, fourth, ..], result) = body.arguments().parts()?;
+    let from = accepts.then(|| descriptor(first)).transpose()?;
     Ok(returned(result)?.map(|descriptor| Action::Socket {
         descriptor,
-        kind: Some(kind_of_socket(domain, flags, protocol)),
-        from: None,
-        close_on_exec: has(flags, b"SOCK_CLOEXEC", 0),
-    }))
-}
-
-/// `socketpair(AF_UNIX, SOCK_STREAM, 0, [3, 4]) = 0`.
-pub(crate) fn socket_pair(body: Body<'_>) -> Found<'_> {
-    let ([domain, flags, protocol, ends, ..], result) = body.arguments().parts()?;
-    if !ends.starts_with(b"[") {
-        return Ok(Some(Action::Other { descriptor: None }));
-    }
-    let ends = Arguments::new(ends).two_descriptors()?;
-    Ok(is_success(result).then_some(Action::Pair {
-        ends,
-        kind: kind_of_socket(domain, flags, protocol),
-        close_on_exec: has(flags, b"SOCK_CLOEXEC", 0),
-    }))
-}
-
-/// `accept4(3, {sa_family=AF_INET, …}, [16], SOCK_CLOEXEC) = 4`.
-pub(crate) fn accept(body: Body<'_>) -> Found<'_> {
-    let ([from, _, _, flags, ..], result) = body.arguments().parts()?;
-    let from = Some(descriptor(from)?);
-    Ok(returned(result)?.map(|descriptor| Action::Socket {
-        descriptor,
-        kind: None,
+        kind: (!accepts).then(|| kind_of_socket(first, second, third)),
         from,
-        close_on_exec: has(flags, b"SOCK_CLOEXEC", 0),
+        close_on_exec: has(if accepts { fourth } else { second }, b"SOCK_CLOEXEC", 0),
     }))
 }
 

@@ -1,35 +1,14 @@
-//! The names of the calls whose arguments are read.
+//! The table of the calls whose arguments are read.
 
 use crate::call::body::Body;
+use crate::call::call_result::{Tail, thread};
 use crate::call::calls::{
-    ask, change_folder, execute, link, make_folder, poll, ring, sync, truncate, waited,
-    waited_by_id, watch,
+    ask, change_folder, execute, fork, link, make_folder, poll, ring, sync, truncate, waited, watch,
 };
 use crate::call::descriptors::{self as fds, Found};
+use crate::call::transfers::{ArgumentShape, Segments, lack_of_list, transfer};
+use crate::counts::SkipReason;
 use crate::event::{Action, Direction, LinkKind};
-
-/// The arguments of a call that transfers bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ArgumentShape {
-    /// `read(fd, buffer, count)`; if `positional`, an offset follows.
-    Plain { positional: bool },
-    /// `sendto(fd, buffer, count, flags, …)`.
-    Message,
-    /// `readv(fd, list, count)`; if `positional`, an offset follows, and then perhaps flags.
-    List { positional: bool },
-    /// `sendmsg(fd, header, flags)`.
-    MessageList,
-    /// `sendmmsg(fd, messages, count, flags)`.
-    Messages,
-    /// `sendfile(to, from, offset, count)`: the places of the descriptors and the count.
-    Between {
-        from: usize,
-        to: usize,
-        count: usize,
-    },
-    /// `vmsplice(to, list, count, flags)`.
-    Mapped,
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Syscall {
@@ -63,6 +42,60 @@ impl CallName {
         let call = syscall(&text[..bytes]);
         Some(Self { call, bytes })
     }
+
+    /// The thread that a call created, if any.
+    pub(crate) fn child(self, text: &[u8], tail: Tail) -> Option<u32> {
+        let body = Body::new(text, self.bytes + 1, tail);
+        (self.call.makes_threads() && body.succeeded()).then(|| thread(body.result()).ok())?
+    }
+
+    /// The action of a call, and the reason if part of the call could not be read. If its arguments cannot be read, the action is
+    /// [`Action::Unread`].
+    pub(crate) fn action<'a>(
+        self,
+        text: &'a [u8],
+        tail: Tail,
+        segments: &'a mut Segments,
+    ) -> (Action<'a>, Option<SkipReason>) {
+        let body = Body::new(text, self.bytes + 1, tail);
+        let (read, paths) = match self.call {
+            Syscall::Transfer(shape, direction) => {
+                return match transfer(shape, direction, body, segments) {
+                    Ok(transfer) => {
+                        let missing = lack_of_list(&transfer, body.text);
+                        (Action::Transfer(transfer), missing)
+                    }
+                    Err(reason) => unread(body, reason),
+                };
+            }
+            Syscall::Other => (Ok(Some(body.other())), 0),
+            Syscall::Fork => (fork(body), 0),
+            Syscall::Read(read, paths) => (read(body), paths),
+        };
+        if body.lacks_path(paths) {
+            // If it is unknown what the call does to a path, the calls around this call are not merged.
+            let action = match read {
+                Ok(action) => action.unwrap_or(Action::Lost),
+                Err(_) => Action::Unread { descriptor: None },
+            };
+            return (action, Some(SkipReason::NotShown));
+        }
+        match read {
+            // A call that never returned may have done anything.
+            Ok(None | Some(Action::Ask(_))) if body.result() == b"?" => {
+                unread(body, SkipReason::Unreadable)
+            }
+            Ok(action) => (action.unwrap_or_else(|| body.other()), None),
+            Err(reason) => unread(body, reason),
+        }
+    }
+}
+
+fn unread(body: Body<'_>, reason: SkipReason) -> (Action<'_>, Option<SkipReason>) {
+    let descriptor = body.first_descriptor();
+    // If a call never returned, strace does not write the arguments that the kernel fills in.
+    let missing = (!body.result().starts_with(b"?")).then_some(reason);
+    (Action::Unread { descriptor }, missing)
 }
 
 /// Length of the name at the beginning of `text`: lower-case letters, digits, `_` and `?`. strace writes `???` for a call that
@@ -153,10 +186,10 @@ fn syscall(name: &[u8]) -> Syscall {
         b"tee" => between(0, 1, 2),
         b"vmsplice" => Transfer(Mapped, Write),
         b"creat" => Syscall::Read(|call| fds::open(call, 0, true), 1),
-        b"pipe" | b"pipe2" => Syscall::Read(fds::pipe, 1),
-        b"socket" => Syscall::Read(fds::socket, 0),
-        b"socketpair" => Syscall::Read(fds::socket_pair, 0b1000),
-        b"accept" | b"accept4" => Syscall::Read(fds::accept, 0),
+        b"pipe" | b"pipe2" => Syscall::Read(|call| fds::pair(call, 0), 1),
+        b"socket" => Syscall::Read(|call| fds::socket(call, false), 0),
+        b"socketpair" => Syscall::Read(|call| fds::pair(call, 3), 0b1000),
+        b"accept" | b"accept4" => Syscall::Read(|call| fds::socket(call, true), 0),
         b"connect" => Syscall::Read(fds::connect, 0),
         b"poll" | b"ppoll" | b"select" | b"_newselect" | b"pselect6" | b"epoll_wait" | b"epoll_pwait" | b"epoll_pwait2" => Syscall::Read(poll, 0),
         b"dup" | b"dup2" | b"dup3" => Syscall::Read(fds::duplicate, 0),
@@ -167,11 +200,11 @@ fn syscall(name: &[u8]) -> Syscall {
         b"fsync" | b"fdatasync" | b"sync_file_range" | b"sync_file_range2" => Syscall::Read(sync, 0),
         b"sync" | b"syncfs" | b"msync" => Syscall::Read(|_| Ok(Some(Action::Sync(None))), 0),
         b"mmap" | b"mmap2" => Syscall::Read(fds::map, 0),
-        b"fstat" | b"fstat64" => Syscall::Read(|call| ask(call, None, true), 0),
-        b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Syscall::Read(|call| ask(call, Some(1), true), 0b10),
-        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::Read(|call| ask(call, Some(0), true), 1),
-        b"access" | b"readlink" | b"getxattr" | b"lgetxattr" => Syscall::Read(|call| ask(call, Some(0), false), 1),
-        b"faccessat" | b"faccessat2" | b"readlinkat" => Syscall::Read(|call| ask(call, Some(1), false), 0b10),
+        b"fstat" | b"fstat64" => Syscall::Read(|call| ask(call, false, true), 0),
+        b"newfstatat" | b"fstatat64" | b"statx" | b"mknodat" => Syscall::Read(|call| ask(call, true, true), 0b10),
+        b"stat" | b"stat64" | b"lstat" | b"lstat64" | b"mknod" => Syscall::Read(|call| ask(call, true, true), 1),
+        b"access" | b"readlink" | b"getxattr" | b"lgetxattr" => Syscall::Read(|call| ask(call, true, false), 1),
+        b"faccessat" | b"faccessat2" | b"readlinkat" => Syscall::Read(|call| ask(call, true, false), 0b10),
         b"chdir" | b"fchdir" => Syscall::Read(change_folder, 1),
         b"mkdir" => Syscall::Read(make_folder, 1),
         b"mkdirat" => Syscall::Read(make_folder, 0b10),
@@ -184,8 +217,7 @@ fn syscall(name: &[u8]) -> Syscall {
         b"renameat" | b"renameat2" => Syscall::Read(|call| link(call, LinkKind::Rename), 0b1010),
         b"fanotify_mark" => Syscall::Read(watch, 0b1_0000),
         b"setsockopt" => Syscall::Read(fds::set_option, 0),
-        b"wait4" | b"waitpid" => Syscall::Read(waited, 0),
-        b"waitid" => Syscall::Read(waited_by_id, 0),
+        b"wait4" | b"waitpid" | b"waitid" => Syscall::Read(waited, 0),
         b"io_uring_enter" | b"io_submit" => Syscall::Read(|_| Ok(Some(Action::Submit { unseen: false })), 0),
         b"io_uring_setup" => Syscall::Read(ring, 0),
         b"execve" => Syscall::Read(|call| execute(call, 0), 0),

@@ -2,11 +2,33 @@
 
 use crate::call::arguments::Arguments;
 use crate::call::body::Body;
-use crate::call::call_result::{Outcome, outcome};
-use crate::call::names::ArgumentShape;
+use crate::call::call_result::outcome;
 use crate::counts::SkipReason;
 use crate::event::{Direction, Form, Transfer};
 use crate::text::numbers::{leading, trailing};
+
+/// The arguments of a call that transfers bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum ArgumentShape {
+    /// `read(fd, buffer, count)`; if `positional`, an offset follows.
+    Plain { positional: bool },
+    /// `sendto(fd, buffer, count, flags, …)`.
+    Message,
+    /// `readv(fd, list, count)`; if `positional`, an offset follows, and then perhaps flags.
+    List { positional: bool },
+    /// `sendmsg(fd, header, flags)`.
+    MessageList,
+    /// `sendmmsg(fd, messages, count, flags)`.
+    Messages,
+    /// `sendfile(to, from, offset, count)`: the places of the descriptors and the count.
+    Between {
+        from: usize,
+        to: usize,
+        count: usize,
+    },
+    /// `vmsplice(to, list, count, flags)`.
+    Mapped,
+}
 
 /// Memory for the lengths of the segments of a transfer, in bytes.
 pub(crate) type Segments = Vec<u64>;
@@ -19,10 +41,6 @@ pub(crate) fn transfer<'a>(
     segments: &'a mut Segments,
 ) -> Result<Transfer<'a>, SkipReason> {
     segments.clear();
-    let result = match outcome(body.result())? {
-        Outcome::Value(value) => Ok(value),
-        Outcome::Error(name) => Err(name),
-    };
     let mut arguments = body.arguments();
     let descriptor = arguments.descriptor()?;
     arguments.comma()?;
@@ -30,7 +48,7 @@ pub(crate) fn transfer<'a>(
         form: Form::Opaque,
         segment_bytes: None,
         asked_bytes: None,
-        result,
+        result: outcome(body.result())?,
         ..Transfer::new(direction, descriptor, &[])
     };
     if let ArgumentShape::Plain { positional } = shape {
@@ -55,7 +73,7 @@ fn with_parts<'a>(
         ArgumentShape::Plain { .. } => {}
         // `sendto(3, "abc"..., 100, MSG_NOSIGNAL, NULL, 0)`. `send` has no address.
         ArgumentShape::Message => {
-            message_flags(transfer, parts[3]);
+            read_flags(transfer, parts[3]);
             transfer.addressed = parts[4].starts_with(b"{");
             one_segment(transfer, number(2)?, segments);
         }
@@ -65,14 +83,14 @@ fn with_parts<'a>(
                 // -1 is the descriptor's own offset (`preadv2`); other negative offsets are refused.
                 let is_own = parts[3].starts_with(b"-");
                 transfer.offset = if is_own { None } else { Some(number(3)?) };
-                call_flags(transfer, parts[4]);
+                read_flags(transfer, parts[4]);
             }
-            let whole = read_list(parts[1], segments)?;
-            fill_list(transfer, whole, number(2)?, segments)?;
+            let is_whole = read_list(parts[1], b"iov_len=", segments)?;
+            fill_list(transfer, is_whole, number(2)?, segments)?;
         }
         // `sendmsg(3, {msg_name=NULL, …, msg_iov=[…], msg_iovlen=2, …}, MSG_MORE)`.
         ArgumentShape::MessageList => {
-            message_flags(transfer, parts[2]);
+            read_flags(transfer, parts[2]);
             transfer.form = Form::List;
             // An address instead of a structure: the call failed before it was filled in.
             if parts[1].starts_with(b"{") {
@@ -83,9 +101,9 @@ fn with_parts<'a>(
         ArgumentShape::Messages => {
             number(2)?;
             if let Ok(moved) = transfer.result {
-                let lengths = lengths_of_messages(parts[1])?;
+                read_list(parts[1], b"msg_len=", segments)?;
                 let moved = usize::try_from(moved).map_err(|_| SkipReason::Overflow)?;
-                let lengths = lengths.get(..moved).ok_or(SkipReason::ListCut)?;
+                let lengths = segments.get(..moved).ok_or(SkipReason::ListCut)?;
                 transfer.result = Ok(sum(lengths.iter())?);
             }
         }
@@ -97,8 +115,8 @@ fn with_parts<'a>(
         }
         // `vmsplice(4, [{iov_base="abc", iov_len=3}], 1, 0)`: opaque, since it moves pages instead of copying bytes.
         ArgumentShape::Mapped => {
-            let whole = read_list(parts[1], segments)?;
-            fill_list(transfer, whole, number(2)?, segments)?;
+            let is_whole = read_list(parts[1], b"iov_len=", segments)?;
+            fill_list(transfer, is_whole, number(2)?, segments)?;
             transfer.form = Form::Opaque;
         }
     }
@@ -149,14 +167,12 @@ fn message_header(
     text: &[u8],
     segments: &mut Segments,
 ) -> Result<(), SkipReason> {
+    let (mut is_whole, mut count) = (false, 0);
     let mut fields = Arguments::new(text);
     fields.expect(b"{")?;
-    let mut whole = Listed::Unknown;
-    let mut count = 0;
-    loop {
-        let field = fields.any()?;
+    read_fields(&mut fields, |field| {
         if let Some(list) = field.strip_prefix(b"msg_iov=") {
-            whole = read_list(list, segments)?;
+            is_whole = read_list(list, b"iov_len=", segments)?;
         } else if let Some(length) = field.strip_prefix(b"msg_iovlen=") {
             count = Arguments::new(length).number()?;
         } else {
@@ -165,11 +181,9 @@ fn message_header(
             transfer.addressed |= named.is_some_and(|name| name != b"NULL")
                 || controls.is_some_and(|length| length != b"0");
         }
-        if fields.eat(b"}") {
-            return fill_list(transfer, whole, count, segments);
-        }
-        fields.comma()?;
-    }
+        Ok(())
+    })?;
+    fill_list(transfer, is_whole, count, segments)
 }
 
 fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
@@ -178,23 +192,14 @@ fn one_segment(transfer: &mut Transfer, asked: u64, segments: &mut Segments) {
     segments.push(asked);
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Listed {
-    Whole,
-    /// The first segments of the list; `...]` follows.
-    Cut,
-    /// Only the address of the list.
-    Unknown,
-}
-
 fn fill_list(
     transfer: &mut Transfer,
-    listed: Listed,
+    is_whole: bool,
     count: u64,
     segments: &[u64],
 ) -> Result<(), SkipReason> {
     transfer.form = Form::List;
-    if listed == Listed::Whole {
+    if is_whole {
         if segments.len() as u64 != count {
             return Err(SkipReason::Unreadable);
         }
@@ -215,65 +220,38 @@ pub(crate) fn lack_of_list(transfer: &Transfer, body: &[u8]) -> Option<SkipReaso
         .or(is_address.then_some(SkipReason::NotShown))
 }
 
-/// Reads `[{iov_base="abc"..., iov_len=100}, …]`.
-fn read_list(list: &[u8], segments: &mut Segments) -> Result<Listed, SkipReason> {
-    segments.clear();
+/// Reads the field `name` of each structure in a list, such as `[{iov_base="abc"..., iov_len=100}, …]`. Returns whether the list
+/// is whole: strace may cut a list, or write only its address.
+fn read_list(list: &[u8], name: &[u8], values: &mut Vec<u64>) -> Result<bool, SkipReason> {
+    values.clear();
     let mut arguments = Arguments::new(list);
     if !arguments.eat(b"[") {
-        return Ok(Listed::Unknown);
+        return Ok(false);
     }
-    if arguments.eat(b"]") {
-        return Ok(Listed::Whole);
-    }
-    loop {
-        if arguments.eat(b"...") {
-            arguments.expect(b"]")?;
-            return Ok(Listed::Cut);
-        }
-        if !arguments.eat(b"{") {
-            // `..., 0x7ffd1000]`: the rest of the list is not in memory that the program can access.
-            return Ok(Listed::Unknown);
-        }
-        arguments.expect(b"iov_base=")?;
-        if arguments.rest().starts_with(b"\"") {
-            arguments.string()?;
-        } else {
-            arguments.any()?;
-        }
-        arguments.expect(b", iov_len=")?;
-        segments.push(arguments.number()?);
-        arguments.expect(b"}")?;
+    while arguments.eat(b"{") {
+        read_fields(&mut arguments, |field| {
+            if let Some(value) = field.strip_prefix(name) {
+                values.push(Arguments::new(value).number()?);
+            }
+            Ok(())
+        })?;
         if arguments.eat(b"]") {
-            return Ok(Listed::Whole);
+            return Ok(true);
         }
-        arguments.expect(b", ")?;
+        arguments.comma()?;
     }
+    Ok(arguments.eat(b"]"))
 }
 
-/// The `msg_len` of each message of `sendmmsg` and `recvmmsg`.
-fn lengths_of_messages(list: &[u8]) -> Result<Vec<u64>, SkipReason> {
-    let mut lengths = Vec::new();
-    let mut arguments = Arguments::new(list);
-    if !arguments.eat(b"[") || arguments.eat(b"]") {
-        return Ok(lengths);
-    }
+/// Reads the fields of a structure, after its opening bracket.
+fn read_fields<'a>(
+    arguments: &mut Arguments<'a>,
+    mut take: impl FnMut(&'a [u8]) -> Result<(), SkipReason>,
+) -> Result<(), SkipReason> {
     loop {
-        if !arguments.eat(b"{") {
-            // The list was cut: `...`.
-            return Ok(lengths);
-        }
-        loop {
-            let field = arguments.any()?;
-            if let Some(length) = field.strip_prefix(b"msg_len=") {
-                lengths.push(leading(length)?.0);
-            }
-            if arguments.eat(b"}") {
-                break;
-            }
-            arguments.comma()?;
-        }
-        if arguments.eat(b"]") {
-            return Ok(lengths);
+        take(arguments.any()?)?;
+        if arguments.eat(b"}") {
+            return Ok(());
         }
         arguments.comma()?;
     }
@@ -285,27 +263,17 @@ fn sum<'a>(mut lengths: impl Iterator<Item = &'a u64>) -> Result<u64, SkipReason
         .ok_or(SkipReason::Overflow)
 }
 
-/// Reads the flags of `send` and `recv`. Unknown flags count as special.
-fn message_flags(transfer: &mut Transfer, flags: &[u8]) {
-    for flag in flags.split(|byte| *byte == b'|') {
-        match flag {
-            b"0" | b"MSG_NOSIGNAL" | b"MSG_DONTWAIT" | b"MSG_WAITALL" | b"MSG_CMSG_CLOEXEC" => (),
-            b"MSG_MORE" => transfer.more = true,
-            _ => transfer.special = true,
-        }
-    }
-}
-
-/// Reads the flags of `pwritev2` and `preadv2`. Unknown flags count as special.
-fn call_flags(transfer: &mut Transfer, flags: &[u8]) {
+/// Reads the flags of a transfer. Unknown flags count as special.
+fn read_flags(transfer: &mut Transfer, flags: &[u8]) {
     for flag in flags.split(|byte| *byte == b'|') {
         match flag {
             b"" | b"0" | b"RWF_HIPRI" | b"RWF_NOWAIT" => (),
-            b"RWF_DSYNC" | b"RWF_SYNC" => {
-                transfer.sync = true;
+            b"MSG_NOSIGNAL" | b"MSG_DONTWAIT" | b"MSG_WAITALL" | b"MSG_CMSG_CLOEXEC" => (),
+            b"MSG_MORE" => transfer.more = true,
+            _ => {
+                transfer.sync |= matches!(flag, b"RWF_DSYNC" | b"RWF_SYNC");
                 transfer.special = true;
             }
-            _ => transfer.special = true,
         }
     }
 }

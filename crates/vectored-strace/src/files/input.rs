@@ -1,7 +1,7 @@
 //! The input of a log: a file or standard input, plain or compressed.
 
 use std::fs::File;
-use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -12,15 +12,10 @@ const FORMAT_BYTES: u64 = 4096;
 /// The byte order mark with which some editors begin text in UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file: first its first bytes, which were read already, then the rest.
-type Opened = Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>;
-
-pub(crate) enum Input {
-    Plain(Opened),
-    Gzip {
-        input: Box<MultiGzDecoder<BufReader<Opened>>>,
-        cut: bool,
-    },
+pub(crate) struct Input {
+    input: Box<dyn Read + Send>,
+    /// Whether compressed data ended early.
+    pub(crate) is_cut: bool,
 }
 
 impl Input {
@@ -43,36 +38,23 @@ impl Input {
         }
         // RFC 1952, section 2.3.1.
         let is_gzip = first_bytes.starts_with(&[0x1f, 0x8b]);
-        let input = Cursor::new(first_bytes).chain(input);
-        Ok(if is_gzip {
-            Self::Gzip {
-                input: Box::new(MultiGzDecoder::new(BufReader::new(input))),
-                cut: false,
-            }
-        } else {
-            Self::Plain(input)
-        })
-    }
-
-    pub(crate) fn is_cut(&self) -> bool {
-        match self {
-            Self::Plain(_) => false,
-            Self::Gzip { cut, .. } => *cut,
+        let mut input: Box<dyn Read + Send> = Box::new(Cursor::new(first_bytes).chain(input));
+        if is_gzip {
+            input = Box::new(MultiGzDecoder::new(BufReader::new(input)));
         }
+        let is_cut = false;
+        Ok(Self { input, is_cut })
     }
 }
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(input) => input.read(buffer),
-            Self::Gzip { input, cut } => match input.read(buffer) {
-                Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    *cut = true;
-                    Ok(0)
-                }
-                read => read,
-            },
+        match self.input.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                self.is_cut = true;
+                Ok(0)
+            }
+            read => read,
         }
     }
 }

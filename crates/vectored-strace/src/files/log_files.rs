@@ -101,7 +101,7 @@ fn read_log(parts: &[Part<'_>], on_event: &mut OnEvent) -> Result<Counts, LogErr
     let mut counts = Counts::default();
     for (path, reader) in &open_parts {
         let mut of_part = reader.counts();
-        of_part.truncated |= reader.input().inner().is_cut();
+        of_part.truncated |= reader.input().inner().is_cut;
         of_part.set_file(path);
         counts.add(of_part);
     }

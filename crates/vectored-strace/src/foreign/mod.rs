@@ -159,9 +159,6 @@ fn plain(byte: &u8) -> u8 {
 }
 
 fn seconds(text: &[u8]) -> Option<u64> {
-    let (whole, digits) = crate::text::numbers::leading(text).ok()?;
-    let fraction = text[digits..].strip_prefix(b".")?;
-    let (ns, fraction_digits) = crate::text::numbers::fraction_ns(fraction).ok()?;
-    (fraction_digits == fraction.len()).then_some(())?;
-    whole.checked_mul(1_000_000_000)?.checked_add(ns)
+    let (ns, bytes) = crate::text::numbers::seconds_ns(text).ok()?;
+    (bytes == text.len() && text.contains(&b'.')).then_some(ns)
 }

@@ -2,9 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::call::body::Body;
 use crate::call::call_result::Tail;
-use crate::call::calls::call;
 use crate::call::descriptors;
 use crate::call::names::CallName;
 use crate::event::{Action, OpenFlags};
@@ -67,7 +65,7 @@ pub fn write_line(
 pub fn action_of<'a>(line: &'a [u8], segments: &'a mut Vec<u64>) -> Action<'a> {
     let parts = CallName::read(line).zip(Tail::read(line));
     parts.map_or(Action::Other { descriptor: None }, |(name, tail)| {
-        call(Body::new(line, name, tail), segments).action
+        name.action(line, tail, segments).0
     })
 }
 

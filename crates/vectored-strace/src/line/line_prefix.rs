@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use crate::counts::SkipReason;
 use crate::line::clock::Timestamp;
-use crate::text::numbers::{UNITS_NS, fraction_ns, leading};
+use crate::text::numbers::{fraction_ns, leading, unit_ns};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -137,7 +137,7 @@ impl Prefix {
             return Err(SkipReason::NotALine);
         }
         self.stamp = Some(stamp);
-        self.clock_ns = UNITS_NS[fraction_digits];
+        self.clock_ns = unit_ns(fraction_digits).ok_or(SkipReason::NotALine)?;
         Ok(())
     }
 

@@ -5,13 +5,11 @@ use std::io::Read;
 
 use memchr::memmem;
 
-use super::{Line, Reader};
-use crate::call::body::Body;
+use super::Reader;
 use crate::call::call_result::Tail;
-use crate::call::calls;
 use crate::call::names::{CallName, name_bytes};
 use crate::counts::SkipReason;
-use crate::reader::parsed_line::{LineKind, Origin};
+use crate::reader::parsed_line::{Line, LineKind, Origin};
 use crate::reader::pending_calls::UnfinishedCall;
 use crate::reader::strace_messages::attached_thread;
 use crate::text::numbers::leading;
@@ -54,7 +52,7 @@ impl<R: Read> Reader<R> {
         let Some(tail) = tail(text, name) else {
             return self.read_interrupted(name);
         };
-        if let Some(child) = calls::child(Body::new(text, name, tail)) {
+        if let Some(child) = name.child(text, tail) {
             self.threads.created(child);
         }
         self.set_parsed(LineKind::Call(name, tail));
@@ -138,7 +136,12 @@ impl<R: Read> Reader<R> {
             thread,
             ..Origin::default()
         };
-        self.line = Line { start, end, origin };
+        self.line = Line {
+            start,
+            end,
+            origin,
+            kind: LineKind::Nothing,
+        };
         let call = self.unfinished.take(thread).ok_or(SkipReason::NeverBegun)?;
         self.join(call, 0)
     }
@@ -177,7 +180,7 @@ impl<R: Read> Reader<R> {
         self.line.origin.clock_ns = call.origin.clock_ns;
         let name = call.name;
         let tail = tail(&self.joined, name).ok_or(SkipReason::NotALine)?;
-        if let Some(child) = calls::child(Body::new(&self.joined, name, tail)) {
+        if let Some(child) = name.child(&self.joined, tail) {
             self.threads.created(child);
         }
         self.set_parsed(LineKind::Call(name, tail));

@@ -20,7 +20,7 @@ use crate::line::clock::Clock;
 use crate::line::line_prefix::Prefix;
 use crate::line::line_reader::{BUFFER_BYTES, LineReader, NextLine};
 use crate::line::stack;
-use crate::reader::parsed_line::{LineKind, Origin, ParsedLine, read_event};
+use crate::reader::parsed_line::{Line, LineKind, Origin, read_event};
 use crate::reader::pending_calls::UnfinishedCalls;
 use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
 use crate::reader::threads::ThreadTracker;
@@ -53,19 +53,11 @@ pub struct Reader<R> {
     names: HashMap<u32, Vec<u8>>,
     /// A line that waits until an earlier event was returned: the creation of its thread, or the thread's name.
     deferred: Option<Line>,
-    /// The current line and its parts. Both are filled in place: moving them would take longer than parsing the line.
+    /// The current line, which is filled in place: moving it would take longer than parsing it.
     line: Line,
-    parsed: ParsedLine,
-    /// Whether the text of `parsed` is in `joined` instead of the buffer.
+    /// Whether the text of the line is in `joined` instead of the buffer.
     in_joined: bool,
     has_site: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Line {
-    start: usize,
-    end: usize,
-    origin: Origin,
 }
 
 /// Whether a line goes on with a call that a message of strace interrupted: before an argument, or before the first
@@ -100,7 +92,6 @@ impl<R: Read> Reader<R> {
             names: HashMap::new(),
             deferred: None,
             line: Line::default(),
-            parsed: ParsedLine::default(),
             in_joined: false,
             has_site: false,
         }
@@ -113,7 +104,7 @@ impl<R: Read> Reader<R> {
     }
 
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
-        self.parsed.kind = LineKind::Nothing;
+        self.line.kind = LineKind::Nothing;
         loop {
             let found = match self.deferred.take() {
                 Some(line) => {
@@ -147,13 +138,12 @@ impl<R: Read> Reader<R> {
                 Err(reason) => {
                     self.skip(reason);
                     self.has_site = false;
-                    let origin = Origin {
+                    self.line.origin = Origin {
                         number: self.lines.count,
                         began_ns: self.clock.now_ns.filter(|_| !self.times_are_void),
                         ..Origin::default()
                     };
-                    let kind = LineKind::Unread;
-                    self.parsed = ParsedLine { origin, kind };
+                    self.line.kind = LineKind::Unread;
                     return Ok(true);
                 }
             }
@@ -167,30 +157,24 @@ impl<R: Read> Reader<R> {
             self.lines.text(self.line.start, self.line.end)
         };
         let site = self.has_site.then_some(&*self.site);
-        read_event(
-            &self.parsed,
-            text,
-            site,
-            &mut self.segments,
-            &mut self.counts,
-        )
+        read_event(&self.line, text, site, &mut self.segments, &mut self.counts)
     }
 
     /// Whether the line that [`advance`](Self::advance) reached has an absolute time, or could not be read. Times relative to
     /// the line before (`-r`) do not count: with `-ff`, the line before may be in another file.
     pub(crate) fn has_absolute_time(&self) -> bool {
-        let is_unread = matches!(self.parsed.kind, LineKind::Unread);
-        (self.parsed.origin.began_ns.is_some() || is_unread) && !self.clock.relative
+        let is_unread = matches!(self.line.kind, LineKind::Unread);
+        (self.line.origin.began_ns.is_some() || is_unread) && !self.clock.relative
     }
 
     pub(crate) fn began_ns(&self) -> Option<u64> {
-        self.parsed.origin.began_ns
+        self.line.origin.began_ns
     }
 
     pub(crate) fn forget_times(&mut self) {
         self.times_are_void = true;
-        self.parsed.origin.began_ns = None;
-        self.parsed.origin.clock_ns = 0;
+        self.line.origin.began_ns = None;
+        self.line.origin.clock_ns = 0;
     }
 
     pub fn counts(&self) -> Counts {
@@ -251,6 +235,7 @@ impl<R: Read> Reader<R> {
                 began_ns,
                 clock_ns,
             },
+            kind: LineKind::Nothing,
         };
         if self.threads.is_new(thread) {
             let line = self.line;
@@ -283,7 +268,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn set_joined(&mut self, origin: Origin, kind: LineKind) {
-        self.parsed = ParsedLine { origin, kind };
+        (self.line.origin, self.line.kind) = (origin, kind);
         self.in_joined = true;
         self.has_site = false;
     }
@@ -329,8 +314,7 @@ impl<R: Read> Reader<R> {
     fn set_parsed(&mut self, kind: LineKind) {
         let is_call = !matches!(kind, LineKind::Signal { .. } | LineKind::Exit { .. });
         self.counts.calls += u64::from(is_call);
-        let origin = self.line.origin;
-        self.parsed = ParsedLine { origin, kind };
+        self.line.kind = kind;
         self.in_joined = false;
         self.has_site = false;
     }

@@ -1,10 +1,6 @@
 //! A line whose arguments are not read yet, and its conversion to an event.
-//!
-//! A [`ParsedLine`] has positions in the buffer instead of references.
 
-use crate::call::body::Body;
 use crate::call::call_result::Tail;
-use crate::call::calls;
 use crate::call::names::CallName;
 use crate::call::transfers::Segments;
 use crate::counts::Counts;
@@ -18,8 +14,11 @@ pub(crate) struct Origin {
     pub(crate) clock_ns: u64,
 }
 
+/// A line after its prefix: positions in the buffer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ParsedLine {
+pub(crate) struct Line {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
     pub(crate) origin: Origin,
     pub(crate) kind: LineKind,
 }
@@ -46,7 +45,7 @@ pub(crate) enum LineKind {
 /// The event of a line, if it has one. Arguments that cannot be read are counted.
 #[inline]
 pub(crate) fn read_event<'a>(
-    line: &'a ParsedLine,
+    line: &'a Line,
     text: &'a [u8],
     site: Option<&'a [u8]>,
     segments: &'a mut Segments,
@@ -57,11 +56,11 @@ pub(crate) fn read_event<'a>(
         LineKind::Nothing => return None,
         &LineKind::Call(name, tail) => {
             took_ns = tail.took_ns;
-            let read = calls::call(Body::new(text, name, tail), segments);
-            if let Some(reason) = read.missing {
+            let (action, missing) = name.action(text, tail, segments);
+            if let Some(reason) = missing {
                 counts.skip(reason, line.origin.number);
             }
-            (name.bytes, read.action)
+            (name.bytes, action)
         }
         LineKind::Unread => (0, Action::Unread { descriptor: None }),
         LineKind::Named => (0, Action::Name { program: text }),

@@ -5,19 +5,10 @@ use crate::counts::SkipReason;
 /// Numbers of up to this many digits fit 64 bits: 10¹⁹ − 1 < 2⁶⁴.
 const MAX_SAFE_DIGITS: usize = 19;
 
-/// The nanoseconds of the last digit of a decimal fraction of a second, by its count of digits.
-pub(crate) const UNITS_NS: [u64; 10] = [
-    1_000_000_000,
-    100_000_000,
-    10_000_000,
-    1_000_000,
-    100_000,
-    10_000,
-    1000,
-    100,
-    10,
-    1,
-];
+/// The nanoseconds of the last digit of a decimal fraction of a second, by its count of digits; `None` for more than nine.
+pub(crate) fn unit_ns(digits: usize) -> Option<u64> {
+    Some(10_u64.pow(9_u32.checked_sub(digits as u32)?))
+}
 
 /// The decimal number at the beginning of `text`, and its length in bytes.
 #[inline]
@@ -72,8 +63,20 @@ pub(crate) fn leading_any(text: &[u8]) -> Result<(u64, usize), SkipReason> {
 /// The nanoseconds of a decimal fraction of a second at the beginning of `text`, and its count of digits, one to nine.
 pub(crate) fn fraction_ns(text: &[u8]) -> Result<(u64, usize), SkipReason> {
     let (value, digits) = leading(text)?;
-    let unit_ns = UNITS_NS.get(digits).ok_or(SkipReason::Overflow)?;
+    let unit_ns = unit_ns(digits).ok_or(SkipReason::Overflow)?;
     Ok((value * unit_ns, digits))
+}
+
+/// The nanoseconds of `12` or `12.000345` at the beginning of `text`, and its length in bytes.
+pub(crate) fn seconds_ns(text: &[u8]) -> Result<(u64, usize), SkipReason> {
+    let (whole, mut bytes) = leading(text)?;
+    let mut ns = whole.checked_mul(1_000_000_000);
+    if text.get(bytes) == Some(&b'.') {
+        let (fraction, digits) = fraction_ns(&text[bytes + 1..])?;
+        ns = ns.and_then(|ns| ns.checked_add(fraction));
+        bytes += 1 + digits;
+    }
+    Ok((ns.ok_or(SkipReason::Overflow)?, bytes))
 }
 
 fn checked(digits: &[u8]) -> Result<u64, SkipReason> {
