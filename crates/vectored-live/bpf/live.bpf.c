@@ -35,17 +35,7 @@ static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
 /* Reads a field of a structure of the kernel, through a pointer that the verifier does not know. */
 #define PEEK(from, field) ({ __typeof__((from)->field) value = 0; bpf_probe_read_kernel(&value, sizeof value, &(from)->field); value; })
 
-/* The fields that are read from the kernel's structures. The code for arm64 was only compiled, never run. */
-#if defined(__TARGET_ARCH_arm64)
-struct pt_regs { u64 regs[31], sp, pc, pstate, orig_x0; int syscallno; } __attribute__((preserve_access_index));
-#define NUMBER(r) (r)->syscallno
-#define FIRST(r) (r)->orig_x0
-#define ARGUMENT(r, n) (r)->regs[n]
-#define IP(r) (r)->pc
-#define SP(r) (r)->sp
-#define FP(r) (r)->regs[29]
-#define KEPT(s, r) (void)(r) /* also the link register */
-#else
+/* The fields that are read from the kernel's structures. */
 struct pt_regs { u64 r15, r14, r13, r12, bp, bx, r10, r9, r8, dx, si, di, orig_ax, ip, sp; } __attribute__((preserve_access_index));
 #define NUMBER(r) (r)->orig_ax
 #define FIRST(r) (r)->di
@@ -59,7 +49,6 @@ struct pt_regs { u64 r15, r14, r13, r12, bp, bx, r10, r9, r8, dx, si, di, orig_a
 #define SP(r) (r)->sp
 #define FP(r) (r)->bp
 #define KEPT(s, r) (s)->kept[0] = (r)->bx, (s)->kept[1] = (r)->r12, (s)->kept[2] = (r)->r13, (s)->kept[3] = (r)->r14, (s)->kept[4] = (r)->r15
-#endif
 #define RELOCATED __attribute__((preserve_access_index))
 struct upid { int nr; } RELOCATED;
 struct pid { u32 level; struct upid numbers[1]; } RELOCATED;
@@ -92,8 +81,11 @@ struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
 enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP, HELD };
 /* What is recorded of a call beyond its first four arguments. DROP: the call can neither move bytes nor be a barrier. */
 enum class {
-	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, IOV, IOV2, MESSAGE, MESSAGES, SENDTO, INTS0, INTS3,
-	SPLICE, MMAP, SOCKET0, INFO2, OPEN_HOW, RING, STAT_FD, STAT_PATH, STAT_AT, STATX, SOCKET_RESULT,
+	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, OPEN_HOW,
+	/* From here on, all slots after a record hold data in place of texts. */
+	IOV, IOV2, MESSAGE, MESSAGES, SENDTO, INTS0, INTS3, SPLICE, MMAP, SOCKET0, SOCKET_RESULT, INFO2, RING,
+	/* From here on, the first slot after a record holds data. */
+	STAT_FD, STAT_PATH, STAT_AT, STATX,
 };
 struct record { u64 end_ns; u32 waited_us, thread, process; u16 number, what; s64 result; int a0; u32 stack; u64 a1, a2, a3; };
 struct slot { u64 words[8]; };
@@ -104,9 +96,11 @@ _Static_assert(sizeof(struct record) == 64, "one slot");
 /* The shortest preemption of a thread that is recorded. */
 #define HELD_NS 1000000
 #define UNJOINED 64
-struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns; int a0; u32 stack; u16 calls, most; u32 asked; u16 results[RUN_CALLS]; };
+struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns, asked; int a0; u32 stack; u16 calls, most, results[RUN_CALLS]; };
 _Static_assert(sizeof(struct run) == 128, "two slots");
 #define WHAT(kind, extension) ((kind) << 12 | (extension))
+#define ALL_DATA 2048
+#define ONE_DATA 1024
 #define TEXT_SLOTS 66 /* PATH_MAX, 63 bytes a slot */
 #define LIST_SLOTS 256 /* 1,024 entries of 16 bytes */
 #define MOST_SLOTS 300
@@ -146,7 +140,7 @@ struct python_frame { u64 words[10]; };
 struct sample { u64 serial, ip, sp, bp, kept[5]; u32 frames, stack_bytes; struct python_frame python[PYTHON_FRAMES]; u8 stack[STACK_BYTES_MAX]; };
 struct { __uint(type, BPF_MAP_TYPE_ARRAY); __uint(map_flags, BPF_F_MMAPABLE); __uint(max_entries, 1); __type(key, u32); __type(value, struct sample); } samples SEC(".maps");
 /* Where CPython keeps the running frame of a thread, by version: `cframe` is 0 from 3.13 on. */
-struct python { u64 heads; u32 threads, native_id, next, cframe, current, previous; };
+struct python { u64 heads, threads, native_id, next, cframe, current, previous; };
 struct { __uint(type, BPF_MAP_TYPE_HASH); __uint(max_entries, 4096); __type(key, u32); __type(value, struct python); } pythons SEC(".maps");
 
 INLINE struct cpu *this_cpu(void)
@@ -163,7 +157,7 @@ INLINE struct slot *slot_at(u64 n)
 
 INLINE void publish(struct cpu *cpu, u64 slots)
 {
-	__asm__ volatile("" ::: "memory"); /* x86 keeps the order of stores; arm64 needs a release here. */
+	__asm__ volatile("" ::: "memory"); /* x86 keeps the order of stores. */
 	*(volatile u64 *)&cpu->head = cpu->head + slots;
 }
 
@@ -418,7 +412,7 @@ INLINE u32 extend(struct record *r, u64 next, u8 class, struct pt_regs *regs)
 	}
 	if (list_bytes) used = bytes(next, list, list_bytes);
 	/* A `stat` that failed shows nothing. */
-	if (class >= STAT_FD && class <= STATX && !used) {
+	if (class >= STAT_FD && !used) {
 		struct slot *to = slot_at(next);
 		if (to) { *to = (struct slot){}; used = 1; }
 	}
@@ -496,7 +490,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack;
 	r->a1 = a1; r->a2 = a2; r->a3 = a3;
 	u32 used = class > WRITE ? extend(r, cpu->head + 1, class, regs) : 0;
-	r->what = WHAT(CALL, used);
+	r->what = WHAT(CALL, used) | (class < IOV ? 0 : class < STAT_FD ? ALL_DATA : ONE_DATA);
 	publish(cpu, 1 + used);
 	return 0;
 }

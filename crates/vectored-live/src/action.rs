@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use libc::{S_IFIFO, S_IFMT, S_IFREG};
 use vectored_strace::event::{Action, Descriptor, Direction, Transfer};
-use vectored_strace::x86_64::{action_of, error_name, open_flags, write_line};
+use vectored_strace::x86_64::{action_of, error_name, write_line};
 
 use crate::record::{Record, Slot};
 
@@ -48,10 +48,8 @@ impl<'a> Call<'a> {
         if let Some(direction) = self.direction() {
             return Some(Action::Transfer(self.transfer(direction, segments)));
         }
-        self.without_path().or_else(|| {
-            self.write(line);
-            Some(action_of(line, segments))
-        })
+        self.write(line);
+        Some(action_of(line, segments))
     }
 
     /// The direction of a call with one buffer and no flags, the most frequent kind.
@@ -75,10 +73,11 @@ impl<'a> Call<'a> {
         transfer
     }
 
-    /// A file that has no path, as `strace -y` shows it.
-    fn without_path(&self) -> Option<Action<'a>> {
+    /// A file that has no path: what `strace -y` shows of its descriptor, and its flags.
+    fn without_path(&self) -> Option<(&'static str, u64)> {
         let r = self.record;
-        let (kind, flags) = match self.name {
+        Some(match self.name {
+            _ if r.result < 0 => return None,
             "eventfd" => ("anon_inode:[eventfd]", 0),
             "eventfd2" => ("anon_inode:[eventfd]", r.a1),
             "timerfd_create" => ("anon_inode:[timerfd]", r.a1),
@@ -88,23 +87,17 @@ impl<'a> Call<'a> {
             "inotify_init" => ("anon_inode:inotify", 0),
             "inotify_init1" => ("anon_inode:inotify", r.a0 as u64),
             _ => return None,
-        };
-        let number = i32::try_from(r.result).ok().filter(|&number| number >= 0)?;
-        let descriptor = Descriptor {
-            number,
-            leads_to: Some(kind.as_bytes()),
-        };
-        let flags = open_flags(libc::O_RDWR as u64 | flags & libc::O_CLOEXEC as u64);
-        Some(Action::Open {
-            descriptor,
-            path: b"/",
-            folder: None,
-            flags,
         })
     }
 
     fn write(&self, line: &mut Vec<u8>) {
         let r = self.record;
+        if let Some((kind, flags)) = self.without_path() {
+            let flags = libc::O_RDWR as u64 | flags & libc::O_CLOEXEC as u64;
+            let path = [b"/".to_vec()];
+            write_line(line, "open", &[0, flags, 0, 0, 0, 0], &path, "", r.result);
+            return line.extend_from_slice(format!("<{kind}>").as_bytes());
+        }
         let first = r.a0 as u64;
         let (name, numbers) = match self.name {
             // The flags in `struct open_how` were recorded in place of its address.

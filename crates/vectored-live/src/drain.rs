@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::order::Batch;
+use crate::order::Pass;
 use crate::record::{Kind, PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES_MAX, Sample, Slot};
 use crate::sys::Shared;
 
@@ -46,15 +46,6 @@ const BEGIN: Duration = Duration::from_millis(200);
 
 /// Bytes that may wait for the analysis. With more bytes the rings fill, and calls are lost.
 const QUEUED_MAX: usize = 256 << 20;
-
-pub(crate) struct Pass {
-    pub(crate) batches: Vec<Batch>,
-    /// No later pass brings a record that ended before this time.
-    pub(crate) before_ns: u64,
-    /// Calls lost at the end: since the last record of their CPU.
-    pub(crate) lost: u64,
-    pub(crate) bytes: usize,
-}
 
 pub(crate) struct Rings {
     pub(crate) ring: Shared,
@@ -126,7 +117,7 @@ fn drain(rings: &Rings, sender: &Sender<Pass>, told: &Told) {
         }
         if is_last || told.queued.load(Ordering::Relaxed) < QUEUED_MAX {
             let pass = rings.pass(is_last);
-            if pass.batches.iter().any(|batch| batch.has_begin) {
+            if pass.has_begin {
                 began = Instant::now();
             }
             told.queued.fetch_add(pass.bytes, Ordering::Relaxed);
@@ -173,7 +164,7 @@ impl Rings {
 
     /// The end of the first call of an open run.
     fn open_since(&self, cpu: usize) -> Option<u64> {
-        let calls = self.field(cpu, RUN + 4) >> 32 & 0xffff;
+        let calls = self.field(cpu, RUN + 5) & 0xffff;
         (calls > 0).then(|| self.field(cpu, RUN))
     }
 
@@ -181,10 +172,8 @@ impl Rings {
     fn pass(&self, is_last: bool) -> Pass {
         let now = now_ns();
         let mut pass = Pass {
-            batches: Vec::new(),
             before_ns: now.saturating_sub(SLACK_NS),
-            lost: 0,
-            bytes: 0,
+            ..Pass::default()
         };
         for cpu in 0..self.count {
             // Asked before the ring is read: a run that is sent meanwhile is then in the ring.
@@ -192,54 +181,46 @@ impl Rings {
                 .open_since(cpu)
                 .filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
             pass.before_ns = pass.before_ns.min(open.unwrap_or(u64::MAX));
-            let mut batch = self.batch(cpu);
+            self.empty(cpu, &mut pass);
             if is_last {
                 pass.lost += self.field(cpu, LOST).wrapping_sub(self.field(cpu, TOLD));
-                if self.open_since(cpu).is_some() {
-                    self.open_run(cpu, &mut batch);
+                if let Some(since) = self.open_since(cpu) {
+                    pass.records.push((since, pass.slots.len()));
+                    self.open_run(cpu, &mut pass.slots);
                 }
             }
-            pass.bytes += batch.slots.len() * size_of::<Slot>();
-            let samples = batch.samples.values();
-            pass.bytes += samples.map(|sample| sample.stack.len()).sum::<usize>();
-            if !batch.slots.is_empty() {
-                pass.batches.push(batch);
-            }
         }
+        let samples = pass.samples.values().map(|sample| sample.stack.len());
+        pass.bytes = size_of_val(&pass.slots[..]) + samples.sum::<usize>();
         if is_last {
             pass.before_ns = u64::MAX;
         }
         pass
     }
 
-    fn batch(&self, cpu: usize) -> Batch {
+    /// Moves the records of a ring into a pass.
+    fn empty(&self, cpu: usize, pass: &mut Pass) {
         let head = self.field(cpu, HEAD);
         // If `FROM` is beyond the head, there is nothing to read.
-        let mut tail = self.field(cpu, TAIL).max(self.field(cpu, FROM)).min(head);
-        let count = usize::try_from(head - tail).unwrap_or(0);
-        let mut batch = Batch {
-            cpu,
-            slots: Vec::with_capacity(count),
-            ..Batch::default()
-        };
-        let mut next = 0;
-        while tail != head {
-            let slot = self.slot(cpu, tail);
-            if batch.slots.len() == next {
-                let record = Record::read(&slot);
-                next += 1 + record.extension;
-                batch.has_begin |= record.kind == Kind::Execute;
-                if record.stack != 0
-                    && let Some(sample) = self.sample(cpu, record.stack)
-                {
-                    batch.samples.insert(record.stack, sample);
-                }
+        let mut tail = self.field(cpu, TAIL).max(self.field(cpu, FROM));
+        let mut last_ns = 0;
+        while tail < head {
+            let at = pass.slots.len();
+            let record = Record::read(&self.slot(cpu, tail));
+            // A gap ends after the record that follows.
+            last_ns = record.end_ns.max(last_ns);
+            pass.records.push((last_ns, at));
+            pass.has_begin |= record.kind == Kind::Execute;
+            if record.stack != 0
+                && let Some(sample) = self.sample(cpu, record.stack)
+            {
+                pass.samples.insert(at, sample);
             }
-            batch.slots.push(slot);
-            tail += 1;
+            let next = tail + 1 + record.extension as u64;
+            pass.slots.extend((tail..next).map(|at| self.slot(cpu, at)));
+            tail = next;
         }
         self.cpus.write(cpu * CPU_WORDS + TAIL, head);
-        batch
     }
 
     fn slot(&self, cpu: usize, at: u64) -> Slot {
@@ -277,13 +258,13 @@ impl Rings {
         })
     }
 
-    fn open_run(&self, cpu: usize, batch: &mut Batch) {
+    fn open_run(&self, cpu: usize, slots: &mut Vec<Slot>) {
         let mut words = [0; RUN_WORDS];
         self.cpus.copy(cpu * CPU_WORDS + RUN, &mut words);
         // The time from the run to the next record is unknown.
         words[3] &= !0xffff_ffff;
         for slot in words.chunks_exact(8) {
-            batch.slots.push(slot.try_into().expect("eight words"));
+            slots.push(slot.try_into().expect("eight words"));
         }
     }
 }

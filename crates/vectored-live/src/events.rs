@@ -8,7 +8,6 @@ use vectored_strace::event::{Action, Direction, Event, Transfer};
 use vectored_strace::x86_64::name_of;
 
 use crate::action::{Call, Shown, fd};
-use crate::calls::{Class, class_of};
 use crate::open_before;
 use crate::record::{Kind, Record, Run, Sample, Slot, texts};
 use crate::sites::Sites;
@@ -41,7 +40,6 @@ pub(crate) struct Events {
     /// Time of preemption, in ns, that the next event of each thread gets.
     delays_ns: FxHashMap<u32, u64>,
     shown: Shown,
-    classes: Vec<Class>,
     pub(crate) calls: u64,
     /// Calls that were lost because the rings had no room.
     pub(crate) lost: u64,
@@ -62,7 +60,6 @@ impl Events {
             own: std::process::id(),
             delays_ns: FxHashMap::default(),
             shown: Shown::default(),
-            classes: (0..512).map(|number| class_of(name_of(number))).collect(),
             calls: 0,
             lost: 0,
             cpu_ns: 0,
@@ -98,7 +95,7 @@ impl Events {
         &mut self,
         record: &Record,
         slots: &[Slot],
-        sample: Option<Sample>,
+        sample: Option<&Sample>,
         follow: Follow<'_>,
     ) {
         if record.kind == Kind::Gap {
@@ -183,7 +180,7 @@ impl Events {
     }
 
     /// The site of a call, by its sample or by the sample of the last call that was alike.
-    fn site(&mut self, record: &Record, length: i64, sample: Option<Sample>) -> Option<Rc<[u8]>> {
+    fn site(&mut self, record: &Record, length: i64, sample: Option<&Sample>) -> Option<Rc<[u8]>> {
         let alike = (
             record.thread,
             record.number,
@@ -191,7 +188,7 @@ impl Events {
             length.min(LENGTH_MAX) as u16,
         );
         if let Some(sample) = sample {
-            let site = self.sites.site(record.process, &sample);
+            let site = self.sites.site(record.process, sample);
             if self.last_sites.len() >= SITES_MAX {
                 self.last_sites.clear();
             }
@@ -204,20 +201,14 @@ impl Events {
         &mut self,
         record: &Record,
         slots: &[Slot],
-        sample: Option<Sample>,
+        sample: Option<&Sample>,
         follow: Follow<'_>,
     ) {
         self.calls += 1;
         let name = name_of(record.number);
-        let class = self.classes[usize::from(record.number) % self.classes.len()];
-        let data_slots = match class {
-            Class::Stat | Class::StatOfPath | Class::StatAt | Class::Statx => 1,
-            class if class.has_list() => slots.len() - 1,
-            _ => 0,
-        };
-        let (data, text) = slots[1..].split_at(data_slots.min(slots.len() - 1));
+        let (data, text) = slots[1..].split_at(record.data);
         let texts = texts(text);
-        if class == Class::Map && record.result > 0 && record.a2 & PROT_EXEC as u64 != 0 {
+        if name == "mmap" && record.result > 0 && record.a2 & PROT_EXEC as u64 != 0 {
             self.sites
                 .map(record.process, record.a0, record.result as u64, record.a1);
         }
@@ -227,7 +218,7 @@ impl Events {
             self.sites.open(record.process, record.result as i32, path);
         }
         let site = if record.result > 0 { self.site(record, record.result, sample) } else { None };
-        let ends = matches!(class, Class::Socket0 | Class::SocketResult)
+        let ends = matches!(name, "connect" | "accept" | "accept4")
             .then(|| data.first().and_then(socket_name))
             .flatten();
         let call = Call {
@@ -256,17 +247,16 @@ impl Events {
         &mut self,
         record: &Record,
         slots: &[Slot],
-        mut sample: Option<Sample>,
+        mut sample: Option<&Sample>,
         follow: Follow<'_>,
     ) {
-        let [first, second] = slots else { return };
-        let run = Run::read(first, second);
-        let calls = run.results().len() as u64;
+        let run = Run::read(slots);
+        let calls = run.results.len() as u64;
         self.calls += calls;
         let name = name_of(record.number);
         let direction = if name == "read" { Direction::Read } else { Direction::Write };
         let mut site: Option<(u16, Option<Rc<[u8]>>)> = None;
-        for (n, &result) in run.results().iter().enumerate() {
+        for (n, &result) in run.results.iter().enumerate() {
             if site.as_ref().is_none_or(|site| site.0 != result) {
                 site = Some((result, self.site(record, result.into(), sample.take())));
             }

@@ -1,89 +1,49 @@
 //! The records of all CPUs in the order of time.
 
-use std::collections::VecDeque;
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use crate::record::{Record, Sample, Slot};
 
+/// What was read from all rings at once.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
-    pub(crate) cpu: usize,
+pub(crate) struct Pass {
     pub(crate) slots: Vec<Slot>,
+    /// When each record ended, and its first slot.
+    pub(crate) records: Vec<(u64, usize)>,
+    /// Whether a program begins.
     pub(crate) has_begin: bool,
-    /// Samples of stacks, by their numbers, without those that were overwritten.
-    pub(crate) samples: FxHashMap<u32, Sample>,
+    /// Samples of stacks, by the first slot of their record, without those that were overwritten.
+    pub(crate) samples: FxHashMap<usize, Sample>,
+    /// No later pass brings a record that ended before this time.
+    pub(crate) before_ns: u64,
+    /// Calls lost at the end: since the last record of their CPU.
+    pub(crate) lost: u64,
+    pub(crate) bytes: usize,
 }
 
-type Take<'t> = &'t mut dyn FnMut(&Record, &[Slot], Option<Sample>);
-
-/// The records of each CPU that wait for records of the other CPUs.
-pub(crate) struct Order {
-    queues: Vec<Queue>,
-}
-
+/// Records that wait for records of later passes: the end of each, and where it is.
 #[derive(Default)]
-struct Queue {
-    batches: VecDeque<Batch>,
-    /// Slots of the first batch that were already handed on.
-    at: usize,
-}
-
-impl Queue {
-    fn first(&mut self) -> Option<Record> {
-        while let Some(batch) = self.batches.front() {
-            if let Some(slot) = batch.slots.get(self.at) {
-                return Some(Record::read(slot));
-            }
-            self.batches.pop_front();
-            self.at = 0;
-        }
-        None
-    }
-}
+pub(crate) struct Order(Vec<(u64, Rc<Pass>, usize)>);
 
 impl Order {
-    pub(crate) fn new(cpus: usize) -> Order {
-        Order {
-            queues: (0..cpus).map(|_| Queue::default()).collect(),
-        }
-    }
-
-    pub(crate) fn add(&mut self, batch: Batch) {
-        if let Some(queue) = self.queues.get_mut(batch.cpu) {
-            queue.batches.push_back(batch);
-        }
-    }
-
-    /// Hands on, in the order of time, each record that ended before `before_ns`, with its extension and its sample.
-    pub(crate) fn take(&mut self, before_ns: u64, take: Take<'_>) {
-        loop {
-            let ends = self
-                .queues
-                .iter_mut()
-                .map(|queue| queue.first().map_or(u64::MAX, |record| record.end_ns));
-            let (mut cpu, mut least, mut second) = (0, u64::MAX, u64::MAX);
-            for (at, end) in ends.enumerate() {
-                if end < least {
-                    (cpu, least, second) = (at, end, least);
-                } else {
-                    second = second.min(end);
-                }
-            }
-            if least >= before_ns {
-                return;
-            }
-            let queue = &mut self.queues[cpu];
-            while let Some(record) = queue
-                .first()
-                .filter(|record| record.end_ns <= second && record.end_ns < before_ns)
-            {
-                let batch = &mut queue.batches[0];
-                let sample = batch.samples.remove(&record.stack);
-                let slots = &batch.slots[queue.at..=queue.at + record.extension];
-                take(&record, slots, sample);
-                queue.at += slots.len();
-            }
+    /// Hands on, in the order of time, each record that no later pass can precede, with its extension and its sample.
+    pub(crate) fn take(
+        &mut self,
+        pass: Pass,
+        mut take: impl FnMut(&Record, &[Slot], Option<&Sample>),
+    ) {
+        let pass = Rc::new(pass);
+        let new = pass.records.iter();
+        self.0
+            .extend(new.map(|&(end_ns, at)| (end_ns, Rc::clone(&pass), at)));
+        self.0.sort_by_key(|one| one.0);
+        let ready = self.0.partition_point(|one| one.0 < pass.before_ns);
+        for (_, pass, at) in self.0.drain(..ready) {
+            let record = Record::read(&pass.slots[at]);
+            let slots = &pass.slots[at..=at + record.extension];
+            take(&record, slots, pass.samples.get(&at));
         }
     }
 }
@@ -92,48 +52,42 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// Records of calls, each given by its end and the slots of its extension. The number of a sample is the end of its call.
-    fn batch(cpu: usize, records: &[(u64, u64)]) -> Batch {
-        let slots = records.iter().flat_map(|&(end, extension)| {
-            let record = [end, 0, extension << 48, 0, end << 32, 0, 0, 0];
-            std::iter::once(record).chain((0..extension).map(|_| [0; 8]))
-        });
-        Batch {
-            cpu,
-            slots: slots.collect(),
-            ..Batch::default()
+    /// Records of calls, each given by its end and the slots of its extension.
+    fn pass(before_ns: u64, records: &[(u64, u64)]) -> Pass {
+        let mut pass = Pass {
+            before_ns,
+            ..Pass::default()
+        };
+        for &(end, extension) in records {
+            pass.records.push((end, pass.slots.len()));
+            pass.slots.push([end, 0, extension << 48, 0, 0, 0, 0, 0]);
+            pass.slots.extend((0..extension).map(|_| [0; 8]));
         }
+        pass
     }
 
     #[test]
     fn records_of_all_cpus_come_in_the_order_of_time() {
-        let mut order = Order::new(3);
-        let mut one = batch(0, &[(1, 0), (4, 2)]);
+        let mut order = Order::default();
+        let mut first = pass(
+            10,
+            &[(1, 0), (4, 2), (5, 0), (12, 0), (2, 1), (3, 0), (9, 0)],
+        );
         let sample = Sample {
             ip: 7,
             ..Sample::default()
         };
-        one.samples.insert(4, sample);
-        order.add(one);
-        order.add(batch(2, &[(2, 1), (3, 0), (9, 0)]));
-        order.add(batch(0, &[(5, 0), (12, 0)]));
-        let mut ends = Vec::new();
-        let mut take = |before: u64| {
-            order.take(before, &mut |record, slots, sample| {
+        first.samples.insert(1, sample);
+        // A later pass may bring another record that ended at 10.
+        let second = pass(u64::MAX, &[(10, 0)]);
+        for (pass, expected) in [(first, &[1, 2, 3, 4, 5, 9][..]), (second, &[10, 12])] {
+            let mut ends = Vec::new();
+            order.take(pass, |record, slots, sample| {
                 assert_eq!(slots.len(), 1 + record.extension);
-                assert_eq!(
-                    sample.map(|sample| sample.ip),
-                    (record.end_ns == 4).then_some(7)
-                );
+                assert_eq!(sample.is_some(), record.end_ns == 4);
                 ends.push(record.end_ns);
             });
-            std::mem::take(&mut ends)
-        };
-        // A later batch may bring another record that ended at 10.
-        assert_eq!(take(10), [1, 2, 3, 4, 5, 9]);
-        order.add(batch(1, &[(10, 0)]));
-        let mut rest = Vec::new();
-        order.take(u64::MAX, &mut |record, _, _| rest.push(record.end_ns));
-        assert_eq!(rest, [10, 12]);
+            assert_eq!(ends, expected);
+        }
     }
 }

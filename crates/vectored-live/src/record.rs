@@ -34,7 +34,8 @@ pub(crate) struct Record {
     pub(crate) kind: Kind,
     /// Slots after the first slot.
     pub(crate) extension: usize,
-    /// For a run, the low half is the time from the end of the first call to the record after the run.
+    /// Slots of the extension that hold data. The other slots hold texts.
+    pub(crate) data: usize,
     pub(crate) result: i64,
     pub(crate) a0: i32,
     /// The number of the sample of the stack; 0 for none.
@@ -50,19 +51,19 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn read(slot: &Slot) -> Record {
         let what = (slot[2] >> 48) as u16;
-        let kind = KINDS[usize::from(what >> 12) % KINDS.len()];
-        let is_run = kind == Kind::Run;
+        let extension = usize::from(what & 0x3ff);
         Record {
             end_ns: slot[0],
             waited_us: slot[1] as u32,
             thread: (slot[1] >> 32) as u32,
             process: slot[2] as u32,
             number: (slot[2] >> 32) as u16,
-            kind,
-            extension: usize::from(what & 0xfff),
+            kind: KINDS[usize::from(what >> 12) % KINDS.len()],
+            extension,
+            data: [0, 1, extension, extension][usize::from(what >> 10 & 3)].min(extension),
             result: slot[3] as i64,
-            a0: if is_run { (slot[3] >> 32) as i32 } else { slot[4] as i32 },
-            stack: if is_run { slot[4] as u32 } else { (slot[4] >> 32) as u32 },
+            a0: slot[4] as i32,
+            stack: (slot[4] >> 32) as u32,
             a1: slot[5],
             a2: slot[6],
             a3: slot[7],
@@ -70,8 +71,6 @@ impl Record {
         }
     }
 }
-
-const RUN_CALLS: usize = 40;
 
 /// The byte of a run at which the results begin.
 const RESULTS_AT: usize = 44;
@@ -81,30 +80,20 @@ pub(crate) struct Run {
     /// Time from the end of the first call to the record after the run, in ns.
     pub(crate) span_ns: u32,
     pub(crate) asked: u32,
-    results: [u16; RUN_CALLS],
-    calls: usize,
+    pub(crate) results: Vec<u16>,
 }
 
 impl Run {
-    pub(crate) fn read(first: &Slot, second: &Slot) -> Run {
-        let half = |at: usize| {
-            let slot = if at < 64 { first } else { second };
-            (slot[at % 64 / 8] >> (at % 8 * 8)) as u16
-        };
-        let mut results = [0; RUN_CALLS];
-        for (n, result) in results.iter_mut().enumerate() {
-            *result = half(RESULTS_AT + 2 * n);
-        }
+    pub(crate) fn read(slots: &[Slot]) -> Run {
+        let bytes: Vec<u8> = bytes_of(slots).collect();
+        let results = bytes[RESULTS_AT..].chunks_exact(2);
+        let results = results.map(|two| u16::from_le_bytes([two[0], two[1]]));
+        let calls = usize::from(slots[0][5] as u16);
         Run {
-            span_ns: first[3] as u32,
-            asked: first[5] as u32,
-            results,
-            calls: usize::from((first[4] >> 32) as u16).min(RUN_CALLS),
+            span_ns: slots[0][3] as u32,
+            asked: (slots[0][3] >> 32) as u32,
+            results: results.take(calls).collect(),
         }
-    }
-
-    pub(crate) fn results(&self) -> &[u16] {
-        &self.results[..self.calls]
     }
 }
 

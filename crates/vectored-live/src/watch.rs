@@ -9,8 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aya::maps::{HashMap, Map, MapData};
 use aya::programs::{BtfTracePoint, ProgramError};
@@ -22,10 +21,10 @@ use vectored_strace::event::Event;
 use vectored_strace::x86_64::{CALLS, name_of};
 
 use crate::calls::class_in_kernel;
-use crate::drain::{CPU_WORDS, Drain, Pass, Rings, SAMPLE_WORDS, SAMPLES, give_way, now_ns};
+use crate::drain::{CPU_WORDS, Drain, Rings, SAMPLE_WORDS, SAMPLES, give_way, now_ns};
 use crate::events::Events;
 use crate::open_before::{threads_of, tree_of};
-use crate::order::Order;
+use crate::order::{Order, Pass};
 use crate::sites::Sites;
 use crate::sys::Shared;
 use crate::{Refusal, Seen, Target};
@@ -68,14 +67,11 @@ pub struct Watch {
     drain: Drain,
     order: Order,
     events: Events,
-    starts: Vec<OwnedFd>,
     command: Option<u32>,
     cgroup: Option<PathBuf>,
     began_ns: u64,
     /// CPU time of the watched threads before the watch began.
     cpu_before: u64,
-    next_look: Instant,
-    is_over: bool,
     has_ended: bool,
 }
 
@@ -114,8 +110,9 @@ impl Watch {
             Target::Cgroup(path) => (&[][..], Some(path), None),
             Target::Command(command) => (&[][..], None, Some(command)),
         };
-        let starts: Result<Vec<_>, _> = roots.iter().map(|&root| process_of(root)).collect();
-        let starts = starts?;
+        for &root in roots {
+            process_of(root)?;
+        }
         let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
         let cpus = aya::util::nr_cpus()
             .map_err(|(what, error)| format!("cannot count the CPUs by {what}: {error}"))?;
@@ -167,11 +164,7 @@ impl Watch {
         // A process that ended before the programs were attached, or before the process was wanted, has left no record of its
         // end.
         for process in all {
-            let is_over = match roots.iter().position(|&root| root == process) {
-                Some(at) => has_ended(&starts[at]),
-                None => process_of(process).map_or(true, |process| has_ended(&process)),
-            };
-            if is_over {
+            if process_of(process).map_or(true, |process| has_ended(&process)) {
                 // An error says that the process is no longer in the map: the record of its end has removed it.
                 let _ = wanted.remove(&process);
             }
@@ -196,15 +189,12 @@ impl Watch {
             programs: Some(programs),
             wanted,
             drain,
-            order: Order::new(cpus),
+            order: Order::default(),
             events,
-            starts,
             command,
             cgroup: cgroup.map(Path::to_owned),
             began_ns,
             cpu_before,
-            next_look: Instant::now(),
-            is_over: false,
             has_ended: false,
         })
     }
@@ -216,31 +206,21 @@ impl Watch {
 
     /// Hands on the events of some milliseconds, and returns what was seen so far.
     pub fn next(&mut self, follow: &mut dyn FnMut(&Event<'_>)) -> Seen {
-        match self.drain.passes.recv_timeout(PATIENCE) {
-            Ok(pass) => self.take(pass, follow),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => self.is_over = true,
+        if let Ok(pass) = self.drain.passes.recv_timeout(PATIENCE) {
+            self.take(pass, follow);
         }
-        if self.next_look <= Instant::now() {
-            self.next_look = Instant::now() + PATIENCE;
-            self.has_ended |= self.has_ended();
-            self.is_over |= self.has_ended;
-        }
-        self.seen(0)
+        self.has_ended = self.has_ended || self.has_ended();
+        self.seen(self.has_ended, 0)
     }
 
     fn take(&mut self, pass: Pass, follow: &mut dyn FnMut(&Event<'_>)) {
         self.drain.done(pass.bytes);
-        for batch in pass.batches {
-            self.order.add(batch);
-        }
-        let events = &mut self.events;
-        self.order
-            .take(pass.before_ns, &mut |record, slots, sample| {
-                events.take(record, slots, sample, follow);
-            });
-        if pass.lost > 0 {
-            events.gap(pass.lost, true, follow);
+        let (lost, events) = (pass.lost, &mut self.events);
+        self.order.take(pass, |record, slots, sample| {
+            events.take(record, slots, sample, follow);
+        });
+        if lost > 0 {
+            events.gap(lost, true, follow);
         }
         if events.sites.has_news() {
             self.drain.sample_again();
@@ -257,17 +237,16 @@ impl Watch {
         while let Ok(pass) = self.drain.passes.try_recv() {
             self.take(pass, follow);
         }
-        self.is_over = true;
-        self.seen(now)
+        self.seen(true, now)
     }
 
-    fn seen(&self, cpu_now: u64) -> Seen {
+    fn seen(&self, is_over: bool, cpu_now: u64) -> Seen {
         let (begin_ns, last_ns) = self.events.times_ns;
         let end_ns = if self.has_ended { last_ns } else { now_ns() };
         Seen {
             calls: self.events.calls,
             lost: self.events.lost,
-            is_over: self.is_over,
+            is_over,
             wall: Duration::from_nanos(end_ns.saturating_sub(begin_ns.unwrap_or(self.began_ns))),
             cpu: Duration::from_nanos(
                 (self.events.cpu_ns + cpu_now).saturating_sub(self.cpu_before),
@@ -280,7 +259,7 @@ impl Watch {
             let events = fs::read_to_string(cgroup.join("cgroup.events"));
             return !events.is_ok_and(|events| events.contains("populated 1"));
         }
-        self.wanted.keys().next().is_none() && self.starts.iter().all(has_ended)
+        self.wanted.keys().next().is_none()
     }
 }
 
@@ -289,7 +268,7 @@ fn has_ended(process: &OwnedFd) -> bool {
     poll(&mut ends, Some(&Timespec::default())) != Ok(0)
 }
 
-/// Time after which the watch checks again whether it is over.
+/// Time after which the watch checks whether it is over, also without a pass.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Time after which no detached program runs any more.

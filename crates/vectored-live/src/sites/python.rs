@@ -13,10 +13,10 @@ use crate::sites::linetable::line;
 use crate::sites::modules::{Module, Owner, Program};
 
 /// Where CPython keeps the running frame of each process: `struct python` of `bpf/live.bpf.c`.
-pub(crate) type Pythons = HashMap<MapData, u32, [u64; 4]>;
+pub(crate) type Pythons = HashMap<MapData, u32, [u64; 7]>;
 
 /// Bytes of a code object that are read.
-const CODE_BYTES: usize = 256;
+const CODE_BYTES: u64 = 256;
 
 /// Code objects that are remembered. When there are more, all are forgotten.
 const CODES_MAX: usize = 1 << 16;
@@ -24,8 +24,8 @@ const CODES_MAX: usize = 1 << 16;
 /// Offsets within the structures of a version of CPython.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Offsets {
-    /// Offsets for the kernel: the first thread of the first interpreter, the next thread, the number of a thread, its `cframe`
-    /// (0 from 3.13 on), the running frame, and the frame before it.
+    /// Offsets for the kernel: the interpreters in `_PyRuntime`, the first thread of an interpreter; the number of a thread, the
+    /// next thread, the thread's `cframe` (0 from 3.13 on); the running frame, and the frame before it.
     kernel: [u64; 7],
     /// Offsets in a frame: the code, the instruction, and the owner.
     frame: [u64; 3],
@@ -37,38 +37,19 @@ struct Offsets {
 
 /// By the headers of CPython 3.11 and 3.12.
 const OF_3_11: Offsets = Offsets {
-    kernel: [40, 16, 8, 160, 56, 8, 48],
+    kernel: [40, 16, 160, 8, 56, 8, 48],
     frame: [32, 56, 69],
     code: [112, 128, 136, 72, 184],
     text: [48, 72],
 };
 const OF_3_12: Offsets = Offsets {
-    kernel: [40, 72, 8, 144, 56, 0, 8],
+    kernel: [40, 72, 144, 8, 56, 0, 8],
     frame: [0, 56, 70],
     code: [112, 128, 136, 68, 192],
     text: [40, 56],
 };
 
 impl Offsets {
-    /// The `struct python` of `bpf/live.bpf.c` for a `_PyRuntime` at this address.
-    fn value(&self, runtime: u64) -> [u64; 4] {
-        let [
-            interpreters,
-            threads,
-            next,
-            number,
-            cframe,
-            current,
-            previous,
-        ] = self.kernel;
-        [
-            runtime.wrapping_add(interpreters),
-            threads | number << 32,
-            next | cframe << 32,
-            current | previous << 32,
-        ]
-    }
-
     /// Reads `_Py_DebugOffsets`, which 3.13 and later have at the beginning of `_PyRuntime`.
     fn read(bytes: &[u8]) -> Option<Offsets> {
         let words: [u64; 64] = std::array::from_fn(|at| word(bytes, 8 * at as u64));
@@ -86,7 +67,7 @@ impl Offsets {
         let code = &frames[frame..];
         let offsets = Offsets {
             kernel: [
-                words[5], words[9], state[2], state[6], 0, state[4], frames[1],
+                words[5], words[9], state[6], state[2], 0, state[4], frames[1],
             ],
             frame: [frames[2], frames[3], frames[5]],
             code: [code[1], code[3], code[4], code[5], code[9]],
@@ -97,7 +78,7 @@ impl Offsets {
             && offsets.frame.iter().all(|&offset| offset <= in_frame)
             && offsets.code[..4]
                 .iter()
-                .all(|&offset| offset <= CODE_BYTES as u64 - 8);
+                .all(|&offset| offset <= CODE_BYTES - 8);
         fits.then_some(offsets)
     }
 }
@@ -185,13 +166,11 @@ impl Python {
 
     fn insert(&mut self, process: u32, layout: Layout) {
         // If the map is full, the lines of further processes are unknown.
-        if let Some(offsets) = layout.offsets
-            && self
-                .map
-                .insert(process, offsets.value(layout.runtime), 0)
-                .is_ok()
-        {
-            self.interpreters.insert(process, layout);
+        if let Some(Offsets { mut kernel, .. }) = layout.offsets {
+            kernel[0] = kernel[0].wrapping_add(layout.runtime);
+            if self.map.insert(process, kernel, 0).is_ok() {
+                self.interpreters.insert(process, layout);
+            }
         }
     }
 
@@ -256,7 +235,7 @@ impl Python {
         instruction: u64,
     ) -> Option<(String, bool)> {
         let offsets = layout.offsets?;
-        if let Some(bytes) = read::<CODE_BYTES>(memory, code) {
+        if let Some(bytes) = read(memory, code, CODE_BYTES) {
             let [file, name, table_at, first_line, _] = offsets.code;
             let fields = [file, name, table_at, first_line].map(|at| word(&bytes, at));
             let mut types = layout.code_type.into_iter();
@@ -310,25 +289,22 @@ fn word(bytes: &[u8], at: u64) -> u64 {
 /// The memory of a process, unless it has ended.
 type Memory<'m> = Option<&'m File>;
 
-fn read<const N: usize>(memory: Memory<'_>, at: u64) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
+/// Bytes at an address, at most 1 MiB.
+fn read(memory: Memory<'_>, at: u64, length: u64) -> Option<Vec<u8>> {
+    let length = usize::try_from(length).ok()?;
+    let mut bytes = (length <= 1 << 20).then(|| vec![0; length])?;
     memory?.read_exact_at(&mut bytes, at).ok()?;
     Some(bytes)
 }
 
 fn table(memory: Memory<'_>, at: u64) -> Option<Vec<u8>> {
-    let head: [u8; 24] = read(memory, at)?;
-    let length = word(&head, 16);
-    if !is_alive(word(&head, 0)) || length > 1 << 20 {
-        return None;
-    }
-    let mut bytes = vec![0; length as usize];
-    memory?.read_exact_at(&mut bytes, at + 32).ok()?;
-    Some(bytes)
+    let head = read(memory, at, 24)?;
+    let is_alive = is_alive(word(&head, 0));
+    is_alive.then(|| read(memory, at + 32, word(&head, 16)))?
 }
 
 fn text(memory: Memory<'_>, at: u64, before: [u64; 2]) -> Option<String> {
-    let head: [u8; 40] = read(memory, at)?;
+    let head = read(memory, at, 40)?;
     let (length, state) = (word(&head, 16), word(&head, 32) as u32);
     // The bits follow the field `interned`, which has 2 bits, and 16 bits in later versions.
     let bits = if state >> 2 & 7 != 0 { state >> 2 } else { state >> 16 };
@@ -336,9 +312,8 @@ fn text(memory: Memory<'_>, at: u64, before: [u64; 2]) -> Option<String> {
     if !matches!(kind, 1 | 2 | 4) || !is_compact || length > 4096 || !is_alive(word(&head, 0)) {
         return None;
     }
-    let mut bytes = vec![0; length as usize * kind as usize];
     let letters = at + before[usize::from(!is_ascii)];
-    memory?.read_exact_at(&mut bytes, letters).ok()?;
+    let bytes = read(memory, letters, length * u64::from(kind))?;
     let letter = |bytes: &[u8]| {
         let bytes = bytes.iter().rev();
         char::from_u32(bytes.fold(0, |letter, &byte| letter << 8 | u32::from(byte)))
