@@ -124,7 +124,7 @@ def refusals():
     "what Windows lacks"
     for line, status, name in (
         ("measure --technique mmap", 2, "mmap"),
-        ("measure --technique io-uring", 2, "io_uring"),
+        ("measure --technique io-uring", 2, "io-uring"),
         ("measure --target unix --segments 2 --sizes 64", 2, "Unix sockets"),
         ("reproduce apue-3.5", 2, "calls of Unix"),
         ("advise log.txt", 2, "calls of Linux"),

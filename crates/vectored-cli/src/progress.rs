@@ -64,7 +64,7 @@ impl Bar {
     #[cfg(unix)]
     pub fn show_reproducing(&self, progress: &ReproduceProgress) {
         self.share
-            .set(progress.done_s / (progress.done_s + progress.left_s));
+            .set(progress.done as f64 / progress.samples as f64);
         self.draw(false, &reproducing(progress));
     }
 }
@@ -109,10 +109,10 @@ fn reproducing(progress: &ReproduceProgress) -> String {
     let ReproduceProgress {
         experiment,
         step,
-        left_s,
-        ..
+        done,
+        samples,
     } = progress;
-    format!("{experiment}, {step}  {:.0} s left", left_s.ceil())
+    format!("{experiment}, {step}  {done}/{samples}")
 }
 
 #[cfg(test)]

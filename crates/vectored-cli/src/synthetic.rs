@@ -3,7 +3,7 @@
 use vectored::CostModel;
 use vectored_machine::FakeClock;
 use vectored_machine::model::{CpuInfo, Host, Timer};
-use vectored_measure::measure::{Noise, SyntheticMachine};
+use vectored_measure::measure::{SyntheticMachine, log_normal};
 
 pub const STARTED_AT: &str = "2000-01-01T00:00:00Z";
 
@@ -19,7 +19,7 @@ pub fn machine(call_ns: f64, clock: &FakeClock, seed: u64) -> SyntheticMachine {
         costs.copy_byte_ns = 0.05;
         costs.copy_byte_uncached_ns = 0.08;
     });
-    SyntheticMachine::with_model(clock.clone(), Noise::LogNormal { sigma: 0.02 }, seed, model)
+    SyntheticMachine::with_model(clock.clone(), log_normal(0.02), seed, model)
 }
 
 pub fn host() -> Host {

@@ -1,6 +1,6 @@
 //! A machine in words, and the report of `vectored host`: what it offers, on one screen.
 //!
-//! A value that is unknown is shown with the reason; no line is left out.
+//! A value that is unknown is shown as such; no line is left out.
 
 use vectored_report::{Block, Column, Document, Table, words};
 
@@ -8,12 +8,16 @@ use crate::model::{Host, HostReport, Known};
 
 /// The report as a document: a table without heads.
 pub fn document(report: &HostReport) -> Document {
-    let lines = machine(report).into_iter().chain(offers(report));
+    let lines = properties(&report.host).into_iter();
+    let lines = lines.chain(offers(report)).map(|(label, value)| {
+        let value = value.unwrap_or_else(|| "unknown or none".to_owned());
+        vec![label.into(), value.into()]
+    });
+    let warnings = report.host.warnings.iter();
+    let warnings = warnings.map(|warning| vec!["warning".into(), warning.as_str().into()]);
     let table = Table {
         columns: vec![Column::words(""), Column::words("")],
-        rows: lines
-            .map(|(label, value)| vec![label.into(), value.into()])
-            .collect(),
+        rows: lines.chain(warnings).collect(),
         ..Table::default()
     };
     Document {
@@ -43,8 +47,17 @@ fn system(host: &Host) -> String {
     }
 }
 
-/// The properties of a machine that stay through a run, the most interesting first.
+/// The properties of a machine that stay through a run and are known, the most interesting first.
 pub fn lasting_properties(host: &Host) -> Vec<(&'static str, String)> {
+    let known = properties(host).into_iter();
+    known
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+type Line = (&'static str, Option<String>);
+
+fn properties(host: &Host) -> Vec<Line> {
     let cpu = &host.cpu;
     let caches = [
         ("L1d", cpu.l1d_bytes),
@@ -67,7 +80,7 @@ pub fn lasting_properties(host: &Host) -> Vec<(&'static str, String)> {
     let cpus = cpu.allowed_cpus.len();
     let tcp = (host.tcp_send_buffer_bytes, host.tcp_receive_buffer_bytes);
     let unix = (host.unix_send_buffer_bytes, host.unix_receive_buffer_bytes);
-    let all = [
+    vec![
         ("host", Some(host.name.clone())),
         ("system", Some(host.system.clone())),
         ("kernel", Some(host.kernel.clone())),
@@ -82,134 +95,45 @@ pub fn lasting_properties(host: &Host) -> Vec<(&'static str, String)> {
         ("unix socket", socket(unix.0, unix.1)),
         ("tcp socket", socket(tcp.0, tcp.1)),
         ("clock source", host.clock_source.clone()),
-    ];
-    all.into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    ]
 }
 
-type Line = (&'static str, String);
-
-fn machine(report: &HostReport) -> Vec<Line> {
-    let HostReport { host, timer, .. } = report;
-    let cpu = &host.cpu;
-    let cache =
-        |name: &str, bytes, field| format!("{name} {}", size(bytes, &missing(report, field)));
-    let mut active = cpu.mitigations.iter().map(|(name, _)| name.as_str());
-    let mitigations = match (active.next(), report.unknown.get("cpu.mitigations")) {
-        (Some(first), _) => active.fold(first.to_owned(), |all, name| all + ", " + name),
-        (None, Some(why)) => unknown(why),
-        (None, None) => "none active".to_owned(),
-    };
-    let or_missing = |value: &Option<String>, field| {
-        let known = value.clone();
-        known.unwrap_or_else(|| missing(report, field))
-    };
-    let memory = match host.memory_bytes {
-        0 => unknown("cannot be read from /proc/meminfo"),
-        bytes => words::memory(bytes),
-    };
-    let virtualization = host.virtualization.as_deref();
-    let virtualization = virtualization.unwrap_or("no virtualization detected");
-    let cpus = words::count(cpu.allowed_cpus.len(), "CPU");
-    let caches = [
-        cache("L1d", cpu.l1d_bytes, "cpu.l1d_bytes"),
-        cache("L2", cpu.l2_bytes, "cpu.l2_bytes"),
-        cache("L3", cpu.l3_bytes, "cpu.l3_bytes"),
-    ];
-    let clock = format!(
-        "{}, source {}; a reading takes {}, smallest step {} ns",
-        timer.clock,
-        or_missing(&host.clock_source, "clock_source"),
-        words::time(timer.reading_ns),
-        timer.step_ns,
-    );
-    let machine = format!("{}, {cpus}, {memory}, {virtualization}", cpu.model);
-    let mut lines = vec![
-        ("system", system(host)),
-        ("machine", machine),
-        ("caches", caches.join(", ")),
-        ("governor", or_missing(&cpu.governor, "cpu.governor")),
-        ("mitigations", mitigations),
-        ("clock", clock),
-    ];
-    let warnings = host.warnings.iter();
-    lines.extend(warnings.map(|warning| ("warning", warning.clone())));
-    lines
-}
-
-fn offers(report: &HostReport) -> Vec<Line> {
-    let HostReport {
-        host, direct_io, ..
-    } = report;
+/// What is tried, or asked for beyond the properties that results have.
+fn offers(report: &HostReport) -> [Line; 5] {
+    let (timer, direct) = (&report.timer, &report.direct_io);
+    let reading = words::time(timer.reading_ns);
+    let (clock, step_ns) = (&timer.clock, timer.step_ns);
     let ring = match &report.io_uring {
         Known::Value(true) => "available".to_owned(),
         Known::Value(false) => "not available".to_owned(),
         Known::Unknown(why) => format!("not available: {why}"),
     };
-    let mut lines = vec![
-        ("IOV_MAX", format!("{} segments per call", host.iov_max)),
-        ("io_uring", ring),
-    ];
-    match &host.directory {
-        None => lines.push(("directory", missing(report, "directory"))),
-        Some(info) => {
-            let free = words::memory(info.free_bytes);
-            let options = info.mount_options.clone();
-            let block = words::bytes(info.st_blksize);
-            let ahead = info.read_ahead_kb.map(|kib| kib.saturating_mul(1024));
-            let ahead = size(
-                ahead,
-                &unknown("no block device with a queue in /sys/dev/block"),
-            );
-            lines.extend([
-                (
-                    "directory",
-                    format!("{}, {}, {free} free", info.path, info.file_system),
-                ),
-                (
-                    "mounted",
-                    options.unwrap_or_else(|| unknown("not found in /proc/self/mountinfo")),
-                ),
-                ("st_blksize", format!("{block}; read-ahead {ahead}")),
-            ]);
-        }
-    }
-    let known = |size: &Known<u64>| match size {
-        Known::Value(size) => words::bytes(*size),
-        Known::Unknown(why) => unknown(why),
-    };
-    let alignment = match (&direct_io.memory_bytes, &direct_io.offset_bytes) {
-        (Known::Unknown(one), Known::Unknown(other)) if one == other => {
-            format!("alignment {}", unknown(one))
-        }
-        (memory, offset) => {
-            let (memory, offset) = (known(memory), known(offset));
+    let alignment = match (&direct.memory_bytes, &direct.offset_bytes) {
+        (Known::Value(memory), Known::Value(offset)) => {
+            let [memory, offset] = [*memory, *offset].map(words::bytes);
             format!("memory aligned to {memory}, offsets and lengths to {offset}")
         }
+        (Known::Unknown(why), _) | (_, Known::Unknown(why)) => format!("alignment unknown: {why}"),
     };
-    let made = |bytes| size(bytes, &unknown("none could be created"));
-    let socket = |sends, receives| format!("sends {}, receives {}", made(sends), made(receives));
-    let unix = (host.unix_send_buffer_bytes, host.unix_receive_buffer_bytes);
-    let tcp = (host.tcp_send_buffer_bytes, host.tcp_receive_buffer_bytes);
-    lines.extend([
-        ("O_DIRECT", format!("{}; {alignment}", direct_io.open)),
-        ("pipe", made(host.pipe_bytes)),
-        ("unix socket", socket(unix.0, unix.1)),
-        ("tcp socket", socket(tcp.0, tcp.1)),
-    ]);
-    lines
-}
-
-fn size(bytes: Option<u64>, otherwise: &str) -> String {
-    bytes.map_or_else(|| otherwise.to_owned(), words::bytes)
-}
-
-fn missing(report: &HostReport, field: &str) -> String {
-    let why = report.unknown.get(field);
-    why.map_or_else(|| "unknown".to_owned(), |why| unknown(why))
-}
-
-fn unknown(why: &str) -> String {
-    format!("unknown: {why}")
+    let space = report.host.directory.as_ref().map(|of| {
+        let (free, block) = (words::memory(of.free_bytes), words::bytes(of.st_blksize));
+        let ahead = of.read_ahead_kb.map(|kib| kib.saturating_mul(1024));
+        let ahead = ahead.map_or_else(|| "unknown".to_owned(), words::bytes);
+        format!("{free} free, st_blksize {block}, read-ahead {ahead}")
+    });
+    [
+        (
+            "clock",
+            Some(format!(
+                "{clock}; a reading takes {reading}, smallest step {step_ns} ns"
+            )),
+        ),
+        (
+            "IOV_MAX",
+            Some(format!("{} segments per call", report.host.iov_max)),
+        ),
+        ("io_uring", Some(ring)),
+        ("O_DIRECT", Some(format!("{}; {alignment}", direct.open))),
+        ("files", space),
+    ]
 }

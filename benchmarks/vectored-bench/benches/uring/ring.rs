@@ -2,18 +2,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use vectored::uring::{Data, Ring, SharedDescriptor};
-use vectored_measure::in_flight::{Place, RingList, move_by_ring, uncopied_queue};
+use vectored_measure::in_flight::{Place, move_by_ring, uncopied_queue};
 
 /// A ring with lists that own their memory.
 pub struct RingPeer {
     ring: Ring,
-    fd: Arc<OwnedFd>,
-    shared: SharedDescriptor,
-    lists: VecDeque<RingList<Vec<u8>>>,
+    fd: SharedDescriptor,
+    lists: VecDeque<Data>,
 }
 
 impl RingPeer {
@@ -21,10 +20,9 @@ impl RingPeer {
     pub fn open(depth: u32, lists: u32, fd: &Arc<OwnedFd>) -> io::Result<RingPeer> {
         Ok(RingPeer {
             ring: Ring::new(depth)?,
-            shared: SharedDescriptor::new(Arc::clone(fd))?,
-            fd: Arc::clone(fd),
+            fd: SharedDescriptor::new(Arc::clone(fd))?,
             lists: (0..lists)
-                .map(|_| RingList::of_queue(uncopied_queue()))
+                .map(|_| Data::Queue(uncopied_queue()))
                 .collect(),
         })
     }
@@ -32,11 +30,10 @@ impl RingPeer {
     /// Fills each list with these segments.
     pub fn fill(&mut self, segments: impl Iterator<Item = &'static [u8]> + Clone) {
         for list in &mut self.lists {
-            if let Data::Queue(queue) = &mut list.data {
+            if let Data::Queue(queue) = list {
                 for segment in segments.clone() {
                     queue.push(segment);
                 }
-                list.bytes = queue.len() as u64;
             }
         }
     }
@@ -46,7 +43,7 @@ impl RingPeer {
         let how = (place, self.lists.len() as u64, self.ring.depth() as usize);
         move_by_ring(
             &mut self.ring,
-            (self.fd.as_fd(), &self.shared),
+            &self.fd,
             how,
             &mut self.lists,
             |lists, _| lists.pop_front().expect("a list for each transfer"),

@@ -13,7 +13,7 @@ use vectored_bench::techniques::{
     GO_NET_BUFFERS, LIBUV, peers_and_c_callers,
 };
 use vectored_machine::FakeClock;
-use vectored_measure::measure::{Contender, Noise, SyntheticMachine, Watch, run_rounds};
+use vectored_measure::measure::{Contender, SyntheticMachine, Watch, log_normal, run_rounds};
 use vectored_results::model::{
     Cache, Cell, CellSpec, Drain, Experiment, Results, SCHEMA, Target, TechniqueName,
 };
@@ -96,8 +96,7 @@ fn samples() -> Results {
 
 fn measured(specs: &[CellSpec], peers: &[TechniqueName]) -> Vec<Cell> {
     let clock = FakeClock::default();
-    let noise = Noise::LogNormal { sigma: 0.01 };
-    let mut machine = SyntheticMachine::new(clock.clone(), noise, 7, cost_ns);
+    let mut machine = SyntheticMachine::new(clock.clone(), log_normal(0.01), 7, cost_ns);
     let experiment = Experiment {
         cells: specs.to_vec(),
         rivals: BY_HAND.to_vec(),

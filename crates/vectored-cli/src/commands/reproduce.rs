@@ -8,7 +8,7 @@ use clap::{Command, CommandFactory};
 use vectored_machine::MonotonicClock;
 use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_measure::measure::{MeasureError, measure_timer};
-use vectored_measure::reproduce::{Bench, EtaTracker, run as run_plans};
+use vectored_measure::reproduce::{Bench, run as run_plans};
 use vectored_report::{csv_of, json};
 use vectored_results::model::{EXPERIMENTS_SCHEMA, Experiments, Reproduction};
 use vectored_results::report::experiments::document;
@@ -66,7 +66,7 @@ pub fn run(args: &ReproduceArgs) -> Result<ExitCode, Failure> {
             program: &program,
             reader_cpu: pins.1,
             seed,
-            eta: EtaTracker::new(&mut tell),
+            on_progress: &mut tell,
             stop: interrupt.flag(),
         };
         run_plans(&plans, &mut bench)

@@ -1,6 +1,6 @@
 //! The techniques that compete.
 
-use vectored_measure::measure::{TECHNIQUES, Technique, lacks_for, technique, techniques};
+use vectored_measure::measure::{TECHNIQUES, Technique, technique, techniques};
 use vectored_report::sort;
 use vectored_results::model::{Role, TechniqueName};
 
@@ -35,14 +35,9 @@ fn named_techniques(args: &MeasureArgs) -> Result<Vec<TechniqueName>, Failure> {
         if offered().any(|one| *one.name == **name) {
             continue;
         }
-        if let Some(why) = lacks_for(name) {
-            return Err(Failure::usage(format!(
-                "cannot measure {name} here: {why}; name another technique with --technique"
-            )));
-        }
         let what = match technique(name) {
             Some(_) => format!("technique '{name}' is not available with --operation {operation}"),
-            None => format!("unknown technique '{name}'"),
+            None => format!("technique '{name}' is unknown on {}", std::env::consts::OS),
         };
         let mut sorted: Vec<_> = offered().collect();
         sort::sort_by_key(&mut sorted, |one| !one.usual);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
-use vectored_measure::measure::{check_available, check_direct};
-use vectored_results::model::TechniqueName;
+use vectored_measure::in_flight::{ListQueue, RingQueue};
+use vectored_measure::measure::check_direct;
 
 use crate::support::{Bench, VECTORED, entries, skip, stderr_of, stdout_of};
 
@@ -29,7 +29,7 @@ fn real_runs_of_one_cell_prove_their_bytes_and_leave_no_file() {
                 .err()
                 .map(|error| error.to_string())
         } else {
-            let missing = check_available(TechniqueName::new("io-uring"), 8).err();
+            let missing = RingQueue::with_depth(8).err();
             missing
                 .filter(|_| words.contains("io-uring"))
                 .map(|missing| missing.to_string())

@@ -16,13 +16,10 @@ const SPARE_BYTES: u64 = 16 << 20;
 pub fn check_room(directory: &Path, file_bytes: u64) -> io::Result<DirectoryInfo> {
     let refused = |error| unusable(directory, error);
     unnamed_file(directory, OFlags::empty()).map_err(refused)?;
-    let (space, described) = describe(directory).map_err(refused)?;
-    if space.is_read_only {
-        return Err(refused(io::ErrorKind::ReadOnlyFilesystem.into()));
-    }
+    let (is_limited, described) = describe(directory).map_err(refused)?;
     let free_bytes = described.free_bytes;
     let needed_bytes = file_bytes.saturating_add(SPARE_BYTES);
-    if space.is_limited && free_bytes < needed_bytes {
+    if is_limited && free_bytes < needed_bytes {
         let text = format!(
             "not enough free space in '{}': {free_bytes} bytes are free and {needed_bytes} are needed; free some, or name \
              another directory with --dir",

@@ -3,7 +3,6 @@
 //! Read from `/proc`, `/sys` and a few system calls. A value that the system
 //! does not report is `None`; nothing here can fail a run.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -303,42 +302,6 @@ pub fn last_level_cache_bytes() -> Option<u64> {
     Some(last.2).filter(|&bytes| bytes > 0)
 }
 
-/// The reason for each field of a host that is null although a file should have it.
-pub(crate) fn reasons(host: &Host) -> BTreeMap<String, String> {
-    let cpu = &host.cpu;
-    let cache = |index| format!("{CPU}/cache/index{index}/size");
-    let fields = [
-        (
-            "clock_source",
-            host.clock_source.is_none(),
-            CLOCK_SOURCE.to_owned(),
-        ),
-        ("cpu.governor", cpu.governor.is_none(), GOVERNOR.to_owned()),
-        ("cpu.l1d_bytes", cpu.l1d_bytes.is_none(), cache(0)),
-        ("cpu.l2_bytes", cpu.l2_bytes.is_none(), cache(2)),
-        ("cpu.l3_bytes", cpu.l3_bytes.is_none(), cache(3)),
-        (
-            "cpu.mitigations",
-            cpu.mitigations.is_empty(),
-            format!("{VULNERABILITIES}/spectre_v1"),
-        ),
-    ];
-    let unknown = fields.into_iter().filter(|(_, is_unknown, _)| *is_unknown);
-    let reason = |(field, _, path): (&str, bool, String)| {
-        let error = system_names::kernel_text(&path).err()?;
-        Some((field.to_owned(), reason(&path, &error)))
-    };
-    unknown.filter_map(reason).collect()
-}
-
-fn reason(path: &str, error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => format!("permission denied reading {path}"),
-        io::ErrorKind::NotFound => format!("{path} does not exist"),
-        _ => format!("{error} reading {path}"),
-    }
-}
-
 /// Parses a cache size, such as `1024K` or `32M`, in bytes.
 fn parse_cache_size(size: &str) -> Option<u64> {
     let unit = size.find(|c: char| !c.is_ascii_digit())?;
@@ -378,10 +341,6 @@ mod tests {
         assert_eq!(parse_cache_size("odd"), None);
         let ticks = parse_ticks("cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 …");
         assert_eq!(ticks, Some([36, 8]));
-        let denied = reason("/x", &io::ErrorKind::PermissionDenied.into());
-        assert_eq!(denied, "permission denied reading /x");
-        let absent = reason("/x", &io::ErrorKind::NotFound.into());
-        assert_eq!(absent, "/x does not exist");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::host::directory::unusable;
-use crate::host::environment::{describe_host, reasons};
+use crate::host::environment::describe_host;
 use crate::model::{DirectOffer, HOST_SCHEMA, HostReport, Known, Timer};
 use crate::platform::cpus;
 use crate::platform::fd::{AsFd as _, FileDescriptor};
@@ -22,17 +22,10 @@ pub fn probe_host(
         file => file.map_err(|error| format!("no temporary file can be created there: {error}")),
     };
     let info = describe(directory).ok().map(|(_, info)| info);
-    let host = describe_host(info, (None, None), cpus::allowed());
-    let mut unknown = reasons(&host);
-    if host.directory.is_none() {
-        let shown = directory.display();
-        unknown.insert("directory".to_owned(), format!("cannot stat '{shown}'"));
-    }
     Ok(HostReport {
         schema: HOST_SCHEMA.to_owned(),
         vectored_version: vectored_version.to_owned(),
-        unknown,
-        host,
+        host: describe_host(info, (None, None), cpus::allowed()),
         timer,
         io_uring: ring(),
         direct_io: direct_offer(file),

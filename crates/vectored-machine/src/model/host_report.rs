@@ -1,7 +1,5 @@
 //! Features and limits that a machine offers to programs that move several buffers: the contract of `vectored host`.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::host::{Host, Timer};
@@ -20,8 +18,6 @@ pub struct HostReport {
     pub vectored_version: String,
     /// The machine, as in the results of a run. Fields that only a run can fill are null.
     pub host: Host,
-    /// The reason for each field of `host` that could not be determined, by its dotted name.
-    pub unknown: BTreeMap<String, String>,
     /// The cost of the clock.
     pub timer: Timer,
     /// Whether an io_uring can be made. If not: why, and the remedy.

@@ -1,25 +1,25 @@
 //! Pipes and sockets that no child inherits.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use rustix::net::sockopt::{
-    set_socket_linger, set_socket_recv_buffer_size, set_socket_send_buffer_size, set_tcp_nodelay,
-};
-use rustix::net::{
-    AddressFamily, Ipv4Addr, SocketAddrV4, SocketFlags, SocketType, bind, connect, getpeername,
-    getsockname, listen,
-};
+use socket2::{Domain, Socket, Type};
 
+use super::fd::{AsFd, OwnedFd, socket_of};
+#[cfg(unix)]
 pub use crate::sys::sockets::unsent_bytes;
-
-use super::TCP_BUFFER_BYTES;
 
 pub type Pair = (OwnedFd, OwnedFd);
 
-/// Whether the writing thread can empty a stream between samples.
-pub const EMPTIES_BETWEEN_SAMPLES: bool = true;
+/// Whether the writing thread can empty a stream between samples. The bytes that a socket of Windows takes do not
+/// depend on its buffer alone, and a pipe that does not block reports success for a write of nothing.
+pub const EMPTIES_BETWEEN_SAMPLES: bool = cfg!(unix);
+
+/// Requested size of the send and receive buffers of a TCP connection: the
+/// usual limit without privilege, `net.core.wmem_max`. Linux doubles the value
+/// it grants. Setting a size turns off auto-tuning, see `tcp(7)`.
+const TCP_BUFFER_BYTES: usize = 212_992;
 
 /// Makes TCP acknowledge at once what has arrived, if the system can: `TCP_QUICKACK` of `tcp(7)`.
 pub fn acknowledge_now(socket: impl AsFd) -> io::Result<()> {
@@ -28,6 +28,12 @@ pub fn acknowledge_now(socket: impl AsFd) -> io::Result<()> {
     #[cfg(not(target_os = "linux"))]
     let _ = socket;
     Ok(())
+}
+
+/// 0: Windows does not report how many bytes have not reached the peer.
+#[cfg(windows)]
+pub fn unsent_bytes(_socket: impl AsFd) -> io::Result<u64> {
+    Ok(0)
 }
 
 pub fn pipe() -> io::Result<Pair> {
@@ -48,99 +54,80 @@ pub(crate) fn pipe_bytes(pipe: impl AsFd) -> Option<u64> {
 
 /// A TCP connection over the loopback device, with buffers of fixed size and without Nagle's delay (`TCP_NODELAY`).
 pub fn tcp_pair() -> io::Result<Pair> {
-    let listener = tcp_socket()?;
-    bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
-    listen(&listener, 1)?;
-    let writer = tcp_socket()?;
-    connect(&writer, &getsockname(&listener)?)?;
-    let ours = getsockname(&writer)?;
+    // Buffers are set before connecting, since the connection negotiates its window from them. The reader inherits its
+    // buffers from the listening socket.
+    let new_socket = || -> io::Result<Socket> {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        socket.set_send_buffer_size(TCP_BUFFER_BYTES)?;
+        socket.set_recv_buffer_size(TCP_BUFFER_BYTES)?;
+        Ok(socket)
+    };
+    let listener = new_socket()?;
+    listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    listener.listen(1)?;
+    let writer = new_socket()?;
+    writer.connect(&listener.local_addr()?)?;
+    let ours = writer.local_addr()?.as_socket();
     loop {
-        let reader = rustix::net::accept_with(&listener, AT_ONCE)?;
-        afterwards(&reader)?;
+        let (reader, peer) = listener.accept()?;
         // Any process of this machine may have connected first.
-        if getpeername(&reader)?.is_some_and(|peer| peer == ours) {
-            set_tcp_nodelay(&writer, true)?;
-            set_tcp_nodelay(&reader, true)?;
-            // Reset on close instead of FIN: thousands of connections in
-            // TIME_WAIT would use up the port numbers.
-            set_socket_linger(&writer, Some(Duration::ZERO))?;
-            set_socket_linger(&reader, Some(Duration::ZERO))?;
-            return Ok((writer, reader));
+        if peer.as_socket() != ours {
+            continue;
         }
+        for end in [&writer, &reader] {
+            end.set_tcp_nodelay(true)?;
+            // Reset on close: thousands of connections in TIME_WAIT would use up the port numbers.
+            end.set_linger(Some(Duration::ZERO))?;
+        }
+        return Ok((
+            TcpStream::from(writer).into(),
+            TcpStream::from(reader).into(),
+        ));
     }
 }
 
-/// Creates a socket with fixed buffers. The buffers are set before the connection is made, since their sizes determine its
-/// window. The reader inherits its buffers from the listening socket.
-fn tcp_socket() -> io::Result<OwnedFd> {
-    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
-    let socket = rustix::net::socket_with(family, kind, AT_ONCE, None)?;
-    afterwards(&socket)?;
-    set_socket_send_buffer_size(&socket, TCP_BUFFER_BYTES)?;
-    set_socket_recv_buffer_size(&socket, TCP_BUFFER_BYTES)?;
-    Ok(socket)
+/// The sizes of the send and the receive buffer of a socket.
+pub(crate) fn buffer_bytes(socket: &OwnedFd) -> (Option<u64>, Option<u64>) {
+    let bytes = |size: io::Result<usize>| size.ok().map(|size| size as u64);
+    socket_of(socket).map_or((None, None), |socket| {
+        (
+            bytes(socket.send_buffer_size()),
+            bytes(socket.recv_buffer_size()),
+        )
+    })
 }
 
-pub(crate) fn buffer_bytes(socket: impl AsFd) -> (Option<u64>, Option<u64>) {
-    use rustix::net::sockopt::{socket_recv_buffer_size, socket_send_buffer_size};
-    let bytes = |size: rustix::io::Result<usize>| size.ok().map(|size| size as u64);
-    (
-        bytes(socket_send_buffer_size(&socket)),
-        bytes(socket_recv_buffer_size(&socket)),
-    )
-}
-
+#[cfg(unix)]
 pub fn unix_pair() -> io::Result<Pair> {
-    let (one, other) =
-        rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, AT_ONCE, None)?;
-    afterwards(&one)?;
-    afterwards(&other)?;
-    Ok((one, other))
+    let (one, other) = std::os::unix::net::UnixStream::pair()?;
+    Ok((one.into(), other.into()))
 }
 
-/// The flags of a new socket: no child inherits it.
-#[cfg(not(target_vendor = "apple"))]
-const AT_ONCE: SocketFlags = SocketFlags::CLOEXEC;
-
-/// Apple's systems have no such flag.
-#[cfg(target_vendor = "apple")]
-const AT_ONCE: SocketFlags = SocketFlags::empty();
-
-#[cfg(not(target_vendor = "apple"))]
-#[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-fn afterwards(_: &OwnedFd) -> io::Result<()> {
-    Ok(())
-}
-
-/// Makes the socket close on exec; a child that another thread starts before this call inherits the socket. After this call, a write to
-/// a socket whose peer is gone returns an error and raises no SIGPIPE. Other systems have `MSG_NOSIGNAL` for that.
-#[cfg(target_vendor = "apple")]
-fn afterwards(socket: &OwnedFd) -> io::Result<()> {
-    rustix::io::fcntl_setfd(socket, rustix::io::FdFlags::CLOEXEC)?;
-    Ok(rustix::net::sockopt::set_socket_nosigpipe(socket, true)?)
+#[cfg(windows)]
+pub fn unix_pair() -> io::Result<Pair> {
+    Err(super::lacks("pairs of Unix sockets"))
 }
 
 #[cfg(test)]
 mod tests {
-    use rustix::net::sockopt::{socket_recv_buffer_size, socket_send_buffer_size, tcp_nodelay};
-
     use super::*;
+    use crate::platform::plain_calls::{read, write};
 
     #[test]
     fn a_tcp_pair_has_no_delay_and_buffers_of_fixed_size() {
         let (writer, reader) = tcp_pair().unwrap();
-        assert!(tcp_nodelay(&writer).unwrap());
-        let (send, receive) = (
-            socket_send_buffer_size(&writer).unwrap(),
-            socket_recv_buffer_size(&reader).unwrap(),
-        );
+        assert!(socket_of(&writer).unwrap().tcp_nodelay().unwrap());
+        let sizes = || (buffer_bytes(&writer).0, buffer_bytes(&reader).1);
+        let before = sizes();
         for _ in 0..200 {
-            rustix::io::write(&writer, &[1; 4096]).unwrap();
-            rustix::io::read(&reader, &mut [0; 8192]).unwrap();
+            write(&writer, &[1; 4096]).unwrap();
+            read(&reader, &mut [0; 8192]).unwrap();
         }
-        assert_eq!(socket_send_buffer_size(&writer).unwrap(), send);
-        assert_eq!(socket_recv_buffer_size(&reader).unwrap(), receive);
+        assert_eq!(sizes(), before);
         // The kernel may grant less, but not less than its minimum.
-        assert!(send >= 4608 && receive >= 2304, "{send} {receive}");
+        assert!(
+            before.0 >= Some(4608) && before.1 >= Some(2304),
+            "{before:?}"
+        );
     }
 }

@@ -5,3 +5,7 @@ pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 pub type ByteStream = std::fs::File;
 
 pub(crate) type FileDescriptor = OwnedFd;
+
+pub(crate) fn socket_of(fd: &OwnedFd) -> Option<socket2::SockRef<'_>> {
+    Some(fd.into())
+}

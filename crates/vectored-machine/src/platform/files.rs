@@ -12,23 +12,15 @@ pub use crate::sys::provisional::ProvisionalFile;
 pub use crate::sys::residency::resident_bytes;
 pub use crate::sys::standard::{Standard, close, close_standard_output, was_closed};
 
-use super::Space;
 use super::system_names::kernel_text;
 use crate::model::DirectoryInfo;
 
-pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
+/// Whether the file system has a limit, and what is known of the directory.
+pub(crate) fn describe(directory: &Path) -> io::Result<(bool, DirectoryInfo)> {
     let (volume, stat) = (
         rustix::fs::statvfs(directory)?,
         rustix::fs::stat(directory)?,
     );
-    let space = Space {
-        // A file system that reports no blocks (ramfs, tmpfs without a limit) has
-        // no size limit.
-        is_limited: volume.f_blocks > 0,
-        is_read_only: volume
-            .f_flag
-            .contains(rustix::fs::StatVfsMountFlags::RDONLY),
-    };
     let path = directory.canonicalize();
     let path = path.unwrap_or_else(|_| directory.to_owned());
     let mounts = kernel_text("/proc/self/mountinfo").ok();
@@ -51,7 +43,8 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
         st_blksize: stat.st_blksize as u64,
         read_ahead_kb: read_ahead.and_then(|kib| kib.trim().parse().ok()),
     };
-    Ok((space, info))
+    // A file system that reports no blocks (ramfs, tmpfs without a limit) has no size limit.
+    Ok((volume.f_blocks > 0, info))
 }
 
 /// File system type and mount options of the mount that holds `path`, from

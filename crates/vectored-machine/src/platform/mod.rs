@@ -7,7 +7,6 @@ use std::io;
 pub mod command_run;
 #[cfg(unix)]
 pub mod cpus;
-#[cfg(unix)]
 pub mod descriptors;
 #[cfg(unix)]
 pub mod fd;
@@ -24,7 +23,7 @@ pub mod times;
 mod windows;
 
 #[cfg(windows)]
-pub use windows::{cpus, descriptors, fd, files, plain_calls, times};
+pub use windows::{cpus, fd, files, plain_calls, times};
 
 /// The error of a call that this system does not have.
 pub fn lacks(what: &str) -> io::Error {
@@ -34,14 +33,3 @@ pub fn lacks(what: &str) -> io::Error {
         format!("{system} has no {what}"),
     )
 }
-
-pub(crate) struct Space {
-    /// Whether the file system has a limit.
-    pub(crate) is_limited: bool,
-    pub(crate) is_read_only: bool,
-}
-
-/// Requested size of the send and receive buffers of a TCP connection: the
-/// usual limit without privilege, `net.core.wmem_max`. Linux doubles the value
-/// it grants. Setting a size turns off auto-tuning, see `tcp(7)`.
-const TCP_BUFFER_BYTES: usize = 212_992;

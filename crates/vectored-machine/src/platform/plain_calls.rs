@@ -3,6 +3,6 @@
 pub use std::os::unix::fs::FileExt;
 
 pub use rustix::fs::{OFlags, SeekFrom, fsync, ftruncate, seek};
-pub use rustix::io::{Errno, ioctl_fionread, read, readv, retry_on_intr, write, writev};
+pub use rustix::io::{ioctl_fionread, read, readv, retry_on_intr, write, writev};
 
 pub const NULL_DEVICE: &str = "/dev/null";

@@ -2,14 +2,13 @@
 //!
 //! # Safety
 //!
-//! `unsafe` for `mmap`, `mincore` and `munmap`. The mapping is never read.
+//! `unsafe` for a mapping, which is never read, and for `mincore`.
 #![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::ptr;
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use memmap2::MmapOptions;
 
 /// Number of the first `bytes` bytes of a file whose pages are in the page cache.
 ///
@@ -22,32 +21,16 @@ pub fn resident_bytes(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<u64> {
     }
     let page = rustix::param::page_size();
     let mut pages = vec![0_u8; length.div_ceil(page)];
-    // SAFETY: with a null hint and without `MAP_FIXED` the kernel chooses
-    // addresses that nothing of this process uses.
-    let base = unsafe {
-        mmap(
-            ptr::null_mut(),
-            length,
-            ProtFlags::READ,
-            MapFlags::SHARED,
-            fd,
-            0,
-        )?
-    };
-    // SAFETY: `length` bytes are mapped at `base`, and there is a byte in the
-    // vector for each of their pages.
-    let outcome = unsafe { libc::mincore(base, length, pages.as_mut_ptr().cast()) };
-    let refused = (outcome != 0).then(io::Error::last_os_error);
-    // SAFETY: the mapping is ours, and nothing points into it.
-    unsafe { munmap(base, length)? };
-    match refused {
-        Some(error) => Err(error),
-        // Only the lowest bit is defined.
-        None => {
-            let resident = pages.iter().filter(|page| **page & 1 == 1).count();
-            Ok(((resident * page) as u64).min(bytes))
-        }
+    // SAFETY: nothing reads the mapping.
+    let mapping = unsafe { MmapOptions::new().len(length).map(&fd) }?;
+    let base = mapping.as_ptr().cast_mut().cast();
+    // SAFETY: `length` bytes are mapped at `base`, and there is a byte in the vector for each of their pages.
+    if unsafe { libc::mincore(base, length, pages.as_mut_ptr().cast()) } != 0 {
+        return Err(io::Error::last_os_error());
     }
+    // Only the lowest bit is defined.
+    let resident = pages.iter().filter(|page| **page & 1 == 1).count();
+    Ok(((resident * page) as u64).min(bytes))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
 use windows_sys::Win32::Foundation::{ERROR_BROKEN_PIPE, FILETIME};
 use windows_sys::Win32::Networking::WinSock::{FIONREAD, SOCKET_ERROR, ioctlsocket};
 use windows_sys::Win32::Storage::FileSystem::{
-    GetDiskFreeSpaceExW, GetDiskFreeSpaceW, GetVolumeInformationW, GetVolumePathNameW,
+    GetDiskFreeSpaceExW, GetVolumeInformationW, GetVolumePathNameW,
 };
 use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleW, GetProcAddress};
 use windows_sys::Win32::System::Pipes::PeekNamedPipe;
@@ -94,8 +94,8 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     ns(kernel) + ns(user)
 }
 
-/// The CPUs that this process may use, of the first 64.
-pub(crate) fn allowed_cpus() -> Vec<usize> {
+/// The CPUs that this process may use, of the first 64. Pinning a thread does not reduce them.
+pub fn allowed() -> Vec<usize> {
     let (mut of_process, mut of_system) = (0, 0);
     // SAFETY: the call writes to the two masks alone.
     let is_known =
@@ -107,12 +107,12 @@ pub(crate) fn allowed_cpus() -> Vec<usize> {
     }
 }
 
-pub(crate) fn current_cpu() -> usize {
+pub(crate) fn current() -> usize {
     // SAFETY: the call takes nothing and returns a number.
     unsafe { GetCurrentProcessorNumber() as usize }
 }
 
-pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+pub fn pin(cpu: usize) -> io::Result<()> {
     let mask = 1_usize.checked_shl(cpu as u32).unwrap_or(0);
     // SAFETY: the call takes a pseudo handle, which is always valid, and a number.
     match unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) } {
@@ -165,24 +165,10 @@ pub(crate) fn wine_version() -> Option<String> {
     Some(text.to_string_lossy().into_owned())
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Volume {
-    pub(crate) file_system: Option<String>,
-    /// The size of the volume, 0 for a file system without a limit.
-    pub(crate) total_bytes: u64,
-    /// Free for this user.
-    pub(crate) free_bytes: u64,
-    /// The unit in which space is given to files.
-    pub(crate) cluster_bytes: u64,
-    pub(crate) is_read_only: bool,
-}
-
-pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
-    let wide = |path: &Path| -> Vec<u16> {
-        let text = path.as_os_str().encode_wide();
-        text.chain(std::iter::once(0)).collect()
-    };
-    let path = wide(directory);
+/// The size of a directory's volume (0 without a limit), the bytes that are free for this user, and its file system.
+pub(crate) fn volume(directory: &Path) -> io::Result<(u64, u64, Option<String>)> {
+    let text = directory.as_os_str().encode_wide();
+    let path: Vec<u16> = text.chain(std::iter::once(0)).collect();
     let (mut free_bytes, mut total_bytes) = (0, 0);
     // SAFETY: the path ends with a zero; the call writes to the two numbers alone.
     let is_known = unsafe {
@@ -196,55 +182,27 @@ pub(crate) fn volume(directory: &Path) -> io::Result<Volume> {
     if is_known == 0 {
         return Err(io::Error::last_os_error());
     }
-    let mut root = [0_u16; 1024];
-    // SAFETY: as above; the call writes to `root`, whose length is an argument, and ends the text with a zero.
-    let has_root =
-        unsafe { GetVolumePathNameW(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) } != 0;
-    let mut volume = Volume {
-        file_system: None,
+    let (mut root, mut name) = ([0_u16; 1024], [0_u16; 64]);
+    // SAFETY: the path and the root end with a zero, also if the first call fails. The calls write to `root` and `name`,
+    // whose lengths are arguments, and end the texts with a zero.
+    let is_named = unsafe {
+        GetVolumePathNameW(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) != 0
+            && GetVolumeInformationW(
+                root.as_ptr(),
+                ptr::null_mut(),
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+                ptr::null_mut(),
+                name.as_mut_ptr(),
+                name.len() as u32,
+            ) != 0
+    };
+    let length = name.iter().position(|&unit| unit == 0);
+    let text = String::from_utf16_lossy(&name[..length.unwrap_or(name.len())]);
+    Ok((
         total_bytes,
         free_bytes,
-        cluster_bytes: 4096,
-        is_read_only: false,
-    };
-    if !has_root {
-        return Ok(volume);
-    }
-    let (mut name, mut flags) = ([0_u16; 64], 0);
-    // SAFETY: the root ends with a zero; the call writes to `flags`, and to `name`, whose length is an argument.
-    let is_known = unsafe {
-        GetVolumeInformationW(
-            root.as_ptr(),
-            ptr::null_mut(),
-            0,
-            ptr::null_mut(),
-            ptr::null_mut(),
-            &mut flags,
-            name.as_mut_ptr(),
-            name.len() as u32,
-        )
-    } != 0;
-    if is_known {
-        let length = name.iter().position(|&unit| unit == 0);
-        let text = String::from_utf16_lossy(&name[..length.unwrap_or(name.len())]);
-        volume.file_system = Some(text).filter(|text| !text.is_empty());
-        volume.is_read_only = flags & FILE_READ_ONLY_VOLUME != 0;
-    }
-    let (mut sectors, mut sector_bytes, mut free, mut all) = (0, 0, 0, 0);
-    // SAFETY: the root ends with a zero; the call writes to the four numbers alone.
-    let is_known = unsafe {
-        GetDiskFreeSpaceW(
-            root.as_ptr(),
-            &mut sectors,
-            &mut sector_bytes,
-            &mut free,
-            &mut all,
-        )
-    } != 0;
-    if is_known && sectors > 0 && sector_bytes > 0 {
-        volume.cluster_bytes = u64::from(sectors) * u64::from(sector_bytes);
-    }
-    Ok(volume)
+        Some(text).filter(|text| is_named && !text.is_empty()),
+    ))
 }
-
-const FILE_READ_ONLY_VOLUME: u32 = 0x0008_0000;

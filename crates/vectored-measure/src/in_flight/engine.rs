@@ -1,9 +1,77 @@
-//! Keeps lists in flight: begins them in order, and notes the first error.
+//! Lists in flight: where they go, what a queue of them does, and the loop that keeps them in flight.
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::BorrowedFd;
+use std::process::abort;
+use std::time::Duration;
 
-use crate::in_flight::list_queue::{Event, ListError, Place};
+pub type WriteList<'b> = &'b [&'b [u8]];
+
+pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
+
+/// A queue of transfers that the kernel makes while the program goes on.
+///
+/// A transfer moves all its bytes, as [`vectored::write_all`] does: calls that move a part only are followed by
+/// further calls, and a call takes at most [`vectored::limits::iov_max`] segments and about 2 GiB. `EINTR` is retried, and so is a
+/// refusal of the queue itself for lack of memory. Calls wait, so the descriptor must not be non-blocking.
+pub trait ListQueue: Sized {
+    /// A queue that has up to `depth` lists in flight. If the kernel gives no queue, the error names the remedy.
+    fn with_depth(depth: u32) -> io::Result<Self>;
+
+    /// Writes `count` lists. `list` returns the list of a number. `list` is called for each number from 0 on, in order.
+    ///
+    /// When a list has ended, the next list begins. `on_event` is called when a list begins and when it has ended.
+    ///
+    /// The error is the error of the first list that failed, in the order of the lists. All lists before that list have been
+    /// written whole. After that list, fewer lists than the depth had begun: these may have been written whole, in part, or
+    /// not at all. An error is [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of
+    /// the kernel.
+    fn write<'b>(
+        &mut self,
+        fd: BorrowedFd<'b>,
+        place: Place,
+        count: u64,
+        list: &mut dyn FnMut(u64) -> WriteList<'b>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> io::Result<()>;
+
+    /// Reads `count` lists. The first of them goes into `lists[0]`, the second into `lists[1]`, and so on; after the last
+    /// one, each goes into the list that has been without a transfer for the longest time.
+    ///
+    /// So at most `lists.len()` are in flight, or the depth, if that is less.
+    ///
+    /// Fails as [`write`](ListQueue::write) does, and with
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends within a list.
+    fn read(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        place: Place,
+        count: u64,
+        lists: Vec<ReadList<'_, '_>>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> io::Result<()>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A byte of a regular file or block device, where the first list begins. Each other list begins where the one before
+    /// it ends, and up to the depth are in flight. The position of the descriptor is neither used nor changed.
+    ///
+    /// Not used for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
+    Offset(u64),
+    /// A pipe, a socket, a character device, or for writes the end of a file with `O_APPEND`. One list at a time is in
+    /// flight, whatever the depth, since the kernel makes transfers in any order.
+    Stream,
+}
+
+/// An event of a list, which a queue reports. The number of the first list of a call is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The list of this number is about to be prepared, and submitted after that.
+    Began(u64),
+    Ended(u64),
+}
 
 /// The lists that a queue has in flight on a descriptor. Each is moved whole, or ends with an error.
 pub(super) trait Scope {
@@ -23,8 +91,8 @@ pub(super) trait Scope {
 
 pub(super) struct Ended<L> {
     pub(super) number: u64,
-    pub(super) moved: u64,
-    pub(super) error: Option<io::Error>,
+    /// The moved bytes, or the error that ended the list early.
+    pub(super) moved: io::Result<u64>,
     pub(super) list: L,
 }
 
@@ -34,13 +102,13 @@ pub(super) fn run<S: Scope>(
     over: &mut VecDeque<S::List>,
     mut next: impl FnMut(&mut VecDeque<S::List>, u64) -> S::List,
     on_event: &mut dyn FnMut(Event),
-) -> Result<(), ListError> {
+) -> io::Result<()> {
     let (most, mut offset) = match place {
         Place::Offset(offset) => (most, Some(offset)),
         Place::Stream => (1, None),
     };
     let mut bytes_of = vec![0; count as usize];
-    let (mut begun, mut failed) = (0, None::<ListError>);
+    let (mut begun, mut failed) = (0, None::<(u64, io::Error)>);
     loop {
         while begun < count && failed.is_none() && scope.in_flight() < most {
             on_event(Event::Began(begun));
@@ -51,25 +119,25 @@ pub(super) fn run<S: Scope>(
             offset = offset.map(|offset| offset.saturating_add(bytes));
             begun += 1;
         }
-        let Some(first) = scope.wait() else {
-            return failed.map_or(Ok(()), Err);
-        };
+        let mut ended = scope.wait();
+        if ended.is_none() {
+            return failed.map_or(Ok(()), |(_, error)| Err(error));
+        }
         // All transfers that have ended are noticed before the next transfer begins.
-        let mut ended = Some(first);
         while let Some(Ended {
             number,
             moved,
-            error,
             list,
         }) = ended
         {
             over.push_back(list);
-            let bytes = bytes_of[number as usize];
-            if error.is_none() && moved == bytes {
-                on_event(Event::Ended(number));
-            } else if failed.as_ref().is_none_or(|first| number < first.list()) {
-                let error = error.unwrap_or_else(ended_early);
-                failed = Some(ListError::new(number, moved, bytes, error));
+            let is_first = failed.as_ref().is_none_or(|(first, _)| number < *first);
+            match moved {
+                Ok(moved) if moved == bytes_of[number as usize] => on_event(Event::Ended(number)),
+                moved if is_first => {
+                    failed = Some((number, moved.err().unwrap_or_else(ended_early)));
+                }
+                _ => {}
             }
             ended = scope.take_ended();
         }
@@ -81,4 +149,19 @@ pub(super) fn ended_early() -> io::Error {
         io::ErrorKind::UnexpectedEof,
         "the file or stream ended within the list",
     )
+}
+
+/// The pause before a system call is made again for which the kernel had no memory.
+pub(super) const PAUSE: Duration = Duration::from_millis(1);
+
+/// After this number of refusals in a row, a call is not made again.
+pub(super) const MAX_REFUSALS: u32 = 1000;
+
+/// Aborts the process: the kernel may still use borrowed memory. `call` is the system call that failed.
+pub(super) fn cannot_wait(call: &str, error: &io::Error) -> ! {
+    eprintln!(
+        "vectored: {call} failed while transfers were in flight: {error}; the process is aborted because the kernel may \
+         still use their buffers"
+    );
+    abort()
 }

@@ -11,15 +11,13 @@
 //! also moves lists that own their buffers.
 
 mod engine;
-mod list_queue;
-mod refusals;
 #[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 mod ring;
 mod sys;
 
-pub use list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
+pub use engine::{Event, ListQueue, Place, ReadList, WriteList};
 #[cfg(all(target_pointer_width = "64", target_endian = "little"))]
-pub use ring::{RingList, move_by_ring, uncopied_queue};
+pub use ring::{move_by_ring, uncopied_queue};
 pub use sys::AioQueue;
 #[cfg(all(target_pointer_width = "64", target_endian = "little"))]
 pub use sys::lent_ring::RingQueue;

@@ -1,5 +1,6 @@
 //! The sampler that times real system calls.
 
+use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -9,6 +10,7 @@ use vectored::CostModel;
 use vectored::cost::ChunkPolicy;
 use vectored_machine::Clock;
 use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
+use vectored_report::words;
 use vectored_results::model::{
     Cache, CellSpec, Conditions, Drain, FittedModel, Operation, PageCache, Target, TechniqueName,
 };
@@ -19,7 +21,7 @@ use crate::measure::cell::{
 };
 use crate::measure::sampler::{
     ALIGNMENT, CellExtras, CellSetup, ColdPool, Contender, DrainChoice, MAX_CALLS, MeasureError,
-    Pattern, Payload, PoolMemory, PoolPayload, Sampler, Timing, aligned_start,
+    Pattern, Payload, PoolMemory, PoolPayload, Sampler, Timing,
 };
 use crate::measure::sources::{FeedThreadSource, FileSource, PatternFile, Source, StreamSource};
 use crate::measure::targets::{
@@ -54,13 +56,11 @@ pub struct DescriptorSampler<'a> {
     pub make_read_mover: Making<CostModel, dyn ReadMover>,
     pub make_copy_mover: Making<Conditions, dyn CopyMover>,
     pub cold_pool_bytes: u64,
-    pool_memory: PoolMemory,
+    pool_memory: Rc<RefCell<PoolMemory>>,
     opener: TargetOpener,
     pub read_file_bytes: u64,
     /// The file that file cells read, with its directory.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
-    /// Techniques' working memory begins at multiples of this.
-    alignment: usize,
     /// The cells whose techniques are proved, each with the calls for which its ends have room. A cell that starts over with a thread
     /// at the other end is proved again.
     opened: Vec<(Opened, u32)>,
@@ -81,11 +81,10 @@ impl<'a> DescriptorSampler<'a> {
             make_read_mover: Box::new(read_movers),
             make_copy_mover: Box::new(copy_movers),
             cold_pool_bytes: ColdPool::of_this_machine().pool_bytes,
-            pool_memory: PoolMemory::default(),
+            pool_memory: Rc::default(),
             opener: TargetOpener::default(),
             read_file_bytes: FILE_SPAN_BYTES,
             pattern_file: None,
-            alignment: ALIGNMENT,
             opened: Vec::new(),
             cell: None,
         }
@@ -99,7 +98,10 @@ impl DescriptorSampler<'_> {
         techniques: &[TechniqueName],
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
-        let drain = if is_emptied_meanwhile(spec) { DrainChoice::Thread } else { drain };
+        let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
+        // A transfer in flight waits for room: it does not find that a stream is full.
+        let is_threaded = is_emptied_meanwhile(spec) || has_in_flight;
+        let drain = if is_threaded { DrainChoice::Thread } else { drain };
         let this = (spec.clone(), techniques.to_vec(), drain);
         let mut opened = self.opened.iter();
         let known_room = opened.find_map(|(cell, room)| (*cell == this).then_some(*room));
@@ -116,7 +118,6 @@ impl DescriptorSampler<'_> {
         let (sink, to) = if spec.conditions.operation == Operation::Read {
             (None, CellSetup::of_no_end())
         } else {
-            let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
             // sendfile, splice and copy_file_range refuse a file with O_APPEND.
             let appends = spec.conditions.operation == Operation::Write && !has_in_flight;
             let files = (&*self.directory, self.reader_cpu);
@@ -134,7 +135,11 @@ impl DescriptorSampler<'_> {
         let place = spec.conditions.source().unwrap_or(spec.conditions.clone());
         let place = place.directory_or(&self.directory).display().to_string();
         let mut cell = OpenCell {
-            name: format!("{} with {}", spec.conditions.place(), describe(spec)),
+            name: format!(
+                "{} with {}",
+                spec.conditions.place(),
+                words::list(&spec.workload.runs())
+            ),
             step,
             source,
             sink,
@@ -144,6 +149,7 @@ impl DescriptorSampler<'_> {
             timed: settings(spec),
             not_cold: (place, file_system.clone().unwrap_or_default()),
             round: 0,
+            alignment: alignment_of(spec),
             start_bytes: 0,
             batches: 0,
             proof_calls: 0,
@@ -158,7 +164,7 @@ impl DescriptorSampler<'_> {
             _ => to.max_calls,
         });
         if room == 0 {
-            self.close(cell);
+            drop(cell);
             return self.open(spec, techniques, DrainChoice::Thread);
         }
         cell.first = FirstCall::of(spec, drained, room);
@@ -232,26 +238,17 @@ impl DescriptorSampler<'_> {
         }
     }
 
-    fn supply(&mut self, spec: &CellSpec) -> Supply {
+    fn supply(&self, spec: &CellSpec) -> Supply {
         match spec.conditions.cache {
             Cache::Hot => Supply::Hot(payload(spec, self.seed)),
             Cache::Cold => Supply::Cold(PoolPayload::new(
                 &spec.workload,
                 spec.conditions.layout,
                 self.cold_pool_bytes,
-                std::mem::take(&mut self.pool_memory),
+                &self.pool_memory,
                 self.seed,
             )),
         }
-    }
-
-    /// Closes a cell, and keeps the memory of its cold pool for the next cell.
-    fn close(&mut self, cell: OpenCell) -> CellExtras {
-        let (extras, memory) = cell.close();
-        if let Some(memory) = memory {
-            self.pool_memory = memory;
-        }
-        extras
     }
 
     fn open_source(
@@ -299,10 +296,7 @@ impl DescriptorSampler<'_> {
         let pair = stream.open().map_err(what("open"))?;
         let source = FeedThreadSource::start(pair, self.pattern, self.reader_cpu)
             .map_err(what("start a writer thread for"))?;
-        let end = CellSetup {
-            drain: Some(Drain::WriterThread),
-            ..CellSetup::with_room(THREAD_BYTES, spec)
-        };
+        let end = CellSetup::with_room(THREAD_BYTES, spec).drained(Drain::WriterThread);
         Ok((Some(Box::new(source)), end))
     }
 
@@ -342,14 +336,12 @@ impl Sampler for DescriptorSampler<'_> {
             let what = format!("cannot measure {}", spec.conditions.place());
             return Err(MeasureError::io(what)(io::Error::other(why)));
         }
-        self.alignment = alignment_of(spec);
         self.open(spec, techniques, drain)
     }
 
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        let start_bytes = aligned_start(&mut self.rng, self.alignment);
         let cell = self.cell.as_mut().expect("begin_cell comes first");
-        cell.lay_out(round, start_bytes, &mut self.rng)
+        cell.lay_out(round, &mut self.rng)
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
@@ -358,8 +350,10 @@ impl Sampler for DescriptorSampler<'_> {
     }
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
-        let cell = self.cell.take();
-        Ok(cell.map_or_else(CellExtras::default, |cell| self.close(cell)))
+        Ok(CellExtras {
+            proof_calls: self.cell.take().map_or(0, |cell| cell.proof_calls),
+            ..CellExtras::default()
+        })
     }
 }
 
@@ -412,15 +406,4 @@ fn contenders(techniques: &[TechniqueName]) -> Vec<Contender> {
         .into_iter()
         .chain(techniques.iter().copied().map(Contender::Technique))
         .collect()
-}
-
-fn describe(spec: &CellSpec) -> String {
-    let runs = spec.workload.runs();
-    let shown: Vec<String> = runs
-        .iter()
-        .take(4)
-        .map(|(count, bytes)| format!("{count} × {bytes} B"))
-        .collect();
-    let more = if runs.len() > 4 { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
 }

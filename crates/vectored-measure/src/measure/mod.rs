@@ -31,7 +31,7 @@ pub use sampler::{
 #[cfg(target_os = "linux")]
 pub(crate) use sources::PatternFile;
 pub use sources::check_eviction;
-pub use synthetic::{Noise, SyntheticMachine};
+pub use synthetic::{Noise, SyntheticMachine, log_normal};
 #[cfg(target_os = "linux")]
 pub(crate) use targets::sync_flags;
 #[cfg(unix)]
@@ -40,7 +40,7 @@ pub use targets::{check_direct, check_directory};
 #[cfg(unix)]
 pub use techniques::STDIO_LARGE;
 pub use techniques::{
-    CopyMover, Costs, Make, Mover, ReadMover, TECHNIQUES, Technique, check_available, copy_movers,
-    is_in_flight, lacks_for, movers, read_movers, refusal, technique, techniques, techniques_of,
+    CopyMover, Costs, Make, Mover, ReadMover, TECHNIQUES, Technique, copy_movers, is_in_flight,
+    movers, read_movers, refusal, technique, techniques, techniques_of,
 };
 pub use unsuited::unsuited;

@@ -153,12 +153,17 @@ pub fn measure_prices(
     let mut models: Vec<(DescriptorKind, CostModel)> = Vec::new();
     let mut prices = Vec::with_capacity(wanted.len());
     for &(target, operation) in wanted {
-        let (place, probes) = match target {
-            DescriptorKind::File => (Target::File, FILE),
-            DescriptorKind::Pipe => (Target::Pipe, of_stream(operation)),
-            DescriptorKind::Unix => (Target::Unix, of_stream(operation)),
-            DescriptorKind::Tcp => (Target::Tcp, of_stream(operation)),
+        let place = match target {
+            DescriptorKind::File => Target::File,
+            DescriptorKind::Pipe => Target::Pipe,
+            DescriptorKind::Unix => Target::Unix,
+            DescriptorKind::Tcp => Target::Tcp,
             DescriptorKind::Datagram | DescriptorKind::Unknown => continue,
+        };
+        let probes = match (place, operation) {
+            (Target::File, _) => FILE,
+            (_, Operation::Write) => TO_STREAM,
+            (_, Operation::Read) => FROM_STREAM,
         };
         if place == Target::File {
             check_room(directory, FILE_SPAN_BYTES).map_err(MeasureError::Directory)?;
@@ -189,13 +194,6 @@ pub fn measure_prices(
         prices.push(price(target, operation, &model, entry_ns, &rounds));
     }
     Ok(prices)
-}
-
-fn of_stream(operation: Operation) -> &'static [Probe] {
-    match operation {
-        Operation::Write => TO_STREAM,
-        Operation::Read => FROM_STREAM,
-    }
 }
 
 fn measure_entry_ns(clock: &dyn Clock) -> f64 {
@@ -296,35 +294,27 @@ impl Scene {
     }
 
     fn move_list(&mut self, merged: bool) -> io::Result<()> {
-        let Probe {
-            quantity,
-            works,
-            pieces,
-            piece_bytes,
-            ..
-        } = self.probe;
+        let (is_seek, works) = (self.probe.quantity == Seek, self.probe.works);
         let fd = self.ours.as_fd();
         let transfer = |bytes: &mut [u8]| match self.operation {
             Operation::Write => write_all(fd, bytes),
             Operation::Read => read_exact(fd, bytes),
         };
-        for index in 0..pieces {
+        let pieces = self.bytes.chunks_mut(self.probe.piece_bytes);
+        for (index, piece) in pieces.enumerate() {
             if works {
                 let began = Instant::now();
                 while began.elapsed() < WORK {}
             }
-            if quantity == Seek && !merged {
+            if is_seek && !merged {
                 // The file is opened for appending, so the position does not matter to writes.
                 seek(fd, SeekFrom::Start(index as u64))?;
             }
-            if quantity == Seek || !merged {
-                transfer(&mut self.bytes[index * piece_bytes..][..piece_bytes])?;
+            if is_seek || !merged {
+                transfer(piece)?;
             }
         }
-        if quantity != Seek && merged {
-            transfer(&mut self.bytes)?;
-        }
-        Ok(())
+        if merged && !is_seek { transfer(&mut self.bytes) } else { Ok(()) }
     }
 
     /// Waits until a reader has all bytes and is about to sleep.

@@ -1,8 +1,6 @@
 //! A simulated machine: timings computed from costs and noise, for tests of the
 //! engine, the statistics and the command line tool.
 
-use std::collections::HashMap;
-
 use fastrand::Rng;
 use vectored_machine::FakeClock;
 use vectored_results::model::{CellSpec, Operation, Role, TechniqueName};
@@ -12,30 +10,18 @@ use crate::measure::sampler::{
 };
 use crate::measure::techniques::{Costs, depth_of, listed};
 
-/// The noise in the timings of a [`SyntheticMachine`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Noise {
-    None,
-    /// Independent log-normal factors.
-    LogNormal {
-        sigma: f64,
-    },
-    /// A first-order autoregressive series of log factors.
-    Autoregressive {
-        /// Correlation of one value with the next.
-        rho: f64,
-        sigma: f64,
-        /// `true`: all contenders share one series in order of time, like the
-        /// load of a machine. `false`: each has its own series from round to
-        /// round, which pairing cannot remove.
-        shared: bool,
-    },
-    /// Changes of speed at random moments, as on shared machines.
-    LevelShifts {
-        factor: f64,
-        probability: f64,
-        sigma: f64,
-    },
+/// Draws the factor of a sample.
+pub type Noise = Box<dyn FnMut(&mut Rng, Contender) -> f64>;
+
+/// Independent log-normal factors.
+pub fn log_normal(sigma: f64) -> Noise {
+    Box::new(move |rng, _| (sigma * normal(rng)).exp())
+}
+
+/// A standard normal deviate (Box and Muller 1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
+    radius * cosine_of_turns(rng.f64())
 }
 
 type Cost = Box<dyn Fn(&CellSpec, Contender) -> f64>;
@@ -46,33 +32,27 @@ pub struct SyntheticMachine {
     noise: Noise,
     rng: Rng,
     cell: Option<CellSpec>,
-    own_state: HashMap<Contender, f64>,
-    shared_state: f64,
-    slow: bool,
 }
 
 impl SyntheticMachine {
     pub fn new(
         clock: FakeClock,
-        noise: Noise,
+        noise: impl Into<Noise>,
         seed: u64,
         cost_ns: impl Fn(&CellSpec, Contender) -> f64 + 'static,
     ) -> Self {
         SyntheticMachine {
             clock,
             cost_ns: Box::new(cost_ns),
-            noise,
+            noise: noise.into(),
             rng: Rng::with_seed(seed),
             cell: None,
-            own_state: HashMap::new(),
-            shared_state: 0.0,
-            slow: false,
         }
     }
 
     pub fn with_model(
         clock: FakeClock,
-        noise: Noise,
+        noise: impl Into<Noise>,
         seed: u64,
         model: vectored::CostModel,
     ) -> Self {
@@ -96,42 +76,6 @@ impl SyntheticMachine {
             };
             called + waited
         })
-    }
-
-    fn factor(&mut self, contender: Contender) -> f64 {
-        match self.noise {
-            Noise::None => 1.0,
-            Noise::LogNormal { sigma } => (sigma * self.normal()).exp(),
-            Noise::Autoregressive { rho, sigma, shared } => {
-                let step = sigma * (1.0 - rho * rho).sqrt() * self.normal();
-                let fresh = sigma * self.normal();
-                let state = if shared {
-                    &mut self.shared_state
-                } else {
-                    // Starts in the stationary distribution.
-                    self.own_state.entry(contender).or_insert(fresh)
-                };
-                *state = rho * *state + step;
-                state.exp()
-            }
-            Noise::LevelShifts {
-                factor,
-                probability,
-                sigma,
-            } => {
-                if self.rng.f64() < probability {
-                    self.slow = !self.slow;
-                }
-                let level = if self.slow { factor } else { 1.0 };
-                level * (sigma * self.normal()).exp()
-            }
-        }
-    }
-
-    /// A standard normal deviate (Box and Muller 1958).
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.rng.f64()).ln()).sqrt();
-        radius * cosine_of_turns(self.rng.f64())
     }
 }
 
@@ -180,7 +124,7 @@ impl Sampler for SyntheticMachine {
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        let factor = self.factor(contender);
+        let factor = (self.noise)(&mut self.rng, contender);
         let cell = self.cell.as_ref().expect("begin_cell comes first");
         let elapsed_ns = ((self.cost_ns)(cell, contender) * f64::from(calls) * factor) as u64;
         // A sample of 0 ns would never use up a budget.

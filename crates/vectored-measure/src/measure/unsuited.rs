@@ -6,7 +6,7 @@ use vectored_results::model::{
 };
 
 use crate::measure::sampler::MAX_COLD_CALL_BYTES;
-use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal, target_refusal};
+use crate::measure::techniques::{TECHNIQUES, ends_refusal, is_in_flight, refusal};
 
 /// Maximum bytes of the transfers in flight. Reads need as much memory, and files have room for four times as much.
 const MAX_IN_FLIGHT_BYTES: usize = 128 << 20;
@@ -100,29 +100,14 @@ fn techniques(spec: &CellSpec, rivals: &[TechniqueName]) -> Option<String> {
             Some(format!("{rival} {reason}, or omit {rival}"))
         });
     }
-    let works = |target: &Target| {
-        let mut rivals = rivals.iter();
-        rivals.any(|rival| target_refusal(*rival, *target).is_none())
-    };
     let limits: Vec<String> = rivals
         .iter()
         .filter_map(|rival| Some(format!("{rival} {}", ends_refusal(*rival, asked)?)))
         .collect();
-    let limits = limits.join(", ");
-    if asked.operation == Operation::Copy {
-        return Some(format!(
-            "{limits}: use another --from or --target, or another --technique"
-        ));
-    }
-    let offered: &[Target] = match asked.operation {
-        Operation::Read => &Target::READABLE,
-        Operation::Write | Operation::Copy => &Target::NAMED,
-    };
-    let offered = offered.iter().copied().filter(works);
-    let names: Vec<&str> = offered.map(Target::name).collect();
+    let from = if asked.operation == Operation::Copy { "--from or " } else { "" };
     Some(format!(
-        "{limits}: use --target {}, or another --technique",
-        names.join(" or ")
+        "{}: use another {from}--target, or another --technique",
+        limits.join(", ")
     ))
 }
 

@@ -15,7 +15,7 @@ use vectored_results::model::{
 
 use crate::measure::{MeasureError, Pattern, PatternFile, check_eviction, sync_flags};
 use crate::reproduce::content::{arrived, wrong};
-use crate::reproduce::copy_program::{BUFFER, Copied, CopyOrder, CopyProgram, OUTPUT};
+use crate::reproduce::copy_program::{BUFFER, Copied, CopyProgram, OUTPUT};
 use crate::reproduce::{Bench, CopyTarget, Plan, REPEATS, Sampler, Step, times};
 
 /// Rows of buffers smaller than this have [`FEW_REPEATS`]: these rows take as long as all others together and vary little.
@@ -168,16 +168,10 @@ impl Plan for CopyPlan {
             None => FEW_REPEATS_BELOW_BYTES,
         };
         let step = |copy: PlannedCopy| {
-            let bytes = copy.bytes as f64;
-            let (name, guess_s) = match copy.buffer_bytes {
-                _ if copy.bytes == 0 => ("start".to_owned(), 2e-3),
-                Some(buffer_bytes) => {
-                    // 350 ns for a read and a write of 1 B each on a current machine.
-                    let calls_s = bytes / buffer_bytes as f64 * 350e-9;
-                    let name = format!("buffer of {buffer_bytes} B");
-                    (name, calls_s + bytes / 5e9 + 2e-3)
-                }
-                None => ("buffer of its own".to_owned(), bytes * 5e-9),
+            let name = match copy.buffer_bytes {
+                _ if copy.bytes == 0 => "start".to_owned(),
+                Some(buffer_bytes) => format!("buffer of {buffer_bytes} B"),
+                None => "buffer of its own".to_owned(),
             };
             let is_slow = copy.buffer_bytes.is_some_and(|bytes| bytes < few_below);
             Step {
@@ -191,7 +185,6 @@ impl Plan for CopyPlan {
                 }],
                 name: if copy.by.is_ours { name } else { format!("the program, {name}") },
                 repeats: if is_slow { FEW_REPEATS } else { REPEATS },
-                guess_s,
             }
         };
         self.copies().into_iter().map(step).collect()
@@ -201,7 +194,7 @@ impl Plan for CopyPlan {
         &'a self,
         bench: &mut Bench<'_>,
         result: &mut Reproduction,
-    ) -> Result<Option<Sampler<'a>>, MeasureError> {
+    ) -> Result<Sampler<'a>, MeasureError> {
         let described = self.check(bench.directory)?;
         result.cache = self.page_cache;
         let setting = &mut result.setting;
@@ -221,17 +214,13 @@ impl Plan for CopyPlan {
             None => Pattern::new(bench.seed),
         };
         let copies = self.copies();
-        let Some(reads_of_start) = self.prove(&copies, bench, pattern, &mut result.notes)? else {
-            return Ok(None);
-        };
+        let reads_of_start = self.prove(&copies, bench, pattern, &mut result.notes)?;
         let mut inputs = Vec::new();
         for bytes in self.input_bytes() {
-            if bench.is_stopped() {
-                return Ok(None);
-            }
+            bench.go_on()?;
             inputs.push(input(bench.directory, pattern, bytes)?);
         }
-        Ok(Some(Box::new(move |step, bench, _| {
+        Ok(Box::new(move |step, bench, _| {
             let copy = &copies[step];
             let of_length = || inputs.iter().position(|file| file.span_bytes == copy.bytes);
             let input = match self.page_cache {
@@ -240,23 +229,22 @@ impl Plan for CopyPlan {
             };
             let input = &inputs[input.expect("there is a file of each length")];
             let mut sample = self.sample(copy, bench, (input, pattern))?;
-            if let Some(sample) = sample.as_mut().filter(|_| !copy.by.is_ours) {
+            if !copy.by.is_ours {
                 let reads = &mut sample.loops;
                 *reads = reads.map(|reads| reads.saturating_sub(reads_of_start));
             }
-            Ok(sample.map(|sample| vec![sample]))
-        })))
+            Ok(vec![sample])
+        }))
     }
 }
 
 impl CopyPlan {
-    /// Makes a copy; `None` if the run was stopped.
     fn sample(
         &self,
         planned: &PlannedCopy,
-        bench: &mut Bench<'_>,
+        bench: &Bench<'_>,
         (file, pattern): (&PatternFile, Pattern),
-    ) -> Result<Option<Sample>, MeasureError> {
+    ) -> Result<Sample, MeasureError> {
         let cannot = |error| {
             let directory = bench.directory.display();
             MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
@@ -278,32 +266,29 @@ impl CopyPlan {
             SyncMode::None | SyncMode::Fsync => LIMIT,
         };
         let to = (&self.to, self.sync, limit);
-        let copied = make_copy(planned, bench, (file, pattern), to)?;
-        Ok(copied.map(|Copied { ended, .. }| Sample {
+        let Copied { ended, .. } = make_copy(planned, bench, (file, pattern), to)?;
+        Ok(Sample {
             times: times(ended.usage, ended.took.as_secs_f64()),
             loops: ended.reads,
             resident_bytes: Some(resident_bytes),
             fetched_bytes: Some(ended.usage.fetched_bytes),
             pass_s: Vec::new(),
-        }))
+        })
     }
 
     /// Has every program copy a small file with each buffer, and compares each byte, since bytes written to `/dev/null`
-    /// cannot be read back. Returns the reads of a program of the user in a copy of an empty file; `None` if the run was
-    /// stopped.
+    /// cannot be read back. Returns the reads of a program of the user in a copy of an empty file.
     fn prove(
         &self,
         copies: &[PlannedCopy],
-        bench: &mut Bench<'_>,
+        bench: &Bench<'_>,
         pattern: Pattern,
         notes: &mut Vec<String>,
-    ) -> Result<Option<u64>, MeasureError> {
+    ) -> Result<u64, MeasureError> {
         let (mut reads_of_start, mut left_behind, mut said) = (0, 0, String::new());
         for planned in copies {
             let bytes = planned.bytes.min(PROOF_BYTES);
-            let Some(copied) = prove_copy(planned, bench, pattern, bytes)? else {
-                return Ok(None);
-            };
+            let copied = prove_copy(planned, bench, pattern, bytes)?;
             if planned.by.is_ours {
                 continue;
             }
@@ -316,7 +301,7 @@ impl CopyPlan {
             }
         }
         let (Some(program), Some(last)) = (&self.program, copies.last()) else {
-            return Ok(Some(0));
+            return Ok(0);
         };
         if !said.is_empty() {
             notes.push(format!("The program writes to standard error: {said}"));
@@ -329,8 +314,7 @@ impl CopyPlan {
         }
         let bytes = self.file_bytes.min(PROOF_BYTES);
         match prove_copy(last, bench, Pattern::new(bench.seed), bytes) {
-            Ok(Some(_)) => {}
-            Ok(None) => return Ok(None),
+            Ok(_) => {}
             Err(error @ MeasureError::Program { .. }) => notes.push(format!(
                 "The program copies text alone, which it was timed with. Bytes of any value: {error}."
             )),
@@ -342,28 +326,28 @@ impl CopyPlan {
                 self.sync.name()
             ));
         }
-        Ok(Some(reads_of_start))
+        Ok(reads_of_start)
     }
 }
 
 fn prove_copy(
     planned: &PlannedCopy,
-    bench: &mut Bench<'_>,
+    bench: &Bench<'_>,
     pattern: Pattern,
     bytes: u64,
-) -> Result<Option<Copied>, MeasureError> {
+) -> Result<Copied, MeasureError> {
     let file = input(bench.directory, pattern, bytes)?;
     let to = (&CopyTarget::File(None), SyncMode::None, PROOF_LIMIT);
     make_copy(planned, bench, (&file, pattern), to)
 }
 
-/// Makes a copy, and compares what arrives in a file; `None` if the run was stopped.
+/// Makes a copy, and compares what arrives in a file.
 fn make_copy(
     planned: &PlannedCopy,
-    bench: &mut Bench<'_>,
+    bench: &Bench<'_>,
     (file, pattern): (&PatternFile, Pattern),
     (to, sync, limit): (&CopyTarget, SyncMode, Duration),
-) -> Result<Option<Copied>, MeasureError> {
+) -> Result<Copied, MeasureError> {
     let (mut output, mut kept) = (None, None);
     if let CopyTarget::File(other) = to {
         let directory = other.as_deref().unwrap_or(bench.directory);
@@ -373,16 +357,15 @@ fn make_copy(
         kept = Some(reopened(&made).map_err(cannot_create(directory))?);
         output = Some(made);
     }
-    let order = CopyOrder {
-        buffer_bytes: planned.buffer_bytes,
-        input: reopened(&file.fd()).map_err(cannot_create(bench.directory))?,
-        input_bytes: file.span_bytes,
-        output,
-        is_piped: *to == CopyTarget::Pipe,
-        limit: (!planned.by.is_ours).then_some(limit),
-    };
-    let copied = planned.by.copy(bench, order)?;
-    if let (Some(_), Some(written)) = (&copied, kept) {
+    let input = reopened(&file.fd()).map_err(cannot_create(bench.directory))?;
+    let copied = planned.by.copy(
+        bench,
+        planned.buffer_bytes,
+        (input, file.span_bytes),
+        (output, *to == CopyTarget::Pipe),
+        (!planned.by.is_ours).then_some(limit),
+    )?;
+    if let Some(written) = kept {
         let arrived = arrived(&written, pattern)
             .map_err(|error| wrong(error.into(), planned.technique, "apue-3.5"))?;
         planned

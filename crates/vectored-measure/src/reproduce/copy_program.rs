@@ -5,7 +5,7 @@ use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::thread::Builder;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use vectored_machine::platform::command_run::{Ended, RunError, run};
 use vectored_machine::platform::cpus;
@@ -35,19 +35,6 @@ pub struct CopyProgram {
     pub words: Vec<String>,
     /// Whether it is `vectored`, whose words are arguments, and which reports what it copied.
     pub is_ours: bool,
-}
-
-pub struct CopyOrder {
-    pub buffer_bytes: Option<u64>,
-    /// This process must keep no other descriptor of the same open file description: that would cost the child a lock in
-    /// every call.
-    pub input: File,
-    pub input_bytes: u64,
-    /// The file that is the child's standard output. Without a file, the child writes to the null device.
-    pub output: Option<File>,
-    /// Whether the output is a pipe that a thread of this process reads.
-    pub is_piped: bool,
-    pub limit: Option<Duration>,
 }
 
 pub struct Copied {
@@ -122,20 +109,18 @@ impl CopyProgram {
         Err(self.wrong(buffer_bytes, why))
     }
 
-    /// Makes a copy and waits for its end; `None` if the run was stopped. The bytes are not checked here.
+    /// Makes a copy and waits for its end. The bytes are not checked here.
+    ///
+    /// This process must keep no other descriptor of the same open file description as `input`: that would cost the child a
+    /// lock in every call. The output is the null device, a file, or if `is_piped` a pipe that a thread of this process reads.
     pub fn copy(
         &self,
-        bench: &mut Bench<'_>,
-        order: CopyOrder,
-    ) -> Result<Option<Copied>, MeasureError> {
-        let CopyOrder {
-            buffer_bytes,
-            input,
-            input_bytes,
-            output,
-            is_piped,
-            limit,
-        } = order;
+        bench: &Bench<'_>,
+        buffer_bytes: Option<u64>,
+        (input, input_bytes): (File, u64),
+        (output, is_piped): (Option<File>, bool),
+        limit: Option<Duration>,
+    ) -> Result<Copied, MeasureError> {
         let cannot = || MeasureError::io("cannot redirect a program");
         // The name of a descriptor of this process: a file without a name has no other.
         let path = |fd: i32| format!("/proc/{}/fd/{fd}", std::process::id());
@@ -180,13 +165,8 @@ impl CopyProgram {
         let drained = reader.map(|reader| read_to_its_end(reader, cpu, 0));
         let drained = drained.transpose()?;
         let said = read_to_its_end(said, None, SAID_BYTES)?;
-        let began = Instant::now();
-        let mut is_stopped = || {
-            bench.eta.within(began.elapsed().as_secs_f64());
-            bench.is_stopped()
-        };
         // `run` ends all processes, so the pipes end as well.
-        let ended = run(command, limit, LEFT_BEHIND_LIMIT, &mut is_stopped);
+        let ended = run(command, limit, LEFT_BEHIND_LIMIT, || bench.is_stopped());
         drop(kept_output);
         let said = said.join().expect("the reading thread does not panic");
         let said = said.map_err(MeasureError::io("cannot read its standard error"))?;
@@ -199,18 +179,18 @@ impl CopyProgram {
         self.outcome(buffer_bytes, input_bytes, ended, said)
     }
 
-    /// The result of a run, or in words what the program did wrong; `None` if the run was stopped.
+    /// The result of a run, or in words what the program did wrong.
     fn outcome(
         &self,
         buffer_bytes: Option<u64>,
         input_bytes: u64,
         ended: Result<Ended, RunError>,
         said: String,
-    ) -> Result<Option<Copied>, MeasureError> {
+    ) -> Result<Copied, MeasureError> {
         let given = format!("given {} bytes", words::grouped(input_bytes));
         let mut ended = match ended {
             Ok(ended) => ended,
-            Err(RunError::Stopped) => return Ok(None),
+            Err(RunError::Stopped) => return Err(MeasureError::Stopped),
             Err(error) => {
                 let remedy = match error {
                     RunError::TooLong(_) => {
@@ -233,17 +213,17 @@ impl CopyProgram {
             return Err(self.wrong(buffer_bytes, format!("ended with {end}, {given}: {said}")));
         }
         if !self.is_ours {
-            return Ok(Some(Copied { ended, said }));
+            return Ok(Copied { ended, said });
         }
         let (bytes, reads) = parse_report(&said).unwrap_or_default();
         if bytes != input_bytes {
             return Err(self.wrong(buffer_bytes, format!("reported '{said}', {given}")));
         }
         ended.reads = reads;
-        Ok(Some(Copied {
+        Ok(Copied {
             ended,
             said: String::new(),
-        }))
+        })
     }
 }
 

@@ -2,19 +2,22 @@
 //! again and again.
 
 use std::fs::File;
+use std::io;
 
 use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::OFlags;
-use vectored_machine::platform::processes::thread_usage;
+use vectored_machine::platform::processes::{Usage, thread_usage};
 use vectored_results::model::{
     ExperimentName, ExperimentRow, Operation, Reproduction, RowKey, Sample, Target, TechniqueName,
     Times,
 };
 
-use crate::measure::{Contender, Lists, MeasureError, Timed, calibrate, movers, techniques};
+use crate::measure::{
+    Contender, Lists, MeasureError, Timed, Timing, calibrate, movers, techniques,
+};
 use crate::reproduce::content::check_repeated;
 use crate::reproduce::{Bench, Plan, REPEATS, Sampler, Step, times};
 
@@ -22,7 +25,7 @@ const HEADER_BYTES: usize = 100;
 const DATA_BYTES: usize = 200;
 
 /// Records between two checks of the stop flag.
-const RECORDS_PER_CHECK: u32 = 1 << 16;
+const RECORDS_PER_TURN: u32 = 1 << 16;
 
 const ELEMENTS: usize = 1000;
 
@@ -81,7 +84,7 @@ impl Plan for ListPlan {
     }
 
     fn steps(&self) -> Vec<Step> {
-        let step = |techniques: &[TechniqueName], name, (count, bytes), call_s| Step {
+        let step = |techniques: &[TechniqueName], name, (count, bytes)| Step {
             rows: techniques
                 .iter()
                 .map(|technique| ExperimentRow {
@@ -96,21 +99,19 @@ impl Plan for ListPlan {
                 .collect(),
             name,
             repeats: self.repeats,
-            guess_s: f64::from(self.calls) * call_s,
         };
         match &self.element_bytes {
             Some(sizes) => {
                 let of_size = |&bytes: &usize| {
-                    let call_s = 2.0 * (30e-6 + (bytes * ELEMENTS) as f64 * 1e-9);
                     let name = format!("elements of {bytes} B");
-                    step(&ALTERNATING, name, (ELEMENTS, Some(bytes)), call_s)
+                    step(&ALTERNATING, name, (ELEMENTS, Some(bytes)))
                 };
                 sizes.iter().map(of_size).collect()
             }
             None => {
                 let usual = techniques(Operation::Write, true).into_iter();
                 usual
-                    .map(|one| step(&[one], one.to_string(), (2, None), 2.5e-6))
+                    .map(|one| step(&[one], one.to_string(), (2, None)))
                     .collect()
             }
         }
@@ -120,11 +121,11 @@ impl Plan for ListPlan {
         &'a self,
         bench: &mut Bench<'_>,
         result: &mut Reproduction,
-    ) -> Result<Option<Sampler<'a>>, MeasureError> {
+    ) -> Result<Sampler<'a>, MeasureError> {
         if let Some(sizes) = &self.element_bytes {
-            return Ok(Some(Box::new(|step, bench, rng| {
-                self.write_elements(bench, sizes[step], rng).map(Some)
-            })));
+            return Ok(Box::new(|step, bench, rng| {
+                self.write_elements(bench, sizes[step], rng)
+            }));
         }
         result.setting.file_bytes = Some(self.file_bytes());
         let model = calibrate(Target::File, None, bench.directory).unwrap_or_else(|error| {
@@ -134,56 +135,25 @@ impl Plan for ListPlan {
             None
         });
         let model = model.map(|fitted| fitted.model).unwrap_or_default();
-        Ok(Some(Box::new(move |step, bench, rng| {
+        Ok(Box::new(move |step, bench, rng| {
             let technique = techniques(Operation::Write, true)[step];
-            let sample = self.write_records(bench, technique, &model, rng)?;
-            Ok(sample.map(|sample| vec![sample]))
-        })))
+            // New random bytes in every file, so that old bytes cannot pass for them.
+            let (mut header, mut data) = ([0; HEADER_BYTES], [0; DATA_BYTES]);
+            rng.fill(&mut header);
+            rng.fill(&mut data);
+            let lists = Lists::one(vec![&header, &data]);
+            let turns = (RECORDS_PER_TURN, OFlags::empty());
+            let (spent, used) = self.write(bench, &[technique], &lists, turns, &model)?;
+            let used = used.map_err(cannot_write(bench, technique.as_str()))?;
+            Ok(vec![Sample {
+                times: times(used, spent[0].elapsed_ns as f64 / 1e9),
+                ..Sample::default()
+            }])
+        }))
     }
 }
 
 impl ListPlan {
-    fn write_records(
-        &self,
-        bench: &Bench<'_>,
-        technique: TechniqueName,
-        model: &CostModel,
-        rng: &mut Rng,
-    ) -> Result<Option<Sample>, MeasureError> {
-        let failed = cannot_write(bench, technique.as_str());
-        // New random bytes in every file, so that old bytes cannot pass for them.
-        let (mut header, mut data) = ([0; HEADER_BYTES], [0; DATA_BYTES]);
-        rng.fill(&mut header);
-        rng.fill(&mut data);
-        let lists = Lists::one(vec![&header, &data]);
-        let contender = Contender::Technique(technique);
-        let mut mover = movers(contender, model);
-        mover.prepare(lists.first(), 0);
-        let file = File::from(unnamed_file(bench.directory, OFlags::empty()).map_err(&failed)?);
-        let mut left = self.calls;
-        let before = thread_usage().map_err(&failed)?;
-        let began_ns = bench.clock.now_ns();
-        while left > 0 {
-            let calls = left.min(RECORDS_PER_CHECK);
-            mover
-                .sample(file.as_fd(), &lists, Timed::calls(calls), bench.clock)
-                .map_err(|error| MeasureError::of_call(contender, "a file", error))?;
-            left -= calls;
-            if bench.is_stopped() {
-                return Ok(None);
-            }
-        }
-        let ended_ns = bench.clock.now_ns();
-        let used = thread_usage().map_err(&failed)?.since(before);
-        let record = [&header[..], &data].concat();
-        let names = (technique.as_str(), self.name().name());
-        check_repeated(&file, &record, self.calls, names)?;
-        Ok(Some(Sample {
-            times: times(used, (ended_ns - began_ns) as f64 / 1e9),
-            ..Sample::default()
-        }))
-    }
-
     fn write_elements(
         &self,
         bench: &Bench<'_>,
@@ -193,51 +163,70 @@ impl ListPlan {
         // Each element has its own allocation, as in the published program.
         let mut elements = vec![vec![0; element_bytes]; ELEMENTS];
         elements.iter_mut().for_each(|element| rng.fill(element));
-        let segments: Vec<&[u8]> = elements.iter().map(Vec::as_slice).collect();
-        let contenders = ALTERNATING.map(Contender::Technique);
+        let lists = Lists::one(elements.iter().map(Vec::as_slice).collect());
         // Neither technique uses the model.
-        let mut movers = contenders.map(|contender| movers(contender, &CostModel::default()));
-        movers
-            .iter_mut()
-            .for_each(|mover| mover.prepare(&segments, 0));
-        let file = unnamed_file(bench.directory, OFlags::APPEND);
-        let file = File::from(file.map_err(cannot_write(bench, "vectored"))?);
-        let mut spent_ns = [(0, 0); 2];
-        for _ in 0..self.calls {
-            for (index, mover) in movers.iter_mut().enumerate() {
-                // The CPU clock costs a system call, so it is read outside the interval of the wall clock.
-                let cpu_ns = bench.clock.thread_cpu_ns();
-                let began_ns = bench.clock.now_ns();
-                mover
-                    .call(file.as_fd(), &segments)
-                    .map_err(|error| MeasureError::of_call(contenders[index], "a file", error))?;
-                spent_ns[index].1 += bench.clock.now_ns() - began_ns;
-                spent_ns[index].0 += bench.clock.thread_cpu_ns() - cpu_ns;
-            }
-        }
-        let calls = self.calls * ALTERNATING.len() as u32;
-        let names = (
-            "writev alternating with copy-then-write",
-            self.name().name(),
-        );
-        check_repeated(&file, &segments.concat(), calls, names)?;
+        let (turns, model) = ((1, OFlags::APPEND), CostModel::default());
+        let (spent, _) = self.write(bench, &ALTERNATING, &lists, turns, &model)?;
         let mean_s = |ns: u64| Some(ns as f64 / f64::from(self.calls) / 1e9);
-        let sample = |(cpu_ns, clock_ns)| Sample {
+        let sample = |spent: Timing| Sample {
             times: Times {
-                cpu_s: mean_s(cpu_ns),
-                clock_s: mean_s(clock_ns),
+                cpu_s: mean_s(spent.cpu_ns),
+                clock_s: mean_s(spent.elapsed_ns),
                 ..Times::default()
             },
             ..Sample::default()
         };
-        Ok(spent_ns.map(sample).to_vec())
+        Ok(spent.into_iter().map(sample).collect())
+    }
+
+    /// Has the techniques write the list to one file, in turns of some calls. Returns for each the time of all calls,
+    /// and the usage of the thread.
+    fn write(
+        &self,
+        bench: &Bench<'_>,
+        techniques: &[TechniqueName],
+        lists: &Lists<'_>,
+        (turn, flags): (u32, OFlags),
+        model: &CostModel,
+    ) -> Result<(Vec<Timing>, io::Result<Usage>), MeasureError> {
+        let name = techniques.iter().map(|one| one.as_str());
+        let name = name.collect::<Vec<_>>().join(" alternating with ");
+        let contender = |technique| Contender::Technique(technique);
+        let each = techniques.iter().map(|one| movers(contender(*one), model));
+        let mut movers: Vec<_> = each.collect();
+        movers
+            .iter_mut()
+            .for_each(|mover| mover.prepare(lists.first(), 0));
+        let file = unnamed_file(bench.directory, flags).map_err(cannot_write(bench, &name))?;
+        let file = File::from(file);
+        let mut spent = vec![Timing::default(); techniques.len()];
+        let (mut left, before) = (self.calls, thread_usage());
+        while left > 0 {
+            let calls = left.min(turn);
+            for (index, mover) in movers.iter_mut().enumerate() {
+                let timing = mover
+                    .sample(file.as_fd(), lists, Timed::calls(calls), bench.clock)
+                    .map_err(|error| {
+                        MeasureError::of_call(contender(techniques[index]), "a file", error)
+                    })?;
+                spent[index].cpu_ns += timing.cpu_ns;
+                spent[index].elapsed_ns += timing.elapsed_ns;
+            }
+            left -= calls;
+            bench.go_on()?;
+        }
+        let used = before.and_then(|before| Ok(thread_usage()?.since(before)));
+        let calls = self.calls * techniques.len() as u32;
+        let names = (&*name, self.name().name());
+        check_repeated(&file, &lists.first().concat(), calls, names)?;
+        Ok((spent, used))
     }
 }
 
-fn cannot_write(bench: &Bench<'_>, who: &str) -> impl Fn(std::io::Error) -> MeasureError + use<> {
+fn cannot_write(bench: &Bench<'_>, who: &str) -> impl FnOnce(io::Error) -> MeasureError + use<> {
     let what = format!(
         "{who} cannot write to a file in '{}'",
         bench.directory.display()
     );
-    move |error| MeasureError::io(what.clone())(error)
+    MeasureError::io(what)
 }

@@ -1,6 +1,5 @@
 //! Published experiments, repeated on this machine in interleaved repeats: `docs/experiments.md` describes them.
 
-pub(crate) mod bench;
 #[cfg(unix)]
 pub(crate) mod content;
 #[cfg(target_os = "linux")]
@@ -13,8 +12,10 @@ pub(crate) mod lists;
 pub(crate) mod passes;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
+use vectored_machine::Clock;
 use vectored_machine::host::check_room;
 use vectored_machine::model::DirectoryInfo;
 #[cfg(unix)]
@@ -25,7 +26,6 @@ use vectored_results::model::{ExperimentName, ExperimentRow, Reproduction, Sampl
 use vectored_results::report::experiments::{conclude, published};
 
 use crate::measure::{BalancedOrder, MeasureError};
-pub use crate::reproduce::bench::{Bench, EtaTracker, ReproduceProgress};
 #[cfg(target_os = "linux")]
 pub use crate::reproduce::copies::CopyPlan;
 #[cfg(target_os = "linux")]
@@ -52,18 +52,49 @@ pub enum CopyTarget {
     Pipe,
 }
 
+/// The environment of a run of experiments.
+pub struct Bench<'a> {
+    pub clock: &'a dyn Clock,
+    pub directory: &'a Path,
+    /// The program `vectored`, whose `copy` runs as a child process.
+    pub program: &'a Path,
+    pub reader_cpu: Option<usize>,
+    pub seed: u64,
+    /// Called before each sample.
+    pub on_progress: &'a mut dyn FnMut(&ReproduceProgress),
+    /// When this becomes true, the run ends and keeps the samples so far.
+    pub stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// [`MeasureError::Stopped`] once the run shall end.
+    fn go_on(&self) -> Result<(), MeasureError> {
+        if self.is_stopped() { Err(MeasureError::Stopped) } else { Ok(()) }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReproduceProgress {
+    pub experiment: ExperimentName,
+    pub step: String,
+    /// The samples of all experiments that have been taken.
+    pub done: usize,
+    pub samples: usize,
+}
+
 /// What is measured at once: one row, or several rows in turn.
 pub struct Step {
     pub rows: Vec<ExperimentRow>,
     pub name: String,
     pub repeats: usize,
-    /// The estimated duration of a repeat, in seconds.
-    pub guess_s: f64,
 }
 
-pub type Sampler<'a> = Box<
-    dyn FnMut(usize, &mut Bench<'_>, &mut Rng) -> Result<Option<Vec<Sample>>, MeasureError> + 'a,
->;
+pub type Sampler<'a> =
+    Box<dyn FnMut(usize, &mut Bench<'_>, &mut Rng) -> Result<Vec<Sample>, MeasureError> + 'a>;
 
 pub trait Plan {
     fn name(&self) -> ExperimentName;
@@ -75,13 +106,12 @@ pub trait Plan {
 
     fn steps(&self) -> Vec<Step>;
 
-    /// Proves what cannot be proven in the samples, and makes the files that are read. `None` if the run was stopped.
-    /// Findings are noted in the result.
+    /// Proves what cannot be proven in the samples, and makes the files that are read. Findings are noted in the result.
     fn begin<'a>(
         &'a self,
         bench: &mut Bench<'_>,
         result: &mut Reproduction,
-    ) -> Result<Option<Sampler<'a>>, MeasureError>;
+    ) -> Result<Sampler<'a>, MeasureError>;
 
     /// Checks that the files of the plan can be created in `directory`, and describes it.
     fn check(&self, directory: &Path) -> Result<DirectoryInfo, MeasureError> {
@@ -100,28 +130,24 @@ pub fn run(
     bench: &mut Bench<'_>,
 ) -> (Vec<Reproduction>, Option<MeasureError>) {
     let all: Vec<Vec<Step>> = plans.iter().map(|plan| plan.steps()).collect();
-    for (plan, steps) in std::iter::zip(plans, &all) {
-        steps
-            .iter()
-            .for_each(|step| bench.eta.enter(plan.name(), step));
-    }
-    let (mut done, mut first_step) = (Vec::new(), 0);
+    let samples = all.iter().flatten().map(|step| step.repeats).sum();
+    let (mut results, mut done) = (Vec::new(), 0);
     for (plan, steps) in std::iter::zip(plans, &all) {
         if bench.is_stopped() {
             break;
         }
         let mut result = unmeasured(plan.as_ref(), steps);
-        let outcome = measure(plan.as_ref(), (steps, first_step), bench, &mut result);
-        first_step += steps.len();
+        let counts = (&mut done, samples);
+        let outcome = measure(plan.as_ref(), steps, bench, &mut result, counts);
         conclude(&mut result);
-        let is_complete = matches!(outcome, Ok(true));
-        result.complete = is_complete && result.rows.iter().all(|row| row.repeats > 0);
-        done.push(result);
-        if let Err(error) = outcome {
-            return (done, Some(error));
+        result.complete = outcome.is_ok() && result.rows.iter().all(|row| row.repeats > 0);
+        results.push(result);
+        match outcome {
+            Ok(()) | Err(MeasureError::Stopped) => {}
+            Err(error) => return (results, Some(error)),
         }
     }
-    (done, None)
+    (results, None)
 }
 
 /// An experiment before its first sample, with room for the samples of each row.
@@ -146,44 +172,43 @@ fn unmeasured(plan: &dyn Plan, steps: &[Step]) -> Reproduction {
     }
 }
 
-/// Measures the samples, without anything that is computed from them. Returns whether the measurement came to its end.
+/// Measures the samples, without anything that is computed from them. `counts` are the samples of all experiments so far, and
+/// in the end.
 fn measure(
     plan: &dyn Plan,
-    (steps, first_step): (&[Step], usize),
+    steps: &[Step],
     bench: &mut Bench<'_>,
     result: &mut Reproduction,
-) -> Result<bool, MeasureError> {
+    (done, samples): (&mut usize, usize),
+) -> Result<(), MeasureError> {
     // Checked again, since other experiments may have used the space.
     plan.check(bench.directory)?;
-    let Some(mut sample) = plan.begin(bench, result)? else {
-        return Ok(false);
-    };
+    let mut sample = plan.begin(bench, result)?;
     let mut rng = Rng::with_seed(bench.seed);
     let counts: Vec<usize> = steps.iter().map(|step| step.repeats).collect();
     let first_ns = bench.clock.now_ns();
     for (repeat, step) in interleaved(&counts, &mut rng) {
-        if bench.is_stopped() {
-            return Ok(false);
-        }
-        let began_ns = bench.clock.now_ns();
+        bench.go_on()?;
         let limit_s = plan.limit_s();
-        if repeat > 0 && (began_ns - first_ns) as f64 / 1e9 > limit_s {
+        if repeat > 0 && (bench.clock.now_ns() - first_ns) as f64 / 1e9 > limit_s {
             let note = format!("No row was repeated after {limit_s} s.");
             result.notes.push(note);
-            return Ok(true);
+            return Ok(());
         }
-        bench.eta.begin(first_step + step);
-        let Some(samples) = sample(step, bench, &mut rng)? else {
-            return Ok(false);
-        };
+        (bench.on_progress)(&ReproduceProgress {
+            experiment: plan.name(),
+            step: steps[step].name.clone(),
+            done: *done,
+            samples,
+        });
         let first: usize = steps[..step].iter().map(|step| step.rows.len()).sum();
-        for (row, sample) in std::iter::zip(&mut result.rows[first..], samples) {
+        let taken = sample(step, bench, &mut rng)?;
+        for (row, sample) in std::iter::zip(&mut result.rows[first..], taken) {
             row.samples[repeat] = Some(sample);
         }
-        let took_ns = bench.clock.now_ns() - began_ns;
-        bench.eta.end(took_ns as f64 / 1e9);
+        *done += 1;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// The order in which steps are measured, as `(repeat, step)`.

@@ -87,12 +87,10 @@ impl Plan for PassPlan {
                     ..RowKey::default()
                 })
             };
-            let pass_s = 2e-3 + count as f64 * 3e-6 + (size_bytes * count) as f64 * 1e-8;
             Step {
                 rows: rows.map(row).collect(),
                 name: format!("{} of {count} × {size_bytes} B", run.names[0]),
                 repeats: REPEATS,
-                guess_s: f64::from(self.passes) * pass_s,
             }
         };
         self.runs().into_iter().map(step).collect()
@@ -102,9 +100,9 @@ impl Plan for PassPlan {
         &'a self,
         _: &mut Bench<'_>,
         _: &mut Reproduction,
-    ) -> Result<Option<Sampler<'a>>, MeasureError> {
+    ) -> Result<Sampler<'a>, MeasureError> {
         let runs = self.runs();
-        Ok(Some(Box::new(move |step, bench, rng| {
+        Ok(Box::new(move |step, bench, rng| {
             let passes = run_passes(self, bench, runs[step], rng)?;
             let sample = |passes: Vec<f64>| Sample {
                 times: Times {
@@ -114,8 +112,8 @@ impl Plan for PassPlan {
                 pass_s: passes,
                 ..Sample::default()
             };
-            Ok(passes.map(|passes| passes.into_iter().map(sample).collect()))
-        })))
+            Ok(passes.into_iter().map(sample).collect())
+        }))
     }
 }
 
@@ -131,7 +129,7 @@ fn run_passes(
     bench: &Bench<'_>,
     run: Run,
     rng: &mut Rng,
-) -> Result<Option<[Vec<f64>; 2]>, MeasureError> {
+) -> Result<[Vec<f64>; 2], MeasureError> {
     let failed = |error| {
         let directory = bench.directory.display();
         MeasureError::io(format!("cannot use a file in '{directory}'"))(error)
@@ -151,9 +149,7 @@ fn run_passes(
     let rewind = || -> io::Result<_> { Ok(seek(file.as_fd(), SeekFrom::Start(0))?) };
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..plan.passes {
-        if bench.is_stopped() {
-            return Ok(None);
-        }
+        bench.go_on()?;
         // New random bytes in every pass, so that old bytes cannot pass for them.
         buffers.iter_mut().for_each(|buffer| rng.fill(buffer));
         ftruncate(&file, 0).map_err(|error| failed(error.into()))?;
@@ -181,5 +177,5 @@ fn run_passes(
             return Err(wrong(difference, read, NAME.name()));
         }
     }
-    Ok(Some(times))
+    Ok(times)
 }

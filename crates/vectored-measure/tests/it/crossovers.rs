@@ -6,12 +6,13 @@
 use fastrand::Rng;
 use vectored::CostModel;
 use vectored_machine::FakeClock;
-use vectored_measure::measure::{Contender, Noise, SyntheticMachine};
+use vectored_measure::measure::{Contender, SyntheticMachine};
 use vectored_results::model::{
     Cell, CellSpec, DirectIo, Experiment, Target, TechniqueName, Workload,
 };
 use vectored_results::stats::crossovers;
 
+use crate::noise::Noise;
 use crate::simulation::simulations;
 use crate::support::{WRITES, experiment, run_quietly};
 

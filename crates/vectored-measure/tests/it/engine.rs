@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proptest::prelude::*;
 use vectored_machine::{Clock, FakeClock};
 use vectored_measure::measure::{
-    Contender, DrainChoice, MeasureError, Noise, Outcome, Progress, RunError, Sampler,
-    SyntheticMachine, Watch, run,
+    Contender, DrainChoice, MeasureError, Outcome, Progress, RunError, Sampler, SyntheticMachine,
+    Watch, run,
 };
 use vectored_results::model::{CellSpec, Drain, Experiment, TechniqueName, Verdict};
 use vectored_results::stats::LOOKS;
 
+use crate::noise::Noise;
 use crate::support::{
     self, Hooked, Step, WRITES, cells_of_pipe, place, run_quietly, run_rounds_quietly, unwatched,
 };

@@ -6,8 +6,8 @@ use std::os::fd::BorrowedFd;
 
 use vectored_machine::{Clock, MonotonicClock};
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, Mover, ReadMover, Timed, Timing, check_available, check_direct,
-    copy_movers, is_in_flight, movers, read_movers, refusal, techniques,
+    Contender, DescriptorSampler, Mover, ReadMover, Timed, Timing, check_direct, copy_movers,
+    is_in_flight, movers, read_movers, refusal, techniques,
 };
 use vectored_results::model::{
     Cache, CellSpec, Conditions, DirectIo, Experiment, IovecSetup, Layout, Operation, PageCache,
@@ -15,7 +15,9 @@ use vectored_results::model::{
 };
 
 use crate::faults::{ALIGNED, Fault, Faulty, OF_COPIES, OF_READS, OF_WRITES, assert_caught};
-use crate::support::{MINIMUM_NS, directory, experiment, measure_here, run_rounds_quietly, skip};
+use crate::support::{
+    MINIMUM_NS, check_available, directory, experiment, measure_here, run_rounds_quietly, skip,
+};
 
 /// The targets without a path on which every byte is compared.
 const PROVED: [Target; 5] = [

@@ -10,10 +10,10 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use vectored::files::AlignedBuffer;
 use vectored_measure::in_flight::{AioQueue, Event, ListQueue, Place, RingQueue};
-use vectored_measure::measure::{check_available, check_direct};
+use vectored_measure::measure::check_direct;
 use vectored_results::model::TechniqueName;
 
-use crate::support::{directory, skip};
+use crate::support::{check_available, directory, skip};
 
 const LISTS: u64 = 32;
 const BYTES: usize = 64 << 10;

@@ -6,6 +6,7 @@ mod engine;
 mod faults;
 mod honesty;
 mod in_flight;
+mod noise;
 mod places;
 mod ranks;
 mod refused_aio;

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use vectored::CostModel;
 use vectored_machine::{FakeClock, MonotonicClock};
 use vectored_measure::measure::{
-    Contender, DescriptorSampler, DrainChoice, Group, MeasureError, Noise, Outcome, RankedSampler,
+    Contender, DescriptorSampler, DrainChoice, Group, MeasureError, Outcome, RankedSampler,
     RunError, Sampler, SyntheticMachine, agree, follow, run_rounds,
 };
 use vectored_report::{TerminalOptions, terminal};
@@ -16,6 +16,7 @@ use vectored_results::model::{
 };
 use vectored_results::report;
 
+use crate::noise::Noise;
 use crate::support::{self, Hooked, Step, WRITES, run_rounds_quietly, unwatched};
 use crate::thread_group::ThreadGroup;
 

@@ -7,9 +7,10 @@
 //! `VECTORED_SIMULATIONS=1000 cargo test -p vectored-measure simulation -- --nocapture`.
 
 use vectored_machine::FakeClock;
-use vectored_measure::measure::{Contender, Noise, SyntheticMachine, techniques};
+use vectored_measure::measure::{Contender, SyntheticMachine, techniques};
 use vectored_results::model::{Cell, Experiment, Operation, Role, TechniqueName, Verdict};
 
+use crate::noise::Noise;
 use crate::support::{WRITES, cells_of_pipe, experiment, place, run_quietly};
 
 /// Runs of each scenario.

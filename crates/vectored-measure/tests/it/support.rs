@@ -1,11 +1,12 @@
 //! Makes experiments, runs the engine without a watch, and notes skipped tests.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use vectored_machine::{Clock, MonotonicClock};
+use vectored_measure::in_flight::{AioQueue, ListQueue, RingQueue};
 use vectored_measure::measure::{
     CellExtras, CellSetup, Contender, DescriptorSampler, DrainChoice, MeasureError, Outcome,
     Progress, RunError, Sampler, SyntheticMachine, Timing, Watch, run, run_rounds, techniques,
@@ -140,6 +141,15 @@ impl<H: FnMut(Step<'_>) -> Result<Option<Drain>, MeasureError>> Sampler for Hook
             proof_calls: 1,
             ..extras
         })
+    }
+}
+
+/// Whether the kernel offers a technique with `depth` lists in flight.
+pub fn check_available(name: TechniqueName, depth: u32) -> io::Result<()> {
+    match name.as_str() {
+        "io-uring" => RingQueue::with_depth(depth).map(drop),
+        "linux-aio" => AioQueue::with_depth(depth).map(drop),
+        _ => Ok(()),
     }
 }
 

@@ -45,6 +45,13 @@ pub type ByteStream = OwnedFd;
 
 pub(crate) type FileDescriptor = File;
 
+pub(crate) fn socket_of(fd: &OwnedFd) -> Option<socket2::SockRef<'_>> {
+    match fd {
+        OwnedFd::Socket(socket) => Some(socket.into()),
+        OwnedFd::File(_) => None,
+    }
+}
+
 impl OwnedFd {
     pub fn try_clone(&self) -> io::Result<OwnedFd> {
         Ok(match self {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::windows::fs::OpenOptionsExt;
-use std::path::{Component, Path, PathBuf, Prefix};
+use std::path::Path;
 
 use windows_sys::Win32::Storage::FileSystem::{
     FILE_FLAG_DELETE_ON_CLOSE, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
@@ -12,9 +12,8 @@ use windows_sys::Win32::Storage::FileSystem::{
 use super::fd::{AsFd, BorrowedFd};
 use super::plain_calls::OFlags;
 use crate::model::DirectoryInfo;
-use crate::platform::Space;
 use crate::platform::lacks;
-use crate::sys::windows::{self, Volume};
+use crate::sys::windows;
 
 /// Creates a file under a random name in `directory`. The system removes the file when its last handle is closed, however the
 /// process ends.
@@ -35,45 +34,21 @@ pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<File> {
     }
 }
 
-pub(crate) fn describe(directory: &Path) -> io::Result<(Space, DirectoryInfo)> {
-    let Volume {
-        file_system,
-        total_bytes,
-        free_bytes,
-        cluster_bytes,
-        is_read_only,
-    } = windows::volume(directory)?;
-    let path = directory
-        .canonicalize()
-        .map_or_else(|_| directory.to_owned(), |path| plain(&path));
+/// Whether the file system has a limit, and what is known of the directory.
+pub(crate) fn describe(directory: &Path) -> io::Result<(bool, DirectoryInfo)> {
+    let (total_bytes, free_bytes, file_system) = windows::volume(directory)?;
     let info = DirectoryInfo {
-        path: path.to_string_lossy().into_owned(),
+        path: std::path::absolute(directory)?
+            .to_string_lossy()
+            .into_owned(),
         file_system: file_system.unwrap_or_else(|| "unknown".to_owned()),
         mount_options: None,
         free_bytes,
-        st_blksize: cluster_bytes,
+        // The usual cluster: Windows names no preferred size.
+        st_blksize: 4096,
         read_ahead_kb: None,
     };
-    let space = Space {
-        is_limited: total_bytes > 0,
-        is_read_only,
-    };
-    Ok((space, info))
-}
-
-/// A path as people write it: without the prefix `\\?\`, which `canonicalize` puts before a drive.
-pub(crate) fn plain(path: &Path) -> PathBuf {
-    let mut parts = path.components();
-    match parts.next() {
-        Some(Component::Prefix(prefix)) => match prefix.kind() {
-            Prefix::VerbatimDisk(letter) => {
-                let drive = format!("{}:", char::from(letter));
-                Path::new(&drive).join(parts.as_path())
-            }
-            _ => path.to_owned(),
-        },
-        _ => path.to_owned(),
-    }
+    Ok((total_bytes > 0, info))
 }
 
 pub fn appends(_fd: BorrowedFd<'_>) -> io::Result<bool> {

@@ -1,7 +1,6 @@
 //! Windows.
 
 pub mod cpus;
-pub mod descriptors;
 pub mod fd;
 pub mod files;
 pub mod plain_calls;

@@ -10,7 +10,6 @@
 //!   is in flight. An array to read into is in one slot at a time.
 //! - If it cannot be learnt whether a call has ended, the process is aborted (`cannot_wait`). A queue has a call in flight
 //!   during these functions alone, so it may be dropped or forgotten.
-//! - A forked child does not have the mapping of its parent's queue: the kernel refuses each of its calls.
 
 use std::collections::VecDeque;
 use std::ffi::{c_long, c_ulong};
@@ -21,11 +20,11 @@ use std::thread;
 
 use libc::{SYS_io_destroy, SYS_io_getevents, SYS_io_setup, SYS_io_submit, iovec, syscall};
 use vectored::limits::iov_max;
-use vectored_machine::platform::system_names;
 
-use crate::in_flight::engine::{self, Ended, Scope};
-use crate::in_flight::list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
-use crate::in_flight::refusals::{MAX_REFUSALS, PAUSE, cannot_wait};
+use crate::in_flight::engine::{
+    self, Ended, Event, ListQueue, MAX_REFUSALS, PAUSE, Place, ReadList, Scope, WriteList,
+    cannot_wait,
+};
 
 /// `IOCB_CMD_PREADV` and `IOCB_CMD_PWRITEV` of `include/uapi/linux/aio_abi.h`, since Linux 2.6.19.
 const PREADV: u16 = 7;
@@ -122,7 +121,7 @@ impl AioQueue {
         over: &mut VecDeque<Array>,
         next: impl FnMut(&mut VecDeque<Array>, u64) -> Array,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), ListError> {
+    ) -> io::Result<()> {
         // A run that has unwound may have left slots.
         self.free.clear();
         self.free.extend((0..self.slots.len()).rev());
@@ -190,10 +189,6 @@ impl ListQueue for AioQueue {
         AioQueue::new(depth).map_err(|error| unavailable(depth, error))
     }
 
-    fn depth(&self) -> u32 {
-        self.slots.len() as u32
-    }
-
     fn write<'b>(
         &mut self,
         fd: BorrowedFd<'b>,
@@ -201,7 +196,7 @@ impl ListQueue for AioQueue {
         count: u64,
         list: &mut dyn FnMut(u64) -> WriteList<'b>,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), ListError> {
+    ) -> io::Result<()> {
         let how = (place, count, self.slots.len());
         let next = |written: &mut VecDeque<Array>, number| {
             let mut array = written.pop_back().unwrap_or_default();
@@ -223,7 +218,7 @@ impl ListQueue for AioQueue {
         count: u64,
         lists: Vec<ReadList<'_, '_>>,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), ListError> {
+    ) -> io::Result<()> {
         let how = (place, count, lists.len().min(self.slots.len()));
         let array = |list: ReadList<'_, '_>| -> Array {
             let segments = list.iter_mut().filter(|segment| !segment.is_empty());
@@ -312,8 +307,7 @@ impl AioScope<'_> {
         let slot = &mut self.queue.slots[index];
         self.over.push_back(Ended {
             number: slot.number,
-            moved: slot.moved,
-            error,
+            moved: error.map_or(Ok(slot.moved), Err),
             list: std::mem::take(&mut slot.list),
         });
         self.queue.free.push(index);
@@ -409,29 +403,17 @@ fn moved_nothing(opcode: u16) -> io::Error {
 }
 
 fn unavailable(depth: u32, error: io::Error) -> io::Error {
-    let calls = "io_setup, io_submit, io_getevents and io_destroy";
     let remedy = match error.raw_os_error().unwrap_or(0) {
-        libc::EPERM | libc::EACCES => format!(
-            "a sandbox forbids it, as seccomp profiles of containers do: allow {calls} there"
-        ),
-        libc::ENOSYS => {
-            format!("this kernel was built without it, or a sandbox hides it: allow {calls} there")
+        libc::EPERM | libc::EACCES | libc::ENOSYS => {
+            "a sandbox forbids it, as seccomp profiles of containers do, or the kernel was built without it: allow \
+             io_setup, io_submit, io_getevents and io_destroy there"
         }
         libc::EAGAIN => {
-            let sysctl = |path| {
-                let text = system_names::kernel_text(&format!("/proc/sys/fs/{path}"));
-                text.unwrap_or_default().trim().to_owned()
-            };
-            format!(
-                "all processes together have queues for {} transfers, and may have {}: raise the sysctl \
-                 fs.aio-max-nr, or use a smaller depth",
-                sysctl("aio-nr"),
-                sysctl("aio-max-nr")
-            )
+            "the queues of all processes have as many transfers as they may: raise the sysctl fs.aio-max-nr, or use a \
+             smaller depth"
         }
-        libc::ENOMEM => "there is no memory for the queue: use a smaller depth".to_owned(),
-        libc::EINVAL => "the depth must be between 1 and 32,768".to_owned(),
-        _ => "use another interface, or plain calls".to_owned(),
+        libc::EINVAL => "the depth must be between 1 and 32,768",
+        _ => "use a smaller depth, or another technique",
     };
     let what = "cannot make a queue of Linux native AIO for a depth of";
     io::Error::new(error.kind(), format!("{what} {depth}: {error}: {remedy}"))

@@ -12,13 +12,12 @@ use std::io;
 use std::mem::transmute;
 use std::os::fd::BorrowedFd;
 
-use vectored::SegmentQueue;
 use vectored::uring::{Data, Ring, SharedDescriptor};
 
-use crate::in_flight::list_queue::{Event, ListError, ListQueue, Place, ReadList, WriteList};
-use crate::in_flight::ring::{RingList, move_by_ring, persist, uncopied_queue};
+use crate::in_flight::engine::{Event, ListQueue, Place, ReadList, WriteList};
+use crate::in_flight::ring::{move_by_ring, persist, uncopied_queue};
 
-type Lists = VecDeque<RingList<&'static mut [u8]>>;
+type Lists = VecDeque<Data<&'static mut [u8]>>;
 
 pub struct RingQueue {
     /// Empty outside of `write` and `read`.
@@ -46,10 +45,6 @@ impl ListQueue for RingQueue {
         })
     }
 
-    fn depth(&self) -> u32 {
-        self.ring.depth()
-    }
-
     fn write<'b>(
         &mut self,
         fd: BorrowedFd<'b>,
@@ -57,27 +52,21 @@ impl ListQueue for RingQueue {
         count: u64,
         list: &mut dyn FnMut(u64) -> WriteList<'b>,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), ListError> {
-        let shared = shared(fd)?;
-        let how = (place, count, self.depth() as usize);
+    ) -> io::Result<()> {
+        let shared = SharedDescriptor::new(fd.try_clone_to_owned()?)?;
+        let how = (place, count, self.ring.depth() as usize);
         let lent = Lent(&mut self.ring);
         let next = |written: &mut Lists, number| {
             let segments = list(number);
-            let mut queue = empty_queue(written);
+            let empty = written.pop_back().and_then(Data::into_queue);
+            let mut queue = empty.unwrap_or_else(uncopied_queue);
             for segment in segments {
                 // SAFETY: the queue is read by transfers of the ring alone, which end before `lent` is dropped.
                 queue.push(unsafe { transmute::<&'b [u8], &'static [u8]>(segment) });
             }
-            RingList::of_queue(queue)
+            Data::Queue(queue)
         };
-        move_by_ring(
-            lent.0,
-            (fd, &shared),
-            how,
-            &mut self.written,
-            next,
-            on_event,
-        )
+        move_by_ring(lent.0, &shared, how, &mut self.written, next, on_event)
     }
 
     fn read(
@@ -87,43 +76,19 @@ impl ListQueue for RingQueue {
         count: u64,
         lists: Vec<ReadList<'_, '_>>,
         on_event: &mut dyn FnMut(Event),
-    ) -> Result<(), ListError> {
-        let shared = shared(fd)?;
-        let how = (place, count, lists.len().min(self.depth() as usize));
+    ) -> io::Result<()> {
+        let shared = SharedDescriptor::new(fd.try_clone_to_owned()?)?;
+        let how = (place, count, lists.len().min(self.ring.depth() as usize));
         let lent = Lent(&mut self.ring);
         // SAFETY: the ring is empty when `lent` is dropped, and `free` is dropped with this function.
-        let lists = lists.into_iter().map(|list| unsafe { buffers(list) });
-        let mut free: Lists = lists.collect();
+        let lend =
+            |segment: &mut &mut [u8]| unsafe { transmute::<&mut [u8], &'static mut [u8]>(segment) };
+        let lists = lists.into_iter();
+        let mut free: Lists = lists
+            .map(|list| Data::Buffers(list.iter_mut().map(lend).collect()))
+            .collect();
         // The list whose transfer ended first is at the front.
         let next = |free: &mut Lists, _| free.pop_front().expect("a list for each transfer");
-        move_by_ring(lent.0, (fd, &shared), how, &mut free, next, on_event)
-    }
-}
-
-fn shared(fd: BorrowedFd<'_>) -> Result<SharedDescriptor, ListError> {
-    let owned = fd.try_clone_to_owned();
-    let shared = owned.and_then(SharedDescriptor::new);
-    shared.map_err(|error| ListError::new(0, 0, 0, error))
-}
-
-fn empty_queue(written: &mut Lists) -> Box<SegmentQueue> {
-    match written.pop_back().map(|list| list.data) {
-        Some(Data::Queue(queue)) => queue,
-        _ => uncopied_queue(),
-    }
-}
-
-/// The buffers of a list to read into.
-///
-/// # Safety
-///
-/// Nothing uses them when the borrow of the list ends.
-unsafe fn buffers(list: ReadList<'_, '_>) -> RingList<&'static mut [u8]> {
-    // SAFETY: see above.
-    let lend =
-        |segment: &mut &mut [u8]| unsafe { transmute::<&mut [u8], &'static mut [u8]>(segment) };
-    RingList {
-        bytes: list.iter().map(|segment| segment.len() as u64).sum(),
-        data: Data::Buffers(list.iter_mut().map(lend).collect()),
+        move_by_ring(lent.0, &shared, how, &mut free, next, on_event)
     }
 }

@@ -8,9 +8,7 @@ use vectored_results::model::{CellSpec, SyncMode};
 
 use crate::measure::cell::first_call::FirstCall;
 use crate::measure::cell::step::{Step, Turn};
-use crate::measure::sampler::{
-    CellExtras, Contender, MAX_CALLS, MeasureError, PoolMemory, Timed, Timing,
-};
+use crate::measure::sampler::{Contender, MAX_CALLS, MeasureError, Timed, Timing, aligned_start};
 use crate::measure::sources::Source;
 use crate::measure::targets::{Batch, Mismatch, Sink};
 use crate::measure::techniques::depth_of;
@@ -41,6 +39,8 @@ pub(crate) struct OpenCell {
     /// Directory and file system, for [`MeasureError::not_cold`].
     pub not_cold: (String, String),
     pub round: u32,
+    /// Techniques' working memory begins at multiples of this.
+    pub alignment: usize,
     pub start_bytes: usize,
     pub batches: u64,
     pub proof_calls: u64,
@@ -177,28 +177,14 @@ impl OpenCell {
         Ok(timing)
     }
 
-    pub fn lay_out(
-        &mut self,
-        round: u32,
-        start_bytes: usize,
-        rng: &mut Rng,
-    ) -> Result<(), MeasureError> {
-        (self.round, self.start_bytes) = (round, start_bytes);
+    pub fn lay_out(&mut self, round: u32, rng: &mut Rng) -> Result<(), MeasureError> {
+        (self.round, self.start_bytes) = (round, aligned_start(rng, self.alignment));
         self.step.lay_out();
         let source = self.source.iter_mut();
         let mut ends = source.map(|source| source.lay_out(rng)).collect::<Vec<_>>();
         ends.extend(self.sink.iter_mut().map(|sink| sink.lay_out(rng)));
         let outcome = ends.into_iter().collect::<io::Result<()>>();
         outcome.map_err(MeasureError::io(format!("cannot reopen {}", self.name)))
-    }
-
-    /// What is known of the cell beside its samples, and the memory of its cold pool.
-    pub fn close(self) -> (CellExtras, Option<PoolMemory>) {
-        let extras = CellExtras {
-            proof_calls: self.proof_calls,
-            ..CellExtras::default()
-        };
-        (extras, self.step.close())
     }
 
     fn batch(

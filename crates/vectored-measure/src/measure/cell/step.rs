@@ -7,7 +7,7 @@ use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 
 use crate::measure::sampler::{
-    Contender, Form, Lists, Pattern, Payload, PoolMemory, PoolPayload, Timed, Timing,
+    Contender, Form, Lists, Pattern, Payload, PoolPayload, Timed, Timing,
 };
 use crate::measure::targets::Mismatch;
 use crate::measure::techniques::{CopyMover, Mover, ReadMover};
@@ -56,10 +56,6 @@ pub(crate) trait Step {
     }
 
     fn lay_out(&mut self) {}
-
-    fn close(self: Box<Self>) -> Option<PoolMemory> {
-        None
-    }
 }
 
 #[derive(Debug)]
@@ -112,13 +108,6 @@ impl Step for Writing {
         match &mut self.supply {
             Supply::Hot(payload) => payload.lay_out(),
             Supply::Cold(pool) => pool.lay_out(),
-        }
-    }
-
-    fn close(self: Box<Self>) -> Option<PoolMemory> {
-        match self.supply {
-            Supply::Hot(_) => None,
-            Supply::Cold(pool) => Some(pool.into_memory()),
         }
     }
 }

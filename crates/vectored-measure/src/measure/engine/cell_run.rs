@@ -192,12 +192,11 @@ impl<'a> CellRun<'a> {
     }
 
     /// Decides which techniques are contenders: after the screening rounds, and again later, since the machine may have been in
-    /// an unusual state during these. A rival that is surely behind is no contender, unless a run of fixed rounds has no
-    /// budget to save. Returns whether a technique became a contender again.
+    /// an unusual state during these. A rival that is surely behind is no contender. Returns whether a technique became a
+    /// contender again.
     pub fn readmit(&mut self) -> bool {
         let nearby = self.nearby();
-        let has_budget = self.experiment.budget_ns < u64::MAX;
-        let evidence = self.evidence.as_ref().filter(|_| has_budget);
+        let evidence = self.evidence.as_ref();
         let mut is_again = false;
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
             if nearby[index] {

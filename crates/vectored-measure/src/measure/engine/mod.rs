@@ -28,16 +28,6 @@ use crate::measure::sampler::{CellSetup, Contender, DrainChoice, MeasureError, S
 /// Rounds that every cell gets, if the budget lasts.
 const MIN_ROUNDS: u32 = LOOKS[0] as u32;
 
-const SWEEP_ROUNDS: [u32; 1 + LOOKS.len()] = {
-    let mut rounds = [MIN_ROUNDS / 2; 1 + LOOKS.len()];
-    let mut index = 0;
-    while index < LOOKS.len() {
-        rounds[index + 1] = LOOKS[index] as u32;
-        index += 1;
-    }
-    rounds
-};
-
 const SWEEPS: u32 = 4;
 
 /// The floor is sampled again, for the A/A pair, in one of this many rounds.
@@ -130,24 +120,16 @@ pub fn run<'a>(
     engine.end(cells, passed)
 }
 
-pub fn run_rounds(
-    experiment: &Experiment,
+/// Measures `rounds` rounds of each cell, whatever the budget.
+pub fn run_rounds<'a>(
+    experiment: &'a Experiment,
     rounds: u32,
-    sampler: &mut dyn Sampler,
-    clock: &dyn Clock,
-    watch: Watch<'_>,
+    sampler: &'a mut dyn Sampler,
+    clock: &'a dyn Clock,
+    watch: Watch<'a>,
 ) -> Result<Outcome, RunError> {
-    let experiment = Experiment {
-        budget_ns: u64::MAX,
-        ..experiment.clone()
-    };
-    // A reborrow with the lifetime of the experiment cloned above.
-    let watch = Watch {
-        progress: &mut *watch.progress,
-        stop: watch.stop,
-        save: watch.save.map(|save| save as &mut dyn FnMut(Outcome)),
-    };
-    let (mut engine, mut cells) = Engine::start(&experiment, sampler, clock, watch);
+    let (mut engine, mut cells) = Engine::start(experiment, sampler, clock, watch);
+    engine.budget_ns = u64::MAX;
     let passed = engine.fixed_sweeps(&mut cells, rounds);
     engine.end(cells, passed)
 }
@@ -158,6 +140,8 @@ struct Engine<'a> {
     clock: &'a dyn Clock,
     watch: Watch<'a>,
     rng: Rng,
+    /// `u64::MAX` for fixed rounds.
+    budget_ns: u64,
     began_ns: u64,
     next_save_ns: u64,
     reported: Option<Progress>,
@@ -186,6 +170,7 @@ impl<'a> Engine<'a> {
             clock,
             watch,
             rng: Rng::with_seed(experiment.seed),
+            budget_ns: experiment.budget_ns,
             began_ns: clock.now_ns(),
             next_save_ns: 0,
             reported: None,
@@ -271,11 +256,13 @@ impl<'a> Engine<'a> {
     /// over the run. A shared machine can change its speed for seconds; a cell
     /// measured in one go would be sampled at one speed only.
     fn even_sweeps(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
-        let budget_ns = self.experiment.budget_ns;
+        let budget_ns = self.budget_ns;
         let part_ns = |share: f64| (budget_ns as f64 * share) as u64 / cells.len() as u64;
         let (trial_ns, share_ns) = (part_ns(TRIAL_SHARE), part_ns(EVEN_SHARE));
         let mut affordable = Vec::new();
-        for (sweep, rounds) in SWEEP_ROUNDS.into_iter().enumerate() {
+        let looks = LOOKS.map(|look| look as u32);
+        let all_rounds = std::iter::once(MIN_ROUNDS / 2).chain(looks);
+        for (sweep, rounds) in all_rounds.enumerate() {
             if sweep == 1 {
                 affordable = self.affordable(cells);
             }
@@ -289,7 +276,7 @@ impl<'a> Engine<'a> {
                     0 => (index == 0 || self.elapsed_ns() < budget_ns, trial_ns),
                     1 => (affordable[index] && self.elapsed_ns() < budget_ns, u64::MAX),
                     _ => {
-                        let is_even = cell.cell.rounds == SWEEP_ROUNDS[sweep - 1]
+                        let is_even = cell.cell.rounds == looks[sweep - 2]
                             && cell.spent_ns + cell.cost_ns(rounds) <= share_ns;
                         (is_even && cell.wants_rounds(), u64::MAX)
                     }
@@ -304,7 +291,7 @@ impl<'a> Engine<'a> {
     }
 
     fn affordable(&self, cells: &[CellRun<'a>]) -> Vec<bool> {
-        let mut left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
+        let mut left_ns = self.budget_ns.saturating_sub(self.elapsed_ns());
         let mut order: Vec<usize> = (0..cells.len())
             .filter(|&index| cells[index].cell.rounds > 0)
             .collect();
@@ -325,7 +312,7 @@ impl<'a> Engine<'a> {
     /// and gives more rounds to the cells around a crossover. Ends when every
     /// crossover is known well enough or [`REFINED_SHARE`] is spent.
     fn refine(&mut self, cells: &mut Vec<CellRun<'a>>) -> Result<(), MeasureError> {
-        let share_ns = (self.experiment.budget_ns as f64 * REFINED_SHARE) as u64;
+        let share_ns = (self.budget_ns as f64 * REFINED_SHARE) as u64;
         if self.experiment.refine {
             self.measure_iovec_step(cells, share_ns)?;
         }
@@ -428,7 +415,7 @@ impl<'a> Engine<'a> {
 
     fn open_pass(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         while !self.stopped() {
-            let left_ns = self.experiment.budget_ns.saturating_sub(self.elapsed_ns());
+            let left_ns = self.budget_ns.saturating_sub(self.elapsed_ns());
             let weighed = || {
                 cells
                     .iter()
@@ -557,8 +544,7 @@ impl<'a> Engine<'a> {
         while cell.cell.rounds < visit.rounds && !self.stopped() {
             // Rounds beyond the minimum are begun only if they fit the budget.
             // Up to the minimum, long calls could exceed the budget by minutes.
-            let is_late =
-                self.elapsed_ns() >= self.experiment.budget_ns || cell.rounds_ns >= visit.most_ns;
+            let is_late = self.elapsed_ns() >= self.budget_ns || cell.rounds_ns >= visit.most_ns;
             if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {
                 break;
             }
@@ -568,6 +554,11 @@ impl<'a> Engine<'a> {
             cell.rounds_ns += round_ns;
             cell.spent_ns += round_ns;
             self.report_again();
+        }
+        if self.budget_ns == u64::MAX {
+            // Rivals that are surely behind are sampled, too: there is no budget to save.
+            cell.readmit();
+            return Ok(());
         }
         let weigh = |cell: &CellRun<'_>| weigh_cell(&cell.cell, &self.experiment.rivals);
         cell.evidence = weigh(cell);
@@ -655,7 +646,7 @@ impl<'a> Engine<'a> {
             cells: cells.len(),
             open,
             elapsed_ns: self.elapsed_ns(),
-            budget_ns: self.experiment.budget_ns,
+            budget_ns: self.budget_ns,
             needed_ns: self.needed_ns(cells),
             target: cells[index].spec.conditions.target,
         };

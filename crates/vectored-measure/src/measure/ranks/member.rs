@@ -13,6 +13,8 @@ use crate::measure::sampler::{
     CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 
+const OPEN: &str = "rank 0 gives this order in a cell";
+
 /// The number of low bits of a word that hold a rank. The other bits hold a time.
 const RANK_BITS: u32 = 20;
 
@@ -26,6 +28,7 @@ pub(crate) struct Member<'a> {
     parts: Vec<(u32, Option<Rc<dyn Group>>)>,
     /// The samples of this rank. Only summaries of the samples leave this rank.
     tallies: Vec<(CellSpec, CellTally)>,
+    cell: Option<OpenCell>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -36,8 +39,8 @@ struct CellTally {
     last: Vec<u64>,
 }
 
-pub(crate) struct OpenCell {
-    pub part: Rc<dyn Group>,
+struct OpenCell {
+    part: Rc<dyn Group>,
     techniques: Vec<TechniqueName>,
     /// The index in [`Member::tallies`].
     tally: usize,
@@ -60,7 +63,18 @@ impl<'a> Member<'a> {
             signal,
             parts: Vec::new(),
             tallies: Vec::new(),
+            cell: None,
         }
+    }
+
+    /// The group that hears the next order: the ranks of the open cell, or all.
+    pub fn heard(&self) -> &dyn Group {
+        let cell = self.cell.as_ref();
+        cell.map_or(self.group, |open| &*open.part)
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.cell.is_some()
     }
 
     fn part(&mut self, spec: &CellSpec) -> Option<Rc<dyn Group>> {
@@ -74,38 +88,45 @@ impl<'a> Member<'a> {
         part
     }
 
+    /// Opens the cell on this rank; a rank that has no part in the cell rests until it is closed.
     pub fn open(
         &mut self,
         spec: &CellSpec,
         techniques: &[TechniqueName],
         drain: DrainChoice,
-    ) -> Option<Result<(CellSetup, OpenCell), MeasureError>> {
-        let part = self.part(spec)?;
+    ) -> Result<CellSetup, MeasureError> {
+        let Some(part) = self.part(spec) else {
+            self.group.rest();
+            return Err(MeasureError::OtherRank);
+        };
         let own = self.own.begin_cell(spec, techniques, drain);
         let is_open = own.is_ok();
         let setup = agree_on_setup(&*part, self.host, own, drain);
-        if is_open && setup.is_err() {
-            // Another rank failed, and its error is reported, not the error of ending an empty cell.
-            let _ = self.own.end_cell();
+        if setup.is_err() {
+            if is_open {
+                // Another rank failed, and its error is reported, not the error of ending an empty cell.
+                let _ = self.own.end_cell();
+            }
+            self.group.rest();
+            return setup;
         }
-        Some(setup.map(|setup| {
-            let known = self.tallies.iter().position(|(known, _)| known == spec);
-            let tally = known.unwrap_or_else(|| {
-                self.tallies.push((spec.clone(), CellTally::default()));
-                self.tallies.len() - 1
-            });
-            let open = OpenCell {
-                part,
-                techniques: techniques.to_vec(),
-                tally,
-                round: 0,
-                pending: None,
-            };
-            (setup, open)
-        }))
+        let known = self.tallies.iter().position(|(known, _)| known == spec);
+        let tally = known.unwrap_or_else(|| {
+            self.tallies.push((spec.clone(), CellTally::default()));
+            self.tallies.len() - 1
+        });
+        self.cell = Some(OpenCell {
+            part,
+            techniques: techniques.to_vec(),
+            tally,
+            round: 0,
+            pending: None,
+        });
+        setup
     }
 
-    pub fn round(&mut self, open: &mut OpenCell, round: u32) {
+    pub fn round(&mut self, round: u32) {
+        let open = self.cell.as_mut().expect(OPEN);
         open.round = round;
         // Round 0 only tries the calls: the engine has no samples of the cell, or discards them.
         if round == 0 {
@@ -120,10 +141,10 @@ impl<'a> Member<'a> {
 
     pub fn sample(
         &mut self,
-        open: &mut OpenCell,
         contender: Contender,
         calls: u32,
     ) -> Result<(Timing, u64), MeasureError> {
+        let open = self.cell.as_mut().expect(OPEN);
         open.part.barrier();
         let own = match open.pending.take() {
             Some(error) => Err(error),
@@ -153,7 +174,14 @@ impl<'a> Member<'a> {
         Ok((slowest, words[3]))
     }
 
-    pub fn close(&mut self, open: OpenCell) -> Result<CellExtras, MeasureError> {
+    pub fn close(&mut self) -> Result<CellExtras, MeasureError> {
+        let open = self.cell.take().expect(OPEN);
+        let closed = self.closed(open);
+        self.group.rest();
+        closed
+    }
+
+    fn closed(&mut self, open: OpenCell) -> Result<CellExtras, MeasureError> {
         let own = self.own.end_cell();
         let mut words = [status(&own)];
         open.part.largest(&mut words);
@@ -190,31 +218,14 @@ impl<'a> Member<'a> {
 pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str, signal: &dyn Fn() -> u64) {
     let mut member = Member::new(group, own, host, signal);
     loop {
-        match receive(group) {
+        match receive(member.heard()) {
             Order::Cell(spec, techniques, drain) => {
-                if let Some(Ok((_, open))) = member.open(&spec, &techniques, drain) {
-                    follow_cell(&mut member, open);
-                }
-                group.rest();
+                drop(member.open(&spec, &techniques, drain));
             }
+            Order::Round(round) => member.round(round),
+            Order::Sample(contender, calls) => drop(member.sample(contender, calls)),
+            Order::Close => drop(member.close()),
             Order::End => return,
-            order => panic!("rank 0 gave {order:?} without a cell"),
-        }
-    }
-}
-
-fn follow_cell(member: &mut Member<'_>, mut open: OpenCell) {
-    loop {
-        match receive(&*open.part) {
-            Order::Round(round) => member.round(&mut open, round),
-            Order::Sample(contender, calls) => {
-                let _ = member.sample(&mut open, contender, calls);
-            }
-            Order::Close => {
-                let _ = member.close(open);
-                return;
-            }
-            order => panic!("rank 0 gave {order:?} in a cell"),
         }
     }
 }

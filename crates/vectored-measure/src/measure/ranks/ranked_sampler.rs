@@ -3,7 +3,7 @@
 use vectored_results::model::{CellSpec, TechniqueName};
 
 use crate::measure::ranks::group::{Group, give};
-use crate::measure::ranks::member::{Member, OpenCell, Order};
+use crate::measure::ranks::member::{Member, Order};
 use crate::measure::sampler::{
     CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
@@ -17,7 +17,6 @@ use crate::measure::sampler::{
 pub struct RankedSampler<'a> {
     member: Member<'a>,
     hear: &'a dyn Fn(u64),
-    cell: Option<OpenCell>,
 }
 
 impl<'a> RankedSampler<'a> {
@@ -35,15 +34,14 @@ impl<'a> RankedSampler<'a> {
             // A signal to this rank is known here already.
             member: Member::new(group, own, host, &|| 0),
             hear,
-            cell: None,
         }
     }
 }
 
-const OPEN: &str = "a cell is open";
-
-fn order(open: &OpenCell, order: &Order) {
-    give(&*open.part, order).expect("only cells have paths");
+impl RankedSampler<'_> {
+    fn order(&self, order: &Order) {
+        give(self.member.heard(), order).expect("only cells have paths");
+    }
 }
 
 impl Sampler for RankedSampler<'_> {
@@ -55,33 +53,21 @@ impl Sampler for RankedSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         let cell = Order::Cell(spec.clone(), techniques.to_vec(), drain);
         // A path that is not UTF-8.
-        give(self.member.group, &cell).map_err(|error| {
+        give(self.member.heard(), &cell).map_err(|error| {
             MeasureError::io("cannot send a cell to the other ranks")(error.into())
         })?;
-        let opened = self.member.open(spec, techniques, drain);
-        match opened.expect("rank 0 has a part in every cell") {
-            Ok((setup, open)) => {
-                self.cell = Some(open);
-                Ok(setup)
-            }
-            Err(error) => {
-                self.member.group.rest();
-                Err(error)
-            }
-        }
+        self.member.open(spec, techniques, drain)
     }
 
     fn begin_round(&mut self, round: u32) -> Result<(), MeasureError> {
-        let open = self.cell.as_mut().expect(OPEN);
-        order(open, &Order::Round(round));
-        self.member.round(open, round);
+        self.order(&Order::Round(round));
+        self.member.round(round);
         Ok(())
     }
 
     fn sample(&mut self, contender: Contender, calls: u32) -> Result<Timing, MeasureError> {
-        let open = self.cell.as_mut().expect(OPEN);
-        order(open, &Order::Sample(contender, calls));
-        let (slowest, signal) = self.member.sample(open, contender, calls)?;
+        self.order(&Order::Sample(contender, calls));
+        let (slowest, signal) = self.member.sample(contender, calls)?;
         if signal > 0 {
             (self.hear)(signal);
         }
@@ -89,13 +75,11 @@ impl Sampler for RankedSampler<'_> {
     }
 
     fn end_cell(&mut self) -> Result<CellExtras, MeasureError> {
-        let Some(open) = self.cell.take() else {
+        if !self.member.is_open() {
             return Ok(CellExtras::default());
-        };
-        order(&open, &Order::Close);
-        let closed = self.member.close(open);
-        self.member.group.rest();
-        closed
+        }
+        self.order(&Order::Close);
+        self.member.close()
     }
 }
 
@@ -108,6 +92,6 @@ impl Drop for RankedSampler<'_> {
         }
         // The run has its error already.
         let _ = self.end_cell();
-        give(self.member.group, &Order::End).expect("only cells have paths");
+        self.order(&Order::End);
     }
 }

@@ -6,6 +6,9 @@
 //! floor has its own pool of the same size, whose slots hold the bytes of a call
 //! contiguously.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use fastrand::Rng;
 use vectored_machine::host::last_level_cache_bytes;
 use vectored_results::model::{Layout, Workload};
@@ -86,9 +89,21 @@ pub(crate) struct PoolPayload {
     /// Indexed by [`Form`]: the image is a list of one segment.
     pools: [Pool; 2],
     sweep: Vec<u8>,
+    /// Where the memory came from, and goes when this is dropped.
+    home: Rc<RefCell<PoolMemory>>,
     /// The pool of the current batch.
     form: Form,
     rng: Rng,
+}
+
+impl Drop for PoolPayload {
+    fn drop(&mut self) {
+        let pools = self.pools.each_mut();
+        self.home.replace(PoolMemory {
+            pools: pools.map(|pool| std::mem::take(&mut pool.memory)),
+            sweep: std::mem::take(&mut self.sweep),
+        });
+    }
 }
 
 impl PoolPayload {
@@ -96,11 +111,12 @@ impl PoolPayload {
         workload: &Workload,
         layout: Layout,
         pool_bytes: u64,
-        memory: PoolMemory,
+        home: &Rc<RefCell<PoolMemory>>,
         seed: u64,
     ) -> Self {
         let mut rng = Rng::with_seed(seed);
         let pool_bytes = pool_bytes as usize;
+        let memory = home.take();
         let (mut sweep, [scattered, contiguous]) = (memory.sweep, memory.pools);
         let image = vec![workload.total_bytes()];
         let pools = [
@@ -119,6 +135,7 @@ impl PoolPayload {
         let mut payload = PoolPayload {
             pools,
             sweep,
+            home: Rc::clone(home),
             form: Form::Segments,
             rng,
         };
@@ -156,13 +173,6 @@ impl PoolPayload {
 
     pub fn per_call(&self) -> usize {
         self.pools[self.form as usize].sizes.len()
-    }
-
-    pub fn into_memory(self) -> PoolMemory {
-        PoolMemory {
-            pools: self.pools.map(|pool| pool.memory),
-            sweep: self.sweep,
-        }
     }
 }
 
@@ -264,7 +274,7 @@ mod tests {
 
     fn pool(sizes: &[usize], layout: Layout, pool_bytes: u64) -> PoolPayload {
         let workload = Workload::from_sizes(sizes.to_vec());
-        PoolPayload::new(&workload, layout, pool_bytes, PoolMemory::default(), 5)
+        PoolPayload::new(&workload, layout, pool_bytes, &Rc::default(), 5)
     }
 
     fn places(segments: &[&[u8]]) -> Vec<(usize, usize)> {

@@ -5,57 +5,32 @@ use std::io;
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
 use vectored_machine::platform::files::appends;
-use vectored_machine::platform::plain_calls::{Errno, SeekFrom, seek};
+use vectored_machine::platform::plain_calls::{SeekFrom, seek};
 
-use crate::in_flight::{Event, ListError, Place};
+use crate::in_flight::{Event, Place};
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::meter::Timed;
 
-/// The place of the next transfer of a descriptor: its position, if it has one.
-pub(crate) fn next_place(fd: BorrowedFd<'_>) -> io::Result<Place> {
-    if appends(fd)? {
-        return Ok(Place::Stream);
+/// Has `transfer` move `bytes` bytes at the position of a descriptor, if it has one, and sets the position behind them, as
+/// synchronous calls leave it.
+pub(crate) fn at_position<T>(
+    fd: BorrowedFd<'_>,
+    bytes: u64,
+    transfer: impl FnOnce(Place) -> io::Result<T>,
+) -> io::Result<T> {
+    let position = match seek(fd, SeekFrom::Current(0)) {
+        _ if appends(fd)? => None,
+        Err(rustix::io::Errno::SPIPE) => None,
+        position => Some(position?),
+    };
+    let moved = transfer(position.map_or(Place::Stream, Place::Offset))?;
+    if let Some(position) = position {
+        seek(fd, SeekFrom::Start(position + bytes))?;
     }
-    match seek(fd, SeekFrom::Current(0)) {
-        Ok(position) => Ok(Place::Offset(position)),
-        Err(Errno::SPIPE) => Ok(Place::Stream),
-        Err(error) => Err(error.into()),
-    }
+    Ok(moved)
 }
 
-/// Sets the position of a descriptor behind `bytes` bytes at `place`, as synchronous calls leave it.
-pub(crate) fn set_position_after(fd: BorrowedFd<'_>, place: Place, bytes: u64) -> io::Result<()> {
-    if let Place::Offset(offset) = place {
-        seek(fd, SeekFrom::Start(offset + bytes))?;
-    }
-    Ok(())
-}
-
-pub(crate) fn time_full_queue(
-    batch: Timed,
-    clock: &dyn Clock,
-    transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
-) -> io::Result<Timing> {
-    if batch.queue_depth > 1 {
-        return between_refills(batch, clock, transfer);
-    }
-    let first = u64::from(batch.calls_before());
-    let last = first + u64::from(batch.calls) - 1;
-    let cpu_ns = clock.thread_cpu_ns();
-    let (mut began_ns, mut ended_ns) = (0, 0);
-    transfer(&mut |event| match event {
-        Event::Began(number) if number == first => began_ns = clock.now_ns(),
-        Event::Ended(number) if number == last => ended_ns = clock.now_ns(),
-        _ => {}
-    })?;
-    let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
-    Ok(Timing {
-        elapsed_ns: ended_ns - began_ns,
-        cpu_ns: cpu_ns * u64::from(batch.calls) / u64::from(batch.all_calls()),
-    })
-}
-
-/// Times the transfers of a deep queue from one refill to another.
+/// Times transfers from one refill of the queue to another; all calls, if one transfer at a time is in flight.
 ///
 /// Completions are noticed several at a time, up to as many as are in flight: these transfers ended while others were
 /// submitted, which with direct I/O takes as long as the device. So the count at which the clock is read may be reached in
@@ -65,21 +40,28 @@ pub(crate) fn time_full_queue(
 /// transfers have ended, while there are still transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
 ///
 /// With 2d calls or more at depth d, at least d transfers are timed.
-fn between_refills(
+pub(crate) fn time_full_queue(
     batch: Timed,
     clock: &dyn Clock,
-    transfer: impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError>,
+    transfer: impl FnOnce(&mut dyn FnMut(Event)) -> io::Result<()>,
 ) -> io::Result<Timing> {
     let first = batch.calls_before();
-    let enough = batch.calls.saturating_sub(batch.queue_depth).max(1);
+    let enough = match batch.queue_depth {
+        0 | 1 => batch.calls,
+        depth => batch.calls.saturating_sub(depth).max(1),
+    };
     let cpu_ns = clock.thread_cpu_ns();
-    let (mut ended, mut is_group_taken) = (0, false);
+    let (mut ended, mut is_group_taken) = (0, true);
     let mut from: Option<(u32, u64)> = None;
     let mut to: Option<(u32, u64)> = None;
     transfer(&mut |event| match event {
         Event::Ended(_) => {
             ended += 1;
             is_group_taken = true;
+            // With few calls the queue drains before enough transfers have ended.
+            if ended == batch.all_calls() && to.is_none() {
+                to = Some((ended, clock.now_ns()));
+            }
         }
         Event::Began(_) if is_group_taken => {
             is_group_taken = false;
@@ -93,10 +75,9 @@ fn between_refills(
         }
         Event::Began(_) => {}
     })?;
-    // With fewer calls the queue may drain before enough transfers have ended.
-    let (to, to_ns) = to.unwrap_or_else(|| (ended, clock.now_ns()));
     let (from, from_ns) =
         from.expect("a transfer begins after as many have ended as fill the queue");
+    let (to, to_ns) = to.expect("all transfers have ended");
     let cpu_ns = clock.thread_cpu_ns() - cpu_ns;
     let elapsed_ns = u128::from(to_ns - from_ns) * u128::from(batch.calls) / u128::from(to - from);
     Ok(Timing {
@@ -128,7 +109,7 @@ mod tests {
         count: u32,
         depth: u32,
         (gap_ns, burst): (u64, usize),
-    ) -> impl FnOnce(&mut dyn FnMut(Event)) -> Result<(), ListError> {
+    ) -> impl FnOnce(&mut dyn FnMut(Event)) -> io::Result<()> {
         move |on_event| {
             let mut waiting = VecDeque::new();
             let mut next = 0;

@@ -79,6 +79,13 @@ impl CellSetup {
         }
     }
 
+    pub(crate) fn drained(self, drain: Drain) -> Self {
+        CellSetup {
+            drain: Some(drain),
+            ..self
+        }
+    }
+
     /// The setup of a cell that has no such end.
     pub(crate) fn of_no_end() -> Self {
         CellSetup {
@@ -134,6 +141,8 @@ pub enum MeasureError {
     /// A sample did not fit its target, although the probe found that it would.
     /// The engine handles this: it restarts the cell with another thread.
     DidNotFit,
+    /// The user has stopped the run.
+    Stopped,
     /// The directory does not suit the request. Another directory may.
     OtherDirectory(String),
     Ranks(Vec<RankFailure>),
@@ -202,6 +211,7 @@ impl fmt::Display for MeasureError {
                  this is a bug in the technique, so none of its figures can be trusted"
             ),
             MeasureError::Program { command, why } => write!(f, "'{command}' {why}"),
+            MeasureError::Stopped => f.write_str("it was stopped"),
             MeasureError::DidNotFit => f.write_str("a sample did not fit its target"),
             MeasureError::OtherDirectory(text) => f.write_str(text),
             MeasureError::Ranks(failures) => {

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -11,13 +11,13 @@ use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 #[cfg(target_os = "linux")]
 use vectored_machine::platform::files::resident_bytes;
-use vectored_machine::platform::files::{evict, fetched_bytes, unnamed_file};
+use vectored_machine::platform::files::{evict, fetched_bytes};
 use vectored_machine::platform::plain_calls::{self, OFlags};
 use vectored_results::model::{PageCache, Target};
 
 use crate::measure::sampler::{MeasureError, Pattern};
 use crate::measure::targets::{
-    Batch, Mismatch, OpenStream, StreamKind, bypass_page_cache, check_directory,
+    Batch, Mismatch, OpenStream, StreamKind, check_directory, filled_file,
 };
 
 /// Samples of a file begin at multiples of this.
@@ -72,21 +72,10 @@ impl PatternFile {
         span_bytes: u64,
         is_direct: bool,
     ) -> io::Result<Self> {
-        let mut file = File::from(unnamed_file(directory, OFlags::empty())?);
-        let mut buffer = vec![0; 1 << 16];
-        for position in (0..span_bytes).step_by(buffer.len()) {
-            pattern.fill(position, &mut buffer);
-            let length = (span_bytes - position).min(buffer.len() as u64) as usize;
-            file.write_all(&buffer[..length])?;
-        }
-        // Only clean pages can be evicted, and no writeback shall happen while
-        // samples are timed.
-        file.sync_data()?;
-        if is_direct {
-            bypass_page_cache(&file)?;
-        }
+        let fill = |position, piece: &mut [u8]| pattern.fill(position, piece);
+        let bytes = (span_bytes, is_direct);
         Ok(PatternFile {
-            file,
+            file: filled_file(directory, OFlags::empty(), bytes, fill)?,
             span_bytes,
             is_direct,
             is_warm: Cell::new(false),
@@ -257,7 +246,7 @@ impl StreamSource {
     fn put(&self) -> io::Result<bool> {
         match plain_calls::write(&self.stream.writer, &self.buffer) {
             Ok(count) => Ok(count == self.buffer.len()),
-            Err(plain_calls::Errno::AGAIN) => Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

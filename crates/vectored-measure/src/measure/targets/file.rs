@@ -1,7 +1,7 @@
 //! Files that are written: appended to, or rewritten in place.
 
 use std::fs::File;
-use std::io::{self, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -59,8 +59,7 @@ pub struct SpanFile {
     pub sync: SyncMode,
     /// Whether its transfers bypass the page cache.
     pub is_direct: bool,
-    /// The length up to which it is written. The length up to which the file is written. It is then truncated, or rewritten
-    /// from its beginning.
+    /// The length up to which the file is written, before it is truncated, or rewritten from its beginning.
     pub span_bytes: u64,
     is_truncated: bool,
 }
@@ -79,22 +78,16 @@ impl SpanFile {
         let asked = &spec.conditions;
         let is_truncated = asked.target == Target::File;
         let append = if is_truncated && appends { OFlags::APPEND } else { OFlags::empty() };
-        let file = File::from(unnamed_file(directory, sync_flags(asked.sync) | append)?);
-        let mut span_bytes = FILE_SPAN_BYTES;
-        if !is_truncated {
-            span_bytes = overwritten_bytes(spec.half_batch_bytes());
-            let piece = vec![POISON; PIECE_BYTES];
-            for position in (0..span_bytes).step_by(PIECE_BYTES) {
-                file.write_all_at(&piece, position)?;
-            }
-            // Allocates the blocks now, not while samples are timed.
-            file.sync_data()?;
-        }
-        if asked.direct {
-            bypass_page_cache(&file)?;
-        }
+        let flags = sync_flags(asked.sync) | append;
+        let (filled_bytes, span_bytes) = if is_truncated {
+            (0, FILE_SPAN_BYTES)
+        } else {
+            let bytes = overwritten_bytes(spec.half_batch_bytes());
+            (bytes, bytes)
+        };
+        let poison = |_, piece: &mut [u8]| piece.fill(POISON);
         Ok(SpanFile {
-            file,
+            file: filled_file(directory, flags, (filled_bytes, asked.direct), poison)?,
             directory: directory.to_owned(),
             file_system,
             sync: asked.sync,
@@ -180,14 +173,32 @@ impl Sink for FileSink {
     }
 }
 
-/// Lets the transfers of a file bypass the page cache from now on, and evicts what is in it: otherwise the first
-/// transfer of each page would have to do that. The bytes of the file must have been synced.
-pub(crate) fn bypass_page_cache(file: &File) -> io::Result<()> {
-    match evict(file) {
-        Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
-        _ => {}
+/// An unnamed file of `bytes` bytes, piece by piece from `fill`, whose blocks are allocated and clean: no writeback happens while
+/// samples are timed. If it is direct, its transfers bypass the page cache, and none of it is there: otherwise the first
+/// transfer of each page would have to evict the page.
+pub(crate) fn filled_file(
+    directory: &Path,
+    flags: OFlags,
+    (bytes, is_direct): (u64, bool),
+    mut fill: impl FnMut(u64, &mut [u8]),
+) -> io::Result<File> {
+    let mut file = File::from(unnamed_file(directory, flags)?);
+    let mut piece = vec![0; PIECE_BYTES];
+    for position in (0..bytes).step_by(PIECE_BYTES) {
+        let length = (bytes - position).min(PIECE_BYTES as u64) as usize;
+        fill(position, &mut piece[..length]);
+        file.write_all(&piece[..length])?;
     }
-    set_direct(file.as_fd(), true)
+    if bytes > 0 {
+        file.sync_data()?;
+    }
+    if is_direct {
+        match evict(&file) {
+            Err(error) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+            _ => set_direct(file.as_fd(), true)?,
+        }
+    }
+    Ok(file)
 }
 
 #[cfg(test)]

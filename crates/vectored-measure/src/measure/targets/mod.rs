@@ -16,7 +16,7 @@ mod thread_beside;
 pub(crate) use comparison::compare_file;
 pub use direct::{check_direct, check_directory};
 pub use file::FILE_SPAN_BYTES;
-pub(crate) use file::bypass_page_cache;
+pub(crate) use file::filled_file;
 #[cfg(target_os = "linux")]
 pub(crate) use file::sync_flags;
 pub(crate) use open::{THREAD_BYTES, TargetOpener};

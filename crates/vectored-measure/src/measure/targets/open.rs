@@ -58,11 +58,10 @@ impl TargetOpener {
                     (Box::new(sink), Drain::ReaderThread)
                 }
             };
-            let end = CellSetup {
-                drain: Some(drain),
-                ..CellSetup::with_room(THREAD_BYTES, spec)
-            };
-            return Ok((sink, end));
+            return Ok((
+                sink,
+                CellSetup::with_room(THREAD_BYTES, spec).drained(drain),
+            ));
         }
         let directory = spec.conditions.directory_or(directory);
         match spec.conditions.target {
@@ -86,10 +85,7 @@ impl TargetOpener {
                     io::Error::other("this kind of target needs a path, and the cell has none")
                 });
                 let sink = path.and_then(|path| self.peer(path));
-                let end = CellSetup {
-                    drain: Some(Drain::Peer),
-                    ..CellSetup::with_room(THREAD_BYTES, spec)
-                };
+                let end = CellSetup::with_room(THREAD_BYTES, spec).drained(Drain::Peer);
                 Ok((sink.map_err(what("connect to"))?, end))
             }
         }

@@ -33,7 +33,6 @@ pub(crate) struct DrainThreadSink {
     /// A duplicate of the reading end, to query the bytes left in it.
     residue: OwnedFd,
     arrived_bytes: Arc<AtomicU64>,
-    spare: Vec<u8>,
 }
 
 enum Order {
@@ -46,7 +45,6 @@ struct Report {
     compared: Result<(), Mismatch>,
     /// Bytes that were read after the batch.
     surplus_bytes: u64,
-    image: Vec<u8>,
 }
 
 impl DrainThreadSink {
@@ -63,7 +61,6 @@ impl DrainThreadSink {
             thread,
             residue,
             arrived_bytes,
-            spare: Vec::new(),
         })
     }
 
@@ -101,12 +98,9 @@ impl Sink for DrainThreadSink {
     }
 
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch> {
-        let mut image = std::mem::take(&mut self.spare);
-        image.clear();
-        image.extend_from_slice(proof.unwrap_or_default());
+        let image = proof.unwrap_or_default().to_vec();
         self.thread.order(Order::Compare(batch, image))?;
         let report = self.report(batch.bytes())?;
-        self.spare = report.image;
         self.stream.settle(self.thread.end(), &self.residue)?;
         match report.surplus_bytes + plain_calls::ioctl_fionread(&self.residue)? {
             0 => report.compared,
@@ -144,7 +138,6 @@ fn serve(
                     Report {
                         compared: compared.and_then(|()| comparison.end()),
                         surplus_bytes,
-                        image,
                     }
                 });
                 is_read = false;

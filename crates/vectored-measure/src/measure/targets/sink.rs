@@ -5,7 +5,6 @@ use std::io;
 
 use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
-use vectored_machine::platform::plain_calls::Errno;
 
 /// The byte that fills every buffer before bytes are read back into it: so old bytes cannot pass for bytes that
 /// arrived.
@@ -102,8 +101,9 @@ impl From<io::Error> for Mismatch {
     }
 }
 
-impl From<Errno> for Mismatch {
-    fn from(error: Errno) -> Self {
+#[cfg(unix)]
+impl From<rustix::io::Errno> for Mismatch {
+    fn from(error: rustix::io::Errno) -> Self {
         Mismatch::Io(error.into())
     }
 }

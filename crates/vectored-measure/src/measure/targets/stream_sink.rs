@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
-use vectored_machine::platform::plain_calls::{self, Errno};
+use vectored_machine::platform::plain_calls;
 
 use crate::measure::targets::comparison::ByteComparison;
 use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
@@ -143,7 +143,7 @@ impl Ballast {
             match plain_calls::write(&writer, &[POISON; 4096]) {
                 Ok(_) => {}
                 // A user with many pipes gets small pipes (pipe(7)), which hold fewer pages.
-                Err(Errno::AGAIN) => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error.into()),
             }
         }

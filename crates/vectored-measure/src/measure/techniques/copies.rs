@@ -2,13 +2,11 @@
 
 use std::io;
 
-use vectored::copy::Options;
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::plain_calls::{read, retry_on_intr};
 use vectored_results::model::Conditions;
 
 use crate::measure::sampler::Staging;
-use crate::measure::techniques::writes::write_all;
+use crate::measure::techniques::plain::{move_all, read_some, write_all};
 use crate::measure::techniques::{CopyMover, Technique};
 
 pub const READ_WRITE: Technique = Technique {
@@ -24,28 +22,6 @@ pub const READ_WRITE: Technique = Technique {
     }),
     ..Technique::named("read-write")
 };
-
-/// A copy as a program makes it: each copy asks for the kinds of the two descriptors.
-pub fn copy_adaptively(from: BorrowedFd<'_>, to: BorrowedFd<'_>, bytes: usize) -> io::Result<()> {
-    let bytes = bytes as u64;
-    match Options::new().limit(bytes).copy(from, to) {
-        Ok(copied) if copied.bytes == bytes => Ok(()),
-        Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-        Err(error) => Err(error.into_io_error()),
-    }
-}
-
-/// Moves all bytes by calls of `some`, which gets the number that is left and returns how many it has moved.
-pub fn move_all(bytes: usize, mut some: impl FnMut(usize) -> io::Result<usize>) -> io::Result<()> {
-    let mut left = bytes;
-    while left > 0 {
-        match some(left)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            moved => left -= moved,
-        }
-    }
-    Ok(())
-}
 
 struct ReadWrite {
     buffer_bytes: usize,
@@ -69,10 +45,4 @@ impl CopyMover for ReadWrite {
             Ok(count)
         })
     }
-}
-
-/// Never inlined: see [`write_all`].
-#[inline(never)]
-fn read_some(from: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
-    Ok(retry_on_intr(|| read(from, &mut *buffer))?)
 }

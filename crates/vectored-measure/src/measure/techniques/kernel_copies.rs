@@ -9,7 +9,7 @@ use vectored_machine::platform::plain_calls::retry_on_intr;
 use vectored_results::model::{Conditions, Target};
 
 use crate::measure::targets::StreamKind;
-use crate::measure::techniques::copies::move_all;
+use crate::measure::techniques::plain::move_all;
 use crate::measure::techniques::{CopyMover, Technique};
 
 pub const SPLICE: Technique = Technique {

@@ -7,7 +7,7 @@ use memmap2::Mmap;
 use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek};
 use vectored_results::model::{Conditions, SyncMode, Target};
 
-use crate::measure::techniques::writes::write_all;
+use crate::measure::techniques::plain::write_all;
 use crate::measure::techniques::{Mover, Technique};
 use crate::sys::mapping::{map_to_read, map_to_write};
 

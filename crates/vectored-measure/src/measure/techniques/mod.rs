@@ -1,5 +1,6 @@
 //! The techniques: each is one value, listed here.
 
+mod adaptive;
 mod copies;
 #[cfg(target_os = "linux")]
 mod in_flight;
@@ -8,24 +9,21 @@ mod kernel_copies;
 #[cfg(unix)]
 mod mapped;
 mod movers;
+mod plain;
 mod reads;
 #[cfg(unix)]
 mod stdio;
 mod technique;
 mod writes;
 
-use std::io;
-
 pub use movers::{CopyMover, Mover, ReadMover};
 #[cfg(unix)]
-pub(crate) use reads::read_exact;
+pub(crate) use plain::{read_exact, write_all};
 #[cfg(unix)]
 pub use stdio::STDIO_LARGE;
 pub use technique::{Costs, Make, Technique};
 use vectored::CostModel;
-use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, Target, TechniqueName};
-#[cfg(unix)]
-pub(crate) use writes::write_all;
+use vectored_results::model::{CellSpec, Conditions, Experiment, Operation, TechniqueName};
 
 use crate::measure::sampler::Contender;
 
@@ -58,39 +56,12 @@ pub const TECHNIQUES: &[&Technique] = &[
     &kernel_copies::SENDFILE,
     #[cfg(unix)]
     &mapped::MMAP_WRITE,
-    &writes::ADAPTIVE,
-];
-
-/// The techniques of some systems, each with what the other systems lack for it.
-const ELSEWHERE: [(&str, &str); 8] = [
-    (
-        "copy-file-range",
-        "copy_file_range(2) is measured on Linux only",
-    ),
-    (
-        "io-uring",
-        "only Linux has io_uring, and vectored::uring needs a 64-bit processor there",
-    ),
-    ("linux-aio", "only Linux has its native AIO"),
-    ("mmap", "mmap(2) is measured on Unix only"),
-    ("mmap-write", "mmap(2) is measured on Unix only"),
-    ("sendfile", "sendfile(2) is measured on Linux only"),
-    ("splice", "only Linux has splice(2)"),
-    (
-        "stdio",
-        "the streams of the C library are measured on Unix only",
-    ),
+    &adaptive::ADAPTIVE,
 ];
 
 pub fn technique(name: &str) -> Option<&'static Technique> {
     let mut all = TECHNIQUES.iter().copied();
     all.find(|technique| *technique.name == *name)
-}
-
-pub fn lacks_for(name: &str) -> Option<&'static str> {
-    let mut elsewhere = ELSEWHERE.iter();
-    let (_, lack) = elsewhere.find(|(other, _)| *other == name)?;
-    technique(name).is_none().then_some(lack)
 }
 
 /// The techniques of an operation: those that are measured if none is named (`usual`), or those that are measured only
@@ -126,25 +97,11 @@ pub fn refusal(name: TechniqueName, conditions: &Conditions) -> Option<&'static 
     (technique(&name)?.refuses)(conditions)
 }
 
-/// Why a technique cannot be measured on a target, whatever else is asked for.
-pub(crate) fn target_refusal(name: TechniqueName, target: Target) -> Option<&'static str> {
-    refusal(name, &Conditions::write(target))
-}
-
 /// Why a technique cannot be measured on the target, or between the two ends of a copy, whatever else is asked for.
 pub(crate) fn ends_refusal(name: TechniqueName, asked: &Conditions) -> Option<&'static str> {
     match asked.from {
         Some(from) => refusal(name, &Conditions::copy(from, asked.target)),
-        None => target_refusal(name, asked.target),
-    }
-}
-
-/// Checks that this system offers a technique with `depth` lists in flight.
-pub fn check_available(name: TechniqueName, depth: u32) -> io::Result<()> {
-    match (technique(&name), lacks_for(&name)) {
-        (Some(technique), _) => (technique.offered)(depth),
-        (None, Some(lack)) => Err(io::Error::new(io::ErrorKind::Unsupported, lack)),
-        (None, None) => Ok(()),
+        None => refusal(name, &Conditions::write(asked.target)),
     }
 }
 
@@ -194,13 +151,5 @@ mod tests {
                 one.name
             );
         }
-    }
-
-    #[test]
-    fn what_a_system_has_it_does_not_lack() {
-        for (name, lack) in ELSEWHERE {
-            assert_eq!(lacks_for(name), technique(name).is_none().then_some(lack));
-        }
-        assert_eq!(lacks_for("unheard-of"), None);
     }
 }

@@ -5,8 +5,8 @@
 
 use std::io;
 
-use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
+use vectored_machine::{Clock, MonotonicClock};
 
 use crate::measure::sampler::{Lists, Timed, Timing};
 
@@ -16,8 +16,13 @@ pub trait Mover {
     fn prepare(&mut self, _segments: &[&[u8]], _start_bytes: usize) {}
 
     /// Writes all bytes of all segments, in order. Fails with `WouldBlock` if a non-blocking target is full.
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()>;
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
+        let lists = Lists::one(segments.to_vec());
+        let sampled = self.sample(fd, &lists, Timed::calls(1), &MonotonicClock);
+        sampled.map(drop)
+    }
 
+    /// Makes the calls of a batch. A technique has this or `call`.
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -41,9 +46,14 @@ pub trait ReadMover {
     fn prepare(&mut self, _segments: &[&mut [u8]], _start_bytes: usize) {}
 
     /// Fills every byte of all segments, in order, and reads no further bytes. Fails with `UnexpectedEof` if there are too few.
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()>;
+    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
+        let list = segments.iter_mut().map(|segment| &mut **segment);
+        let lists = &mut [list.collect()];
+        let sampled = self.sample(fd, lists, Timed::calls(1), &MonotonicClock);
+        sampled.map(drop)
+    }
 
-    /// Makes the calls of a batch. There is a list for each transfer in flight; synchronous techniques fill the first list
+    /// Makes the calls of a batch. A technique has this or `call`. There is a list for each transfer in flight; synchronous techniques fill the first list
     /// in every call. Returns the number of the last call, from 0 on, that filled each list.
     fn sample(
         &mut self,

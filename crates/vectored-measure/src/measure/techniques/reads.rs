@@ -2,14 +2,13 @@
 
 use std::io::{self, IoSliceMut};
 
-use vectored::{CostModel, Scatter};
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::plain_calls::{Errno, read, readv, retry_on_intr};
+use vectored_machine::platform::plain_calls::{readv, retry_on_intr};
 use vectored_results::model::IovecSetup;
 
 use crate::measure::sampler::{Staging, Timed, Timing};
-use crate::measure::techniques::writes::takes_lists;
+use crate::measure::techniques::plain::{read_exact, takes_lists};
 use crate::measure::techniques::{ReadMover, Technique};
 
 pub const READ_EACH: Technique = Technique {
@@ -53,30 +52,6 @@ pub const READV: Technique = Technique {
     }),
     ..Technique::named("readv")
 };
-
-pub fn scatter(model: &CostModel) -> Box<dyn ReadMover> {
-    let mut scatter = Scatter::with_model(*model);
-    Box::new(Scattering::new(move |fd, iovecs, _| {
-        scatter.read_exact(fd, iovecs)?;
-        Ok(())
-    }))
-}
-
-/// One `read`; after a short read, further calls for the rest.
-///
-/// Never inlined, nor is [`readv_exact`]: see [`write_all`](super::write_all).
-#[inline(never)]
-pub fn read_exact(fd: BorrowedFd<'_>, mut bytes: &mut [u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match read(fd, &mut *bytes) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => bytes = &mut bytes[count..],
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
 
 struct ReadThenSplit(Staging);
 
@@ -125,38 +100,17 @@ fn read_rest(fd: BorrowedFd<'_>, iovecs: &mut [IoSliceMut<'_>], count: usize) ->
 
 /// A mover that fills an array of `iovec`, in every call or once per sample, and has a function read into it, which leaves the array
 /// unchanged and gets the number of its bytes.
-struct Scattering<F> {
-    receive: F,
-    total_bytes: usize,
-    iovecs: Vec<IoSliceMut<'static>>,
-}
+pub struct Scattering<F>(F);
 
 impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> Scattering<F> {
-    fn new(receive: F) -> Self {
-        Scattering {
-            receive,
-            total_bytes: 0,
-            iovecs: Vec::new(),
-        }
+    pub fn new(receive: F) -> Self {
+        Scattering(receive)
     }
 }
 
 impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> ReadMover
     for Scattering<F>
 {
-    fn prepare(&mut self, segments: &[&mut [u8]], _start_bytes: usize) {
-        self.iovecs.reserve(segments.len());
-        self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &mut [&mut [u8]]) -> io::Result<()> {
-        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-        iovecs.extend(segments.iter_mut().map(|segment| IoSliceMut::new(segment)));
-        let outcome = (self.receive)(fd, &mut iovecs, self.total_bytes);
-        self.iovecs = recycled(iovecs);
-        outcome
-    }
-
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -164,21 +118,32 @@ impl<F: FnMut(BorrowedFd<'_>, &mut [IoSliceMut<'_>], usize) -> io::Result<()>> R
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<(Timing, Vec<u32>)> {
+        let Scattering(receive) = self;
         let segments = &mut lists[0][..];
+        let bytes = segments.iter().map(|segment| segment.len()).sum();
         let timing = match batch.iovec_setup {
-            IovecSetup::Timed => batch.time(clock, fd, move || self.call(fd, segments)),
+            IovecSetup::Timed => {
+                let mut spare = recycled(segments.iter_mut().map(|s| IoSliceMut::new(s)).collect());
+                batch.time(clock, fd, move || {
+                    let mut iovecs = recycled(std::mem::take(&mut spare));
+                    iovecs.extend(segments.iter_mut().map(|s| IoSliceMut::new(s)));
+                    let outcome = receive(fd, &mut iovecs, bytes);
+                    spare = recycled(iovecs);
+                    outcome
+                })
+            }
             IovecSetup::Once => {
                 let mut iovecs: Vec<IoSliceMut<'_>> =
                     segments.iter_mut().map(|s| IoSliceMut::new(s)).collect();
-                let bytes = self.total_bytes;
-                batch.time(clock, fd, move || (self.receive)(fd, &mut iovecs, bytes))
+                batch.time(clock, fd, move || receive(fd, &mut iovecs, bytes))
             }
         }?;
         Ok((timing, vec![batch.all_calls() - 1]))
     }
 }
 
-/// See `recycled` of `writes.rs`.
+/// Converts to an empty array with the same allocation, for slices of another lifetime. Collecting a vector's own iterator reuses
+/// its memory.
 fn recycled<'to>(mut iovecs: Vec<IoSliceMut<'_>>) -> Vec<IoSliceMut<'to>> {
     iovecs.clear();
     let emptied = iovecs.into_iter().map(|_| IoSliceMut::new(&mut []));

@@ -34,10 +34,6 @@ pub const STDIO_LARGE: Technique = Technique {
 struct Stdio(Option<usize>);
 
 impl Mover for Stdio {
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        send(&mut Stream::open(fd, self.0)?, segments)
-    }
-
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,

@@ -1,7 +1,5 @@
 //! The definition of a technique.
 
-use std::io;
-
 use vectored::CostModel;
 use vectored_results::model::{Conditions, Operation, TechniqueName};
 
@@ -21,8 +19,6 @@ pub struct Technique {
     pub in_flight: bool,
     /// Why it cannot be measured under these conditions, as the rest of a sentence that begins with its name.
     pub refuses: fn(&Conditions) -> Option<&'static str>,
-    /// Whether the kernel offers it with a given number of lists in flight. The error names the remedy.
-    pub offered: fn(u32) -> io::Result<()>,
     /// The time of a list on a simulated machine.
     pub cost_ns: fn(&Costs) -> f64,
     /// Makes what writes, for a target with this cost model. The loop of a mover is compiled for it alone: see
@@ -52,7 +48,6 @@ impl Technique {
             usual: false,
             in_flight: false,
             refuses: |_| None,
-            offered: |_| Ok(()),
             cost_ns: |costs| costs.referenced_ns,
             write: None,
             read: None,

@@ -2,15 +2,13 @@
 
 use std::io::{self, IoSlice};
 
-use vectored::Gather;
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::plain_calls::{Errno, retry_on_intr, write, writev};
-use vectored_results::model::{Conditions, IovecSetup};
+use vectored_machine::platform::plain_calls::{retry_on_intr, writev};
+use vectored_results::model::IovecSetup;
 
 use crate::measure::sampler::{Lists, Staging, Timed, Timing};
-use crate::measure::techniques::copies::copy_adaptively;
-use crate::measure::techniques::reads::scatter;
+use crate::measure::techniques::plain::{takes_lists, write_all};
 use crate::measure::techniques::{Mover, Technique};
 
 pub const WRITE_EACH: Technique = Technique {
@@ -54,41 +52,6 @@ pub const WRITEV: Technique = Technique {
     ..Technique::named("writev")
 };
 
-/// The library chooses between copying and gathering, and the calls of a copy.
-pub const ADAPTIVE: Technique = Technique {
-    about: "the library's choice",
-    usual: true,
-    cost_ns: |costs| costs.copied_ns.min(costs.referenced_ns),
-    write: Some(|model| {
-        let mut gather = Gather::with_model(*model);
-        Box::new(Gathering::new(move |fd, iovecs, _| {
-            gather.write_all(fd, iovecs)?;
-            Ok(())
-        }))
-    }),
-    read: Some(scatter),
-    copy: Some(|_| Box::new(copy_adaptively)),
-    ..Technique::named("adaptive")
-};
-
-/// One `write`; after a short write, further calls for the rest.
-///
-/// Never inlined, nor are the corresponding functions of other techniques. A return after a system call can cost 60 ns if the
-/// kernel's mitigations make returns expensive. A program that calls its C library pays that in every technique; techniques whose
-/// call is inlined would seem faster.
-#[inline(never)]
-pub fn write_all(fd: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
-    loop {
-        match write(fd, bytes) {
-            Ok(written) if written == bytes.len() => return Ok(()),
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
 struct CopyThenWrite(Staging);
 
 impl Mover for CopyThenWrite {
@@ -107,12 +70,6 @@ impl Mover for CopyThenWrite {
         }
         write_all(fd, staging)
     }
-}
-
-/// The refusal of `writev` and `readv`: on Windows, WriteFile and ReadFile take one buffer.
-pub fn takes_lists(conditions: &Conditions) -> Option<&'static str> {
-    let takes_lists = !cfg!(windows) || conditions.target.is_socket();
-    (!takes_lists).then_some("is for sockets only")
 }
 
 /// One `writev`; after a short call, the library's loop writes the rest. Never inlined: see [`write_all`].
@@ -136,36 +93,15 @@ fn write_rest(fd: BorrowedFd<'_>, iovecs: &[IoSlice<'_>], written: usize) -> io:
 
 /// A mover that fills an array of `iovec`, in every call or once per sample, and has a function write it, which gets the number of
 /// its bytes.
-struct Gathering<F> {
-    send: F,
-    total_bytes: usize,
-    iovecs: Vec<IoSlice<'static>>,
-}
+pub struct Gathering<F>(F);
 
 impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Gathering<F> {
-    fn new(send: F) -> Self {
-        Gathering {
-            send,
-            total_bytes: 0,
-            iovecs: Vec::new(),
-        }
+    pub fn new(send: F) -> Self {
+        Gathering(send)
     }
 }
 
 impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover for Gathering<F> {
-    fn prepare(&mut self, segments: &[&[u8]], _start_bytes: usize) {
-        self.iovecs.reserve(segments.len());
-        self.total_bytes = segments.iter().map(|segment| segment.len()).sum();
-    }
-
-    fn call(&mut self, fd: BorrowedFd<'_>, segments: &[&[u8]]) -> io::Result<()> {
-        let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-        iovecs.extend(segments.iter().map(|segment| IoSlice::new(segment)));
-        let outcome = (self.send)(fd, &iovecs, self.total_bytes);
-        self.iovecs = recycled(iovecs);
-        outcome
-    }
-
     fn sample(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -173,37 +109,26 @@ impl<F: FnMut(BorrowedFd<'_>, &[IoSlice<'_>], usize) -> io::Result<()>> Mover fo
         batch: Timed,
         clock: &dyn Clock,
     ) -> io::Result<Timing> {
-        let Gathering {
-            send, total_bytes, ..
-        } = self;
+        let Gathering(send) = self;
+        let bytes = lists.first().iter().map(|segment| segment.len()).sum();
+        // Its memory is touched before the clock starts.
+        let mut iovecs: Vec<IoSlice<'_>> =
+            lists.segments().iter().map(|s| IoSlice::new(s)).collect();
         match batch.iovec_setup {
             IovecSetup::Timed => {
-                // Not by `call`: it gives the array back after the system call, and functions that return then take longer.
                 let mut turns = lists.in_turn();
-                let mut iovecs = recycled(std::mem::take(&mut self.iovecs));
-                let timing = batch.time(clock, fd, || {
+                batch.time(clock, fd, || {
                     iovecs.clear();
                     iovecs.extend(turns.next().iter().map(|segment| IoSlice::new(segment)));
-                    send(fd, &iovecs, *total_bytes)
-                });
-                self.iovecs = recycled(iovecs);
-                timing
+                    send(fd, &iovecs, bytes)
+                })
             }
             IovecSetup::Once => {
-                let iovecs: Vec<IoSlice<'_>> =
-                    lists.segments().iter().map(|s| IoSlice::new(s)).collect();
                 let mut turns = lists.turns_of(&iovecs);
-                batch.time(clock, fd, move || send(fd, turns.next(), *total_bytes))
+                batch.time(clock, fd, move || send(fd, turns.next(), bytes))
             }
         }
     }
-}
-
-/// Converts to an empty array with the same allocation, for slices of another lifetime. Collecting a vector's own iterator reuses
-/// its memory.
-fn recycled<'to>(mut iovecs: Vec<IoSlice<'_>>) -> Vec<IoSlice<'to>> {
-    iovecs.clear();
-    iovecs.into_iter().map(|_| IoSlice::new(&[])).collect()
 }
 
 #[cfg(test)]
@@ -235,10 +160,7 @@ mod tests {
                 addresses.push(iovecs.as_ptr().addr());
                 Ok(())
             });
-            mover.prepare(lists.first(), 0);
-            let memory = mover.iovecs.as_ptr().addr();
             mover.sample(null.as_fd(), &lists, batch, &clock).unwrap();
-            assert_eq!(mover.iovecs.as_ptr().addr(), memory, "it is kept");
             let [list, next] = [addresses[0], addresses[0] + distance];
             assert_eq!(addresses, [list, next, list, next], "{iovec_setup:?}");
         }
