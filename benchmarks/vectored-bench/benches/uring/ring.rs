@@ -21,9 +21,7 @@ impl RingPeer {
         Ok(RingPeer {
             ring: Ring::new(depth)?,
             fd: SharedDescriptor::new(Arc::clone(fd))?,
-            lists: (0..lists)
-                .map(|_| Data::Queue(uncopied_queue()))
-                .collect(),
+            lists: (0..lists).map(|_| Data::Queue(uncopied_queue())).collect(),
         })
     }
 

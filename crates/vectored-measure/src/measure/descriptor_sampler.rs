@@ -16,16 +16,14 @@ use vectored_results::model::{
 };
 use vectored_results::stats::target_kind;
 
-use crate::measure::cell::{
-    Copying, FirstCall, OpenCell, Reading, Step, Supply, Writing, settings,
-};
+use crate::measure::cell::{FirstCall, Moving, OpenCell, Step, Supply, settings};
 use crate::measure::sampler::{
     ALIGNMENT, CellExtras, CellSetup, ColdPool, Contender, DrainChoice, MAX_CALLS, MeasureError,
     Pattern, Payload, PoolMemory, PoolPayload, Sampler, Timing,
 };
-use crate::measure::sources::{FeedThreadSource, FileSource, PatternFile, Source, StreamSource};
+use crate::measure::sources::{FeedThreadSource, FileSource, PatternFile, StreamSource};
 use crate::measure::targets::{
-    FILE_SPAN_BYTES, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
+    End, FILE_SPAN_BYTES, StreamKind, THREAD_BYTES, TargetOpener, check_directory,
 };
 use crate::measure::techniques::{
     CopyMover, Mover, ReadMover, copy_movers, is_in_flight, movers, read_movers,
@@ -191,38 +189,37 @@ impl DescriptorSampler<'_> {
         spec: &CellSpec,
         techniques: &[TechniqueName],
         contenders: &[Contender],
-    ) -> Box<dyn Step> {
-        let (pattern, call_bytes) = (self.pattern, spec.workload.total_bytes());
+    ) -> Step {
         let model = self.model_for(spec);
         let each = contenders.iter();
-        match spec.conditions.operation {
-            Operation::Write => Box::new(Writing {
-                supply: self.supply(spec),
-                movers: each.map(|one| (self.make_mover)(*one, &model)).collect(),
-            }),
+        let moving = match spec.conditions.operation {
+            Operation::Write => Moving::Write(
+                self.supply(spec),
+                each.map(|one| (self.make_mover)(*one, &model)).collect(),
+            ),
             Operation::Read => {
                 // Transfers in flight cannot share segments.
                 let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
                 let count = if has_in_flight { spec.conditions.queue_depth } else { 1 };
                 let seed = |number| self.seed.wrapping_add(number << 32);
                 let buffers = (0..u64::from(count)).map(|number| payload(spec, seed(number)));
-                Box::new(Reading {
-                    pattern,
-                    call_bytes,
+                Moving::Read {
                     buffers: buffers.collect(),
                     movers: each
                         .map(|one| (self.make_read_mover)(*one, &model))
                         .collect(),
                     held: Vec::new(),
-                })
+                }
             }
-            Operation::Copy => Box::new(Copying {
-                pattern,
-                call_bytes,
-                movers: each
-                    .map(|one| (self.make_copy_mover)(*one, &spec.conditions))
+            Operation::Copy => Moving::Copy(
+                each.map(|one| (self.make_copy_mover)(*one, &spec.conditions))
                     .collect(),
-            }),
+            ),
+        };
+        Step {
+            pattern: self.pattern,
+            call_bytes: spec.workload.total_bytes(),
+            moving,
         }
     }
 
@@ -255,7 +252,7 @@ impl DescriptorSampler<'_> {
         &mut self,
         spec: &CellSpec,
         drain: DrainChoice,
-    ) -> Result<(Option<Box<dyn Source>>, CellSetup), MeasureError> {
+    ) -> Result<(Option<Box<dyn End>>, CellSetup), MeasureError> {
         let call_bytes = spec.workload.total_bytes() as u64;
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));

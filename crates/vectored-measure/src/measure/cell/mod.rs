@@ -7,4 +7,4 @@ mod step;
 
 pub(crate) use first_call::FirstCall;
 pub(crate) use open_cell::{OpenCell, settings};
-pub(crate) use step::{Copying, Reading, Step, Supply, Writing};
+pub(crate) use step::{Moving, Step, Supply};

@@ -9,8 +9,7 @@ use vectored_results::model::{CellSpec, SyncMode};
 use crate::measure::cell::first_call::FirstCall;
 use crate::measure::cell::step::{Step, Turn};
 use crate::measure::sampler::{Contender, MAX_CALLS, MeasureError, Timed, Timing, aligned_start};
-use crate::measure::sources::Source;
-use crate::measure::targets::{Batch, Mismatch, Sink};
+use crate::measure::targets::{Batch, End, Mismatch};
 use crate::measure::techniques::depth_of;
 
 /// Bytes sent through a stream with a reader thread before it is measured.
@@ -28,9 +27,9 @@ const MAX_TRIES: u32 = 8;
 
 pub(crate) struct OpenCell {
     pub name: String,
-    pub step: Box<dyn Step>,
-    pub source: Option<Box<dyn Source>>,
-    pub sink: Option<Box<dyn Sink>>,
+    pub step: Step,
+    pub source: Option<Box<dyn End>>,
+    pub sink: Option<Box<dyn End>>,
     /// The contenders, with the number of their samples so far.
     pub contenders: Vec<(Contender, u32)>,
     pub call_bytes: u64,
@@ -180,10 +179,8 @@ impl OpenCell {
     pub fn lay_out(&mut self, round: u32, rng: &mut Rng) -> Result<(), MeasureError> {
         (self.round, self.start_bytes) = (round, aligned_start(rng, self.alignment));
         self.step.lay_out();
-        let source = self.source.iter_mut();
-        let mut ends = source.map(|source| source.lay_out(rng)).collect::<Vec<_>>();
-        ends.extend(self.sink.iter_mut().map(|sink| sink.lay_out(rng)));
-        let outcome = ends.into_iter().collect::<io::Result<()>>();
+        let mut ends = self.source.iter_mut().chain(&mut self.sink);
+        let outcome = ends.try_for_each(|end| end.lay_out(rng));
         outcome.map_err(MeasureError::io(format!("cannot reopen {}", self.name)))
     }
 
@@ -211,15 +208,12 @@ impl OpenCell {
         let batch = Batch::new(timed.all_calls(), self.call_bytes);
         let turn = self.turn(contender, timed, round, batch);
         self.step.prepare(&turn).map_err(Failed::Moving)?;
-        if let Some(sink) = &mut self.sink {
-            sink.begin(batch).map_err(Failed::Filling)?;
-        }
-        if let Some(source) = &mut self.source {
-            source.begin(batch).map_err(Failed::Filling)?;
-        }
+        let mut ends = self.sink.iter_mut().chain(&mut self.source);
+        ends.try_for_each(|end| end.begin(batch))
+            .map_err(Failed::Filling)?;
         let timing = self.step_once(&turn, clock).map_err(Failed::Moving)?;
         let mut outcome = match &mut self.source {
-            Some(source) => source.finish(batch),
+            Some(source) => source.finish(batch, None),
             None => Ok(()),
         };
         let is_compared = proof && self.sink.as_ref().is_some_and(|sink| sink.can_prove());

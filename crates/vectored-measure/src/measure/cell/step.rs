@@ -39,25 +39,6 @@ impl Turn {
 /// The input and the output. If there is only one descriptor, it is both.
 pub(crate) type Ends<'f> = (BorrowedFd<'f>, BorrowedFd<'f>);
 
-pub(crate) trait Step {
-    /// Prepares the bytes and the techniques' working memory. Not timed.
-    fn prepare(&mut self, turn: &Turn) -> io::Result<()>;
-
-    fn sample(&mut self, turn: &Turn, ends: Ends<'_>, clock: &dyn Clock) -> io::Result<Timing>;
-
-    /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes. Asked after the
-    /// calls are made, since it brings the bytes into the cache.
-    fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
-        Cow::Borrowed(&[])
-    }
-
-    fn check_memory(&self, _turn: &Turn) -> Result<(), Mismatch> {
-        Ok(())
-    }
-
-    fn lay_out(&mut self) {}
-}
-
 #[derive(Debug)]
 pub(crate) enum Supply {
     /// Every call sends the same segments.
@@ -76,109 +57,126 @@ impl Supply {
     }
 }
 
-pub(crate) struct Writing {
-    pub supply: Supply,
-    pub movers: Vec<Box<dyn Mover>>,
+/// What is moved, and the movers of the contenders.
+#[expect(clippy::large_enum_variant, reason = "one cell is open at a time")]
+pub(crate) enum Moving {
+    Write(Supply, Vec<Box<dyn Mover>>),
+    Read {
+        /// The memory that is read into, one for each transfer in flight.
+        buffers: Vec<Payload>,
+        movers: Vec<Box<dyn ReadMover>>,
+        /// For each buffer the number of the last call that filled it in the last batch.
+        held: Vec<u32>,
+    },
+    Copy(Vec<Box<dyn CopyMover>>),
 }
 
-impl Step for Writing {
-    fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
-        match &mut self.supply {
-            Supply::Hot(payload) => payload.mark(turn.mark),
-            Supply::Cold(pool) => pool.draw(turn.form(), turn.timed.all_calls(), turn.mark),
-        }
-        let lists = self.supply.lists(turn.form());
-        self.movers[turn.place].prepare(lists.first(), turn.start_bytes);
-        Ok(())
-    }
-
-    fn sample(&mut self, turn: &Turn, (_, to): Ends<'_>, clock: &dyn Clock) -> io::Result<Timing> {
-        let lists = self.supply.lists(turn.form());
-        self.movers[turn.place].sample(to, &lists, turn.timed, clock)
-    }
-
-    fn sent(&self, _turn: &Turn) -> Cow<'_, [u8]> {
-        match &self.supply {
-            Supply::Hot(payload) => Cow::Borrowed(payload.image()),
-            Supply::Cold(pool) => Cow::Owned(pool.drawn().concat()),
-        }
-    }
-
-    fn lay_out(&mut self) {
-        match &mut self.supply {
-            Supply::Hot(payload) => payload.lay_out(),
-            Supply::Cold(pool) => pool.lay_out(),
-        }
-    }
-}
-
-pub(crate) struct Reading {
+pub(crate) struct Step {
+    /// The bytes of a source.
     pub pattern: Pattern,
     pub call_bytes: usize,
-    /// The memory that is read into, one for each transfer in flight.
-    pub buffers: Vec<Payload>,
-    pub movers: Vec<Box<dyn ReadMover>>,
-    /// For each buffer the number of the last call that filled it in the last batch.
-    pub held: Vec<u32>,
+    pub moving: Moving,
 }
 
-impl Reading {
-    fn lists<'a>(buffers: &'a mut [Payload], turn: &Turn) -> Vec<Vec<&'a mut [u8]>> {
-        let in_flight = buffers.iter_mut().take(turn.timed.queue_depth as usize);
-        let list = |buffer| match turn.form() {
-            Form::Image => vec![Payload::image_mut(buffer)],
-            Form::Segments => Payload::segments_mut(buffer),
-        };
-        in_flight.map(list).collect()
-    }
-
-    fn expected(&self, turn: &Turn, call: u32) -> Vec<u8> {
-        let mut expected = vec![0; self.call_bytes];
-        let at = turn.position + u64::from(call) * self.call_bytes as u64;
-        self.pattern.fill(at, &mut expected);
-        expected
-    }
+fn read_lists<'a>(buffers: &'a mut [Payload], turn: &Turn) -> Vec<Vec<&'a mut [u8]>> {
+    let in_flight = buffers.iter_mut().take(turn.timed.queue_depth as usize);
+    let list = |buffer| match turn.form() {
+        Form::Image => vec![Payload::image_mut(buffer)],
+        Form::Segments => Payload::segments_mut(buffer),
+    };
+    in_flight.map(list).collect()
 }
 
-impl Step for Reading {
-    fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
+impl Step {
+    /// The bytes of a source in `calls` calls, from the call with the number `first` on.
+    fn of_source(&self, turn: &Turn, first: u32, calls: u32) -> Vec<u8> {
+        let mut bytes = vec![0; self.call_bytes * calls as usize];
+        let at = turn.position + u64::from(first) * self.call_bytes as u64;
+        self.pattern.fill(at, &mut bytes);
+        bytes
+    }
+
+    /// Prepares the bytes and the techniques' working memory. Not timed.
+    pub fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
         // Every byte differs from the expected one.
-        let mut last = self.expected(turn, turn.timed.all_calls() - 1);
-        last.iter_mut().for_each(|byte| *byte = !*byte);
-        let mut lists = Reading::lists(&mut self.buffers, turn);
-        for segments in &mut lists {
-            let mut rest = &last[..];
-            for segment in segments {
-                let (head, behind) = rest.split_at(segment.len());
-                segment.copy_from_slice(head);
-                rest = behind;
-            }
+        let mut last = Vec::new();
+        if let Moving::Read { .. } = self.moving {
+            last = self.of_source(turn, turn.timed.all_calls() - 1, 1);
+            last.iter_mut().for_each(|byte| *byte = !*byte);
         }
-        self.movers[turn.place].prepare(&lists[0], turn.start_bytes);
+        match &mut self.moving {
+            Moving::Write(supply, movers) => {
+                match supply {
+                    Supply::Hot(payload) => payload.mark(turn.mark),
+                    Supply::Cold(pool) => pool.draw(turn.form(), turn.timed.all_calls(), turn.mark),
+                }
+                let lists = supply.lists(turn.form());
+                movers[turn.place].prepare(lists.first(), turn.start_bytes);
+            }
+            Moving::Read {
+                buffers, movers, ..
+            } => {
+                let mut lists = read_lists(buffers, turn);
+                for segments in &mut lists {
+                    let mut rest = &last[..];
+                    for segment in segments {
+                        let (head, behind) = rest.split_at(segment.len());
+                        segment.copy_from_slice(head);
+                        rest = behind;
+                    }
+                }
+                movers[turn.place].prepare(&lists[0], turn.start_bytes);
+            }
+            Moving::Copy(movers) => movers[turn.place].prepare(turn.start_bytes)?,
+        }
         Ok(())
     }
 
-    fn sample(
-        &mut self,
-        turn: &Turn,
-        (from, _): Ends<'_>,
-        clock: &dyn Clock,
-    ) -> io::Result<Timing> {
-        let mut lists = Reading::lists(&mut self.buffers, turn);
-        let mover = &mut self.movers[turn.place];
-        let (timing, held) = mover.sample(from, &mut lists, turn.timed, clock)?;
-        self.held = held;
-        Ok(timing)
+    pub fn sample(&mut self, turn: &Turn, ends: Ends<'_>, clock: &dyn Clock) -> io::Result<Timing> {
+        match &mut self.moving {
+            Moving::Write(supply, movers) => {
+                let lists = supply.lists(turn.form());
+                movers[turn.place].sample(ends.1, &lists, turn.timed, clock)
+            }
+            Moving::Read {
+                buffers,
+                movers,
+                held,
+            } => {
+                let mut lists = read_lists(buffers, turn);
+                let mover = &mut movers[turn.place];
+                let timing;
+                (timing, *held) = mover.sample(ends.0, &mut lists, turn.timed, clock)?;
+                Ok(timing)
+            }
+            Moving::Copy(movers) => {
+                movers[turn.place].sample(ends, self.call_bytes, turn.timed, clock)
+            }
+        }
+    }
+
+    /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes. Asked after the
+    /// calls are made, since it brings the bytes into the cache.
+    pub fn sent(&self, turn: &Turn) -> Cow<'_, [u8]> {
+        match &self.moving {
+            Moving::Write(Supply::Hot(payload), _) => Cow::Borrowed(payload.image()),
+            Moving::Write(Supply::Cold(pool), _) => Cow::Owned(pool.drawn().concat()),
+            Moving::Read { .. } => Cow::Borrowed(&[]),
+            Moving::Copy(_) => Cow::Owned(self.of_source(turn, 0, turn.timed.all_calls())),
+        }
     }
 
     /// Every call reads different bytes, so a skipped segment still holds the bytes of an earlier call.
-    fn check_memory(&self, turn: &Turn) -> Result<(), Mismatch> {
-        for (buffer, call) in std::iter::zip(&self.buffers, &self.held) {
+    pub fn check_memory(&self, turn: &Turn) -> Result<(), Mismatch> {
+        let Moving::Read { buffers, held, .. } = &self.moving else {
+            return Ok(());
+        };
+        for (buffer, call) in std::iter::zip(buffers, held) {
             let there = match turn.form() {
                 Form::Image => buffer.image().to_vec(),
                 Form::Segments => buffer.segments().concat(),
             };
-            let mut pairs = std::iter::zip(there, self.expected(turn, *call));
+            let mut pairs = std::iter::zip(there, self.of_source(turn, *call, 1));
             if let Some(at) = pairs.position(|(got, sent)| got != sent) {
                 return Err(Mismatch::Bytes(format!(
                     "byte {at} of the list differs in the last call"
@@ -188,29 +186,12 @@ impl Step for Reading {
         Ok(())
     }
 
-    fn lay_out(&mut self) {
-        self.buffers.iter_mut().for_each(Payload::lay_out);
-    }
-}
-
-pub(crate) struct Copying {
-    pub pattern: Pattern,
-    pub call_bytes: usize,
-    pub movers: Vec<Box<dyn CopyMover>>,
-}
-
-impl Step for Copying {
-    fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
-        self.movers[turn.place].prepare(turn.start_bytes)
-    }
-
-    fn sample(&mut self, turn: &Turn, ends: Ends<'_>, clock: &dyn Clock) -> io::Result<Timing> {
-        self.movers[turn.place].sample(ends, self.call_bytes, turn.timed, clock)
-    }
-
-    fn sent(&self, turn: &Turn) -> Cow<'_, [u8]> {
-        let mut image = vec![0; self.call_bytes * turn.timed.all_calls() as usize];
-        self.pattern.fill(turn.position, &mut image);
-        Cow::Owned(image)
+    pub fn lay_out(&mut self) {
+        match &mut self.moving {
+            Moving::Write(Supply::Hot(payload), _) => payload.lay_out(),
+            Moving::Write(Supply::Cold(pool), _) => pool.lay_out(),
+            Moving::Read { buffers, .. } => buffers.iter_mut().for_each(Payload::lay_out),
+            Moving::Copy(_) => {}
+        }
     }
 }

@@ -556,7 +556,7 @@ impl<'a> Engine<'a> {
             self.report_again();
         }
         if self.budget_ns == u64::MAX {
-            // Rivals that are surely behind are sampled, too: there is no budget to save.
+            // There is no budget to save, so rivals that are surely behind are sampled.
             cell.readmit();
             return Ok(());
         }

@@ -50,21 +50,16 @@ impl ColdPool {
     /// The warning for the report if the pool is not known to be twice the cache.
     pub fn warning(&self) -> Option<String> {
         let mib = |bytes: u64| bytes >> 20;
-        match self.cache_bytes {
-            None => Some(format!(
-                "the size of the last-level cache is unknown: --cache cold used a pool of {} \
-                 MiB, which is cold only if the cache has at most {} MiB",
-                mib(self.pool_bytes),
-                mib(self.pool_bytes / 2)
-            )),
-            Some(bytes) if self.pool_bytes < 2 * bytes => Some(format!(
-                "the last-level cache has {} MiB: the pool of --cache cold is limited to {} MiB, \
-                 less than twice the cache, so some bytes may have been in the cache",
-                mib(bytes),
-                mib(self.pool_bytes)
-            )),
-            Some(_) => None,
-        }
+        let cache = match self.cache_bytes {
+            Some(bytes) if self.pool_bytes >= 2 * bytes => return None,
+            Some(bytes) => format!("has {} MiB", mib(bytes)),
+            None => "is of unknown size".to_owned(),
+        };
+        Some(format!(
+            "the last-level cache {cache}, and the pool of --cache cold has {} MiB: if that is less than twice the cache, \
+             some bytes may have been in the cache",
+            mib(self.pool_bytes)
+        ))
     }
 }
 

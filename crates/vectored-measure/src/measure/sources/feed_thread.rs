@@ -9,8 +9,8 @@ use vectored_machine::platform::fd::{AsFd, BorrowedFd, OwnedFd};
 use vectored_machine::platform::plain_calls;
 
 use crate::measure::sampler::Pattern;
-use crate::measure::sources::read_source::{Source, nothing_left};
-use crate::measure::targets::{Batch, Mismatch, ThreadBeside};
+use crate::measure::sources::read_source::nothing_left;
+use crate::measure::targets::{Batch, End, Mismatch, ThreadBeside};
 
 /// Time allowed for the thread to report that everything is written. All calls have returned by then; if the report takes
 /// longer, the calls have read too little.
@@ -52,7 +52,7 @@ impl FeedThreadSource {
     }
 }
 
-impl Source for FeedThreadSource {
+impl End for FeedThreadSource {
     fn fd(&self) -> BorrowedFd<'_> {
         self.thread.end().as_fd()
     }
@@ -71,7 +71,7 @@ impl Source for FeedThreadSource {
         }
     }
 
-    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
+    fn finish(&mut self, batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
         match self.thread.reports.recv_timeout(PATIENCE) {
             Ok(Report::Written(outcome)) => outcome?,
             Err(RecvTimeoutError::Timeout) => {

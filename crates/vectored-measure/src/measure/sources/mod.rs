@@ -5,4 +5,4 @@ mod read_source;
 
 pub(crate) use feed_thread::FeedThreadSource;
 pub use read_source::check_eviction;
-pub(crate) use read_source::{FileSource, PatternFile, Source, StreamSource};
+pub(crate) use read_source::{FileSource, PatternFile, StreamSource};

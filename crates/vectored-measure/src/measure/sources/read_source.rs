@@ -17,7 +17,7 @@ use vectored_results::model::{PageCache, Target};
 
 use crate::measure::sampler::{MeasureError, Pattern};
 use crate::measure::targets::{
-    Batch, Mismatch, OpenStream, StreamKind, check_directory, filled_file,
+    Batch, End, Mismatch, OpenStream, StreamKind, check_directory, filled_file,
 };
 
 /// Samples of a file begin at multiples of this.
@@ -26,28 +26,6 @@ const PAGE_BYTES: u64 = 4096;
 /// Minimum distance between two successive samples of a cold file. Read-ahead of
 /// the first may still be in flight when the pages are evicted for the second.
 const COLD_GAP_BYTES: u64 = 2 << 20;
-
-/// A source of the bytes of samples, which follow a [`Pattern`].
-///
-/// `aim`, `begin` and `finish` enclose a batch of calls. These three are not timed.
-pub(crate) trait Source {
-    fn fd(&self) -> BorrowedFd<'_>;
-
-    /// Chooses and returns the position in the pattern of the next batch.
-    fn aim(&mut self, batch: Batch) -> u64;
-
-    /// Makes the batch available, from the position that [`Source::aim`] chose.
-    /// The caller does all other preparation before it.
-    fn begin(&mut self, batch: Batch) -> io::Result<()>;
-
-    /// Checks that exactly the bytes of the batch have been read.
-    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch>;
-
-    /// Begins a round on other kernel memory, if possible.
-    fn lay_out(&mut self, _rng: &mut Rng) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// An unnamed file filled with a pattern. All cells of a run share it.
 #[derive(Debug)]
@@ -117,7 +95,7 @@ pub fn check_eviction(directory: &Path) -> Result<(), MeasureError> {
         source.aim(batch);
         source.begin(batch)?;
         plain_calls::read(source.fd(), &mut [0; PAGE_BYTES as usize])?;
-        source.finish(batch)
+        source.finish(batch, None)
     };
     // Up to four attempts, since a single page may have come back by chance.
     let mut attempts = (0..4).map(|_| attempt());
@@ -160,7 +138,7 @@ impl FileSource {
     }
 }
 
-impl Source for FileSource {
+impl End for FileSource {
     fn fd(&self) -> BorrowedFd<'_> {
         self.file.file.as_fd()
     }
@@ -192,7 +170,7 @@ impl Source for FileSource {
         Ok(())
     }
 
-    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
+    fn finish(&mut self, batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
         if self.page_cache == PageCache::Cold
             && fetched_bytes()? - self.fetched_bytes < batch.bytes()
         {
@@ -252,7 +230,7 @@ impl StreamSource {
     }
 }
 
-impl Source for StreamSource {
+impl End for StreamSource {
     fn fd(&self) -> BorrowedFd<'_> {
         self.stream.reader.as_fd()
     }
@@ -276,7 +254,7 @@ impl Source for StreamSource {
         }
     }
 
-    fn finish(&mut self, batch: Batch) -> Result<(), Mismatch> {
+    fn finish(&mut self, batch: Batch, _proof: Option<&[u8]>) -> Result<(), Mismatch> {
         nothing_left(&self.stream.reader, batch)
     }
 

@@ -8,7 +8,7 @@ use vectored::files::AlignedBuffer;
 use vectored_machine::platform::plain_calls::FileExt;
 
 use crate::measure::sampler::STAGING_ALIGNMENT;
-use crate::measure::targets::sink::{Batch, Mismatch, POISON};
+use crate::measure::targets::end::{Batch, Mismatch, POISON};
 
 /// Compares a stream of bytes, piece by piece, with a repeated image, or only their number.
 pub(crate) struct ByteComparison<'a> {

@@ -13,8 +13,8 @@ use vectored_machine::platform::plain_calls::{FileExt, OFlags};
 use vectored_results::model::{DirectIo, Target};
 
 use crate::measure::sampler::{MeasureError, STAGING_ALIGNMENT};
+use crate::measure::targets::end::POISON;
 use crate::measure::targets::file::{appended_bytes, overwritten_bytes};
-use crate::measure::targets::sink::POISON;
 
 /// Bytes that are written and read on trial: a multiple of [`STAGING_ALIGNMENT`].
 const TRIAL_BYTES: usize = 64 << 10;

@@ -13,7 +13,7 @@ use vectored_results::model::{CellSpec, SyncMode, Target};
 
 use crate::measure::sampler::STAGING_ALIGNMENT;
 use crate::measure::targets::comparison::compare_file;
-use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::end::{Batch, End, Mismatch, POISON};
 
 /// A file is appended to up to this size, then truncated.
 pub const FILE_SPAN_BYTES: u64 = 32 << 20;
@@ -130,7 +130,7 @@ impl FileSink {
     }
 }
 
-impl Sink for FileSink {
+impl End for FileSink {
     fn fd(&self) -> BorrowedFd<'_> {
         self.file.file.as_fd()
     }

@@ -17,7 +17,7 @@ use vectored_machine::platform::descriptors::unsent_bytes;
 use vectored_report::words;
 use vectored_results::model::REMOTE_SCHEME;
 
-use crate::measure::targets::sink::{Batch, Mismatch, Sink};
+use crate::measure::targets::end::{Batch, End, Mismatch};
 
 /// A peer that accepts no connection or reads nothing for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ impl ForeignSocketSink {
     }
 }
 
-impl Sink for ForeignSocketSink {
+impl End for ForeignSocketSink {
     fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -17,11 +17,11 @@ use vectored_results::model::{CellSpec, Drain, Target};
 
 use crate::measure::sampler::{CellSetup, DrainChoice, MeasureError};
 use crate::measure::targets::direct::check_directory;
+use crate::measure::targets::end::{End, NullSink};
 use crate::measure::targets::file::{FILE_SPAN_BYTES, FileSink, SpanFile};
 #[cfg(unix)]
 use crate::measure::targets::foreign_socket::ForeignSocketSink;
 use crate::measure::targets::reader_thread::DrainThreadSink;
-use crate::measure::targets::sink::{NullSink, Sink};
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::stream_sink::StreamSink;
 
@@ -43,11 +43,11 @@ impl TargetOpener {
         (directory, reader_cpu): (&Path, Option<usize>),
         drain: DrainChoice,
         appends: bool,
-    ) -> Result<(Box<dyn Sink>, CellSetup), MeasureError> {
+    ) -> Result<(Box<dyn End>, CellSetup), MeasureError> {
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
         if let Some(stream) = StreamKind::of(&spec.conditions) {
-            let (sink, drain): (Box<dyn Sink>, _) = match drain {
+            let (sink, drain): (Box<dyn End>, _) = match drain {
                 DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
                     let sink = StreamSink::open(stream).map_err(what("open"))?;
                     (Box::new(sink), Drain::BetweenSamples)
@@ -122,7 +122,7 @@ impl TargetOpener {
     }
 
     #[cfg(unix)]
-    fn peer(&mut self, path: &str) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, path: &str) -> io::Result<Box<dyn End>> {
         let mut peers = self.peers.iter();
         let known = peers.find(|(this, _)| this == path);
         let socket = match known {
@@ -137,7 +137,7 @@ impl TargetOpener {
     }
 
     #[cfg(windows)]
-    fn peer(&mut self, _path: &str) -> io::Result<Box<dyn Sink>> {
+    fn peer(&mut self, _path: &str) -> io::Result<Box<dyn End>> {
         Err(lacks("sockets of other programs"))
     }
 }

@@ -10,7 +10,7 @@ use vectored_machine::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
 use vectored_machine::platform::plain_calls;
 
 use crate::measure::targets::comparison::ByteComparison;
-use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::end::{Batch, End, Mismatch, POISON};
 use crate::measure::targets::stream_kind::StreamKind;
 use crate::measure::targets::thread_beside::ThreadBeside;
 
@@ -87,7 +87,7 @@ impl DrainThreadSink {
     }
 }
 
-impl Sink for DrainThreadSink {
+impl End for DrainThreadSink {
     fn fd(&self) -> BorrowedFd<'_> {
         self.thread.end().as_fd()
     }

@@ -7,7 +7,7 @@ use vectored_machine::platform::fd::{AsFd, BorrowedFd, ByteStream, OwnedFd};
 use vectored_machine::platform::plain_calls;
 
 use crate::measure::targets::comparison::ByteComparison;
-use crate::measure::targets::sink::{Batch, Mismatch, POISON, Sink};
+use crate::measure::targets::end::{Batch, End, Mismatch, POISON};
 use crate::measure::targets::stream_kind::StreamKind;
 
 /// Both ends of a non-blocking stream. A sample that does not fit must fail, since no other thread empties the stream.
@@ -96,7 +96,7 @@ impl StreamSink {
     }
 }
 
-impl Sink for StreamSink {
+impl End for StreamSink {
     fn fd(&self) -> BorrowedFd<'_> {
         self.stream.writer.as_fd()
     }

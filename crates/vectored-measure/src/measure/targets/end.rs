@@ -1,4 +1,4 @@
-//! The interface of a target: it receives the bytes of a batch of calls and compares them.
+//! The interface of the ends of a cell: a target receives the bytes of a batch of calls and compares them, a source delivers them.
 
 use std::fs::File;
 use std::io;
@@ -10,17 +10,26 @@ use vectored_machine::platform::fd::{AsFd, BorrowedFd};
 /// arrived.
 pub(crate) const POISON: u8 = 0xa5;
 
-/// A target: it receives the bytes of samples.
+/// A target, which receives the bytes of samples, or a source, whose bytes follow a
+/// [`Pattern`](crate::measure::sampler::Pattern).
 ///
-/// `begin` and `finish` enclose a batch of calls. Neither is timed.
-pub trait Sink {
+/// `aim`, `begin` and `finish` enclose a batch of calls. None of them is timed.
+pub trait End {
     fn fd(&self) -> BorrowedFd<'_>;
 
+    /// Chooses and returns the position in the pattern of a source's next batch.
+    fn aim(&mut self, _batch: Batch) -> u64 {
+        0
+    }
+
+    /// Makes the batch of a source available, from the position that [`End::aim`] chose. The caller does all other preparation
+    /// before it.
     fn begin(&mut self, _batch: Batch) -> io::Result<()> {
         Ok(())
     }
 
-    /// Removes the batch, and checks the number of bytes that have arrived. If there is a `proof` and [`Sink::can_prove`] is
+    /// Checks that exactly the bytes of the batch have been read from a source. From a target it removes the batch, and checks
+    /// the number of bytes that have arrived. If there is a `proof` and [`End::can_prove`] is
     /// true, each byte is compared with it. A proof of fewer calls than the batch is repeated.
     fn finish(&mut self, batch: Batch, proof: Option<&[u8]>) -> Result<(), Mismatch>;
 
@@ -111,7 +120,7 @@ impl From<rustix::io::Errno> for Mismatch {
 /// `/dev/null`, or on Windows the device `NUL`.
 pub struct NullSink(pub File);
 
-impl Sink for NullSink {
+impl End for NullSink {
     fn fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
