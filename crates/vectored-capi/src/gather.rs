@@ -2,12 +2,11 @@
 
 use libc::{c_int, iovec, size_t, ssize_t};
 use vectored::Gather;
-use vectored::bindings::RawList;
 
 use crate::cost_model::vectored_cost_model;
 use crate::cursor::vectored_cursor;
-use crate::entry::{descriptor, free_object, new_object, object, object_ref, transfer};
-use crate::list::{place, resumed};
+use crate::entry::{free_object, new_object, object, object_ref};
+use crate::list::{place, resumed, write};
 
 /// Writes lists with short segments faster than writev(2): it copies runs of short segments into a buffer that it owns, and
 /// references long segments, in the same system call.
@@ -64,10 +63,8 @@ pub unsafe extern "C" fn vectored_gather_write_all(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        write(done, fd, iov, iovcnt, |fd, list| {
             let gather = object(gather)?;
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
             Ok(list.gather_all(&mut gather.0, fd)?)
         })
     }
@@ -90,12 +87,10 @@ pub unsafe extern "C" fn vectored_gather_resume_write(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle, the list and the cursor, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        write(done, fd, iov, iovcnt, |fd, list| {
             let gather = object(gather)?;
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
             resumed(object(cursor)?, list, |at| {
-                list.resume_gather(&mut gather.0, fd, at)
+                Ok(gather.0.resume_write(fd, list.slices()?, at)?)
             })
         })
     }
@@ -117,11 +112,9 @@ pub unsafe extern "C" fn vectored_gather_pwrite_all(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        write(done, fd, iov, iovcnt, |fd, list| {
             let gather = object(gather)?;
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
-            Ok(list.gather_all_at(&mut gather.0, fd, place(offset)?)?)
+            Ok(gather.0.write_all_at(fd, list.slices()?, place(offset)?)?)
         })
     }
 }

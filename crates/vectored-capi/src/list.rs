@@ -1,8 +1,13 @@
 //! Lists that are written and read without a handle: nothing is copied.
 
+use std::os::fd::BorrowedFd;
+
 use libc::{c_int, iovec, size_t, ssize_t};
 use vectored::bindings::{RawList, RawListMut};
-use vectored::{SegmentCursor, TransferError};
+use vectored::files::{read_exact_at, read_up_to_eof_at, write_all_at};
+use vectored::{
+    SegmentCursor, read_exact, read_up_to_eof, resume_read, resume_write, write_all, write_once,
+};
 
 use crate::cursor::{keep, position, vectored_cursor};
 use crate::entry::{Failure, descriptor, object, transfer};
@@ -35,10 +40,8 @@ pub unsafe extern "C" fn vectored_write_all(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
-            Ok(list.write_all(fd)?)
+        write(done, fd, iov, iovcnt, |fd, list| {
+            Ok(write_all(fd, list.slices()?)?)
         })
     }
 }
@@ -60,10 +63,10 @@ pub unsafe extern "C" fn vectored_resume_write(
 ) -> ssize_t {
     // SAFETY: the caller promises the list and the cursor, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
-            resumed(object(cursor)?, list, |at| list.resume_write(fd, at))
+        write(done, fd, iov, iovcnt, |fd, list| {
+            resumed(object(cursor)?, list, |at| {
+                Ok(resume_write(fd, list.slices()?, at)?)
+            })
         })
     }
 }
@@ -88,10 +91,8 @@ pub unsafe extern "C" fn vectored_pwrite_all(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
-            Ok(list.write_all_at(fd, place(offset)?)?)
+        write(done, fd, iov, iovcnt, |fd, list| {
+            Ok(write_all_at(fd, list.slices()?, place(offset)?)?)
         })
     }
 }
@@ -122,10 +123,8 @@ pub unsafe extern "C" fn vectored_write_once(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let list = RawList::new(iov, iovcnt)?;
-            Ok(list.write_once(fd)?)
+        write(done, fd, iov, iovcnt, |fd, list| {
+            Ok(write_once(fd, list.slices()?)?)
         })
     }
 }
@@ -159,10 +158,8 @@ pub unsafe extern "C" fn vectored_read_exact(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.read_exact(fd)?)
+        read(done, fd, iov, iovcnt, |fd, list| {
+            Ok(read_exact(fd, list.slices())?)
         })
     }
 }
@@ -183,12 +180,10 @@ pub unsafe extern "C" fn vectored_resume_read(
 ) -> ssize_t {
     // SAFETY: the caller promises the list and the cursor, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
+        read(done, fd, iov, iovcnt, |fd, list| {
             let cursor = object(cursor)?;
             let mut at = position(cursor, |at| list.contains(at))?;
-            let read = list.resume_read(fd, &mut at);
+            let read = resume_read(fd, list.slices(), &mut at);
             keep(cursor, at);
             Ok(read?)
         })
@@ -208,10 +203,8 @@ pub unsafe extern "C" fn vectored_read_up_to_eof(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.read_up_to_eof(fd)?)
+        read(done, fd, iov, iovcnt, |fd, list| {
+            Ok(read_up_to_eof(fd, list.slices())?)
         })
     }
 }
@@ -231,10 +224,8 @@ pub unsafe extern "C" fn vectored_pread_exact(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.read_exact_at(fd, place(offset)?)?)
+        read(done, fd, iov, iovcnt, |fd, list| {
+            Ok(read_exact_at(fd, list.slices(), place(offset)?)?)
         })
     }
 }
@@ -253,10 +244,8 @@ pub unsafe extern "C" fn vectored_pread_up_to_eof(
 ) -> ssize_t {
     // SAFETY: the caller promises the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.read_up_to_eof_at(fd, place(offset)?)?)
+        read(done, fd, iov, iovcnt, |fd, list| {
+            Ok(read_up_to_eof_at(fd, list.slices(), place(offset)?)?)
         })
     }
 }
@@ -275,10 +264,48 @@ pub(crate) fn place(offset: i64) -> Result<u64, Failure> {
 pub(crate) fn resumed(
     cursor: &mut vectored_cursor,
     list: RawList<'_>,
-    write: impl FnOnce(&mut SegmentCursor) -> Result<u64, TransferError>,
+    write: impl FnOnce(&mut SegmentCursor) -> Result<u64, Failure>,
 ) -> Result<u64, Failure> {
     let mut at = position(cursor, |at| list.contains(at))?;
     let written = write(&mut at);
     keep(cursor, at);
-    Ok(written?)
+    written
+}
+
+/// Runs a write of a list of C, as [`transfer`].
+///
+/// # Safety
+///
+/// The promises of [`transfer`] and [`RawList::new`].
+#[inline(always)]
+pub(crate) unsafe fn write(
+    done: *mut size_t,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    write: impl FnOnce(BorrowedFd<'_>, RawList<'_>) -> Result<u64, Failure>,
+) -> ssize_t {
+    // SAFETY: the caller's promises.
+    unsafe { transfer(done, || write(descriptor(fd)?, RawList::new(iov, iovcnt)?)) }
+}
+
+/// Runs a read into a list of C, as [`transfer`].
+///
+/// # Safety
+///
+/// The promises of [`transfer`] and [`RawListMut::new`].
+#[inline(always)]
+pub(crate) unsafe fn read(
+    done: *mut size_t,
+    fd: c_int,
+    iov: *const iovec,
+    iovcnt: size_t,
+    read: impl FnOnce(BorrowedFd<'_>, &mut RawListMut<'_>) -> Result<u64, Failure>,
+) -> ssize_t {
+    // SAFETY: the caller's promises.
+    unsafe {
+        transfer(done, || {
+            read(descriptor(fd)?, &mut RawListMut::new(iov, iovcnt)?)
+        })
+    }
 }

@@ -1,13 +1,12 @@
 //! Lists whose short segments are read through a buffer.
 
 use libc::{c_int, iovec, size_t, ssize_t};
-use vectored::bindings::RawListMut;
-use vectored::{Scatter, SegmentCursor};
+use vectored::Scatter;
 
 use crate::cost_model::vectored_cost_model;
 use crate::cursor::{keep, position, vectored_cursor};
-use crate::entry::{descriptor, free_object, new_object, object, object_ref, transfer};
-use crate::list::place;
+use crate::entry::{free_object, new_object, object, object_ref};
+use crate::list::{place, read};
 
 /// Reads lists with short segments faster than readv(2): it reads runs of short segments into a buffer that it owns, and
 /// copies the bytes to the segments.
@@ -56,11 +55,9 @@ pub unsafe extern "C" fn vectored_scatter_read_exact(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        read(done, fd, iov, iovcnt, |fd, list| {
             let scatter = object(scatter)?;
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.resume_scatter(&mut scatter.0, fd, &mut SegmentCursor::new())?)
+            Ok(scatter.0.read_exact(fd, list.slices())?)
         })
     }
 }
@@ -80,13 +77,11 @@ pub unsafe extern "C" fn vectored_scatter_resume_read(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle, the list and the cursor, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        read(done, fd, iov, iovcnt, |fd, list| {
             let scatter = object(scatter)?;
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
             let cursor = object(cursor)?;
             let mut at = position(cursor, |at| list.contains(at))?;
-            let read = list.resume_scatter(&mut scatter.0, fd, &mut at);
+            let read = scatter.0.resume_read(fd, list.slices(), &mut at);
             keep(cursor, at);
             Ok(read?)
         })
@@ -107,11 +102,9 @@ pub unsafe extern "C" fn vectored_scatter_read_up_to_eof(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        read(done, fd, iov, iovcnt, |fd, list| {
             let scatter = object(scatter)?;
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            Ok(list.scatter_up_to_eof(&mut scatter.0, fd)?)
+            Ok(scatter.0.read_up_to_eof(fd, list.slices())?)
         })
     }
 }
@@ -130,12 +123,9 @@ pub unsafe extern "C" fn vectored_scatter_pread_exact(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        read(done, fd, iov, iovcnt, |fd, list| {
             let scatter = object(scatter)?;
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            let offset = place(offset)?;
-            Ok(list.scatter_exact_at(&mut scatter.0, fd, offset)?)
+            Ok(scatter.0.read_exact_at(fd, list.slices(), place(offset)?)?)
         })
     }
 }
@@ -155,12 +145,11 @@ pub unsafe extern "C" fn vectored_scatter_pread_up_to_eof(
 ) -> ssize_t {
     // SAFETY: the caller promises the handle and the list, and that `done` is null or can be written.
     unsafe {
-        transfer(done, || {
+        read(done, fd, iov, iovcnt, |fd, list| {
             let scatter = object(scatter)?;
-            let fd = descriptor(fd)?;
-            let mut list = RawListMut::new(iov, iovcnt)?;
-            let offset = place(offset)?;
-            Ok(list.scatter_up_to_eof_at(&mut scatter.0, fd, offset)?)
+            Ok(scatter
+                .0
+                .read_up_to_eof_at(fd, list.slices(), place(offset)?)?)
         })
     }
 }

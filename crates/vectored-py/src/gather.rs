@@ -69,8 +69,8 @@ impl Gather {
                 start,
                 Some("resume_write"),
                 |fd, list, _| match offset {
-                    None => list.gather_all(gather, fd),
-                    Some(offset) => list.gather_all_at(gather, fd, offset),
+                    None => gather.write_all(fd, list),
+                    Some(offset) => gather.write_all_at(fd, list, offset),
                 },
             )
         })
@@ -86,7 +86,7 @@ impl Gather {
         let mut cursor = cursor.get().take_for(buffers)?;
         self.with_gather(|gather| {
             write(fd, buffers, &mut cursor.at, None, |fd, list, cursor| {
-                list.resume_gather(gather, fd, cursor)
+                gather.resume_write(fd, list, cursor)
             })
         })
     }

@@ -1,7 +1,7 @@
 //! Lists that are written and read without a [`Gather`](crate::gather::Gather): nothing is copied.
 
 use pyo3::prelude::*;
-use vectored::SegmentCursor;
+use vectored::{SegmentCursor, files};
 
 use crate::cursor::Cursor;
 use crate::transfer::{place, read, write};
@@ -30,8 +30,8 @@ pub fn write_all(
         start,
         Some("resume_write"),
         |fd, list, cursor| match offset {
-            None => list.resume_write(fd, cursor),
-            Some(offset) => list.write_all_at(fd, offset),
+            None => vectored::resume_write(fd, list, cursor),
+            Some(offset) => files::write_all_at(fd, list, offset),
         },
     )
 }
@@ -49,7 +49,7 @@ pub fn resume_write(
 ) -> PyResult<u64> {
     let mut cursor = cursor.get().take_for(buffers)?;
     write(fd, buffers, &mut cursor.at, None, |fd, list, cursor| {
-        list.resume_write(fd, cursor)
+        vectored::resume_write(fd, list, cursor)
     })
 }
 
@@ -62,7 +62,9 @@ pub fn resume_write(
 #[pyfunction]
 pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult<u64> {
     let start = &mut SegmentCursor::new();
-    write(fd, buffers, start, None, |fd, list, _| list.write_once(fd))
+    write(fd, buffers, start, None, |fd, list, _| {
+        vectored::write_once(fd, list)
+    })
 }
 
 /// Read until all buffers are full, and return their bytes. Bytes after the list stay in the stream.
@@ -86,8 +88,8 @@ pub fn read_exact(
         offset,
         Some("resume_read"),
         |fd, list, cursor| match offset {
-            None => list.resume_read(fd, cursor),
-            Some(offset) => list.read_exact_at(fd, offset),
+            None => vectored::resume_read(fd, list, cursor),
+            Some(offset) => files::read_exact_at(fd, list, offset),
         },
     )
 }
@@ -111,8 +113,8 @@ pub fn read_up_to_eof(
         offset,
         Some("resume_read"),
         |fd, list, _| match offset {
-            None => list.read_up_to_eof(fd),
-            Some(offset) => list.read_up_to_eof_at(fd, offset),
+            None => vectored::read_up_to_eof(fd, list),
+            Some(offset) => files::read_up_to_eof_at(fd, list, offset),
         },
     )
 }
@@ -134,6 +136,6 @@ pub fn resume_read(
         &mut cursor.at,
         None,
         None,
-        |fd, list, cursor| list.resume_read(fd, cursor),
+        |fd, list, cursor| vectored::resume_read(fd, list, cursor),
     )
 }

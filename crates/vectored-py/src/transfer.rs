@@ -1,17 +1,20 @@
 //! Runs a transfer of Python's buffers: exported, and without Python's lock.
 
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{BorrowedFd, RawFd};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyString, PyTuple};
-use vectored::bindings::{RawList, RawListMut, interruptible};
+use vectored::bindings::{RawList, interruptible};
 use vectored::{SegmentCursor, TransferError};
 
 use crate::failure::raised;
 use crate::signals::should_stop;
-use crate::sys::{Access, Exports, borrowed, descriptor, is_buffer, position, reads_ahead};
+use crate::sys::{
+    Access, Exports, borrowed, descriptor, is_buffer, position, reads_ahead, slices_mut,
+};
 
 /// Writes from a position in a list of buffers on, by `call`. The position moves with the bytes that were written. `rest` is
 /// the function that goes on after `BlockingIOError`; None if `call` can be repeated.
@@ -21,12 +24,12 @@ pub fn write<'py>(
     cursor: &mut SegmentCursor,
     rest: Option<&str>,
     call: impl Send
-    + FnOnce(BorrowedFd<'_>, RawList<'_>, &mut SegmentCursor) -> Result<u64, TransferError>,
+    + FnOnce(BorrowedFd<'_>, &[IoSlice<'_>], &mut SegmentCursor) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
     let fd = descriptor(file)?;
     flush(file)?;
     let exports = exported(buffers, *cursor, Access::Read)?;
-    let list = exports.list()?;
+    let list = exports.slices()?;
     let mut at = within(*cursor, &exports)?;
     let result = without_lock(file, rest, || call(borrowed(fd), list, &mut at));
     move_by(cursor, at);
@@ -95,7 +98,7 @@ pub fn read<'py>(
     call: impl Send
     + FnOnce(
         BorrowedFd<'_>,
-        &mut RawListMut<'_>,
+        &mut [IoSliceMut<'_>],
         &mut SegmentCursor,
     ) -> Result<u64, TransferError>,
 ) -> PyResult<u64> {
@@ -107,7 +110,8 @@ pub fn read<'py>(
     let mut exports = exported(buffers, *cursor, Access::Write)?;
     let mut at = within(*cursor, &exports)?;
     let mut list = exports.list_mut()?;
-    let result = without_lock(file, rest, || call(borrowed(fd), &mut list, &mut at));
+    let list = slices_mut(&mut list);
+    let result = without_lock(file, rest, || call(borrowed(fd), list, &mut at));
     move_by(cursor, at);
     result
 }

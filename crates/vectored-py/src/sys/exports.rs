@@ -1,5 +1,6 @@
 //! Buffers that are exported by their objects for the time of a call.
 
+use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -121,6 +122,12 @@ impl<'py> Exports<'py> {
         Ok(list?)
     }
 
+    /// The buffers as a list for the library's functions that write: nothing else may dereference a segment.
+    pub fn slices(&self) -> PyResult<&[IoSlice<'_>]> {
+        // SAFETY: `transfer` passes the list on to these functions.
+        Ok(unsafe { self.list()?.slices() }?)
+    }
+
     /// The buffers as a list to fill.
     ///
     /// # Errors
@@ -151,6 +158,12 @@ impl<'py> Exports<'py> {
             Ok(())
         }
     }
+}
+
+/// A list for the library's functions that read: nothing else may dereference a segment.
+pub fn slices_mut<'s, 'a>(list: &'s mut RawListMut<'a>) -> &'s mut [IoSliceMut<'a>] {
+    // SAFETY: `transfer` passes the list on to these functions.
+    unsafe { list.slices() }
 }
 
 impl Drop for Exports<'_> {

@@ -8,7 +8,7 @@
 
 mod exports;
 
-pub use exports::{Access, Exports};
+pub use exports::{Access, Exports, slices_mut};
 
 use std::ffi::c_int;
 use std::os::fd::{BorrowedFd, RawFd};

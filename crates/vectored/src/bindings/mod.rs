@@ -3,13 +3,9 @@
 #[cfg(unix)]
 pub(crate) mod list;
 #[cfg(unix)]
-pub(crate) mod list_mut;
-#[cfg(unix)]
 mod sys;
 
 #[cfg(unix)]
-pub use self::list::RawList;
-#[cfg(unix)]
-pub use self::list_mut::RawListMut;
+pub use self::list::{RawList, RawListMut};
 pub use crate::descriptor::BorrowedDescriptor;
 pub use crate::interruption::{CallEnd, interruptible};

@@ -2,15 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 
 use libc::iovec;
 
-use super::list::RawList;
-use super::list_mut::RawListMut;
-use crate::sys::raw;
+use super::list::{RawList, RawListMut};
+use crate::sys::span::are_objects;
+use crate::sys::{codes, raw};
 
-impl RawList<'_> {
+impl<'s> RawList<'s> {
     /// The list of the `count` entries at `iov`. A null `iov` with a `count` of 0 is an empty list.
     ///
     /// # Safety
@@ -26,13 +26,30 @@ impl RawList<'_> {
     /// `EFAULT` if `iov` is null and `count` is not 0, and `EINVAL` if the array has more than `isize::MAX` bytes.
     #[inline(always)]
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawList<'a>> {
-        // SAFETY: the caller's promise about the entries. The methods of the result pass it to code that reads lengths and
-        // addresses by `Span`, and makes no reference to the bytes of a segment.
-        unsafe { raw::list(iov, count) }.map(RawList::from_slices)
+        // SAFETY: the caller's promise about the entries, and about what `slices` returns. The other methods read lengths
+        // and addresses by `Span`, and make no reference to the bytes of a segment.
+        unsafe { raw::list(iov, count) }.map(|segments| RawList { segments })
+    }
+
+    /// The list for a function of this crate that writes. None of them makes a reference to the bytes of a segment.
+    ///
+    /// # Safety
+    ///
+    /// No segment is dereferenced: its bytes may change, and an empty segment may be at null.
+    ///
+    /// # Errors
+    ///
+    /// `EINVAL`, as of writev(2), if a segment has more than `isize::MAX` bytes or ends beyond the last address.
+    pub unsafe fn slices(self) -> io::Result<&'s [IoSlice<'s>]> {
+        if are_objects(self.segments) {
+            Ok(self.segments)
+        } else {
+            Err(io::Error::from_raw_os_error(codes::EINVAL))
+        }
     }
 }
 
-impl RawListMut<'_> {
+impl<'s> RawListMut<'s> {
     /// The list of the `count` entries at `iov`. A null `iov` with a `count` of 0 is an empty list.
     ///
     /// The array is copied: a caller may share it between threads, and a list is borrowed exclusively while it is read into.
@@ -48,7 +65,16 @@ impl RawListMut<'_> {
     /// array or a segment has more than `isize::MAX` bytes; `ENOMEM` if there is no memory for the copy.
     pub unsafe fn new<'a>(iov: *const iovec, count: usize) -> io::Result<RawListMut<'a>> {
         // SAFETY: the caller's promise.
-        unsafe { raw::list_mut(iov, count) }.map(RawListMut::from_slices)
+        unsafe { raw::list_mut(iov, count) }.map(|segments| RawListMut { segments })
+    }
+
+    /// The list for a function of this crate that reads.
+    ///
+    /// # Safety
+    ///
+    /// No segment is dereferenced: its bytes may be uninitialised.
+    pub unsafe fn slices(&mut self) -> &mut [IoSliceMut<'s>] {
+        &mut self.segments
     }
 }
 
