@@ -67,12 +67,6 @@ impl TransferError {
         }
     }
 
-    /// Adds `bytes`, moved by earlier calls of the same transfer, to the count.
-    pub(crate) fn behind(mut self, bytes: u64) -> TransferError {
-        self.transferred += bytes;
-        self
-    }
-
     /// The number of bytes moved before the error: the first bytes of the list.
     ///
     /// The number is the sum of the counts that the system calls reported. Bytes in the page cache or in a socket's queue

@@ -8,7 +8,7 @@ use crate::error::TransferError;
 use crate::runs::RunPolicy;
 use crate::sys;
 use crate::sys::limits::{Limits, end_within_files};
-use crate::transfer::message_sockets::before_each_read;
+use crate::transfer::message_sockets::refuse_reading_messages;
 use crate::transfer::read_loop::{AtEof, Receiver};
 use crate::transfer::unvectored::ListCalls;
 
@@ -71,8 +71,7 @@ pub fn resume_read(
     segments: &mut [IoSliceMut<'_>],
     cursor: &mut SegmentCursor,
 ) -> Result<u64, TransferError> {
-    let source = stream_source(fd.as_descriptor());
-    receive_directly(segments, cursor, Limits::default(), AtEof::Fail, source)
+    read(fd, segments, cursor, None, AtEof::Fail)
 }
 
 /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
@@ -83,9 +82,7 @@ pub fn read_up_to_eof(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
 ) -> Result<u64, TransferError> {
-    let cursor = &mut SegmentCursor::new();
-    let source = stream_source(fd.as_descriptor());
-    receive_directly(segments, cursor, Limits::default(), AtEof::Stop, source)
+    read(fd, segments, &mut SegmentCursor::new(), None, AtEof::Stop)
 }
 
 /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
@@ -105,7 +102,8 @@ pub fn read_exact_at(
     segments: &mut [IoSliceMut<'_>],
     offset: u64,
 ) -> Result<u64, TransferError> {
-    read_at(fd, segments, offset, AtEof::Fail)
+    let cursor = &mut SegmentCursor::new();
+    read(fd, segments, cursor, Some(offset), AtEof::Fail)
 }
 
 /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends.
@@ -117,59 +115,50 @@ pub fn read_up_to_eof_at(
     segments: &mut [IoSliceMut<'_>],
     offset: u64,
 ) -> Result<u64, TransferError> {
-    read_at(fd, segments, offset, AtEof::Stop)
+    let cursor = &mut SegmentCursor::new();
+    read(fd, segments, cursor, Some(offset), AtEof::Stop)
 }
 
-fn read_at(
+fn read(
     fd: impl AsDescriptor,
     segments: &mut [IoSliceMut<'_>],
-    offset: u64,
+    cursor: &mut SegmentCursor,
+    offset: Option<u64>,
     at_eof: AtEof,
 ) -> Result<u64, TransferError> {
-    check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
-    let cursor = &mut SegmentCursor::new();
-    let source = file_source(fd.as_descriptor(), offset);
+    let source = source(fd.as_descriptor(), segments, offset)?;
     receive_directly(segments, cursor, Limits::default(), at_eof, source)
 }
 
-/// A source that reads from a stream, and refuses a socket that keeps messages apart.
-pub(crate) fn stream_source(
-    fd: BorrowedDescriptor<'_>,
-) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let mut check = before_each_read(fd);
-    let mut calls = ListCalls::default();
-    move |slices| {
-        check()?;
-        calls.read(slices, fd, |slices| sys::syscalls::read_slices(fd, slices))
+/// A source of the bytes from `offset` of a file on, or of a stream.
+///
+/// The kernel is asked before the first call whether a socket keeps messages apart. Unlike the check for writes, this check
+/// cannot wait until a call was short: if a call cuts a message, the rest is lost, and neither read(2) nor readv(2) reports
+/// the loss. No other source is cheaper: fstat(2) takes longer, recvmsg(2) reports the cut too late, and a descriptor's
+/// number may have been reused.
+pub(crate) fn source<'fd>(
+    fd: BorrowedDescriptor<'fd>,
+    segments: &[IoSliceMut<'_>],
+    offset: Option<u64>,
+) -> Result<impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> + use<'fd>, TransferError> {
+    if let Some(offset) = offset {
+        end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
+            .map_err(|error| TransferError::reading(0, error))?;
     }
-}
-
-pub(crate) fn file_source(
-    fd: BorrowedDescriptor<'_>,
-    offset: u64,
-) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
+    let (mut at, mut may_keep_messages) = (offset, offset.is_none());
     let mut calls = ListCalls::default();
-    at_offset(offset, move |slices, at| {
-        calls.read(slices, fd, |slices| {
-            sys::syscalls::read_slices_at(fd, slices, at)
-        })
+    Ok(move |slices: &mut [IoSliceMut<'_>]| {
+        if may_keep_messages {
+            refuse_reading_messages(fd)?;
+            may_keep_messages = false;
+        }
+        let read = calls.read(slices, fd, |slices| match at {
+            None => sys::syscalls::read_slices(fd, slices),
+            Some(at) => sys::syscalls::read_slices_at(fd, slices, at),
+        })?;
+        at = at.map(|at| at + read as u64);
+        Ok(read)
     })
-}
-
-pub(crate) fn check_offset(segments: &[IoSliceMut<'_>], offset: u64) -> io::Result<()> {
-    end_within_files(SegmentCursor::new().bytes_left_in(segments), offset)
-}
-
-fn at_offset(
-    offset: u64,
-    mut read: impl FnMut(&mut [IoSliceMut<'_>], u64) -> io::Result<usize>,
-) -> impl FnMut(&mut [IoSliceMut<'_>]) -> io::Result<usize> {
-    let mut at = offset;
-    move |slices| {
-        let bytes = read(slices, at)?;
-        at += bytes as u64;
-        Ok(bytes)
-    }
 }
 
 /// Reads from `source` into `segments` from `cursor` on, without staging.

@@ -5,9 +5,9 @@ use std::io::{self, IoSliceMut};
 
 use crate::cost::{CostModel, TargetKind};
 use crate::cursor::SegmentCursor;
-use crate::descriptor::{AsDescriptor, BorrowedDescriptor};
+use crate::descriptor::AsDescriptor;
 use crate::error::TransferError;
-use crate::read::all::{check_offset, file_source, stream_source};
+use crate::read::all::source;
 use crate::runs::RunPolicy;
 use crate::sys::limits::Limits;
 use crate::sys::staging::STAGING_ALIGNMENT;
@@ -105,7 +105,7 @@ impl Scatter {
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
     ) -> Result<u64, TransferError> {
-        self.read(fd.as_descriptor(), segments, cursor, AtEof::Fail)
+        self.read(fd, segments, cursor, None, AtEof::Fail)
     }
 
     /// Reads into `segments` in order until they are full or the file ends, and returns the bytes read.
@@ -114,12 +114,7 @@ impl Scatter {
         fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
     ) -> Result<u64, TransferError> {
-        self.read(
-            fd.as_descriptor(),
-            segments,
-            &mut SegmentCursor::new(),
-            AtEof::Stop,
-        )
+        self.read(fd, segments, &mut SegmentCursor::new(), None, AtEof::Stop)
     }
 
     /// Reads into all of `segments` from byte `offset` of a file on until they are full, and returns their bytes.
@@ -129,7 +124,8 @@ impl Scatter {
         segments: &mut [IoSliceMut<'_>],
         offset: u64,
     ) -> Result<u64, TransferError> {
-        self.read_at(fd.as_descriptor(), segments, offset, AtEof::Fail)
+        let cursor = &mut SegmentCursor::new();
+        self.read(fd, segments, cursor, Some(offset), AtEof::Fail)
     }
 
     /// Reads into `segments` from byte `offset` of a file on until they are full or the file ends, and returns the
@@ -140,30 +136,20 @@ impl Scatter {
         segments: &mut [IoSliceMut<'_>],
         offset: u64,
     ) -> Result<u64, TransferError> {
-        self.read_at(fd.as_descriptor(), segments, offset, AtEof::Stop)
+        let cursor = &mut SegmentCursor::new();
+        self.read(fd, segments, cursor, Some(offset), AtEof::Stop)
     }
 
     fn read(
         &mut self,
-        fd: BorrowedDescriptor<'_>,
+        fd: impl AsDescriptor,
         segments: &mut [IoSliceMut<'_>],
         cursor: &mut SegmentCursor,
+        offset: Option<u64>,
         at_eof: AtEof,
     ) -> Result<u64, TransferError> {
+        let source = source(fd.as_descriptor(), segments, offset)?;
         let policy = self.policy(segments.len());
-        self.receive_all(segments, cursor, policy, at_eof, stream_source(fd))
-    }
-
-    fn read_at(
-        &mut self,
-        fd: BorrowedDescriptor<'_>,
-        segments: &mut [IoSliceMut<'_>],
-        offset: u64,
-        at_eof: AtEof,
-    ) -> Result<u64, TransferError> {
-        check_offset(segments, offset).map_err(|error| TransferError::reading(0, error))?;
-        let policy = self.policy(segments.len());
-        let (cursor, source) = (&mut SegmentCursor::new(), file_source(fd, offset));
         self.receive_all(segments, cursor, policy, at_eof, source)
     }
 

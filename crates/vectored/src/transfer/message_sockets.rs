@@ -30,23 +30,6 @@ pub(crate) fn refuse_copying_messages(fd: BorrowedDescriptor<'_>) -> io::Result<
     )
 }
 
-/// A check for each call of a reading transfer, which asks the kernel before the first call only.
-///
-/// Unlike the check for writes, this check cannot wait until a call was short: if a call cuts a message, the rest is
-/// lost, and neither read(2) nor readv(2) reports the loss. No other source is cheaper: fstat(2) takes longer, recvmsg(2)
-/// reports the cut too late, and a descriptor's number may have been reused. A list without bytes makes no call and asks
-/// nothing.
-pub(crate) fn before_each_read(fd: BorrowedDescriptor<'_>) -> impl FnMut() -> io::Result<()> {
-    let mut is_stream = false;
-    move || {
-        if !is_stream {
-            refuse_reading_messages(fd)?;
-            is_stream = true;
-        }
-        Ok(())
-    }
-}
-
 /// Other descriptors pass. So do invalid descriptors: the next call reports them.
 fn refuse(fd: BorrowedDescriptor<'_>, why: &str) -> io::Result<()> {
     let Some(name) = sys::files::message_socket(fd) else {

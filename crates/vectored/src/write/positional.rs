@@ -61,29 +61,19 @@ pub fn write_all_at(
     )
 }
 
-/// Adds an offset to the calls of a sink. The offset advances by the bytes that the calls write.
-pub(crate) fn at(
-    offset: u64,
-    mut call: impl FnMut(&[IoSlice<'_>], u64) -> io::Result<usize>,
-) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-    let mut next = offset;
-    move |slices| {
-        let written = call(slices, next)?;
-        next += written as u64;
-        Ok(written)
-    }
-}
-
+/// Writes to a file from `offset` on.
 pub(crate) fn into_file(
     fd: BorrowedDescriptor<'_>,
     offset: u64,
 ) -> impl FnMut(&[IoSlice<'_>]) -> io::Result<usize> {
-    let mut calls = ListCalls::default();
-    at(offset, move |slices, offset| {
-        calls.write(slices, fd, |slices| {
-            sys::syscalls::pwrite_slices(fd, slices, offset)
-        })
-    })
+    let (mut calls, mut next) = (ListCalls::default(), offset);
+    move |slices| {
+        let written = calls.write(slices, fd, |slices| {
+            sys::syscalls::pwrite_slices(fd, slices, next)
+        })?;
+        next += written as u64;
+        Ok(written)
+    }
 }
 
 /// Returns an error if the end of the list would exceed the largest `off_t`.
