@@ -260,13 +260,16 @@ macro_rules! rows {
 }
 
 macro_rules! languages {
-    ($($runtime:ident $name:literal
+    ($($($runtime:ident)? $name:literal
         $(files [$($file:literal),*])? $(programs [$($program:literal),*])? $(signs $signs:literal)? $(threads [$($thread:literal),*])?
         $(own $place:literal [$($call:literal),*])?
         ends $ends:literal $(($hides:ident))? { $($rows:tt)* })*) => {
         pub(crate) const LANGUAGES: &[Language] = &[
             $(Language {
-                runtime: runtime!($runtime),
+                runtime: {
+                    let known = [None $(, Some(Runtime::$runtime))?];
+                    known[known.len() - 1]
+                },
                 name: $name,
                 files: &[$($($file),*)?],
                 programs: &[$($($program),*)?],
@@ -278,15 +281,6 @@ macro_rules! languages {
                 remedies: rows!($($rows)*),
             },)*
         ];
-    };
-}
-
-macro_rules! runtime {
-    (Other) => {
-        None
-    };
-    ($runtime:ident) => {
-        Some(Runtime::$runtime)
     };
 }
 
@@ -611,7 +605,7 @@ languages! {
     }
 
     // A language without a block of its own.
-    Other "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4",
+    "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4",
         "expect", "ghci", "mono-sgen", "pike", "pwsh", "runghc"]
         signs "libR.so:|libgfortran:|libHS:|libgnat:|libcob:|libswipl:|libtcl:|libmono:|libjulia:|liboctave:|libswift:|\
             libobjc:|libcamlrun:|libasmrun:|libgforth:|libffi-plat:|libpython:|libperl:|libruby:|libguile:|:GHC|:caml_|\

@@ -106,10 +106,8 @@ fn counted(advisory: &Advisory) -> String {
         let listed = listed.map(|one| transfers(&one.key, &one.tally));
         let listed = listed.fold(0, u64::saturating_add);
         let saves_nothing = |one: &Uncounted| one.at_most_s == Some(0.0);
-        return match (
-            advisory.transfers,
-            advisory.uncounted.iter().all(saves_nothing),
-        ) {
+        let saves_nothing = advisory.uncounted.iter().all(saves_nothing);
+        return match (advisory.transfers, saves_nothing) {
             (0, _) if unread > 0 => format!(
                 "Nothing is known: {} of the log could not be read, and no other call moves bytes.",
                 words::count(usize::try_from(unread).unwrap_or(usize::MAX), "line")

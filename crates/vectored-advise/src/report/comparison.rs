@@ -331,20 +331,10 @@ fn row(one: &ComparedFinding) -> ComparedRow {
     };
     let calls = |side: &Option<FindingCounts>| side.as_ref().map(|side| side.calls as f64);
     let both = calls(&one.old).zip(calls(&one.new));
-    let Place {
-        program,
-        file,
-        site,
-        ..
-    } = &one.place;
-    let rest = [pattern, file.as_ref(), site.as_ref()]
-        .into_iter()
-        .flatten();
-    let rest = rest.map(|text| shortened(text, SHOWN_CHARACTERS));
-    let text: Vec<String> = [program_in_words(program)]
-        .into_iter()
-        .chain(rest)
-        .collect();
+    let rest = [pattern, one.place.file.as_ref(), one.place.site.as_ref()];
+    let rest = rest.into_iter().flatten();
+    let mut text = vec![program_in_words(&one.place.program)];
+    text.extend(rest.map(|text| shortened(text, SHOWN_CHARACTERS)));
     ComparedRow {
         names: vec![text.join(", ").into()],
         sides: [shown(&one.old), shown(&one.new)],

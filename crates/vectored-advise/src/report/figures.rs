@@ -12,9 +12,16 @@ pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
     if size < 5e-12 {
         return (seconds(value_s), "[0, 0]".to_owned());
     }
-    let (unit, scale) = unit_of(size);
-    let digits = decimals(size / scale);
-    let set = |seconds: f64| rounded(seconds / scale, digits);
+    let shown = words::time(size * 1e9);
+    let (digits, unit) = shown.split_once(' ').unwrap_or_default();
+    let decimals = digits.split_once('.').map_or(0, |(_, after)| after.len());
+    let scale = match unit {
+        "ns" => 1e-9,
+        "µs" => 1e-6,
+        "ms" => 1e-3,
+        _ => 1.0,
+    };
+    let set = |seconds: f64| rounded(seconds / scale, decimals);
     (
         format!("{} {unit}", set(value_s)),
         format!("[{}, {}]", set(low_s), set(high_s)),
@@ -24,21 +31,6 @@ pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
 pub fn seconds(value_s: f64) -> String {
     let sign = if value_s < 0.0 { "-" } else { "" };
     sign.to_owned() + &words::time(value_s.abs() * 1e9)
-}
-
-fn unit_of(size_s: f64) -> (&'static str, f64) {
-    let units = [("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    // 999.6 ms is 1.00 s, not 1000 ms.
-    let fits = |&(_, scale): &(&str, f64)| size_s / scale < 999.5;
-    units.into_iter().find(fits).unwrap_or(units[3])
-}
-
-fn decimals(scaled: f64) -> usize {
-    match scaled {
-        _ if scaled < 9.995 => 2,
-        _ if scaled < 99.95 => 1,
-        _ => 0,
-    }
 }
 
 fn rounded(value: f64, decimals: usize) -> String {

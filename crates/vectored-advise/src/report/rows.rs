@@ -11,7 +11,7 @@ use crate::advisor::runs::barriers::REOPENED;
 use crate::advisor::wording::remedies::{option_of, remedies, reopening, runtime_of};
 use crate::advisor::wording::sentences::{flushed, serves};
 use crate::languages::language_of;
-use crate::model::{Finding, FindingKey, FindingKind, Grade, Tally, Uncounted};
+use crate::model::{Finding, FindingKey, FindingKind, Grade, SiteCalls, Tally, Uncounted};
 use crate::report::figures::{seconds, shortened, span};
 
 /// Characters of a source or a path that are shown.
@@ -213,22 +213,16 @@ fn location(key: &FindingKey, tally: &Tally) -> String {
 }
 
 fn sites(key: &FindingKey, tally: &Tally) -> Option<String> {
-    let one = |site: &str| shortened(site, SHOWN_SITE);
     let all = &tally.sites;
     if all.len() < 2 {
-        return key.site.as_deref().map(one);
+        let site = key.site.as_ref();
+        return site.map(|site| shortened(site, SHOWN_SITE));
     }
-    let mut named: Vec<String> = all
-        .iter()
-        .take(NAMED_SITES)
-        .map(|site| {
-            format!(
-                "{} ({})",
-                one(&site.site),
-                words::count(site.calls as usize, "call")
-            )
-        })
-        .collect();
+    let one = |site: &SiteCalls| {
+        let calls = words::count(site.calls as usize, "call");
+        format!("{} ({calls})", shortened(&site.site, SHOWN_SITE))
+    };
+    let mut named: Vec<String> = all.iter().take(NAMED_SITES).map(one).collect();
     if all.len() > NAMED_SITES {
         named.push(format!("{} more", all.len() - NAMED_SITES));
     }

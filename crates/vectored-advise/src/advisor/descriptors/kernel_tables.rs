@@ -150,15 +150,6 @@ impl KernelTables {
         key
     }
 
-    #[inline]
-    pub(crate) fn both(
-        &mut self,
-        thread: ThreadId,
-        open_file: DescriptorId,
-    ) -> (&mut Thread, &mut OpenFile) {
-        (&mut self.threads[thread], &mut self.open_files[open_file])
-    }
-
     /// Takes back the count of a process that ran before the log began, since it is a part of another process.
     pub(crate) fn count_with_another(&mut self, process: ProcessId) {
         let process = &mut self.processes[process];
@@ -310,16 +301,8 @@ impl KernelTables {
         }
     }
 
-    pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<DescriptorId> {
-        let open_files = self.open_files_at_execute(process).into_iter();
-        open_files.map(|open| open.0).collect()
-    }
-
     /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.
-    pub(crate) fn open_files_at_execute(
-        &mut self,
-        process: ProcessId,
-    ) -> Vec<(DescriptorId, bool)> {
+    pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<(DescriptorId, bool)> {
         let table = self.table_of(process);
         let mut open_files: Vec<_> = table.open().map(|open| (open.1, !open.2)).collect();
         self.work += table.len();

@@ -138,9 +138,9 @@ impl KernelTables {
         *processes = processes.saturating_sub(1);
         if *processes == 0 {
             self.fd_tables.try_remove(table);
-            for (index, &open_file) in open_files.iter().enumerate() {
-                let more = open_files.get(index + 1) == Some(&open_file);
-                if more {
+            for (index, &(open_file, _)) in open_files.iter().enumerate() {
+                let next = open_files.get(index + 1);
+                if next.is_some_and(|next| next.0 == open_file) {
                     let descriptors = &mut self.open_files[open_file].descriptors;
                     *descriptors = descriptors.saturating_sub(1);
                 } else {

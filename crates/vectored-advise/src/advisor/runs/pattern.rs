@@ -69,16 +69,8 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    pub(crate) const ANY: Pattern = Pattern {
-        steps: [PatternStep {
-            call: 0,
-            size_class: 0,
-        }; PERIOD_MAX],
-        count: 0,
-    };
-
     fn of(steps: impl IntoIterator<Item = PatternStep>) -> Pattern {
-        let mut pattern = Pattern::ANY;
+        let mut pattern = Pattern::default();
         for (place, step) in pattern.steps.iter_mut().zip(steps) {
             *place = step;
             pattern.count += 1;

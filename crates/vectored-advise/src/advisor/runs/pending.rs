@@ -33,13 +33,13 @@ impl Pending {
             known.is_like(row)
                 && known.is_positional == row.is_positional
                 && known.pattern == row.pattern
-                && (row.pattern == Pattern::ANY
+                && (row.pattern.steps().is_empty()
                     || known.tally.descriptor == row.tally.descriptor
                         && sites(known).eq(sites(row)))
         };
         let mut place = self.rows.iter().position(|known| is_it(known, &row));
         if place.is_none() && self.rows.len() >= PATTERNS_MAX {
-            row.pattern = Pattern::ANY;
+            row.pattern = Pattern::default();
             row.tally.step_bytes.clear();
             row.tally.starts.clear();
             place = self.rows.iter().position(|known| is_it(known, &row));

@@ -13,7 +13,6 @@ pub(crate) struct Row {
     pub(crate) kind: FindingKind,
     pub(crate) grade: Grade,
     pub(crate) reason: Option<Barrier>,
-    pub(crate) is_read: bool,
     pub(crate) is_positional: bool,
     pub(crate) pattern: Pattern,
     /// Call sites, ascending: number, calls, bytes.
@@ -41,8 +40,7 @@ impl Row {
     }
 
     pub(crate) fn is_like(&self, other: &Row) -> bool {
-        (self.kind, self.grade, self.reason, self.is_read)
-            == (other.kind, other.grade, other.reason, other.is_read)
+        (self.kind, self.grade, self.reason) == (other.kind, other.grade, other.reason)
     }
 
     /// The alignment of `part`'s pattern in the pattern of this row, if both rows come from one loop.
@@ -200,16 +198,13 @@ pub(crate) fn classify(mut run: Run, link: Link, mode: Mode) -> Option<Row> {
     for path in &run.order_between {
         add_in_turn(&mut tally.order_between, &String::from_utf8_lossy(path));
     }
-    let mut sites = Vec::new();
-    add_counts(&mut sites, &run.sites);
     Some(Row {
         kind,
         grade,
         reason,
-        is_read: mode.is_read,
         is_positional: mode.is_positional,
         pattern,
-        sites,
+        sites: run.sites,
         tally,
     })
 }

@@ -184,14 +184,9 @@ impl Run {
             (last, calls) if last == site => (site, calls + 1),
             _ => (site, 1),
         };
-        let known = self.sites.iter().position(|known| known.0 == site);
-        match known {
-            Some(place) => {
-                self.sites[place].1 += 1;
-                self.sites[place].2 += bytes;
-            }
-            None if self.sites.len() < SITES_MAX => self.sites.push((site, 1, bytes)),
-            None => {}
+        let is_known = self.sites.iter().any(|known| known.0 == site);
+        if is_known || self.sites.len() < SITES_MAX {
+            add_counts(&mut self.sites, &[(site, 1, bytes)]);
         }
     }
 

@@ -129,10 +129,8 @@ fn add(known: &mut Tally, new: &Tally) {
 /// Keeps the files and call sites with the most calls; the first file gives the descriptor and the path.
 pub(crate) fn bound(tally: &mut Tally) {
     sort::sort_by(&mut tally.files, |one, other| {
-        let rank = |file: &FileCalls| (std::cmp::Reverse(file.calls), file.descriptor);
-        rank(one)
-            .cmp(&rank(other))
-            .then_with(|| one.path.cmp(&other.path))
+        let (known, new) = ((one.descriptor, &one.path), (other.descriptor, &other.path));
+        other.calls.cmp(&one.calls).then(known.cmp(&new))
     });
     let more = tally.files.len().saturating_sub(NAMED_MAX);
     tally.files.truncate(NAMED_MAX);
@@ -142,8 +140,7 @@ pub(crate) fn bound(tally: &mut Tally) {
         tally.path.clone_from(&first.path);
     }
     sort::sort_by(&mut tally.sites, |one, other| {
-        let calls = other.calls.cmp(&one.calls);
-        calls.then_with(|| one.site.cmp(&other.site))
+        (other.calls, &one.site).cmp(&(one.calls, &other.site))
     });
     tally.sites.truncate(NAMED_MAX);
 }

@@ -286,23 +286,18 @@ impl Counts {
         };
         // The waits begin at the delay: few waits are shorter, and at least a quarter of them are near the delay.
         let has_edge = waits.unclear * 8 <= waits.near && waits.near * 4 >= stalls;
-        let doubt = if stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs {
-            Some(Barrier::FewStalls)
-        } else if !has_edge {
-            Some(Barrier::UnevenStalls)
-        } else if many_single && slow * 2 >= singles {
-            Some(Barrier::SlowPeer)
-        } else if quick_ns.is_none() && !many_single {
-            Some(Barrier::NoFirst)
-        } else if !is_quick {
-            Some(Barrier::NoContrast)
-        } else if is_most(self.unknown_options) {
-            Some(Barrier::UnknownNoDelay)
-        } else if is_most(self.long_round_trips) {
-            Some(Barrier::LongRoundTrip)
-        } else {
-            None
-        };
-        (waits, own_ns, doubt)
+        let is_rare = stalls < EXCHANGES_MIN || stalls * 2 < self.tally.runs;
+        let is_unknown = quick_ns.is_none() && !many_single;
+        let doubts = [
+            (is_rare, Barrier::FewStalls),
+            (!has_edge, Barrier::UnevenStalls),
+            (many_single && slow * 2 >= singles, Barrier::SlowPeer),
+            (is_unknown, Barrier::NoFirst),
+            (!is_quick, Barrier::NoContrast),
+            (is_most(self.unknown_options), Barrier::UnknownNoDelay),
+            (is_most(self.long_round_trips), Barrier::LongRoundTrip),
+        ];
+        let doubt = doubts.into_iter().find(|doubt| doubt.0);
+        (waits, own_ns, doubt.map(|doubt| doubt.1))
     }
 }

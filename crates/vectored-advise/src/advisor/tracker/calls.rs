@@ -210,7 +210,7 @@ impl Tracker {
         let name = self.pattern_counts.programs.number(last_part(program));
         let by_file = runtime_of_program(program).or_else(|| self.runtimes.get(program).copied());
         let runtime = runtime_of_path(program, by_file);
-        for (key, is_kept) in self.kernel.open_files_at_execute(self.process) {
+        for (key, is_kept) in self.kernel.open_files_of(self.process) {
             self.end_runs_of_process(key, self.process, is_kept);
             // Later calls belong to another program.
             for runs in &mut self.kernel.open_files[key].runs {
@@ -221,7 +221,7 @@ impl Tracker {
         }
         self.kernel.execute(self.process, name, runtime);
         // Another program has the open files now.
-        for key in self.kernel.open_files_of(self.process) {
+        for (key, _) in self.kernel.open_files_of(self.process) {
             let open_file = &mut self.kernel.open_files[key];
             if open_file.offset_user == self.thread {
                 open_file.offset_user = ThreadId::EARLIER_PROGRAM;
@@ -240,7 +240,7 @@ impl Tracker {
         let is_first = *last == 0;
         *last = event.max(*last);
         if is_first {
-            for open_file in self.kernel.open_files_of(self.process) {
+            for (open_file, _) in self.kernel.open_files_of(self.process) {
                 let known = &self.kernel.open_files[open_file];
                 if known.flags.creates {
                     self.tallies.files.write(known.name(), false);
@@ -257,7 +257,8 @@ impl Tracker {
     fn expose_by_close(&mut self, number: i32, leads_to: Option<&[u8]>) {
         let key = self.kernel.open_file_of(self.process, number);
         let key = key.unwrap_or_default();
-        let (thread, open_file) = self.kernel.both(self.thread, key);
+        let thread = &mut self.kernel.threads[self.thread];
+        let open_file = &mut self.kernel.open_files[key];
         let kind = match leads_to {
             Some(text) if key == DescriptorId::NONE => kind_of_text(text),
             _ => open_file.kind,
@@ -361,7 +362,8 @@ impl Tracker {
             return self.expose(Barrier::SyncAll);
         };
         let key = self.resolve(descriptor);
-        let (thread, open_file) = self.kernel.both(self.thread, key);
+        let thread = &mut self.kernel.threads[self.thread];
+        let open_file = &mut self.kernel.open_files[key];
         thread.note(self.event, Barrier::SyncOther, key, false);
         let writes = &mut open_file.runs[WRITES];
         if writes.last_caller.thread == self.thread {
@@ -372,12 +374,7 @@ impl Tracker {
     }
 
     fn seek(&mut self, seek: Seek<'_>) {
-        let Seek {
-            position,
-            only_asked,
-            asks_size,
-            ..
-        } = seek;
+        let (position, asks_size) = (seek.position, seek.asks_size);
         let key = self.resolve(seek.descriptor);
         let open_file = &mut self.kernel.open_files[key];
         if open_file.flags.directory {
@@ -393,7 +390,7 @@ impl Tracker {
             open_file.offset_is_used |= open_file.was_sought || open_file.is_placed;
         }
         open_file.is_placed |= !seek.relative;
-        let moves = !only_asked && open_file.position != Some(position);
+        let moves = !seek.only_asked && open_file.position != Some(position);
         open_file.position = Some(position);
         if moves {
             open_file.sought = self.event;
@@ -406,7 +403,7 @@ impl Tracker {
             }
             if runs.last_caller.thread != self.thread {
                 runs.cross(self.event, Barrier::SharedOffset);
-            } else if only_asked {
+            } else if seek.only_asked {
                 runs.cross(self.event, Barrier::Position);
             } else if moves {
                 runs.note_barrier(self.event, Barrier::Sought);

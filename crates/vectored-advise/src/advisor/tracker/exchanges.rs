@@ -25,7 +25,8 @@ impl Tracker {
         let ended_ns = began_ns.saturating_add(took_ns);
         let number = self.event;
         self.tcp_ends.insert(self.kernel.open_files[key].name());
-        let (thread, open_file) = self.kernel.both(self.thread, key);
+        let thread = &mut self.kernel.threads[self.thread];
+        let open_file = &mut self.kernel.open_files[key];
         let step = PatternStep {
             call: call_number(event.name),
             size_class: size_class(bytes),

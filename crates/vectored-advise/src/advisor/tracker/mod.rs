@@ -89,15 +89,12 @@ impl Tracker {
     pub(super) fn close(mut self) -> Tallies {
         let max_delay_ns = self.options.max_delay_ns;
         self.settle_all();
-        let lack = if self.lacks_times {
-            Some(Barrier::NoTimes)
-        } else if self.has_coarse_times {
-            Some(Barrier::CoarseTimes)
-        } else if !call_effects::is_enough(self.evidence) {
-            Some(Barrier::Filtered)
-        } else {
-            None
-        };
+        let lacks = [
+            (self.lacks_times, Barrier::NoTimes),
+            (self.has_coarse_times, Barrier::CoarseTimes),
+            (!call_effects::is_enough(self.evidence), Barrier::Filtered),
+        ];
+        let lack = lacks.into_iter().find(|lack| lack.0).map(|lack| lack.1);
         let mut tallies = self.tallies;
         let names = (&self.pattern_counts.programs, &self.pattern_counts.sites);
         self.stalls.close(lack, names, |key, reason, tally| {

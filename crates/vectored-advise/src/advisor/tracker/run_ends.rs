@@ -50,7 +50,7 @@ impl Tracker {
         let Some((thread, process)) = self.kernel.thread_of_number(number) else {
             return;
         };
-        for key in self.kernel.open_files_of(process) {
+        for (key, _) in self.kernel.open_files_of(process) {
             for direction in [WRITES, READS] {
                 let runs = &self.kernel.open_files[key].runs[direction];
                 if runs.last == 0 || runs.last_caller.thread != thread {

@@ -33,7 +33,8 @@ impl Tracker {
         self.call.site = event.site.map_or(0, |site| sites.number(site));
         let written_before = self.kernel.threads[self.thread].filed_out;
         self.note_effect(key, transfer);
-        let (thread, open_file) = self.kernel.both(self.thread, key);
+        let thread = &mut self.kernel.threads[self.thread];
+        let open_file = &mut self.kernel.open_files[key];
         let makes_no_runs =
             open_file.kind.target().is_none() || is_read && open_file.kind == FdKind::Datagram;
         if makes_no_runs {
@@ -79,7 +80,8 @@ impl Tracker {
     #[inline(always)]
     fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>) {
         let event = self.event;
-        let (thread, open_file) = self.kernel.both(self.thread, key);
+        let thread = &mut self.kernel.threads[self.thread];
+        let open_file = &mut self.kernel.open_files[key];
         let is_read = transfer.direction == Direction::Read;
         let kind = open_file.kind;
         if kind.has_peer() || open_file.may_be_fifo || kind == FdKind::Datagram && !is_read {
@@ -230,7 +232,8 @@ impl Tracker {
         }
         self.end_runs(key, READS);
         self.share_reads(key, Barrier::Spliced);
-        let (thread, open_file) = self.kernel.both(self.thread, key);
+        let thread = &mut self.kernel.threads[self.thread];
+        let open_file = &mut self.kernel.open_files[key];
         open_file.position = None;
         open_file.use_offset();
         (open_file.sought, open_file.is_placed) = (0, false);
@@ -302,7 +305,7 @@ impl Tracker {
         if is_read {
             return self.share_reads(key, Barrier::ControlData);
         }
-        for other in self.kernel.open_files_of(self.process) {
+        for (other, _) in self.kernel.open_files_of(self.process) {
             let open_file = &self.kernel.open_files[other];
             let is_read = other != key && open_file.reader != ThreadId::NONE;
             if let Some(reason) = open_file.second_reader().filter(|_| is_read) {

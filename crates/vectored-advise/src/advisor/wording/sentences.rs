@@ -133,14 +133,14 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
         FindingKind::SmallReads if tally.ends.is_empty() => {
             "Read more at once, through a larger buffer".to_owned()
         }
-        FindingKind::SmallReads => "Read each run at once".to_owned() + &kept_until(tally),
+        FindingKind::SmallReads => "Read each run at once".to_owned() + &before(tally, ", with no buffer that outlives "),
         FindingKind::PositionalWrites => {
             "Write adjacent ranges in one call, at the offset of the first".to_owned()
-                + &before(tally, ", ")
+                + &before(tally, ", before ")
         }
         FindingKind::PositionalReads => {
             "Read adjacent ranges in one call, at the offset of the first".to_owned()
-                + &kept_until(tally)
+                + &before(tally, ", with no buffer that outlives ")
         }
         FindingKind::SeekThenTransfer => {
             "Pass the offset to the read or write itself, in place of a seek before it".to_owned()
@@ -205,7 +205,7 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
         } else {
             format!("Write the {} pieces in one call", key.steps.len())
         };
-        return what + &before(tally, ", ");
+        return what + &before(tally, ", before ");
     }
     let what = match (key.target, tally.others_write) {
         (DescriptorKind::File, true) => {
@@ -242,20 +242,10 @@ pub(crate) fn flushed(target: DescriptorKind, tally: &Tally) -> String {
 
 pub(crate) const EVERY_END: &str = "on every way out";
 
-/// The calls before which nothing may be in a buffer: `, and before fsync (100 times)`, with `joint` in front.
-pub(crate) fn before(tally: &Tally, joint: &str) -> String {
+/// `, before fsync (100 times)`: the calls before which nothing may be in a buffer, with `joint` in front.
+fn before(tally: &Tally, joint: &str) -> String {
     let ends = ends(tally);
-    if ends.is_empty() { ends } else { format!("{joint}before {ends}") }
-}
-
-/// The calls that no buffer of read bytes may outlive.
-fn kept_until(tally: &Tally) -> String {
-    let ends = ends(tally);
-    if ends.is_empty() {
-        ends
-    } else {
-        format!(", with no buffer that outlives {ends}")
-    }
+    if ends.is_empty() { ends } else { joint.to_owned() + &ends }
 }
 
 /// The calls before which a buffer must be empty, the most frequent first: `fsync (100 times), close (once)`.
