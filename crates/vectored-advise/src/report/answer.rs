@@ -151,10 +151,8 @@ fn counted(advisory: &Advisory) -> String {
         let all = saving_ones.iter().map(|one| of(&one.tally));
         words::grouped(all.fold(0, u64::saturating_add))
     };
-    let (left, calls) = (
-        total(&|tally| tally.merged_calls),
-        total(&|tally| tally.calls),
-    );
+    let left = total(&|tally| tally.merged_calls);
+    let calls = total(&|tally| tally.calls);
     let of_calls = if left == "1" { "call" } else { "calls" };
     if left == calls {
         return format!("{begin} {saving} {interval}.");

@@ -59,14 +59,12 @@ pub(super) fn item(finding: &Finding, before: &[Item]) -> Item {
     let how = same.map(|same| format!(" How: as in finding {}.", same + 1));
     let action = shortened(&finding.action, SHOWN_ACTION) + &how.unwrap_or_default();
     let site = sites(key, tally).map(|site| format!("called from {site}"));
-    let lines = [location(key, tally)]
-        .into_iter()
-        .chain(site)
-        .chain([action]);
+    let mut lines = vec![location(key, tally)];
+    lines.extend(site.into_iter().chain([action]));
     Item {
         title: shortened(&finding.pattern, SHOWN_PATTERN).into(),
         headline: format!("saves {at_most}{saving} {interval}; {grade}").into(),
-        lines: lines.map(Into::into).collect(),
+        lines: lines.into_iter().map(Into::into).collect(),
         choices: same.is_none().then_some(choices),
     }
 }
@@ -107,8 +105,8 @@ fn between(grade: Grade, kind: FindingKind) -> &'static str {
         Grade::ReadsAhead => {
             "all bytes had arrived; a larger buffer reads ahead, so nothing else may read this stream"
         }
-        Grade::Crossing => "a call between them could depend on them",
-        Grade::Unknown => "what lies between the calls is not known",
+        // They are never counted.
+        Grade::Crossing | Grade::Unknown => "what lies between the calls is not known",
     }
 }
 

@@ -134,12 +134,10 @@ impl KernelTables {
         }
     }
 
-    pub(super) fn new_process(&mut self, process: Process) -> ProcessId {
+    pub(super) fn new_process(&mut self, mut process: Process) -> ProcessId {
         self.process_count += 1;
-        self.processes.insert(Process {
-            is_counted: true,
-            ..process
-        })
+        process.is_counted = true;
+        self.processes.insert(process)
     }
 
     pub(super) fn new_thread(&mut self, number: u32, process: ProcessId) -> ThreadId {
@@ -181,16 +179,13 @@ impl KernelTables {
     pub(crate) fn open(
         &mut self,
         process: ProcessId,
-        open_file: OpenFile,
+        mut open_file: OpenFile,
         close_on_exec: bool,
     ) -> DescriptorId {
         let number = open_file.number;
         self.close(process, number);
-        let open_file = self.open_files.insert(OpenFile {
-            descriptors: 1,
-            fd_tables: 1,
-            ..open_file
-        });
+        (open_file.descriptors, open_file.fd_tables) = (1, 1);
+        let open_file = self.open_files.insert(open_file);
         self.set(process, number, open_file, close_on_exec);
         open_file
     }

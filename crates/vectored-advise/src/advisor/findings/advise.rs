@@ -71,10 +71,8 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
             continue;
         }
         if let Some(bytes) = part_bytes(&key, &tally) {
-            tally.merged_calls = tally
-                .merged_calls
-                .max(tally.bytes.div_ceil(bytes))
-                .min(tally.calls);
+            let least = tally.merged_calls.max(tally.bytes.div_ceil(bytes));
+            tally.merged_calls = least.min(tally.calls);
         }
         let saving = price(&key, &tally, prices);
         match priced_out(&key, &tally, saving) {

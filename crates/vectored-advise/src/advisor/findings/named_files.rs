@@ -91,14 +91,10 @@ pub fn unescaped(text: &[u8]) -> PathBuf {
                 let digit = |digit: u8| (digit as char).to_digit(16).unwrap_or_default() as u8;
                 (digit(*high) * 16 + digit(*low), 3)
             }
-            (b'\\', [escape, ..]) => match escape {
-                b'n' => (b'\n', 1),
-                b't' => (b'\t', 1),
-                b'r' => (b'\r', 1),
-                b'v' => (0x0b, 1),
-                b'f' => (0x0c, 1),
-                other => (*other, 1),
-            },
+            (b'\\', [escape, ..]) => {
+                let known = b"ntrvf".iter().position(|known| known == escape);
+                (known.map_or(*escape, |at| b"\n\t\r\x0b\x0c"[at]), 1)
+            }
             _ => (*first, 0),
         };
         bytes.push(byte);

@@ -55,10 +55,8 @@ impl Tallies {
 /// Within each log this has been done already. A process that used several of the files is counted once for each.
 pub(crate) fn fold_files(found: &mut Found) {
     let named = |(key, reason): &FoundKey, file| {
-        let key = FindingKey {
-            file,
-            ..key.clone()
-        };
+        let mut key = key.clone();
+        key.file = file;
         (key, reason.clone())
     };
     let of_files = |found: &Found| {
@@ -104,10 +102,8 @@ pub(crate) fn fold_files(found: &mut Found) {
 /// a stack that cannot be unwound names no site.
 pub(crate) fn fold_sites(found: &mut Found) {
     let apart = |(key, reason): &FoundKey| {
-        let key = FindingKey {
-            site: None,
-            ..key.clone()
-        };
+        let mut key = key.clone();
+        key.site = None;
         (key, reason.is_none())
     };
     let mut most: BTreeMap<(FindingKey, bool), (u64, FoundKey)> = BTreeMap::new();

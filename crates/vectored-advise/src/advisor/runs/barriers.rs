@@ -1,7 +1,7 @@
 //! Barriers: why calls that one call would replace are not counted.
 
 /// The call that set a barrier, if several calls can set it, by its name in the source of a program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Call(pub(crate) &'static str);
 
 /// Parts of the names of these calls. If a name contains several parts, the first part counts.
@@ -21,15 +21,9 @@ impl Call {
     }
 }
 
-impl std::fmt::Debug for Call {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_empty() { "?" } else { self.0 })
-    }
-}
-
 /// What is known of a barrier besides its words.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     /// The own thread made a call.
     Own,
     /// The log lacks information, rather than that the program did something.
@@ -54,7 +48,7 @@ macro_rules! barriers {
         }
 
         impl Barrier {
-            fn class(self) -> Class {
+            pub(crate) fn class(self) -> Class {
                 match self {
                     $(Barrier::$name { .. } => barriers!(@class $($class)?),)*
                 }
@@ -172,14 +166,6 @@ impl Barrier {
 
     pub(crate) fn is_elsewhere(self) -> bool {
         self.class() == Class::Elsewhere
-    }
-
-    pub(crate) fn is_implicit(self) -> bool {
-        self.class() == Class::Implicit || self == Barrier::Unread
-    }
-
-    pub(crate) fn is_strong(self) -> bool {
-        self.class() == Class::Strong
     }
 
     pub(crate) fn of_any_call(mut self) -> Barrier {

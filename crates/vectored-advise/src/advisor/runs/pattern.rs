@@ -279,14 +279,11 @@ fn periodicity(steps: &[PatternStep]) -> Periodicity {
         [_, two, last] if last.call != two.call || last.size_class > two.size_class => &[],
         _ => &steps[..steps.len().saturating_sub(1)],
     };
-    let (whole, missed) = (period_of(steps), false);
-    match whole.map(|period| Periodicity::Periodic { period, missed }) {
-        Some(periodicity) => periodicity,
-        None => period_of(but_last).map_or(Periodicity::Free, |period| Periodicity::Periodic {
-            period,
-            missed: true,
-        }),
-    }
+    let whole = period_of(steps).map(|period| (period, false));
+    let found = whole.or_else(|| Some((period_of(but_last)?, true)));
+    found.map_or(Periodicity::Free, |(period, missed)| {
+        Periodicity::Periodic { period, missed }
+    })
 }
 
 #[cfg(test)]

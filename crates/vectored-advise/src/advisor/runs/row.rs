@@ -107,21 +107,15 @@ impl Row {
             }
             Alignment::Anywhere => {
                 let moves = |range: &&mut (u64, u64)| range.1 > 0;
-                let low = ranges
-                    .iter()
-                    .filter(|range| range.1 > 0)
-                    .map(|range| range.0);
+                let moving = ranges.iter().filter(|range| range.1 > 0);
+                let low = moving.map(|range| range.0).min();
                 let high = ranges.iter().map(|range| range.1).max();
-                if let (Some(low), Some(least)) = (
-                    low.min(),
-                    own.iter_mut().filter(moves).min_by_key(|range| range.0),
-                ) {
+                let mut least = own.iter_mut().filter(moves).min_by_key(|range| range.0);
+                if let (Some(low), Some(least)) = (low, &mut least) {
                     least.0 = least.0.min(low);
                 }
-                if let (Some(high), Some(most)) = (
-                    high,
-                    own.iter_mut().filter(moves).max_by_key(|range| range.1),
-                ) {
+                let mut most = own.iter_mut().filter(moves).max_by_key(|range| range.1);
+                if let (Some(high), Some(most)) = (high, &mut most) {
                     most.1 = most.1.max(high);
                 }
             }

@@ -93,10 +93,7 @@ fn add(known: &mut Tally, new: &Tally) {
     }
     (known.processes, known.openings) = (processes, openings);
     known.process = known.process.min(new.process);
-    known.runtime = match (known.runtime, new.runtime) {
-        (Some(one), Some(other)) => Some(one.min(other)),
-        (one, other) => one.or(other),
-    };
+    known.runtime = known.runtime.into_iter().chain(new.runtime).min();
     known.stall = match (known.stall, new.stall) {
         (Some(one), Some(other)) => Some(StallTally {
             stalls: one.stalls.saturating_add(other.stalls),

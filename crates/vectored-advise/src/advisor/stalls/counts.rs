@@ -51,10 +51,8 @@ impl Times {
     }
 
     fn from(&self, least_ns: u64) -> u64 {
-        self.0
-            .range(least_ns / 1_000_000..)
-            .map(|(_, one)| one.0)
-            .sum()
+        let range = self.0.range(least_ns / 1_000_000..);
+        range.map(|(_, one)| one.0).sum()
     }
 
     fn low_ns(&self, least_ns: u64) -> Option<u64> {

@@ -112,9 +112,7 @@ impl Tracker {
                 self.note_path(&path, None, false);
             }
             Action::ChangeFolder(to) => self.change_folder(to),
-            Action::MakeFolder(made) => {
-                self.note_made(made.path);
-            }
+            Action::MakeFolder(made) => self.note_made(made.path),
             Action::Link { from, to, kind } => self.link_names(from, to, kind),
             Action::Watch { path } => self.watch(path),
             Action::SetTcpOption {

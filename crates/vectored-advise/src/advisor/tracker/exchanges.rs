@@ -23,7 +23,6 @@ impl Tracker {
             return;
         };
         let ended_ns = began_ns.saturating_add(took_ns);
-        let number = self.event;
         self.tcp_ends.insert(self.kernel.open_files[key].name());
         let thread = &mut self.kernel.threads[self.thread];
         let open_file = &mut self.kernel.open_files[key];
@@ -32,7 +31,7 @@ impl Tracker {
             size_class: size_class(bytes),
         };
         let moved = Moved {
-            event: number,
+            event: self.event,
             polled_ns: thread.polled_ns,
             part: Part { step, bytes },
             site: self.call.site,

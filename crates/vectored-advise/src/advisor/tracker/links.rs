@@ -3,7 +3,7 @@
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::fd_kind::FdKind;
 use crate::advisor::keys::DescriptorId;
-use crate::advisor::runs::barriers::{Barrier, Call};
+use crate::advisor::runs::barriers::{Barrier, Call, Class};
 use crate::advisor::runs::run::Link;
 use crate::advisor::tracker::Tracker;
 use vectored_report::sort;
@@ -198,9 +198,11 @@ impl Tracker {
             own.push((if is_vague { one.last } else { one.first }, one.reason));
         }
         sort::sort_by_key(&mut own, |(event, _)| *event);
-        let shows = own.iter().position(|(_, reason)| !reason.is_implicit());
+        let is_implicit =
+            |reason: Barrier| reason.class() == Class::Implicit || reason == Barrier::Unread;
+        let shows = own.iter().position(|(_, reason)| !is_implicit(*reason));
         for (place, &(_, reason)) in own.iter().enumerate() {
-            if place == 0 || Some(place) == shows || !is_read && reason.is_strong() {
+            if place == 0 || Some(place) == shows || !is_read && reason.class() == Class::Strong {
                 add(reason);
             }
         }

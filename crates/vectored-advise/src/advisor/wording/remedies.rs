@@ -158,12 +158,8 @@ pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) 
     let runtime = runtime_of(key, tally);
     let mut rows = rows_of(key, tally);
     if key.kind == FindingKind::Stall {
-        rows.extend(rows_for(
-            Way::NoDelay,
-            &[RemedyKind::EachCall],
-            runtime,
-            &key.program,
-        ));
+        let kinds = [RemedyKind::EachCall];
+        rows.extend(rows_for(Way::NoDelay, &kinds, runtime, &key.program));
     }
     let Language { name, ends, .. } = language_of(runtime);
     let has_buffer = rows.iter().any(|one| one.kind == RemedyKind::WriteBuffer);
