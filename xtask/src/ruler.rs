@@ -130,7 +130,8 @@ impl Bench<'_> {
             stop: &AtomicBool::new(false),
             save: None,
         };
-        let outcome = vectored_measure::measure::run(&experiment, &mut sampler, &clock, watch)?;
+        let outcome = vectored_measure::measure::run(&experiment, &mut sampler, &clock, watch);
+        let outcome = outcome.map_err(|failed| failed.error)?;
         ensure!(outcome.cells.len() == 1, "the engine measured no cell");
         let cell = &outcome.cells[0];
         let mut medians = Medians::from([("floor".to_owned(), cell.floor_ns)]);

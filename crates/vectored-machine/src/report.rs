@@ -121,17 +121,11 @@ fn offers(report: &HostReport) -> [Line; 5] {
         let ahead = ahead.map_or_else(|| "unknown".to_owned(), words::bytes);
         format!("{free} free, st_blksize {block}, read-ahead {ahead}")
     });
+    let clock = format!("{clock}; a reading takes {reading}, smallest step {step_ns} ns");
+    let segments = format!("{} segments per call", report.host.iov_max);
     [
-        (
-            "clock",
-            Some(format!(
-                "{clock}; a reading takes {reading}, smallest step {step_ns} ns"
-            )),
-        ),
-        (
-            "IOV_MAX",
-            Some(format!("{} segments per call", report.host.iov_max)),
-        ),
+        ("clock", Some(clock)),
+        ("IOV_MAX", Some(segments)),
         ("io_uring", Some(ring)),
         ("O_DIRECT", Some(format!("{}; {alignment}", direct.open))),
         ("files", space),

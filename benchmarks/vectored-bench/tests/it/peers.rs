@@ -76,7 +76,7 @@ fn every_byte_of_every_peer_arrives() {
             save: None,
         };
         let outcome = run_rounds(&experiment, 2, &mut sampler, &clock, watch)
-            .unwrap_or_else(|error| panic!("{target}: {error}"));
+            .unwrap_or_else(|failed| panic!("{target}: {}", failed.error));
         for cell in &outcome.cells {
             assert_eq!(cell.rounds, 2, "{target}");
             assert_eq!(

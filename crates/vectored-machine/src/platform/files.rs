@@ -90,11 +90,6 @@ pub fn unnamed_file(directory: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     }
 }
 
-/// Whether every write goes to the end of the file: `O_APPEND`.
-pub fn appends(fd: BorrowedFd<'_>) -> io::Result<bool> {
-    Ok(rustix::fs::fcntl_getfl(fd)?.contains(OFlags::APPEND))
-}
-
 /// Turns transfers past the page cache on or off: `O_DIRECT`, and on Apple's systems `F_NOCACHE`.
 pub fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
     #[cfg(target_vendor = "apple")]
@@ -126,20 +121,6 @@ pub fn evict(file: &File) -> io::Result<()> {
         let _ = file;
         Err(super::lacks("way to evict a file from the page cache"))
     }
-}
-
-/// Bytes that this thread has fetched from storage devices: `read_bytes` in `proc_pid_io(5)`. Reading a page that is in
-/// memory adds nothing.
-pub fn fetched_bytes() -> io::Result<u64> {
-    if !cfg!(target_os = "linux") {
-        return Err(super::lacks(
-            "count of the bytes that a thread fetches from devices",
-        ));
-    }
-    let text = std::fs::read_to_string("/proc/thread-self/io")?;
-    text.lines()
-        .find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
-        .ok_or_else(|| io::Error::other("/proc/thread-self/io has no valid line 'read_bytes: N'"))
 }
 
 /// Opens the same file for reading, with an open file description of its own at position 0. Only Linux opens a file by its

@@ -33,3 +33,17 @@ pub fn lacks(what: &str) -> io::Error {
         format!("{system} has no {what}"),
     )
 }
+
+/// Bytes that this thread has fetched from storage devices: `read_bytes` in `proc_pid_io(5)`. Reading a page that is in
+/// memory adds nothing.
+pub fn fetched_bytes() -> io::Result<u64> {
+    if !cfg!(target_os = "linux") {
+        return Err(lacks(
+            "count of the bytes that a thread fetches from devices",
+        ));
+    }
+    let text = std::fs::read_to_string("/proc/thread-self/io")?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("read_bytes: ")?.parse().ok())
+        .ok_or_else(|| io::Error::other("/proc/thread-self/io has no valid line 'read_bytes: N'"))
+}

@@ -98,7 +98,7 @@ impl DescriptorSampler<'_> {
     ) -> Result<CellSetup, MeasureError> {
         let has_in_flight = techniques.iter().any(|name| is_in_flight(*name));
         // A transfer in flight waits for room: it does not find that a stream is full.
-        let is_threaded = is_emptied_meanwhile(spec) || has_in_flight;
+        let is_threaded = is_emptied_meanwhile(spec) || has_in_flight || !EMPTIES_BETWEEN_SAMPLES;
         let drain = if is_threaded { DrainChoice::Thread } else { drain };
         let this = (spec.clone(), techniques.to_vec(), drain);
         let mut opened = self.opened.iter();
@@ -277,7 +277,7 @@ impl DescriptorSampler<'_> {
             let nothing = io::Error::other("this kind of target can only be written");
             return Err(what("read")(nothing));
         };
-        if drain == DrainChoice::Probe && EMPTIES_BETWEEN_SAMPLES {
+        if drain == DrainChoice::Probe {
             let mut source =
                 StreamSource::open(stream, self.pattern, call_bytes).map_err(what("open"))?;
             let room = source.probe(MAX_CALLS + 1).map_err(what("fill"))?;

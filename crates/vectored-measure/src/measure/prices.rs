@@ -17,18 +17,17 @@ use vectored::CostModel;
 use vectored_machine::Clock;
 use vectored_machine::host::check_room;
 use vectored_machine::model::{DescriptorKind, Operation, Price};
-use vectored_machine::platform::descriptors::{pipe, tcp_pair, unix_pair};
 use vectored_machine::platform::fd::AsFd;
 use vectored_machine::platform::files::unnamed_file;
 use vectored_machine::platform::plain_calls::{OFlags, SeekFrom, ftruncate, seek};
 use vectored_report::sort::sort_by;
-use vectored_results::model::Target;
+use vectored_results::model::{Conditions, Target};
 use vectored_results::stats::{median, target_kind};
 
 use self::Quantity::{Answer, Medium, Pages, Seek, Usual};
 use crate::measure::model_calibration::calibrate;
 use crate::measure::sampler::{MeasureError, is_refusal};
-use crate::measure::targets::FILE_SPAN_BYTES;
+use crate::measure::targets::{FILE_SPAN_BYTES, StreamKind};
 use crate::measure::techniques::{read_exact, write_all};
 
 /// Approximate time for the probes of one price.
@@ -229,12 +228,8 @@ impl Scene {
         probe: &Probe,
         directory: &Path,
     ) -> io::Result<Self> {
-        let pair = match place {
-            Target::Pipe => Some(pipe()?),
-            Target::Unix => Some(unix_pair()?),
-            Target::Tcp => Some(tcp_pair()?),
-            _ => None,
-        };
+        let stream = StreamKind::of(&Conditions::write(place));
+        let pair = stream.map(|stream| stream.open()).transpose()?;
         let (mut writer, mut arrived_bytes) = (None, None);
         let ours = match pair {
             Some((ours, reader)) if operation == Operation::Write => {

@@ -122,7 +122,7 @@ fn check_right(test: &str, spec: &CellSpec) {
     let mut sampler = DescriptorSampler::new(&MonotonicClock, &directory(), experiment.seed);
     small(&mut sampler);
     let outcome = run_rounds_quietly(&experiment, 2, &mut sampler, &MonotonicClock);
-    let outcome = outcome.unwrap_or_else(|error| panic!("{spec:?}: {error}"));
+    let outcome = outcome.unwrap_or_else(|failed| panic!("{spec:?}: {}", failed.error));
     let cell = &outcome.cells[0];
     assert_eq!(cell.conditions, *asked);
     assert_eq!(cell.alignment, spec.alignment);

@@ -112,6 +112,7 @@ fn a_socket_of_another_program_is_measured_over_one_connection_until_it_goes_awa
     });
     let error = measure(&[cell(&path, 3, 64)], &directory())
         .unwrap_err()
+        .error
         .to_string();
     assert!(error.contains("socket"), "{error}");
     peer.join().unwrap();
@@ -173,6 +174,6 @@ fn conditions_that_do_not_go_together_are_an_error_of_the_run() {
         (ranked, "several ranks"),
     ] {
         let failed = measure(&[cell], &directory()).unwrap_err();
-        assert!(failed.to_string().contains(words), "{failed}");
+        assert!(failed.error.to_string().contains(words), "{failed:?}");
     }
 }

@@ -271,7 +271,7 @@ fn a_rank_that_fails_is_named_with_its_node_and_what_was_measured_stays() {
     });
     let failed = failed.unwrap_err();
     assert_eq!(
-        failed.to_string(),
+        failed.error.to_string(),
         "rank 2 on n2: cannot write to a file: No space left on device (os error 28)"
     );
     assert!(!failed.error.is_wrong_bytes() && !failed.outcome.complete);
@@ -350,7 +350,10 @@ fn a_cell_that_one_rank_cannot_open_is_closed_on_all_others() {
             measured(group, &mut own, &FakeClock::default(), &experiment).unwrap_err()
         },
     );
-    assert!(matches!(failed.error, MeasureError::DidNotFit), "{failed}");
+    assert!(
+        matches!(failed.error, MeasureError::DidNotFit),
+        "{failed:?}"
+    );
     assert_eq!(open.load(Ordering::Relaxed), 0);
 }
 

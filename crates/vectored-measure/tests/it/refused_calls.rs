@@ -53,7 +53,7 @@ fn a_technique_whose_call_is_refused_is_left_out_and_the_others_are_measured() {
         for errno in [libc::EPERM, libc::ENOSYS] {
             let what = format!("{refused} on {}: {errno}", cell.conditions.place());
             let outcome = measured((call, errno), cell.clone(), rivals.clone());
-            let outcome = outcome.unwrap_or_else(|failed| panic!("{what}: {failed}"));
+            let outcome = outcome.unwrap_or_else(|failed| panic!("{what}: {}", failed.error));
             let cell = &outcome.cells[0];
             let all: Vec<TechniqueName> = cell.refused.iter().map(|one| one.technique).collect();
             assert_eq!(all, [refused], "{what}");
@@ -77,9 +77,9 @@ fn a_run_without_any_other_technique_ends_with_the_remedy() {
     let failed = failed.unwrap_err();
     assert!(
         matches!(failed.error, MeasureError::Refused { .. }),
-        "{failed}"
+        "{failed:?}"
     );
-    let text = failed.to_string();
+    let text = failed.error.to_string();
     assert!(
         text.contains("writev") && text.contains("--technique"),
         "{text}"

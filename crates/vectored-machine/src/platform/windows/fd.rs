@@ -79,12 +79,6 @@ impl Read for &OwnedFd {
     }
 }
 
-impl Read for OwnedFd {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&mut &*self).read(buffer)
-    }
-}
-
 impl From<PipeReader> for OwnedFd {
     fn from(pipe: PipeReader) -> OwnedFd {
         OwnedFd::File(OwnedHandle::from(pipe).into())

@@ -51,10 +51,6 @@ pub(crate) fn describe(directory: &Path) -> io::Result<(bool, DirectoryInfo)> {
     Ok((total_bytes > 0, info))
 }
 
-pub fn appends(_fd: BorrowedFd<'_>) -> io::Result<bool> {
-    Ok(false)
-}
-
 /// A handle keeps the flags with which it was opened.
 pub fn set_direct(_fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
     if direct {
@@ -71,12 +67,6 @@ pub fn evict(_file: &File) -> io::Result<()> {
 pub fn resident_bytes(_fd: BorrowedFd<'_>, _bytes: u64) -> io::Result<u64> {
     Err(lacks(
         "count of the bytes of a file that are in the page cache",
-    ))
-}
-
-pub fn fetched_bytes() -> io::Result<u64> {
-    Err(lacks(
-        "count of the bytes that a thread fetches from devices",
     ))
 }
 

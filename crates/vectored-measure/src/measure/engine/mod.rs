@@ -8,7 +8,6 @@
 mod balanced_order;
 mod cell_run;
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fastrand::Rng;
@@ -99,14 +98,6 @@ pub struct RunError {
     /// The results up to the error. `complete` is false.
     pub outcome: Box<Outcome>,
 }
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl std::error::Error for RunError {}
 
 /// Measures the cells of `experiment`. Running out of budget is not an error: see [`Outcome::left_out`].
 pub fn run<'a>(

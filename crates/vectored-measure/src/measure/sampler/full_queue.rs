@@ -2,10 +2,9 @@
 
 use std::io;
 
+use rustix::fs::{OFlags, SeekFrom, fcntl_getfl, seek};
 use vectored_machine::Clock;
 use vectored_machine::platform::fd::BorrowedFd;
-use vectored_machine::platform::files::appends;
-use vectored_machine::platform::plain_calls::{SeekFrom, seek};
 
 use crate::in_flight::{Event, Place};
 use crate::measure::sampler::interface::Timing;
@@ -19,7 +18,7 @@ pub(crate) fn at_position<T>(
     transfer: impl FnOnce(Place) -> io::Result<T>,
 ) -> io::Result<T> {
     let position = match seek(fd, SeekFrom::Current(0)) {
-        _ if appends(fd)? => None,
+        _ if fcntl_getfl(fd)?.contains(OFlags::APPEND) => None,
         Err(rustix::io::Errno::SPIPE) => None,
         position => Some(position?),
     };

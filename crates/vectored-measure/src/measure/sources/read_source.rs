@@ -9,9 +9,10 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use vectored_machine::platform::fd::{AsFd, BorrowedFd};
+use vectored_machine::platform::fetched_bytes;
+use vectored_machine::platform::files::evict;
 #[cfg(target_os = "linux")]
 use vectored_machine::platform::files::resident_bytes;
-use vectored_machine::platform::files::{evict, fetched_bytes};
 use vectored_machine::platform::plain_calls::{self, OFlags};
 use vectored_results::model::{PageCache, Target};
 

@@ -7,7 +7,6 @@ use std::rc::Rc;
 #[cfg(unix)]
 use std::sync::Arc;
 
-use vectored_machine::platform::descriptors::EMPTIES_BETWEEN_SAMPLES;
 #[cfg(unix)]
 use vectored_machine::platform::fd::OwnedFd;
 #[cfg(windows)]
@@ -47,16 +46,13 @@ impl TargetOpener {
         let what =
             |doing: &str| MeasureError::io(format!("cannot {doing} {}", spec.conditions.place()));
         if let Some(stream) = StreamKind::of(&spec.conditions) {
-            let (sink, drain): (Box<dyn End>, _) = match drain {
-                DrainChoice::Probe if EMPTIES_BETWEEN_SAMPLES => {
-                    let sink = StreamSink::open(stream).map_err(what("open"))?;
-                    (Box::new(sink), Drain::BetweenSamples)
-                }
-                DrainChoice::Probe | DrainChoice::Thread => {
-                    let sink = DrainThreadSink::start(stream, reader_cpu)
-                        .map_err(what("start a reader thread for"))?;
-                    (Box::new(sink), Drain::ReaderThread)
-                }
+            let (sink, drain): (Box<dyn End>, _) = if drain == DrainChoice::Probe {
+                let sink = StreamSink::open(stream).map_err(what("open"))?;
+                (Box::new(sink), Drain::BetweenSamples)
+            } else {
+                let sink = DrainThreadSink::start(stream, reader_cpu);
+                let sink = sink.map_err(what("start a reader thread for"))?;
+                (Box::new(sink), Drain::ReaderThread)
             };
             return Ok((
                 sink,

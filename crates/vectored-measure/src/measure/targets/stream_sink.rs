@@ -85,7 +85,7 @@ impl StreamSink {
         take: &mut impl FnMut(&[u8]) -> Result<(), Mismatch>,
     ) -> Result<(), Mismatch> {
         loop {
-            match self.stream.reader.read(&mut self.buffer) {
+            match (&self.stream.reader).read(&mut self.buffer) {
                 Ok(0) => return Ok(()),
                 Ok(count) => take(&self.buffer[..count])?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
