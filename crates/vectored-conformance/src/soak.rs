@@ -234,11 +234,8 @@ fn read(
     }
     let name = source.name;
     let signals_before = SignalStorm::caught();
-    let storm = if in_storm {
-        Some(SignalStorm::begin(Duration::from_micros(rng.u64(50..300)))?)
-    } else {
-        None
-    };
+    let interval = Duration::from_micros(rng.u64(50..300));
+    let storm = in_storm.then(|| SignalStorm::begin(interval)).transpose()?;
     let arrival = source.fill(way, read_fn, sizes)?;
     drop(storm);
     if arrival.error.is_some() {

@@ -20,7 +20,7 @@ impl AxisOptions {
         for (axis, values) in &self.given {
             let with = |one: &Conditions, value: &String| {
                 let mut one = one.clone();
-                (axis.set)(&mut one, value).expect("it was parsed");
+                axis.set(&mut one, value).expect("it was parsed");
                 one
             };
             all = all

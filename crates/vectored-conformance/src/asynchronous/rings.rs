@@ -4,7 +4,6 @@
 //! They are in tables of their own: the tests in which strace lets system calls fail do not reach the calls of io_uring,
 //! and a machine may have none.
 
-use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -97,14 +96,14 @@ fn ring<B: Buffer>() -> Ring<B> {
 /// Writes lists. If `cancels` is set, each second transfer is cancelled when it has begun, and its rest is submitted.
 fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
     let mut ring: Ring = ring();
-    let turn = Cell::new(0_u32);
+    let mut turn = 0_u32;
     write_ways::whole_list(move |fd, segments| {
         let mut queue = Box::new(queue_of(segments, copy_below_bytes));
         let mut transferred = 0;
         loop {
             ring.submit_write(owned(fd), queue, TOKEN);
-            turn.set(turn.get() + 1);
-            let is_cancelled = cancels && turn.get().is_multiple_of(2);
+            turn += 1;
+            let is_cancelled = cancels && turn.is_multiple_of(2);
             if is_cancelled {
                 ring.start().expect("the ring takes transfers");
                 ring.cancel(TOKEN).expect("the ring takes cancellations");

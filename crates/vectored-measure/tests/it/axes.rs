@@ -72,7 +72,7 @@ fn an_axis_that_does_not_suit_an_operation_is_refused_with_it() {
         let others = |operation: &Operation| !axis.suits.contains(operation);
         for operation in Operation::ALL.into_iter().filter(others) {
             let mut asked = Conditions::write(Target::File);
-            (axis.set)(&mut asked, value).unwrap();
+            axis.set(&mut asked, value).unwrap();
             asked.operation = operation;
             let spec = CellSpec::new(asked, Workload::uniform(2, 512));
             let why = unsuited(&spec, &[TechniqueName::WRITEV]).unwrap();

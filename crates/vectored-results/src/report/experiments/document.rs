@@ -1,13 +1,17 @@
-//! Experiments as a document.
+//! Experiments as a document: one table and one list of notes for all.
 
 use vectored_machine::report::machine_in_words;
-use vectored_report::{Block, Document, Section, Sentence, Tone, words};
+use vectored_report::words::NONE;
+use vectored_report::{
+    Block, Cell, Column, Document, Section, Sentence, Table, Tone, each_once, visible, words,
+};
 
-use crate::model::{ExperimentName, Experiments, PageCache, Reproduction, SyncMode};
+use crate::model::{
+    ExperimentName, ExperimentRow, Experiments, PUBLISHED_FILE_BYTES, PageCache, Reproduction,
+    SyncMode,
+};
 use crate::report::experiments::chart::chart;
-use crate::report::experiments::layout::Layout;
-use crate::report::experiments::notes::notes;
-use crate::report::experiments::table::table;
+use crate::report::experiments::layout::{Layout, comparable};
 
 const LEAD: &str = "\
 Experiments that others have published, repeated on this machine: what they measured then, beside what is measured here.";
@@ -59,7 +63,7 @@ fn title(experiment: &Reproduction) -> String {
     let calls = experiment.rows.first().and_then(|row| row.calls);
     let calls = words::grouped(calls.unwrap_or(0));
     let what = match experiment.name {
-        ExperimentName::Apue35 => copies(experiment),
+        ExperimentName::Apue35 => copies_in_words(experiment),
         ExperimentName::Apue1428 => {
             format!("a header of 100 B and data of 200 B, written {calls} times to one file")
         }
@@ -75,7 +79,7 @@ fn title(experiment: &Reproduction) -> String {
     format!("{}: {what}{reduced}{stopped}", experiment.name)
 }
 
-fn copies(experiment: &Reproduction) -> String {
+fn copies_in_words(experiment: &Reproduction) -> String {
     let setting = &experiment.setting;
     let bytes = words::bytes(setting.file_bytes.unwrap_or(0));
     let to = match setting.to.as_deref() {
@@ -96,4 +100,119 @@ fn copies(experiment: &Reproduction) -> String {
     let program = setting.program.as_ref();
     let program = program.map_or_else(String::new, |typed| format!(", beside '{typed}'"));
     format!("copying a file of {bytes} to {to}{sync}, {cache}{program}")
+}
+
+/// A line for all rows of the same names; columns for the figures of each group.
+fn table(experiment: &Reproduction, layout: &Layout) -> Table {
+    let named = |row| (layout.names(row), (layout.group)(row), row);
+    let here = experiment.rows.iter().map(named);
+    let published = comparable(experiment).iter().map(named);
+    let rows: Vec<(Vec<String>, String, &ExperimentRow)> = here.chain(published).collect();
+    let lines = lines(experiment.rows.iter().map(|row| layout.names(row)));
+    let mut columns: Vec<Column> = Vec::new();
+    let mut cells: Vec<Vec<Cell>> = vec![Vec::new(); lines.len()];
+    for (index, (head, _)) in layout.names.iter().enumerate() {
+        columns.push(Column::words(*head));
+        for (line, cells) in std::iter::zip(&lines, &mut cells) {
+            let is_part = |row: &ExperimentRow| row.copied_bytes.is_some_and(|bytes| bytes > 0);
+            let mut of_line = rows.iter().filter(|(names, ..)| names == line);
+            let mark = if index == 0 && of_line.any(|row| is_part(row.2)) { " *" } else { "" };
+            cells.push(format!("{}{mark}", line[index]).into());
+        }
+    }
+    let groups = each_once(rows.iter().map(|(_, group, _)| group));
+    let of_group = |group| layout.figures.iter().map(move |figure| (group, figure));
+    for (group, figure) in groups.into_iter().flat_map(of_group) {
+        let text = |line| {
+            let mut rows = rows.iter();
+            let (.., row) = rows.find(|(names, of, _)| (names, of) == (line, group))?;
+            figure.text(experiment, layout.in_seconds, row)
+        };
+        let texts: Vec<Option<String>> = lines.iter().map(text).collect();
+        // A column of bases alone says nothing.
+        if texts.iter().flatten().all(|text| text == "1") {
+            continue;
+        }
+        columns.push(Column {
+            group: format!("{group}:").into(),
+            ..Column::figures(figure.head(experiment, layout.in_seconds))
+        });
+        for (text, cells) in std::iter::zip(texts, &mut cells) {
+            cells.push(text.as_deref().unwrap_or(NONE).into());
+        }
+    }
+    Table {
+        rows: cells,
+        columns,
+        ..Table::default()
+    }
+}
+
+/// The names, each once. Lines that differ in their last name alone stand together.
+fn lines(names: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for line in names {
+        let group = |other: &Vec<String>| other.split_last().map(|(_, group)| group.to_vec());
+        let last = lines.iter().rposition(|other| group(other) == group(&line));
+        if !lines.contains(&line) {
+            lines.insert(last.map_or(lines.len(), |last| last + 1), line);
+        }
+    }
+    lines
+}
+
+/// What this run says, then the legend.
+fn notes(experiment: &Reproduction, layout: &Layout) -> Vec<String> {
+    let mut notes: Vec<String> = experiment.notes.iter().map(|text| visible(text)).collect();
+    let repeats = experiment.rows.iter().map(|row| row.repeats);
+    let repeats = words::counts(repeats, "repeat");
+    notes.push(format!(
+        "Medians of {repeats}, whose order of rows changes. ÷: the median of the repeats' ratios, with the smallest \
+         and the largest of seven, which enclose the true median with 98.4 %. Machines differ: compare ratios, not times."
+    ));
+    notes.extend(layout.notes.iter().map(|&note| note.to_owned()));
+    if experiment.name == ExperimentName::Apue35 {
+        notes.extend(notes_on_copies(experiment));
+    }
+    notes
+}
+
+fn notes_on_copies(experiment: &Reproduction) -> Vec<String> {
+    let setting = &experiment.setting;
+    let is_here = |bytes: &u64| {
+        let mut rows = experiment.rows.iter();
+        rows.any(|row| row.key.buffer_bytes == Some(*bytes))
+    };
+    let published = experiment.published.iter();
+    let published = published.filter_map(|row| row.key.buffer_bytes);
+    let left_out = published.filter(|bytes| !is_here(bytes)).map(words::bytes);
+    let left_out: Vec<String> = left_out.collect();
+    let cache = match experiment.cache {
+        PageCache::Hot => {
+            "The file was in the page cache before each copy. The book's was not: its wall times include a disk of \
+             2005. Use --page-cache cold to evict it."
+        }
+        PageCache::Cold => {
+            "Each row copies its own file, which is evicted before each copy. left: the greatest part that was still in the \
+             page cache when a copy began; fetched: the least that a copy read from the device."
+        }
+    };
+    let unlike = format!(
+        "The book copied {} B to /dev/null, so its figures are left out. Compare how times change from one buffer size to \
+         the next.",
+        words::grouped(PUBLISHED_FILE_BYTES)
+    );
+    let block = setting.st_blksize.map(|block| {
+        let ahead = setting.read_ahead_kb;
+        let ahead = ahead.map_or_else(|| "unknown".to_owned(), |kb| format!("{kb} KiB"));
+        format!("st_blksize {}; read-ahead {ahead}.", words::bytes(block))
+    });
+    let mut notes = Vec::new();
+    notes.extend((!experiment.is_as_published()).then_some(unlike));
+    if !left_out.is_empty() {
+        notes.push(format!("Left out: buffers of {}.", left_out.join(", ")));
+    }
+    notes.push(cache.to_owned());
+    notes.extend(block);
+    notes
 }

@@ -5,15 +5,12 @@
 
 mod chart;
 mod conclude;
-mod crossover;
 mod document;
 mod figure;
 mod finding;
 mod layout;
 mod near_fastest;
-mod notes;
 mod published;
-mod table;
 
 pub use crate::report::experiments::conclude::conclude;
 pub use crate::report::experiments::document::document;

@@ -72,28 +72,24 @@ fn text(cells: &[&Cell], crossovers: &[&Crossover], rivals: &[TechniqueName]) ->
     text += &format!(", {} above.", words(last.above).verb);
     let is_below = |bytes| bytes < first.low_bytes;
     let is_above = |bytes| bytes > last.high_bytes;
-    let wrong = [
-        (
-            first.above,
-            dearest(cells, first.above, first.below, is_below),
-        ),
-        (last.below, dearest(cells, last.below, last.above, is_above)),
-    ];
-    let wrong = wrong.into_iter().filter_map(|(technique, dearest)| {
-        let (cell, ratio) = dearest?;
+    let wrong = |of, to, is_certain: &dyn Fn(f64) -> bool| {
+        let (cell, ratio) = dearest(cells, of, to, is_certain)?;
         let size = bytes(cell.swept_bytes()? as u64);
-        let at = match cells[0].swept_mix {
+        let at = match cell.swept_mix {
             Some(_) => "with ",
-            None if is_joining(rivals) || cells[0].conditions.from.is_some() => "of ",
+            None if is_joining(rivals) || cell.conditions.from.is_some() => "of ",
             None => "",
         };
+        let (gerund, times) = (words(of).gerund, three_digits(ratio));
         Some(format!(
-            "{} {at}{variable}{size} takes {} times as long",
-            words(technique).gerund,
-            three_digits(ratio)
+            "{gerund} {at}{variable}{size} takes {times} times as long"
         ))
-    });
-    let wrong: Vec<String> = wrong.collect();
+    };
+    let wrong = [
+        wrong(first.above, first.below, &is_below),
+        wrong(last.below, last.above, &is_above),
+    ];
+    let wrong: Vec<String> = wrong.into_iter().flatten().collect();
     if !wrong.is_empty() {
         text += &format!(" {}.", capital(&wrong.join(", ")));
     }

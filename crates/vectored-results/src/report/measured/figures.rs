@@ -11,7 +11,7 @@ use crate::report::words::{Words, verdict_in_words};
 use crate::stats::TIE_ZONE;
 
 /// The mark behind the list of a cell that was measured between the requested cells.
-pub(super) const REFINED_MARK: &str = "+";
+const REFINED_MARK: &str = "+";
 
 /// A row for each cell: the requested cells in their order, with the cells between them inserted by size.
 pub(super) fn table(group: &Group<'_>, results: &Results) -> Table {

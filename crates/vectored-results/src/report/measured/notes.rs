@@ -3,15 +3,11 @@
 use serde_json::Value;
 use vectored_report::sort::distinct;
 use vectored_report::words::{bytes as bytes_in_words, count, percent};
-use vectored_report::{value_of, with_field};
+use vectored_report::{each_once, value_of, with_field};
 
-use crate::model::{
-    Cell, Conditions, DirectIo, OpenBecause, Operation, Results, STRAGGLER, Target, TechniqueName,
-};
+use crate::model::{Cell, DirectIo, OpenBecause, Operation, Results, Target, TechniqueName};
 use crate::report::left_out::left_out_in_words;
 use crate::report::measured::columns;
-use crate::report::measured::figures::REFINED_MARK;
-use crate::report::shape_text::SIZE;
 use crate::report::target_names::has_tax;
 use crate::report::words::{refused_in_words, unsuited_in_words};
 use crate::stats::{MIN_ROUNDS, median};
@@ -43,13 +39,12 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
         ));
     }
     notes.extend(why_open(results));
-    if !results.refined_cells.is_empty() {
-        notes.push(format!(
-            "{REFINED_MARK}: an extra cell, measured to place a crossover or to fit a cost model. It is not \
-             counted among wins, ties and open cells."
-        ));
-    }
-    notes.extend(crossovers(results));
+    let is_mixed = results.cells.iter().any(|cell| cell.swept_mix.is_some());
+    notes.extend(said(&[
+        (!results.refined_cells.is_empty(), REFINED),
+        (is_mixed, MIXED),
+        (!results.crossovers.is_empty(), CROSSOVER),
+    ]));
     notes.extend(conditions(&results.cells));
     notes.extend(tcp_buffers(results));
     if operation(results) == Operation::Copy {
@@ -76,8 +71,17 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
             unranked.join(" and ")
         ));
     }
-    notes.extend(queue_depth(results));
-    notes.extend(ranks(results));
+    let conditions = results.cells.iter().map(|cell| &cell.conditions);
+    let deep = conditions.filter(|conditions| conditions.queue_depth > 1);
+    let operations = each_once(deep.map(|conditions| conditions.operation));
+    let has_ranks = !results.ranks.is_empty();
+    notes.extend(said(&[
+        (!operations.is_empty(), QUEUE_DEPTH),
+        (operations.contains(&Operation::Read), READS_IN_FLIGHT),
+        (has_ranks, RANKS),
+        (has_ranks, STRAGGLERS),
+        (has_ranks, MPI),
+    ]));
     notes.extend(noise(results));
     let refused = refused_in_words(results);
     let unsuited = unsuited_in_words(results).into_iter();
@@ -87,6 +91,41 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     notes.push(format!("Seed {}.", results.seed));
     notes
 }
+
+fn said(notes: &[(bool, &str)]) -> Vec<String> {
+    let notes = notes.iter().filter(|(is_said, _)| *is_said);
+    notes.map(|(_, note)| (*note).to_owned()).collect()
+}
+
+const REFINED: &str = "\
++: an extra cell, measured to place a crossover or to fit a cost model. It is not counted among wins, ties and open cells.";
+
+const MIXED: &str =
+    "SIZE: the size of a mix that was varied; the other sizes of the mix were fixed.";
+
+const CROSSOVER: &str = "\
+\"below 1.40 KiB [1.31, 1.52]\": for sizes smaller than the crossover at 1.40 KiB; in brackets its interval.";
+
+const QUEUE_DEPTH: &str = "\
+queue depth: the transfers that asynchronous techniques keep in flight. The floor and the synchronous techniques have one at a \
+time.";
+
+const READS_IN_FLIGHT: &str = "\
+Asynchronous reads fill as many lists of buffers as are in flight. A synchronous read fills one list again and again, which stays \
+in the CPU caches if it fits.";
+
+const RANKS: &str = "\
+Ranks start each sample together, after a barrier, each on a target of its own. The times above, the floor's too, are those of the \
+slowest rank, from its own start to its own end: a program whose ranks wait for each other waits for that one.";
+
+const STRAGGLERS: &str = "\
+Several ranks: the times are the medians of the fastest and of the slowest rank. Calls per second are those of all ranks together, \
+at the pace of the slowest. A straggler is a rank whose median is more than 1.5 times that of the median rank. \"Last in\" is the \
+share of its samples in which a rank ended last.";
+
+const MPI: &str = "\
+Ranks call MPI, which starts threads, and each system call of a process with several threads takes longer: on one machine short \
+calls took 9 to 19 % more. The times are those of an MPI program, and give no cost model.";
 
 pub(super) fn operation(results: &Results) -> Operation {
     let cells = results.cells.iter();
@@ -167,22 +206,6 @@ fn tcp_buffers(results: &Results) -> Option<String> {
     ))
 }
 
-fn queue_depth(results: &Results) -> Option<String> {
-    let cells = || results.cells.iter().map(|cell| &cell.conditions);
-    let mut deep = cells().filter(|conditions| conditions.queue_depth > 1);
-    let first = deep.next()?;
-    let mut note =
-        "queue depth: the transfers that asynchronous techniques keep in flight. The floor and \
-                    the synchronous techniques have one at a time."
-            .to_owned();
-    let is_read = |conditions: &Conditions| conditions.operation == Operation::Read;
-    if is_read(first) || deep.any(is_read) {
-        note += " Asynchronous reads fill as many lists of buffers as are in flight. A synchronous read \
-                 fills one list again and again, which stays in the CPU caches if it fits.";
-    }
-    Some(note)
-}
-
 fn alignments(results: &Results) -> Vec<String> {
     let all = results.cells.iter().filter_map(|cell| cell.alignment);
     let note = |direct: DirectIo| {
@@ -196,47 +219,29 @@ fn alignments(results: &Results) -> Vec<String> {
     distinct(all).into_iter().map(note).collect()
 }
 
-fn crossovers(results: &Results) -> Vec<String> {
-    let is_mixed = results.cells.iter().any(|cell| cell.swept_mix.is_some());
-    let size = || {
-        format!("{SIZE}: the size of a mix that was varied; the other sizes of the mix were fixed.")
-    };
-    let below = "\"below 1.40 KiB [1.31, 1.52]\": for sizes smaller than the crossover at 1.40 KiB; in brackets its \
-                 interval.";
-    let below = (!results.crossovers.is_empty()).then(|| below.to_owned());
-    is_mixed.then(size).into_iter().chain(below).collect()
-}
-
 fn why_open(results: &Results) -> Option<String> {
     let cells = || results.cells.iter().chain(&results.refined_cells);
-    let meanings = [
-        (
-            OpenBecause::Rounds,
-            format!(
+    let occurs = |why: &OpenBecause| cells().any(|cell| cell.open_because == Some(*why));
+    let meaning = |why: OpenBecause| {
+        let meaning = match why {
+            OpenBecause::Rounds => format!(
                 "fewer than {MIN_ROUNDS} rounds; or the interval excludes 0, but the difference is not \
                  significant after adjustment for {} (false discoveries) and repeated looks. More rounds can \
                  decide it",
                 count(cells().count(), "cell")
             ),
-        ),
-        (
-            OpenBecause::Noise,
-            "more rounds cannot decide it, since the two floors of the cell differ by more than the \
-             techniques, or its intervals cannot get narrower"
-                .to_owned(),
-        ),
-        (
-            OpenBecause::Budget,
-            "the budget ended before the intervals were narrow"
-                .to_owned(),
-        ),
-    ];
-    let occurring: Vec<String> = meanings
-        .into_iter()
-        .filter(|(why, _)| cells().any(|cell| cell.open_because == Some(*why)))
-        .map(|(why, meaning)| format!("\"{}\": {meaning}", why.name()))
-        .collect();
-    (!occurring.is_empty()).then(|| format!("Why a cell is open. {}.", occurring.join(". ")))
+            OpenBecause::Noise => {
+                "more rounds cannot decide it, since the two floors of the cell differ by more than the \
+                 techniques, or its intervals cannot get narrower"
+                    .to_owned()
+            }
+            OpenBecause::Budget => "the budget ended before the intervals were narrow".to_owned(),
+        };
+        format!("\"{}\": {meaning}", why.name())
+    };
+    let occurring = OpenBecause::ALL.into_iter().filter(occurs).map(meaning);
+    let occurring = occurring.collect::<Vec<_>>().join(". ");
+    (!occurring.is_empty()).then(|| format!("Why a cell is open. {occurring}."))
 }
 
 fn noise(results: &Results) -> Option<String> {
@@ -250,32 +255,10 @@ fn noise(results: &Results) -> Option<String> {
     ))
 }
 
-fn ranks(results: &Results) -> Vec<String> {
-    if results.ranks.is_empty() {
-        return Vec::new();
-    }
-    let straggler = format!(
-        "Several ranks: the times are the medians of the fastest and of the slowest rank. Calls per second are \
-         those of all ranks together, at the pace of the slowest. A straggler is a rank whose median is more than \
-         {STRAGGLER} times that of the median rank. \"Last in\" is the share of its samples in which a rank ended \
-         last."
-    );
-    vec![
-        "Ranks start each sample together, after a barrier, each on a target of its own. The times above, the floor's \
-         too, are those of the slowest rank, from its own start to its own end: a program whose ranks wait for each \
-         other waits for that one."
-            .to_owned(),
-        straggler,
-        "Ranks call MPI, which starts threads, and each system call of a process with several threads takes longer: on \
-         one machine short calls took 9 to 19 % more. The times are those of an MPI program, and give no cost model."
-            .to_owned(),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AXES, Drain};
+    use crate::model::{AXES, Conditions, Drain, STRAGGLER};
 
     #[test]
     fn each_note_on_conditions_names_fields_and_occurs() {
@@ -292,6 +275,7 @@ mod tests {
             let is_axis = AXES.iter().any(|axis| axis.name == field);
             assert!(is_axis || ["drain", "target"].contains(&field), "{field}");
         }
+        assert!(STRAGGLERS.contains(&format!("more than {STRAGGLER} times")));
         let begins = |cell: &Cell| {
             let notes = conditions(std::slice::from_ref(cell));
             notes
