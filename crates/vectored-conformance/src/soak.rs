@@ -22,7 +22,7 @@ pub struct Options {
     /// order.
     pub seed: u64,
     pub directory: PathBuf,
-    /// What is chosen from. A move that is listed several times is chosen as often more.
+    /// What is chosen from. A move that is listed twice is chosen twice as often.
     pub moves: Vec<Move>,
 }
 

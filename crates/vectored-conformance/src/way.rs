@@ -21,7 +21,7 @@ pub type ReadWay = Way<ReadFn>;
 
 pub struct Way<F> {
     pub name: &'static str,
-    /// Whether it needs a descriptor with an offset. It reads without moving the position of the file.
+    /// Whether the function needs a descriptor with an offset. A function that reads leaves the position of the file alone.
     pub only_files: bool,
     /// Whether an early end of the file is success with fewer bytes, and not the error `UnexpectedEof`.
     pub stops_at_eof: bool,

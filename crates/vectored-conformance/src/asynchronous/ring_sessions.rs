@@ -70,8 +70,12 @@ pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
             let at = flights.iter().position(|flight| flight.token == done.token);
             let flight = flights.swap_remove(at.expect("a transfer ends once"));
             counts.faults += u64::from(flight.is_cancelled);
-            counts.arrived += moved(&done);
-            counts.lost += flight.ended(done, &mut watched)?;
+            let moved = done
+                .result
+                .as_ref()
+                .map_or_else(|e| e.transferred(), |bytes| *bytes);
+            counts.arrived += moved;
+            counts.lost += flight.ended(done, moved as usize, &mut watched)?;
         }
     }
     drop(ring);
@@ -83,13 +87,6 @@ pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
         |buffer: &AlignedBuffer| buffer.iter().filter(|byte| **byte != CANARY).count() as u64;
     counts.lost += watched.iter().map(changed).sum::<u64>();
     Ok(counts)
-}
-
-fn moved(done: &Completion<AlignedBuffer>) -> u64 {
-    match &done.result {
-        Ok(bytes) => *bytes,
-        Err(error) => error.transferred(),
-    }
 }
 
 /// A transfer of the ring, and the other side of its descriptor.
@@ -192,19 +189,15 @@ impl Flight {
         let mut policy = QueuePolicy::default();
         policy.copy_below_bytes = if self.is_direct { 0 } else { rng.usize(..1000) };
         let mut queue = SegmentQueue::with_policy(policy);
+        let alignment = if self.is_direct { BLOCK } else { 1 << rng.u32(..7) };
         let mut rest = &self.data[..];
         for size in &self.sizes {
             let (segment, behind) = rest.split_at(*size);
-            if self.is_direct {
-                let mut aligned = AlignedBuffer::zeroed(*size, BLOCK);
-                aligned.copy_from_slice(segment);
-                queue.push(Segment::from_owner(aligned));
-            } else {
-                queue.push(segment.to_vec());
-            }
+            let mut owned = AlignedBuffer::zeroed(*size, alignment);
+            owned.copy_from_slice(segment);
+            queue.push(Segment::from_owner(owned));
             rest = behind;
         }
-        let alignment = if self.is_direct { BLOCK } else { 1 << rng.u32(..7) };
         let buffers = || {
             let sizes = self.sizes.iter();
             sizes.map(|size| filled(*size, alignment, UNREAD)).collect()
@@ -252,9 +245,9 @@ impl Flight {
     fn ended(
         self,
         done: Completion<AlignedBuffer>,
+        moved: usize,
         watched: &mut Vec<AlignedBuffer>,
     ) -> io::Result<u64> {
-        let moved = moved(&done) as usize;
         let whole: usize = self.sizes.iter().sum();
         match &done.result {
             Ok(_) => assert_eq!(moved, whole, "a part of a transfer"),
@@ -272,10 +265,7 @@ impl Flight {
                 bytes_lost(&self.data[moved..], &left)
             }
             Data::Buffers(mut buffers) => {
-                let all: Vec<u8> = buffers
-                    .iter()
-                    .flat_map(|buffer| buffer.iter().copied())
-                    .collect();
+                let all: Vec<u8> = buffers.iter().flat_map(|buffer| buffer.to_vec()).collect();
                 let is_unread = |byte: &&u8| **byte != UNREAD;
                 let touched = all[moved..].iter().filter(is_unread).count() as u64;
                 buffers.iter_mut().for_each(|buffer| buffer.fill(CANARY));

@@ -3,6 +3,8 @@
 use std::io::{self, IoSlice};
 use std::mem;
 
+#[cfg(unix)]
+use rustix::fs::FileType;
 use vectored::bindings::BorrowedDescriptor;
 use vectored::limits::{Limits, iov_max};
 use vectored::{SegmentCursor, write_once};
@@ -47,13 +49,15 @@ pub(super) fn record_by_record(
 }
 
 #[cfg(unix)]
-fn limits_of_a_record(fd: BorrowedDescriptor<'_>) -> Limits {
-    use rustix::fs::FileType;
+pub(super) fn is_a(kind: FileType, fd: BorrowedDescriptor<'_>) -> bool {
+    let stat = rustix::fs::fstat(fd);
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == kind)
+}
 
-    let is_pipe = rustix::fs::fstat(fd)
-        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo);
+#[cfg(unix)]
+fn limits_of_a_record(fd: BorrowedDescriptor<'_>) -> Limits {
     let mut limits = Limits::default();
-    if is_pipe {
+    if is_a(FileType::Fifo, fd) {
         limits.bytes = libc::PIPE_BUF;
     }
     limits

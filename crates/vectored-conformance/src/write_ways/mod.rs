@@ -31,9 +31,9 @@ use crate::ends;
 #[cfg(unix)]
 use crate::outcome::Outcome;
 use crate::way::{Way, WriteFn, WriteWay};
-#[cfg(unix)]
-use adapters::by_hand;
 use adapters::record_by_record;
+#[cfg(unix)]
+use adapters::{by_hand, is_a};
 use buffered::{PlainWrites, list_by_list, slice_by_slice, through};
 
 pub const WRITE_WAYS: &[WriteWay] = &[
@@ -209,9 +209,6 @@ fn with(
 /// if it is no socket. Any kind of socket will do.
 #[cfg(unix)]
 fn as_unix_stream(fd: BorrowedDescriptor<'_>) -> Option<UnixStream> {
-    use rustix::fs::FileType;
-
-    let stat = rustix::fs::fstat(fd).ok()?;
-    let is_socket = FileType::from_raw_mode(stat.st_mode) == FileType::Socket;
+    let is_socket = is_a(rustix::fs::FileType::Socket, fd);
     is_socket.then(|| UnixStream::from(fd.try_clone_to_owned().expect("a free descriptor")))
 }
