@@ -213,7 +213,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// A point, or an arrow at the upper edge if the point lies beyond it. A pointer near shows the words.
+    /// A point, or an arrow at the upper edge if the point lies beyond it. A pointer near the point shows the words.
     fn point(&self, point: &Point, class: &str) -> Markup {
         let (x, y) = self.place(point, point.value);
         let (x, y) = (percent(x), pixels(y));
@@ -297,5 +297,7 @@ mod tests {
         let flat = |_| 1.0;
         let drawn = chart([flat, flat, |_| 2.0]);
         assert!(drawn.contains(">512 KiB<"), "{drawn}");
+        // The label before it has no room.
+        assert!(!drawn.contains(">256 KiB<"), "{drawn}");
     }
 }

@@ -289,3 +289,34 @@ fn filled(pieces: &[String], columns: usize) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terminal::TerminalOptions;
+
+    #[test]
+    fn a_part_of_a_table_has_as_many_groups_as_have_room() {
+        let group = |group: &str| Column {
+            group: group.into(),
+            ..Column::figures("figure")
+        };
+        let of_groups = Table {
+            columns: [&[Column::words("name")][..], &["a", "b", "c"].map(group)].concat(),
+            rows: vec![
+                ["row", "1234567", "1234567", "1234567"]
+                    .map(Cell::from)
+                    .into(),
+            ],
+            ..Table::default()
+        };
+        let options = TerminalOptions {
+            width: 21,
+            ..TerminalOptions::default()
+        };
+        let text = String::new();
+        let mut screen = Screen { text, options };
+        table(&of_groups, &mut screen);
+        assert_eq!(screen.text.matches("name").count(), 2, "{}", screen.text);
+    }
+}

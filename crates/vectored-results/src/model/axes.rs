@@ -229,7 +229,7 @@ impl Axis {
         self.name.replace('_', "-")
     }
 
-    /// Gives the property a value, and what depends on it the usual value.
+    /// Gives the property a value, and the properties that depend on it their usual values.
     pub fn set(&self, to: &mut Conditions, value: &str) -> serde_json::Result<()> {
         let mut all = value_of(to)?;
         // Flags and numbers are JSON; words are not.
@@ -308,6 +308,9 @@ mod tests {
             let is_word = matches!(axis.values, Values::Word(_) | Values::Words(_));
             if is_word && !["operation", "from"].contains(&axis.name) {
                 assert_eq!(seen[0], usual, "{}", axis.name);
+            }
+            if axis.name == "direct" {
+                assert_eq!(seen[0].page_cache, None);
             }
             let mut asked = usual.clone();
             let refused = axis.set(&mut asked, "no such value").is_err();

@@ -4,7 +4,7 @@ use vectored_report::sort::distinct;
 use vectored_report::words::{about_within, count};
 use vectored_report::{Block, Column, Document, Sentence, Table, Tone, visible};
 
-use crate::model::{Cell, Conditions, Crossover, ListShape, Results, TechniqueName, Verdict};
+use crate::model::{Cell, Conditions, Crossover, ListShape, Results, Role, Verdict};
 use crate::report::shape_text::shape_in_words;
 use crate::report::target_names::{Titles, sections};
 
@@ -68,7 +68,7 @@ fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> Str
     let text = |crossover: &Crossover| {
         let place = place(crossover);
         let Crossover { below, above, .. } = crossover;
-        if is_copy_to_gather(crossover) {
+        if (below.role(), above.role()) == (Role::Copy, Role::Gather) {
             place
         } else {
             format!("{below} to {place}, then {above}")
@@ -81,14 +81,6 @@ fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> Str
     }
     let cells = cells(run, kind).filter(|cell| cell.shape() == shape);
     no_crossover(&cells.collect::<Vec<_>>())
-}
-
-fn is_copy_to_gather(crossover: &Crossover) -> bool {
-    matches!(
-        (crossover.below, crossover.above),
-        (TechniqueName::COPY_THEN_WRITE, TechniqueName::WRITEV)
-            | (TechniqueName::READ_THEN_SPLIT, TechniqueName::READV)
-    )
 }
 
 fn cells<'a>(run: &'a Results, kind: &'a Conditions) -> impl Iterator<Item = &'a Cell> {

@@ -232,4 +232,13 @@ mod tests {
             assert!(hues.windows(2).all(|pair| pair[0] != pair[1]), "{rivals:?}");
         }
     }
+
+    #[test]
+    fn messages_are_joined_if_nothing_but_a_call_for_each_competes() {
+        let each = TechniqueName::WRITE_EACH;
+        let copy = TechniqueName::COPY_THEN_WRITE;
+        let verb = |rivals: &[TechniqueName]| Words::among(copy, rivals).verb;
+        assert_eq!(verb(&[each, copy]), "join messages into one call");
+        assert_eq!(verb(&[each, copy, TechniqueName::WRITEV]), "copy");
+    }
 }

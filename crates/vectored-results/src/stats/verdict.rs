@@ -224,7 +224,7 @@ pub(crate) fn lead(series: &[&[Option<f64>]]) -> Option<usize> {
         let behind = pairs.iter().flatten().filter(is_behind).count();
         (index, largest.unwrap_or(f64::INFINITY), behind)
     };
-    // Whoever takes the least time in each pair is behind nobody.
+    // A series that takes less time in each pair is behind none.
     let all = sampled.iter().map(|&index| of(index));
     let least = all.min_by(|a, b| {
         let by_ratio = a.1.total_cmp(&b.1);

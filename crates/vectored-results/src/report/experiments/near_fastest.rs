@@ -15,19 +15,19 @@ pub fn smallest_near_fastest(experiment: &Reproduction, technique: &str) -> Opti
     if technique == "program" && other_buffer(experiment).is_some() {
         return None;
     }
-    let mut timed: Vec<(u64, f64)> = Vec::new();
-    for row in &experiment.rows {
-        let is_it = row.key.technique == technique;
-        let Some(bytes) = row.key.buffer_bytes.filter(|_| is_it) else {
-            continue;
-        };
-        match experiment.copying_s(row, experiment.compared()) {
-            Some(s) => timed.push((bytes, s)),
-            // The buffer was too slow to copy the whole file.
-            None if row.copied_bytes.is_some() => {}
-            None => return None,
-        }
-    }
+    let sized = experiment
+        .rows
+        .iter()
+        .filter(|row| row.key.technique == technique);
+    let sized = sized.filter_map(|row| Some((row, row.key.buffer_bytes?)));
+    let timed =
+        sized.map(|(row, bytes)| (row, bytes, experiment.copying_s(row, experiment.compared())));
+    // A buffer that was too slow to copy the whole file may have no time.
+    let timed =
+        timed.filter(|(row, _, copying_s)| copying_s.is_some() || row.copied_bytes.is_none());
+    let timed: Vec<(u64, f64)> = timed
+        .map(|(_, bytes, s)| Some((bytes, s?)))
+        .collect::<Option<_>>()?;
     let fastest_s = timed.iter().map(|timed| timed.1).reduce(f64::min)?;
     let near = timed.iter().filter(|timed| timed.1 <= fastest_s * NEAR);
     near.map(|timed| timed.0).min()

@@ -64,7 +64,7 @@ fn lists<'a>(groups: &[Group<'a>], results: &Results) -> Vec<&'a Cell> {
 fn answer(
     group: &Group<'_>,
     cells: &[&Cell],
-    (may_lose, is_alone): (&[TechniqueName], bool),
+    (may_lose, has_figures): (&[TechniqueName], bool),
     results: &Results,
 ) -> Block {
     let rivals = &results.rivals[..];
@@ -91,9 +91,8 @@ fn answer(
         }
     };
     // Beside others, the last sentence has figures.
-    parts.extend(never(cells, may_lose, is_alone, rivals));
-    let is_helped = cells.iter().all(|cell| has_helper(cell));
-    let place = if is_helped { "with a thread at the other end " } else { "" };
+    parts.extend(never(cells, may_lose, has_figures, rivals));
+    let place = if is_alone(cells) { "" } else { "with a thread at the other end " };
     let text = format!("{place}{}.", parts.join("; "));
     Block::Sentence(Sentence::of(group.title.as_str(), text))
 }
@@ -120,7 +119,6 @@ fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<St
     };
     let mut all = by_key(cells.iter().map(|&cell| (name(cell), cell)));
     // Nothing is certain about lists that only a thread at the other end could take.
-    let is_alone = |cells: &[&Cell]| cells.iter().any(|cell| !has_helper(cell));
     all.retain(|(_, series)| is_alone(series) || !is_alone(cells));
     sort::sort_by_key(&mut all, |(_, series)| {
         let swept = series[0].swept_bytes().map(|_| series[0].shape());
@@ -171,6 +169,11 @@ fn places(series: &[(String, &Cell, Said)]) -> String {
     }
 }
 
+/// Whether no thread at the other end worked for some of these lists.
+fn is_alone(cells: &[&Cell]) -> bool {
+    cells.iter().any(|cell| !has_helper(cell))
+}
+
 fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     let mut cells = cells.to_vec();
     sort::sort_by_key(&mut cells, |cell| cell.swept_bytes());
@@ -184,8 +187,7 @@ fn rule(cells: &[&Cell], rivals: &[TechniqueName]) -> (String, Range<usize>) {
     let sizes = by_size(cells);
     let winners: Vec<Option<TechniqueName>> = sizes.iter().map(|cells| winner(cells)).collect();
     let all = winners.len();
-    let is_alone = |cells: &[Vec<&Cell>]| cells.iter().flatten().any(|cell| !has_helper(cell));
-    let is_sure = |cells: &[Vec<&Cell>]| is_alone(cells) || !is_alone(&sizes);
+    let is_sure = |sizes: &[Vec<&Cell>]| is_alone(&sizes.concat()) || !is_alone(cells);
     let is = |end: usize, one: &Option<TechniqueName>| one.is_some() && *one == winners[end];
     let low = winners.iter().take_while(|one| is(0, one)).count();
     let low = low * usize::from(is_sure(&sizes[..low]));

@@ -70,21 +70,14 @@ fn point(cell: &Cell, technique: TechniqueName, has_tax: bool) -> Option<Point> 
     let result = cell.technique(technique)?;
     let size = cell.swept_bytes()? as u64;
     let took = time(result.median_ns);
-    let (value, interval, words) = if has_tax {
-        let ratio = result.floor_ratio?;
-        let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
-        (
-            ratio,
-            interval,
-            format!("{}, {took}", ratio_within(ratio, interval)),
-        )
-    } else {
-        (result.median_ns, None, took)
-    };
+    let interval = result.floor_ratio_low.zip(result.floor_ratio_high);
+    let (value, interval) =
+        if has_tax { (result.floor_ratio?, interval) } else { (result.median_ns, None) };
+    let ratio = if has_tax { ratio_within(value, interval) + ", " } else { String::new() };
     Some(Point {
         at: size,
         value,
         interval,
-        words: format!("{technique}, {}: {words}", bytes(size)).into(),
+        words: format!("{technique}, {}: {ratio}{took}", bytes(size)).into(),
     })
 }

@@ -287,4 +287,25 @@ mod tests {
         (cell.conditions.direct, cell.drain) = (true, None);
         assert_eq!(begins(&cell), ["file-overwrite with O_DIRECT"]);
     }
+
+    #[test]
+    fn reads_in_flight_have_a_note_of_their_own() {
+        for (operation, is_said) in [(Operation::Write, false), (Operation::Read, true)] {
+            let conditions = Conditions {
+                operation,
+                queue_depth: 8,
+                ..Conditions::default()
+            };
+            let cell = Cell {
+                conditions,
+                ..Cell::default()
+            };
+            let notes = notes(&Results {
+                cells: vec![cell],
+                ..Results::default()
+            });
+            assert!(notes.contains(&QUEUE_DEPTH.to_owned()));
+            assert_eq!(notes.contains(&READS_IN_FLIGHT.to_owned()), is_said);
+        }
+    }
 }

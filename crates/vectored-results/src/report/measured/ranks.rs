@@ -103,6 +103,7 @@ fn rank_row(rank: &Rank) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{RankFigures, TechniqueName, TechniqueResult};
 
     #[test]
     fn many_stragglers_are_counted_and_many_ranks_shown_by_slowness() {
@@ -130,5 +131,34 @@ mod tests {
         assert_eq!(shown(&many[..16]), ("0".to_owned(), 16, "Ranks".to_owned()));
         let title = "Ranks: the slowest 16 of 1000".to_owned();
         assert_eq!(shown(&many), ("999".to_owned(), 16, title));
+    }
+
+    #[test]
+    fn only_the_first_row_of_a_cell_has_its_list_and_its_ranks() {
+        let figures = RankFigures {
+            rank_median_ns: vec![2.0, 1.0],
+            rank_min_ns: vec![],
+            rank_last_share: vec![],
+            calls_per_s: 3.0,
+            bytes_per_s: 0.0,
+            stragglers: vec![],
+        };
+        let technique = |name| TechniqueResult {
+            name: TechniqueName::new(name),
+            ranks: Some(figures.clone()),
+            ..TechniqueResult::default()
+        };
+        let cell = Cell {
+            segment_count: 2,
+            segment_bytes: Some(16),
+            techniques: ["a", "b"].map(technique).into(),
+            ..Cell::default()
+        };
+        let rows = rows(&cell).into_iter().map(|row| row.join("|"));
+        let expected = [
+            "2 × 16 B|1|a|1.00 ns|2.00 ns|3|–",
+            "||b|1.00 ns|2.00 ns|3|–",
+        ];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
     }
 }
