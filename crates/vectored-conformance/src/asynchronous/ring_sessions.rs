@@ -70,10 +70,10 @@ pub fn session(rng: &mut Rng, directory: &Path) -> io::Result<Counts> {
             let at = flights.iter().position(|flight| flight.token == done.token);
             let flight = flights.swap_remove(at.expect("a transfer ends once"));
             counts.faults += u64::from(flight.is_cancelled);
-            let moved = done
-                .result
-                .as_ref()
-                .map_or_else(|e| e.transferred(), |bytes| *bytes);
+            let moved = match &done.result {
+                Ok(bytes) => *bytes,
+                Err(error) => error.transferred(),
+            };
             counts.arrived += moved;
             counts.lost += flight.ended(done, moved as usize, &mut watched)?;
         }
