@@ -191,12 +191,8 @@ pub(crate) fn execute(body: Body<'_>, place: usize) -> Found<'_> {
     if !body.succeeded() {
         return Ok(None);
     }
-    let mut arguments = body.arguments();
-    for _ in 0..place {
-        arguments.any()?;
-        arguments.comma()?;
-    }
-    let program = arguments.string()?;
+    let (parts, _) = body.arguments().parts()?;
+    let program = descriptors::string(parts[place]).ok_or(SkipReason::Unreadable)?;
     Ok(Some(Action::Execute { program }))
 }
 

@@ -158,12 +158,10 @@ pub(crate) fn set_option(body: Body<'_>) -> Found<'_> {
 
 /// `ioctl(3, FIOCLEX) = 0`.
 pub(crate) fn device_control(body: Body<'_>) -> Found<'_> {
-    let mut arguments = body.arguments();
-    let descriptor = arguments.descriptor()?;
-    arguments.comma()?;
-    let request = arguments.any()?;
+    let ([of, request, ..], result) = body.arguments().parts()?;
+    let descriptor = descriptor(of)?;
     Ok(match request {
-        b"FIOCLEX" | b"FIONCLEX" if body.succeeded() => Some(Action::SetCloseOnExec {
+        b"FIOCLEX" | b"FIONCLEX" if is_success(result) => Some(Action::SetCloseOnExec {
             descriptor,
             close_on_exec: request == b"FIOCLEX",
         }),

@@ -77,9 +77,10 @@ fn with_parts<'a>(
             transfer.addressed = parts[4].starts_with(b"{");
             one_segment(transfer, number(2)?, segments);
         }
-        // `writev(3, [{iov_base="abc"..., iov_len=100}], 1)`, with an offset, and with flags.
-        ArgumentShape::List { positional } => {
-            if positional {
+        // `writev(3, [{iov_base="abc"..., iov_len=100}], 1)`, with an offset, and with flags; `vmsplice(4, […], 1, 0)`: opaque,
+        // since it moves pages instead of copying bytes.
+        ArgumentShape::List { .. } | ArgumentShape::Mapped => {
+            if matches!(shape, ArgumentShape::List { positional: true }) {
                 // -1 is the descriptor's own offset (`preadv2`); other negative offsets are refused.
                 let is_own = parts[3].starts_with(b"-");
                 transfer.offset = if is_own { None } else { Some(number(3)?) };
@@ -87,6 +88,9 @@ fn with_parts<'a>(
             }
             let is_whole = read_list(parts[1], b"iov_len=", segments)?;
             fill_list(transfer, is_whole, number(2)?, segments)?;
+            if matches!(shape, ArgumentShape::Mapped) {
+                transfer.form = Form::Opaque;
+            }
         }
         // `sendmsg(3, {msg_name=NULL, …, msg_iov=[…], msg_iovlen=2, …}, MSG_MORE)`.
         ArgumentShape::MessageList => {
@@ -112,12 +116,6 @@ fn with_parts<'a>(
             transfer.descriptor = Arguments::new(parts[to]).descriptor()?;
             transfer.from = Some(Arguments::new(parts[from]).descriptor()?);
             transfer.asked_bytes = Some(number(count)?);
-        }
-        // `vmsplice(4, [{iov_base="abc", iov_len=3}], 1, 0)`: opaque, since it moves pages instead of copying bytes.
-        ArgumentShape::Mapped => {
-            let is_whole = read_list(parts[1], b"iov_len=", segments)?;
-            fill_list(transfer, is_whole, number(2)?, segments)?;
-            transfer.form = Form::Opaque;
         }
     }
     Ok(())

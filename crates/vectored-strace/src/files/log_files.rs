@@ -41,21 +41,15 @@ pub fn read_logs(
     Ok(all)
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Part<'a> {
-    path: &'a Path,
-    thread: Option<u32>,
-}
+/// A file, and the thread whose part of a log it is.
+type Part<'a> = (&'a Path, Option<u32>);
 
 /// Groups files into logs, in the order of the first file of each.
 fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
     let mut logs: Vec<(Option<&[u8]>, Vec<Part>)> = Vec::new();
     for path in paths {
         let named = prefix_and_thread(path);
-        let part = Part {
-            path,
-            thread: named.map(|(_, thread)| thread),
-        };
+        let thread = named.map(|(_, thread)| thread);
         let prefix = named.map(|(prefix, _)| prefix);
         let same = logs
             .iter_mut()
@@ -63,10 +57,10 @@ fn logs(paths: &[PathBuf]) -> Vec<Vec<Part<'_>>> {
         match same {
             Some((_, parts)) => {
                 // A child's number is usually greater than its parent's.
-                let at = parts.partition_point(|known| known.thread <= part.thread);
-                parts.insert(at, part);
+                let at = parts.partition_point(|known| known.1 <= thread);
+                parts.insert(at, (path, thread));
             }
-            None => logs.push((prefix, vec![part])),
+            None => logs.push((prefix, vec![(path, thread)])),
         }
     }
     logs.into_iter().map(|(_, parts)| parts).collect()
@@ -90,11 +84,10 @@ type Open<'a> = (&'a Path, Reader<Rewritten<Input>>);
 fn read_log(parts: &[Part<'_>], on_event: &mut OnEvent) -> Result<Counts, LogError> {
     let buffer_bytes = (PARTS_BUFFER_BYTES / parts.len()).clamp(4096, BUFFER_BYTES);
     let mut open_parts = Vec::new();
-    for part in parts {
-        let input = Input::open(part.path).map_err(|error| failed(part.path, error))?;
-        let thread = part.thread.unwrap_or_default();
-        let reader = Reader::with_options(Rewritten::new(input), thread, buffer_bytes);
-        open_parts.push((part.path, reader));
+    for &(path, thread) in parts {
+        let input = Rewritten::new(Input::open(path).map_err(|error| failed(path, error))?);
+        let reader = Reader::with_options(input, thread.unwrap_or_default(), buffer_bytes);
+        open_parts.push((path, reader));
     }
     on_event(None);
     read_parts(&mut open_parts, on_event)?;
@@ -197,7 +190,7 @@ mod tests {
             .iter()
             .map(|log| {
                 log.iter()
-                    .map(|part| (part.path.to_str().unwrap(), part.thread))
+                    .map(|part| (part.0.to_str().unwrap(), part.1))
                     .collect()
             })
             .collect();

@@ -104,8 +104,8 @@ enum Value<'a> {
     Number(u64),
     /// What `perf trace` writes: `RDONLY|CLOEXEC` or `3</tmp/x>`.
     Text(&'a [u8]),
-    Path(&'a [u8]),
-    Structure(&'a [u8]),
+    /// A path or a structure, as strace writes it, but for the quotes of the path.
+    Shown(&'a [u8]),
 }
 
 /// For each form of flags and constants: its letter, the prefix of strace, and names without the prefix. A name follows its
@@ -160,11 +160,12 @@ pub(super) fn of_numbers(
     let mut values = numbers.map(|number| ('_', Value::Number(number)));
     for (value, form) in values.iter_mut().zip(forms.chars()) {
         value.0 = form;
-        match form {
-            'p' => value.1 = paths.next().map_or(value.1, |path| Value::Path(path)),
-            'b' | 'Q' if !structure.is_empty() => value.1 = Value::Structure(structure),
-            _ => {}
-        }
+        let shown = match form {
+            'p' => paths.next().map(Vec::as_slice),
+            'b' | 'Q' => Some(structure).filter(|structure| !structure.is_empty()),
+            _ => None,
+        };
+        value.1 = shown.map_or(value.1, Value::Shown);
     }
     write(output, &values);
 }
@@ -249,7 +250,7 @@ fn write(output: &mut Vec<u8>, values: &[(char, Value)]) {
             output.extend_from_slice(b", ");
         }
         let value = match (form, value) {
-            ('p', Value::Number(_) | Value::Text(_)) if of_descriptor => Value::Path(b""),
+            ('p', Value::Number(_) | Value::Text(_)) if of_descriptor => Value::Shown(b""),
             (_, value) => *value,
         };
         let form = match form {
@@ -269,10 +270,10 @@ fn push(output: &mut Vec<u8>, form: char, value: Value) {
         output.extend_from_slice(b"child_stack=NULL, flags=");
     }
     let text = match (form, value) {
-        (_, Value::Path(path)) => {
+        ('p', Value::Shown(path)) => {
             return output.extend_from_slice(&[b"\"", path, b"\""].concat());
         }
-        (_, Value::Structure(shown)) => return output.extend_from_slice(shown),
+        (_, Value::Shown(shown)) => return output.extend_from_slice(shown),
         ('b', _) => "0x1".to_owned(),
         // Unknown flags may be these.
         ('Q', _) => "{flags=IORING_SETUP_SQPOLL}".to_owned(),

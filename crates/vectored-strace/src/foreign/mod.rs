@@ -160,5 +160,5 @@ fn plain(byte: &u8) -> u8 {
 
 fn seconds(text: &[u8]) -> Option<u64> {
     let (ns, bytes) = crate::text::numbers::seconds_ns(text).ok()?;
-    (bytes == text.len() && text.contains(&b'.')).then_some(ns)
+    (bytes == text.len()).then_some(ns)
 }

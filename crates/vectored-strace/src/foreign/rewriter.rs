@@ -1,6 +1,6 @@
 //! Turns records into lines of strace. The lines of some calls need more than one record.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{ReadLine, Record, plain};
 
@@ -12,25 +12,32 @@ const NO_EVENT: &[u8] = b"strace: \n";
 
 pub(super) struct Rewriter {
     read_line: ReadLine,
-    /// When the unfinished calls began, by thread.
-    began_ns: HashMap<u32, u64>,
-    /// The arguments of unfinished calls of `openat`, by thread.
-    opening: HashMap<u32, Vec<u8>>,
-    /// Processes that run another program, while the call that made them has not returned.
-    spawned: HashSet<u32>,
-    /// Threads that need no name: they had a name, or a call made them. A thread may give itself any name later.
-    named: HashSet<u32>,
+    threads: HashMap<u32, Thread>,
+}
+
+#[derive(Default)]
+struct Thread {
+    /// When the unfinished call began.
+    began_ns: Option<u64>,
+    /// The arguments of an unfinished call of `openat`.
+    opening: Option<Vec<u8>>,
+    /// Whether this is a process that runs another program, while the call that made it has not returned.
+    is_spawned: bool,
+    /// Whether the thread needs no name: it had a name, or a call made it. A thread may give itself any name later.
+    is_named: bool,
 }
 
 impl Rewriter {
     pub(super) fn new(read_line: ReadLine) -> Self {
-        Self {
-            read_line,
-            began_ns: HashMap::new(),
-            opening: HashMap::new(),
-            spawned: HashSet::new(),
-            named: HashSet::new(),
+        let threads = HashMap::new();
+        Self { read_line, threads }
+    }
+
+    fn thread(&mut self, number: u32) -> &mut Thread {
+        if self.threads.len() >= MAX_THREADS {
+            self.threads.clear();
         }
+        self.threads.entry(number).or_default()
     }
 
     pub(super) fn rewrite(&mut self, line: &[u8], output: &mut Vec<u8>) {
@@ -42,24 +49,25 @@ impl Rewriter {
     }
 
     fn write(&mut self, mut record: Record<'_>, output: &mut Vec<u8>) {
-        self.forget_if_full();
         let thread = record.thread.unwrap_or_default();
         if matches!(record.name, b"clone" | b"clone3" | b"fork" | b"vfork")
             && let Some(result) = record.result.as_deref()
         {
             if matches!(result, b"0" | b"") {
                 // The return in the child, which strace does not show.
-                self.named.insert(thread);
+                self.thread(thread).is_named = true;
                 return output.extend_from_slice(NO_EVENT);
             }
-            self.named.extend(number(result));
+            if let Some(child) = number(result) {
+                self.thread(child).is_named = true;
+            }
         }
         if record.result.is_some() {
-            let began_ns = self.began_ns.remove(&thread);
+            let began_ns = self.thread(thread).began_ns.take();
             let took_ns = began_ns.and_then(|began_ns| record.at_ns?.checked_sub(began_ns));
             record.took_ns = record.took_ns.or(took_ns);
-        } else if let Some(at_ns) = record.at_ns {
-            self.began_ns.insert(thread, at_ns);
+        } else {
+            self.thread(thread).began_ns = record.at_ns;
         }
         let instead = match record.name {
             b"clone3" => self.clone3(&mut record),
@@ -70,19 +78,10 @@ impl Rewriter {
         if let Some(text) = instead {
             return output.extend_from_slice(text);
         }
-        if !self.named.insert(thread) {
+        if std::mem::replace(&mut self.thread(thread).is_named, true) {
             record.program = b"";
         }
         record.write(output);
-    }
-
-    fn forget_if_full(&mut self) {
-        if self.began_ns.len() + self.spawned.len() + self.named.len() >= MAX_THREADS {
-            self.began_ns.clear();
-            self.opening.clear();
-            self.spawned.clear();
-            self.named.clear();
-        }
     }
 
     /// Completes a record of `clone3` whose flags the log does not show. If the child has run another program before the
@@ -96,7 +95,8 @@ impl Rewriter {
         if shown.starts_with(b"{flags=") {
             return None;
         }
-        let is_process = number(result).is_some_and(|made| self.spawned.remove(&made));
+        let made = number(result).map(|made| self.thread(made));
+        let is_process = made.is_some_and(|made| std::mem::take(&mut made.is_spawned));
         let flags = if is_process { "CLONE_VFORK" } else { "CLONE_THREAD|CLONE_FILES" };
         record.arguments = Some(format!("{{flags={flags}}}, 88").into_bytes());
         None
@@ -107,7 +107,7 @@ impl Rewriter {
         let path = match record.arguments.take() {
             Some(all) if !all.starts_with(b"\"") => {
                 if record.result.is_none() {
-                    self.opening.insert(thread, all);
+                    self.thread(thread).opening = Some(all);
                     return Some(NO_EVENT);
                 }
                 record.arguments = Some(all);
@@ -115,7 +115,7 @@ impl Rewriter {
             }
             path => path,
         };
-        let held = self.opening.remove(&thread)?;
+        let held = self.thread(thread).opening.take()?;
         let parts: Vec<&[u8]> = held.splitn(3, |byte| *byte == b' ').collect();
         record.arguments = match (path, &parts[..]) {
             (Some(path), [folder, _, flags]) => {
@@ -132,7 +132,7 @@ impl Rewriter {
             return Some(NO_EVENT);
         };
         if result == b"0" {
-            self.spawned.insert(thread);
+            self.thread(thread).is_spawned = true;
         }
         let shown = record.arguments.as_deref().unwrap_or_default();
         if !shown.contains(&b'"') {

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use memchr::memmem;
 
-use super::Reader;
+use super::{Reader, fill};
 use crate::call::call_result::Tail;
 use crate::call::names::{CallName, name_bytes};
 use crate::counts::SkipReason;
@@ -86,9 +86,7 @@ impl<R: Read> Reader<R> {
             self.counts.skip(reason, call.origin.number);
         }
         self.counts.calls += 1;
-        self.joined.clear();
-        self.joined.extend_from_slice(&call.text);
-        self.joined.extend_from_slice(b") = ?");
+        fill(&mut self.joined, &[&call.text, b") = ?"]);
         let kind = match tail(&self.joined, call.name) {
             Some(tail) => LineKind::Call(call.name, tail),
             None => LineKind::Unread,
@@ -173,9 +171,7 @@ impl<R: Read> Reader<R> {
     /// Joins an unfinished call and its rest, which is in the current line after `skipped` bytes.
     fn join(&mut self, call: UnfinishedCall, skipped: usize) -> Result<bool, SkipReason> {
         let rest = self.lines.text(self.line.start + skipped, self.line.end);
-        self.joined.clear();
-        self.joined.extend_from_slice(&call.text);
-        self.joined.extend_from_slice(rest);
+        fill(&mut self.joined, &[&call.text, rest]);
         self.line.origin.began_ns = call.origin.began_ns;
         self.line.origin.clock_ns = call.origin.clock_ns;
         let name = call.name;

@@ -15,12 +15,12 @@ use memchr::memmem::Finder;
 use crate::call::call_result::Tail;
 use crate::call::transfers::Segments;
 use crate::counts::{Counts, SkipReason};
-use crate::event::Event;
+use crate::event::{Action, Event};
 use crate::line::clock::Clock;
 use crate::line::line_prefix::Prefix;
 use crate::line::line_reader::{BUFFER_BYTES, LineReader, NextLine};
 use crate::line::stack;
-use crate::reader::parsed_line::{Line, LineKind, Origin, read_event};
+use crate::reader::parsed_line::{Line, LineKind, Origin};
 use crate::reader::pending_calls::UnfinishedCalls;
 use crate::reader::strace_messages::{attached_thread, is_of_summary, is_other_output};
 use crate::reader::threads::ThreadTracker;
@@ -104,7 +104,6 @@ impl<R: Read> Reader<R> {
     }
 
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
-        self.line.kind = LineKind::Nothing;
         loop {
             let found = match self.deferred.take() {
                 Some(line) => {
@@ -150,14 +149,44 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// The event of the line that [`advance`](Self::advance) reached. Arguments that cannot be read are counted.
+    #[inline]
     pub(crate) fn event(&mut self) -> Option<Event<'_>> {
         let text = if self.in_joined {
             &self.joined
         } else {
             self.lines.text(self.line.start, self.line.end)
         };
-        let site = self.has_site.then_some(&*self.site);
-        read_event(&self.line, text, site, &mut self.segments, &mut self.counts)
+        let mut took_ns = None;
+        let (name_bytes, action) = match self.line.kind {
+            LineKind::Nothing => return None,
+            LineKind::Call(name, tail) => {
+                took_ns = tail.took_ns;
+                let (action, missing) = name.action(text, tail, &mut self.segments);
+                if let Some(reason) = missing {
+                    self.counts.skip(reason, self.line.origin.number);
+                }
+                (name.bytes, action)
+            }
+            LineKind::Unread => (0, Action::Unread { descriptor: None }),
+            LineKind::Named => (0, Action::Name { program: text }),
+            LineKind::Signal { name_bytes } => (name_bytes, Action::Signal),
+            LineKind::Exit {
+                name_bytes,
+                process_ended,
+            } => (name_bytes, Action::Exit { process_ended }),
+        };
+        let origin = self.line.origin;
+        Some(Event {
+            thread: origin.thread,
+            began_ns: origin.began_ns,
+            clock_ns: origin.clock_ns,
+            took_ns,
+            delayed_ns: 0,
+            name: &text[..name_bytes],
+            action,
+            site: self.has_site.then_some(&*self.site),
+        })
     }
 
     /// Whether the line that [`advance`](Self::advance) reached has an absolute time, or could not be read. Times relative to
@@ -261,8 +290,7 @@ impl<R: Read> Reader<R> {
             return false;
         }
         self.names.insert(thread, name.to_vec());
-        self.joined.clear();
-        self.joined.extend_from_slice(name);
+        fill(&mut self.joined, &[name]);
         self.set_joined(self.line.origin, LineKind::Named);
         true
     }
@@ -298,10 +326,8 @@ impl<R: Read> Reader<R> {
         let Some(call) = self.unfinished.announce_creator() else {
             return false;
         };
-        self.joined.clear();
-        self.joined.extend_from_slice(&call.text);
-        self.joined.extend_from_slice(b") = ");
-        self.joined.extend_from_slice(thread.to_string().as_bytes());
+        let thread = thread.to_string();
+        fill(&mut self.joined, &[&call.text, b") = ", thread.as_bytes()]);
         let Some(tail) = Tail::read(&self.joined) else {
             return false;
         };
@@ -323,9 +349,8 @@ impl<R: Read> Reader<R> {
     #[cold]
     fn read_stack(&mut self) -> io::Result<()> {
         if !self.in_joined {
-            self.joined.clear();
             let text = self.lines.text(self.line.start, self.line.end);
-            self.joined.extend_from_slice(text);
+            fill(&mut self.joined, &[text]);
             self.in_joined = true;
         }
         while self.lines.stack_follows() {
@@ -339,10 +364,14 @@ impl<R: Read> Reader<R> {
                 && !self.has_site
             {
                 self.has_site = true;
-                self.site.clear();
-                self.site.extend_from_slice(frame);
+                fill(&mut self.site, &[frame]);
             }
         }
         Ok(())
     }
+}
+
+fn fill(text: &mut Vec<u8>, parts: &[&[u8]]) {
+    text.clear();
+    parts.iter().for_each(|part| text.extend_from_slice(part));
 }

@@ -26,8 +26,6 @@ pub(crate) struct UnfinishedCall {
 pub(crate) struct UnfinishedCalls {
     by_thread: BTreeMap<u32, UnfinishedCall>,
     bytes: usize,
-    /// Threads in a call that creates a thread, until the created thread has a line.
-    forking: Vec<u32>,
 }
 
 impl UnfinishedCalls {
@@ -39,9 +37,6 @@ impl UnfinishedCalls {
         }
         let thread = call.origin.thread;
         self.bytes += call.text.len();
-        if call.name.call.makes_threads() {
-            self.forking.push(thread);
-        }
         self.by_thread.insert(thread, call);
         true
     }
@@ -49,7 +44,6 @@ impl UnfinishedCalls {
     pub(crate) fn take(&mut self, thread: u32) -> Option<UnfinishedCall> {
         let call = self.by_thread.remove(&thread)?;
         self.bytes -= call.text.len();
-        self.forking.retain(|forking| *forking != thread);
         Some(call)
     }
 
@@ -69,11 +63,13 @@ impl UnfinishedCalls {
     /// The call that created a thread, when that thread has its first line. `None` if no call creates a thread, or several
     /// calls do. Marks the call as announced.
     pub(crate) fn announce_creator(&mut self) -> Option<&UnfinishedCall> {
-        let [thread] = self.forking[..] else {
+        let mut creators = self.by_thread.values_mut();
+        let is_creator =
+            |call: &&mut UnfinishedCall| call.name.call.makes_threads() && !call.announced;
+        let call = creators.find(is_creator)?;
+        if creators.any(|call| is_creator(&call)) {
             return None;
-        };
-        self.forking.clear();
-        let call = self.by_thread.get_mut(&thread)?;
+        }
         call.announced = true;
         Some(call)
     }

@@ -41,8 +41,10 @@ fn compressed_logs_are_read_even_if_they_end_early() {
     };
     let whole = read(&gzip);
     assert_eq!((whole.calls, whole.truncated), (5000, false));
-    let cut = read(&gzip[..gzip.len() - 20]);
-    assert!(cut.calls <= 5000 && cut.truncated);
+    // Without the last bytes of its trailer, the log has all lines.
+    for missing in [4, 20] {
+        assert!(read(&gzip[..gzip.len() - missing]).truncated);
+    }
     fs::remove_dir_all(folder).unwrap();
 }
 
