@@ -78,7 +78,7 @@ struct task_struct___5_13 { long state; } RELOCATED;
 struct linux_binprm { struct file *file; const char *filename; } RELOCATED;
 
 /* The numbers below are repeated in src/record.rs and src/calls.rs. */
-enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP, HELD };
+enum kind { CALL, FORK, EXEC, EXIT, SIGNAL, RUN, GAP };
 /* What is recorded of a call beyond its first four arguments. DROP: the call can neither move bytes nor be a barrier. */
 enum class {
 	DROP, PLAIN, READ, WRITE, PATH0, PATH1, PATH4, PATHS01, PATHS02, PATHS13, OPEN_HOW,
@@ -87,7 +87,8 @@ enum class {
 	/* From here on, the first slot after a record holds data. */
 	STAT_FD, STAT_PATH, STAT_AT, STATX,
 };
-struct record { u64 end_ns; u32 waited_us, thread, process; u16 number, what; s64 result; int a0; u32 stack; u64 a1, a2, a3; };
+/* `stack` is the number of a sample, or 0. Before the record, the thread was preempted for `held_ms` in all. */
+struct record { u64 end_ns; u32 waited_us, thread, process; u16 number, what; s64 result; int a0; u16 stack, held_ms; u64 a1, a2, a3; };
 struct slot { u64 words[8]; };
 _Static_assert(sizeof(struct record) == 64, "one slot");
 /* The most calls of a run: consecutive calls of one thread on one descriptor, within one tick and without a wait. A run
@@ -96,7 +97,7 @@ _Static_assert(sizeof(struct record) == 64, "one slot");
 /* The shortest preemption of a thread that is recorded. */
 #define HELD_NS 1000000
 #define UNJOINED 64
-struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns, asked; int a0; u32 stack; u16 calls, most, results[RUN_CALLS]; };
+struct run { u64 end_ns; u32 waited_us, thread, process; u16 number, what; u32 span_ns, asked; int a0; u16 stack, held_ms, calls, most, results[RUN_CALLS]; };
 _Static_assert(sizeof(struct run) == 128, "two slots");
 #define WHAT(kind, extension) ((kind) << 12 | (extension))
 #define ALL_DATA 2048
@@ -232,7 +233,7 @@ INLINE void flush(struct cpu *cpu, u64 now)
 			/* A single call fits into one slot. */
 			struct record *r = (void *)one;
 			r->end_ns = run->end_ns; r->waited_us = run->waited_us; r->thread = run->thread; r->process = run->process;
-			r->number = run->number; r->what = WHAT(CALL, 0); r->result = run->results[0]; r->a0 = run->a0; r->stack = run->stack;
+			r->number = run->number; r->what = WHAT(CALL, 0); r->result = run->results[0]; r->a0 = run->a0; r->stack = run->stack; r->held_ms = run->held_ms;
 			r->a1 = 0; r->a2 = run->asked; r->a3 = 0;
 			publish(cpu, 1);
 		} else if (one) {
@@ -293,7 +294,7 @@ INLINE struct record *begin(struct cpu *cpu, u64 now, u32 thread, u32 process, u
 	struct record *r = (void *)slot_at(cpu->head);
 	if (!r) return 0;
 	r->end_ns = now; r->waited_us = 0; r->thread = thread; r->process = process; r->number = 0; r->what = what;
-	r->result = 0; r->a0 = 0; r->stack = 0; r->a1 = 0; r->a2 = 0; r->a3 = 0;
+	r->result = 0; r->a0 = 0; r->stack = 0; r->held_ms = 0; r->a1 = 0; r->a2 = 0; r->a3 = 0;
 	return r;
 }
 
@@ -326,7 +327,7 @@ INLINE void python_frames(struct sample *s, u32 process)
 /* Takes a sample of the stack. Returns the number of the sample, from 1 on, or 0. */
 INLINE u32 sample(struct cpu *cpu, struct pt_regs *regs, bool is_deep)
 {
-	u32 n = cpu->samples++ & 0x7fffffff, place = (bpf_get_smp_processor_id() << 8) + (n & 255);
+	u32 n = cpu->samples++ & 0x7fff, place = (bpf_get_smp_processor_id() << 8) + (n & 255);
 	struct sample *s = bpf_map_lookup_elem(&samples, &place);
 	if (!s) return 0;
 	s->serial = 0;
@@ -450,11 +451,13 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	cpu->last_ns = now;
 	cpu->tick = tick;
 	flush(cpu, now);
+	u16 held_ms = 0;
 	if (cpu->held_ns >= HELD_NS) {
-		struct record *held = begin(cpu, now, cpu->thread, cpu->process, WHAT(HELD, 0), 0, true);
+		u64 ms = (cpu->held_ns + 500000) / 1000000;
+		held_ms = ms < 65535 ? ms : 65535;
 		u32 tid = id;
 		struct off *off = bpf_map_lookup_elem(&offs, &tid);
-		if (held && off) { held->a1 = off->held; off->held = 0; publish(cpu, 1); }
+		if (off) off->held = 0;
 		cpu->held_ns = 0;
 	}
 	/* A run has only the stack of its first call. So the first calls on a descriptor are not joined, and runs differ in length:
@@ -479,7 +482,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	cpu->waited_us = 0;
 	if (joins) {
 		run->end_ns = now; run->waited_us = waited_us; run->thread = cpu->thread; run->process = cpu->process;
-		run->number = number; run->what = WHAT(RUN, 1); run->a0 = a0; run->stack = stack; run->asked = a2; run->results[0] = result;
+		run->number = number; run->what = WHAT(RUN, 1); run->a0 = a0; run->stack = stack; run->held_ms = held_ms; run->asked = a2; run->results[0] = result;
 		__asm__ volatile("" ::: "memory"); /* User space reads an open run. */
 		*(volatile u16 *)&run->calls = 1;
 		return 0;
@@ -487,7 +490,7 @@ SEC("tp_btf/sys_exit") int on_exit(u64 *ctx)
 	u64 a1 = ARGUMENT(regs, 1), a3 = ARGUMENT(regs, 3);
 	struct record *r = begin(cpu, now, cpu->thread, cpu->process, 0, 1, keeps);
 	if (!r) return 0;
-	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack;
+	r->waited_us = waited_us; r->number = number; r->result = result; r->a0 = a0; r->stack = stack; r->held_ms = held_ms;
 	r->a1 = a1; r->a2 = a2; r->a3 = a3;
 	u32 used = class > WRITE ? extend(r, cpu->head + 1, class, regs) : 0;
 	r->what = WHAT(CALL, used) | (class < IOV ? 0 : class < STAT_FD ? ALL_DATA : ONE_DATA);

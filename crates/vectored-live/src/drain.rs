@@ -190,7 +190,8 @@ impl Rings {
                 }
             }
         }
-        let samples = pass.samples.values().map(|sample| sample.stack.len());
+        let samples = pass.samples.values();
+        let samples = samples.map(|sample| size_of_val(&sample.stack[..]));
         pass.bytes = size_of_val(&pass.slots[..]) + samples.sum::<usize>();
         if is_last {
             pass.before_ns = u64::MAX;
@@ -231,8 +232,8 @@ impl Rings {
     }
 
     /// A sample, unless it was overwritten.
-    fn sample(&self, cpu: usize, number: u32) -> Option<Sample> {
-        let at = (cpu * SAMPLES + (number as usize - 1) % SAMPLES) * SAMPLE_WORDS;
+    fn sample(&self, cpu: usize, number: u16) -> Option<Sample> {
+        let at = (cpu * SAMPLES + (usize::from(number) - 1) % SAMPLES) * SAMPLE_WORDS;
         let is_it = || self.samples.read(at) == u64::from(number);
         if !is_it() {
             return None;
@@ -251,10 +252,7 @@ impl Rings {
                 .take(PYTHON_FRAMES.min(frames))
                 .map(|frame| frame.try_into().expect("ten words"))
                 .collect(),
-            stack: words[STACK..]
-                .iter()
-                .flat_map(|word| word.to_le_bytes())
-                .collect(),
+            stack: words[STACK..].to_vec(),
         })
     }
 

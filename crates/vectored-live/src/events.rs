@@ -37,8 +37,6 @@ pub(crate) struct Events {
     /// The process of the command, until it begins its program.
     held: Option<u32>,
     own: u32,
-    /// Time of preemption, in ns, that the next event of each thread gets.
-    delays_ns: FxHashMap<u32, u64>,
     shown: Shown,
     pub(crate) calls: u64,
     /// Calls that were lost because the rings had no room.
@@ -58,7 +56,6 @@ impl Events {
             ended: FxHashSet::default(),
             held: None,
             own: std::process::id(),
-            delays_ns: FxHashMap::default(),
             shown: Shown::default(),
             calls: 0,
             lost: 0,
@@ -104,10 +101,6 @@ impl Events {
         if record.process == self.own {
             return;
         }
-        if record.kind == Kind::Held {
-            *self.delays_ns.entry(record.thread).or_default() += record.a1;
-            return;
-        }
         let since = self.since.get(&record.process).copied();
         if since.is_none() && record.kind != Kind::Exit {
             // The fork of the process was lost, or the process came into the cgroup. The process may have ended.
@@ -128,11 +121,6 @@ impl Events {
             self.times_ns.0 = Some(record.end_ns);
         }
         self.times_ns.1 = record.end_ns;
-        let mut record = *record;
-        if !self.delays_ns.is_empty() {
-            record.delayed_ns = self.delays_ns.remove(&record.thread).unwrap_or_default();
-        }
-        let record = &record;
         match record.kind {
             Kind::Run => self.run(record, slots, sample, follow),
             Kind::Call => self.call(record, slots, sample, follow),
@@ -150,7 +138,7 @@ impl Events {
             }
             Kind::Execute => self.execute(record, slots, follow),
             Kind::Exit => self.exit(record, follow),
-            Kind::Signal | Kind::Gap | Kind::Held => {
+            Kind::Signal | Kind::Gap => {
                 follow(&event(b"SIGNAL", Action::Signal, record));
             }
         }

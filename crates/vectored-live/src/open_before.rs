@@ -23,25 +23,20 @@ pub(crate) fn threads_of(process: u32) -> Vec<u32> {
         .collect()
 }
 
+/// A process and all that descend from it.
 pub(crate) fn tree_of(process: u32) -> Vec<u32> {
-    let mut all = vec![process];
-    let mut at = 0;
-    while let Some(&one) = all.get(at) {
-        for thread in threads_of(one) {
-            let children = fs::read_to_string(format!("/proc/{one}/task/{thread}/children"))
-                .unwrap_or_default();
-            let children = children
-                .split_whitespace()
-                .filter_map(|word| word.parse().ok());
-            for child in children.collect::<Vec<u32>>() {
-                if !all.contains(&child) {
-                    all.push(child);
-                }
-            }
-        }
-        at += 1;
-    }
-    all
+    let of_thread = |thread: u32| {
+        let path = format!("/proc/{process}/task/{thread}/children");
+        fs::read_to_string(path).unwrap_or_default()
+    };
+    let children: String = threads_of(process).into_iter().map(of_thread).collect();
+    let children = children
+        .split_whitespace()
+        .filter_map(|word| word.parse().ok());
+    [process]
+        .into_iter()
+        .chain(children.flat_map(tree_of))
+        .collect()
 }
 
 struct Open {

@@ -15,13 +15,11 @@ pub(crate) enum Kind {
     Signal,
     Run,
     Gap,
-    /// The thread of the next record was preempted before that record, for `a1` ns in all.
-    Held,
 }
 
-const KINDS: [Kind; 8] = {
+const KINDS: [Kind; 7] = {
     use Kind::*;
-    [Call, Fork, Execute, Exit, Signal, Run, Gap, Held]
+    [Call, Fork, Execute, Exit, Signal, Run, Gap]
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,12 +37,11 @@ pub(crate) struct Record {
     pub(crate) result: i64,
     pub(crate) a0: i32,
     /// The number of the sample of the stack; 0 for none.
-    pub(crate) stack: u32,
+    pub(crate) stack: u16,
     pub(crate) a1: u64,
     pub(crate) a2: u64,
     pub(crate) a3: u64,
-    /// For how long the thread was ready to run but had no CPU, since its last record, in ns. The record itself does not hold
-    /// this time: see [`Kind::Held`].
+    /// For how long the thread was ready to run but had no CPU, since its last record.
     pub(crate) delayed_ns: u64,
 }
 
@@ -63,11 +60,11 @@ impl Record {
             data: [0, 1, extension, extension][usize::from(what >> 10 & 3)].min(extension),
             result: slot[3] as i64,
             a0: slot[4] as i32,
-            stack: (slot[4] >> 32) as u32,
+            stack: (slot[4] >> 32) as u16,
             a1: slot[5],
             a2: slot[6],
             a3: slot[7],
-            delayed_ns: 0,
+            delayed_ns: (slot[4] >> 48) * 1_000_000,
         }
     }
 }
@@ -114,7 +111,7 @@ pub(crate) struct Sample {
     pub(crate) kept: [u64; 5],
     /// The first words of the frames of CPython (`_PyInterpreterFrame`), the innermost frame first.
     pub(crate) python: Vec<[u64; PYTHON_WORDS]>,
-    pub(crate) stack: Vec<u8>,
+    pub(crate) stack: Vec<u64>,
 }
 
 pub(crate) fn bytes_of(slots: &[Slot]) -> impl Iterator<Item = u8> + '_ {
@@ -127,13 +124,10 @@ pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
     let (mut all, mut text) = (Vec::new(), Vec::new());
     for slot in slots {
         let bytes: Vec<u8> = bytes_of(std::slice::from_ref(slot)).collect();
-        let end = bytes
-            .iter()
-            .position(|&byte| byte == 0)
-            .unwrap_or(63)
-            .min(63);
-        text.extend_from_slice(&bytes[..end]);
-        if end < 63 {
+        let piece = bytes[..63].split(|&byte| byte == 0).next();
+        let piece = piece.unwrap_or_default();
+        text.extend_from_slice(piece);
+        if piece.len() < 63 {
             all.push(escaped(&std::mem::take(&mut text)));
         }
     }

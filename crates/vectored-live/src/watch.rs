@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::io;
 use std::iter::successors;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,7 +111,7 @@ impl Watch {
             Target::Command(command) => (&[][..], None, Some(command)),
         };
         for &root in roots {
-            process_of(root)?;
+            is_running(root)?;
         }
         let cgroup_number = cgroup.map_or(Ok(0), number_of_cgroup)?;
         let cpus = aya::util::nr_cpus()
@@ -147,9 +147,7 @@ impl Watch {
             .collect();
         let mut cpu_before = 0;
         for &process in &all {
-            if !roots.contains(&process) {
-                want(process)?;
-            }
+            want(process)?;
             cpu_before += cpu_ns(process);
             match events.tell(process, now_ns(), follow) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -164,7 +162,7 @@ impl Watch {
         // A process that ended before the programs were attached, or before the process was wanted, has left no record of its
         // end.
         for process in all {
-            if process_of(process).map_or(true, |process| has_ended(&process)) {
+            if !is_running(process).unwrap_or(false) {
                 // An error says that the process is no longer in the map: the record of its end has removed it.
                 let _ = wanted.remove(&process);
             }
@@ -263,11 +261,6 @@ impl Watch {
     }
 }
 
-fn has_ended(process: &OwnedFd) -> bool {
-    let mut ends = [PollFd::new(process, PollFlags::IN)];
-    poll(&mut ends, Some(&Timespec::default())) != Ok(0)
-}
-
 /// Time after which the watch checks whether it is over, also without a pass.
 const PATIENCE: Duration = Duration::from_millis(50);
 
@@ -321,18 +314,19 @@ fn share(map: &Map, words: usize, is_written: bool) -> Result<Shared, Failed> {
     Ok(shared.map_err(|error| format!("cannot map {mib} MiB of the kernel: {error}"))?)
 }
 
-/// A process, held by a descriptor so that its number cannot lead to another process.
-fn process_of(number: u32) -> Result<OwnedFd, Refusal> {
-    let known = i32::try_from(number).ok().and_then(Pid::from_raw);
+fn is_running(process: u32) -> Result<bool, Refusal> {
+    let known = i32::try_from(process).ok().and_then(Pid::from_raw);
     let opened = known.ok_or(Errno::SRCH);
-    opened
-        .and_then(|known| pidfd_open(known, PidfdFlags::empty()))
-        .map_err(|error| match error {
-            Errno::SRCH | Errno::INVAL => Refusal::Target(format!("there is no process {number}")),
-            error => Refusal::Machine(format!(
-                "cannot watch for the end of process {number}: {error}"
-            )),
-        })
+    let opened = opened.and_then(|known| pidfd_open(known, PidfdFlags::empty()));
+    let opened = opened.map_err(|error| match error {
+        Errno::SRCH | Errno::INVAL => Refusal::Target(format!("there is no process {process}")),
+        error => {
+            let what = format!("cannot watch for the end of process {process}: {error}");
+            Refusal::Machine(what)
+        }
+    })?;
+    let mut ends = [PollFd::new(&opened, PollFlags::IN)];
+    Ok(poll(&mut ends, Some(&Timespec::default())) == Ok(0))
 }
 
 fn number_of_cgroup(path: &Path) -> Result<u64, Refusal> {

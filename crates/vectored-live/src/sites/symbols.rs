@@ -186,12 +186,8 @@ impl Symbols {
         let [(at, target, is_slot)] = jumps.collect::<Vec<_>>()[..] else {
             return None;
         };
-        let leads = if is_slot {
-            self.slot(program, module, target)
-        } else {
-            self.target(program, module, target)
-        };
-        match leads? {
+        let lead = if is_slot { Self::slot } else { Self::target };
+        match lead(self, program, module, target)? {
             Leads::Runtime => self.words(module, at),
             Leads::To(module, function) => {
                 self.jump(program, &module, function, jumps_max.checked_sub(1)?)

@@ -86,9 +86,9 @@ fn step(
     let value = |register: gimli::Register| before.get(usize::from(register.0)).copied().flatten();
     let top = value(*register)?.checked_add_signed(*offset)?;
     let read = |address: u64| {
-        let at = usize::try_from(address.checked_sub(sample.sp)?).ok()?;
-        let bytes = sample.stack.get(at..at.checked_add(8)?)?;
-        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        let bytes = address.checked_sub(sample.sp)?;
+        let word = sample.stack.get(usize::try_from(bytes / 8).ok()?)?;
+        (bytes % 8 == 0).then_some(*word)
     };
     for (number, register) in (0..).zip(registers.iter_mut()) {
         *register = match row.register(gimli::Register(number)) {
