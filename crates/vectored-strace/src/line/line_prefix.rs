@@ -4,7 +4,7 @@ use memchr::memchr;
 
 use crate::counts::SkipReason;
 use crate::line::clock::Timestamp;
-use crate::text::numbers::{fraction_ns, leading, unit_ns};
+use crate::text::numbers::{fraction_ns, leading, seconds_ns, unit_ns};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -84,25 +84,29 @@ impl Prefix {
 
     /// Reads a thread or a time, and the blanks after it.
     fn read_number(&mut self, line: &[u8]) -> Result<(), SkipReason> {
-        let (number, digits) = leading(&line[self.end..])?;
+        let start = self.end;
+        let (number, digits) = leading(&line[start..])?;
         let is_padded =
-            self.end + digits >= self.time_start + RELATIVE_DIGITS && self.end > self.time_start;
+            start + digits >= self.time_start + RELATIVE_DIGITS && start > self.time_start;
         self.end += digits;
         match line.get(self.end) {
-            Some(b'.') => {
-                let (fraction, fraction_digits) = fraction_ns(&line[self.end + 1..])?;
-                self.end += 1 + fraction_digits;
-                let stamp = seconds(number, digits, fraction, is_padded)?;
-                self.set_time(stamp, fraction_digits)?;
-            }
             Some(b':') => self.read_day_time(number, line)?,
             Some(b' ' | b'<') if self.thread.is_none() && digits < 9 => {
-                let width = digits.max(THREAD_DIGITS);
-                self.time_start = self.end - digits + width + 1;
+                self.time_start = start + digits.max(THREAD_DIGITS) + 1;
                 self.name_thread(number)?;
                 self.read_program(line)?;
             }
-            Some(b' ') => self.set_time(seconds(number, digits, 0, is_padded)?, 0)?,
+            Some(b' ' | b'.') => {
+                let (ns, bytes) = seconds_ns(&line[start..])?;
+                self.end = start + bytes;
+                // The time is since 1970 if it has nine digits or more, and since the line before if it is padded.
+                let stamp = match digits {
+                    9.. => Timestamp::OfEpoch(ns),
+                    _ if is_padded => Timestamp::SinceLast(ns),
+                    _ => Timestamp::Short(ns),
+                };
+                self.set_time(stamp, bytes.saturating_sub(digits + 1))?;
+            }
             _ => return Err(SkipReason::NotALine),
         }
         if line.get(self.end) != Some(&b' ') {
@@ -172,23 +176,4 @@ impl Prefix {
         self.end += text.len();
         Ok(())
     }
-}
-
-/// The time of a count of seconds: since 1970 if the count has nine digits or more, since the line before if the count is padded, else
-/// ambiguous.
-fn seconds(
-    whole: u64,
-    digits: usize,
-    fraction_ns: u64,
-    is_padded: bool,
-) -> Result<Timestamp, SkipReason> {
-    let ns = whole
-        .checked_mul(SECOND_NS)
-        .and_then(|ns| ns.checked_add(fraction_ns))
-        .ok_or(SkipReason::Overflow)?;
-    Ok(match digits {
-        9.. => Timestamp::OfEpoch(ns),
-        _ if is_padded => Timestamp::SinceLast(ns),
-        _ => Timestamp::Short(ns),
-    })
 }

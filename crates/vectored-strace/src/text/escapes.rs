@@ -19,3 +19,14 @@ pub fn escaped(path: &[u8]) -> Vec<u8> {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn what_is_not_printable_is_escaped() {
+        let shown = br#"a \"\\\n\t\r\v\f\1\0012\303"#;
+        assert_eq!(escaped(b"a \"\\\n\t\r\x0b\x0c\x01\x012\xc3"), shown);
+    }
+}

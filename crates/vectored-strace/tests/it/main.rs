@@ -118,6 +118,7 @@ fn a_fork_comes_before_the_lines_of_a_child_that_runs_before_the_call_returns() 
                 1 <... vfork resumed>) = 3\n\
                 1 vfork( <unfinished ...>\n\
                 2 close(3) = 0\n\
+                5 close(3) = 0\n\
                 2 execve(\"/bin/true\", [\"true\"], 0x1) = 0\n\
                 1 <... vfork resumed>) = 2\n";
     let (events, counts) = events_of(&mut Reader::new(&log[..]));
@@ -125,9 +126,12 @@ fn a_fork_comes_before_the_lines_of_a_child_that_runs_before_the_call_returns() 
         .iter()
         .map(|event| event.split(" = ").next().unwrap())
         .collect();
-    assert_eq!(names, ["1 vfork", "1 vfork", "2 close", "2 execve"]);
+    assert_eq!(
+        names,
+        ["1 vfork", "1 vfork", "2 close", "5 close", "2 execve"]
+    );
     assert!(events[1].contains("Fork { child: 2"), "{events:?}");
-    assert_eq!(counts.calls, 4);
+    assert_eq!(counts.calls, 5);
 }
 
 #[test]
@@ -164,4 +168,23 @@ fn lines_of_a_detached_thread_are_not_counted_as_unusable() {
     let (events, counts) = events_of(&mut Reader::new(&log[..]));
     assert_eq!(events.len(), 2, "the read may have moved bytes: {events:?}");
     assert_eq!(counts.skipped(), []);
+}
+
+#[test]
+fn times_have_the_resolution_of_their_digits_and_padded_times_are_relative() {
+    for (time, began_ns, clock_ns) in [
+        ("00:00:01", 1_000_000_000, 1_000_000_000),
+        ("00:00:01.000002", 1_000_002_000, 1000),
+        ("1795315726.000002", 1_795_315_726_000_002_000, 1000),
+        ("1795315726", 1_795_315_726_000_000_000, 1_000_000_000),
+        ("     0.000001 sync() = 0\n     0.000002", 3000, 1000),
+    ] {
+        let log = format!("{time} sync() = 0\n");
+        let mut reader = Reader::new(log.as_bytes());
+        let mut last = None;
+        while let Some(event) = reader.next().unwrap() {
+            last = Some((event.began_ns, event.clock_ns));
+        }
+        assert_eq!(last, Some((Some(began_ns), clock_ns)), "{time}");
+    }
 }
