@@ -240,6 +240,7 @@ fcntl 3 3 0 0 = -9: Query
 close_range 3 0xffffffff 0 0 = 0: last: 2147483647
 pipe2 0 0x80000 0x400000003 0 = 0: close_on_exec: true
 eventfd2 0 0x80000 0 0 = 4: number: 4, leads_to: Some([97, 110, 111, 110
+eventfd2 0 0x80000 0 0 = 4: close_on_exec: true
 connect 3 0 16 0 = -115: Connect {
 connect 3 0 16 0 = -111: Other {
 symlinkat 0 -100 0 0 = 0 a b: kind: Symbolic

@@ -71,7 +71,16 @@ mod tests {
         let mut order = Order::default();
         let mut first = pass(
             10,
-            &[(1, 0), (4, 2), (5, 0), (12, 0), (2, 1), (3, 0), (9, 0)],
+            &[
+                (1, 0),
+                (4, 2),
+                (5, 0),
+                (10, 0),
+                (12, 0),
+                (2, 1),
+                (3, 0),
+                (9, 0),
+            ],
         );
         let sample = Sample {
             ip: 7,
@@ -80,7 +89,7 @@ mod tests {
         first.samples.insert(1, sample);
         // A later pass may bring another record that ended at 10.
         let second = pass(u64::MAX, &[(10, 0)]);
-        for (pass, expected) in [(first, &[1, 2, 3, 4, 5, 9][..]), (second, &[10, 12])] {
+        for (pass, expected) in [(first, &[1, 2, 3, 4, 5, 9][..]), (second, &[10, 10, 12])] {
             let mut ends = Vec::new();
             order.take(pass, |record, slots, sample| {
                 assert_eq!(slots.len(), 1 + record.extension);

@@ -136,3 +136,16 @@ pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_tell_the_slots_of_data() {
+        for (mark, data) in [(0, 0), (0x400, 1), (0x800, 2)] {
+            let record = Record::read(&[0, 0, (mark | 2) << 48, 0, 0, 0, 0, 0]);
+            assert_eq!((record.extension, record.data), (2, data));
+        }
+    }
+}

@@ -99,10 +99,7 @@ impl Sites {
     /// The call site of a sample: the innermost frame outside the C library. `None` if that frame is unknown.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<Rc<[u8]>> {
         if !sample.python.is_empty() {
-            return self
-                .python
-                .site(process, sample)
-                .map(|site| Rc::from(site.into_bytes()));
+            return self.python.site(process, sample).map(shared);
         }
         let find = |sites: &Sites| Some(frames(sites.programs.get(&process)?, sample));
         let mut found = find(self);
@@ -122,12 +119,9 @@ impl Sites {
         // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
         let mut modules = frames.iter().map(|frame| &frame.module);
         let is_python = modules.any(|module| self.python.is_interpreter(module));
-        let site = if is_python {
-            None
-        } else {
-            self.symbols.site(self.programs.get(&process)?, &frames)
-        };
-        let site = site.map(|site| Rc::from(site.into_bytes()));
+        let program = self.programs.get(&process).filter(|_| !is_python);
+        let site = program.and_then(|program| self.symbols.site(program, &frames));
+        let site = site.map(shared);
         if self.stacks.len() >= STACKS_MAX {
             self.stacks.clear();
         }
@@ -139,4 +133,8 @@ impl Sites {
         self.programs.remove(&process);
         self.python.forget(process);
     }
+}
+
+fn shared(site: String) -> Rc<[u8]> {
+    Rc::from(site.into_bytes())
 }
