@@ -5,14 +5,14 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::model::conditions::Operation;
 
 /// The name of a technique, the same on the command line, in JSON and in tables.
 ///
 /// Results have names alone, so they can be read where nothing implements the technique.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct TechniqueName(&'static str);
 
 /// What a technique does with a list, as far as reports treat it differently.
@@ -116,12 +116,6 @@ impl Deref for TechniqueName {
 impl fmt::Display for TechniqueName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.0)
-    }
-}
-
-impl Serialize for TechniqueName {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.0)
     }
 }
 

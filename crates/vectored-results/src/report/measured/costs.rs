@@ -1,7 +1,7 @@
 //! Cost models as a table, a row a model.
 
 use vectored_report::words::{NONE, counts, percent, three_digits};
-use vectored_report::{Block, Section, Table};
+use vectored_report::{Block, Section, Table, by_key};
 
 use crate::model::{Drain, FittedModel, ModelSource, Results};
 use crate::report::target_names::Titles;
@@ -26,10 +26,15 @@ const FIGURES: [&str; 10] = [
 /// them. `None` if nothing was fitted.
 pub(super) fn section(results: &Results) -> Option<Section> {
     let titles = Titles::among(&results.cells);
-    let models: Vec<&FittedModel> = fitted(results)
-        .flat_map(|model| [Some(model), calibrated(results, model)])
-        .flatten()
-        .collect();
+    let all = results.cost_models.iter();
+    let groups = by_key(all.map(|model| ((&model.conditions, model.drain), model)));
+    let is_fitted = |model: &&FittedModel| model.source == ModelSource::Cells;
+    let groups = groups.into_iter().map(|(_, models)| models);
+    let models = groups
+        .filter(|models| models.iter().any(is_fitted))
+        .flatten();
+    let models = models.filter(|model| is_fitted(model) || model.regret_median.is_some());
+    let models: Vec<&FittedModel> = models.collect();
     if models.is_empty() {
         return None;
     }
@@ -37,13 +42,13 @@ pub(super) fn section(results: &Results) -> Option<Section> {
     let judged = counts(models.iter().map(|model| model.judged_cells), "cell");
     let title = format!("Times in ns, copy thresholds in bytes; regret over {judged} each");
     let table = Table::new(title, ["target"], FIGURES, rows);
-    let notes = legend(results).into_iter();
+    let notes = legend(&models).into_iter();
     let notes = notes.map(|note| Block::Note(note.into()));
     let blocks = [Block::Table(table)].into_iter().chain(notes).collect();
     Some(Section::new("Cost models, fitted to the cells", blocks))
 }
 
-fn legend(results: &Results) -> Vec<String> {
+fn legend(models: &[&FittedModel]) -> Vec<String> {
     let mut notes = vec![
         "\"call\" is the time of a call, \"gather call\" the additional time of a call with a list, \"segment\" that of \
          each segment of less than 256 B, \"copy byte\" the time to copy a byte. \"copy 8 ×\": a list of 8 segments is \
@@ -55,26 +60,15 @@ fn legend(results: &Results) -> Vec<String> {
          for a cell is that of a fit to the other cells."
             .to_owned(),
     ];
-    if fitted(results).any(|model| calibrated(results, model).is_some()) {
+    if models
+        .iter()
+        .any(|model| model.source == ModelSource::Calibration)
+    {
         notes.push(
             "calibrated: the model that adaptive uses; it is measured before the run.".to_owned(),
         );
     }
     notes
-}
-
-fn fitted(results: &Results) -> impl Iterator<Item = &FittedModel> {
-    let models = results.cost_models.iter();
-    models.filter(|model| model.source == ModelSource::Cells)
-}
-
-fn calibrated<'a>(results: &'a Results, fitted: &FittedModel) -> Option<&'a FittedModel> {
-    results.cost_models.iter().find(|model| {
-        model.source == ModelSource::Calibration
-            && model.conditions == fitted.conditions
-            && model.drain == fitted.drain
-            && model.regret_median.is_some()
-    })
 }
 
 fn row(model: &FittedModel, titles: &Titles) -> Vec<String> {
