@@ -75,9 +75,11 @@ pub(crate) fn notes(results: &Results) -> Vec<String> {
     let deep = conditions.filter(|conditions| conditions.queue_depth > 1);
     let operations = each_once(deep.map(|conditions| conditions.operation));
     let has_ranks = !results.ranks.is_empty();
+    if !operations.is_empty() {
+        let is_read = operations.contains(&Operation::Read);
+        notes.push(QUEUE_DEPTH.to_owned() + if is_read { READS_IN_FLIGHT } else { "" });
+    }
     notes.extend(said(&[
-        (!operations.is_empty(), QUEUE_DEPTH),
-        (operations.contains(&Operation::Read), READS_IN_FLIGHT),
         (has_ranks, RANKS),
         (has_ranks, STRAGGLERS),
         (has_ranks, MPI),
@@ -110,7 +112,7 @@ const QUEUE_DEPTH: &str = "\
 queue depth: the transfers that asynchronous techniques keep in flight. The floor and the synchronous techniques have one at a \
 time.";
 
-const READS_IN_FLIGHT: &str = "\
+const READS_IN_FLIGHT: &str = " \
 Asynchronous reads fill as many lists of buffers as are in flight. A synchronous read fills one list again and again, which stays \
 in the CPU caches if it fits.";
 
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_flight_have_a_note_of_their_own() {
+    fn the_note_on_transfers_in_flight_says_more_of_reads() {
         for (operation, is_said) in [(Operation::Write, false), (Operation::Read, true)] {
             let conditions = Conditions {
                 operation,
@@ -304,8 +306,9 @@ mod tests {
                 cells: vec![cell],
                 ..Results::default()
             });
-            assert!(notes.contains(&QUEUE_DEPTH.to_owned()));
-            assert_eq!(notes.contains(&READS_IN_FLIGHT.to_owned()), is_said);
+            let mut notes = notes.iter().filter(|note| note.starts_with(QUEUE_DEPTH));
+            let note = notes.next().unwrap();
+            assert_eq!(note.ends_with(READS_IN_FLIGHT), is_said, "{note}");
         }
     }
 }
