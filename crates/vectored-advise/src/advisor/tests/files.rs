@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::advisor::RunFiles;
 use crate::advisor::analysis::Analysis;
 use crate::advisor::options::Options;
-use crate::advisor::tests::logs::{follow, log_in_short, tallies_of};
+use crate::advisor::tests::logs::{follow, log_in_short, tallies_of, whole};
 
 /// The files that were written: `a>b` is a file with two names.
 fn names(files: &RunFiles) -> String {
@@ -25,6 +25,7 @@ dup2(3</w/a>, 1</dev/pts/1<char 136:1>>) = 1</w/a>; vfork() = 8; 8: exec /bin/q;
 write(3</w/a>, "x", 5) = 5; close(3</w/a>) = 0; rename("a", "b") = 0 => a>b
 write(3</w/a>, "x", 5) = 5; close(3</w/a>) = 0; rename("ab", "b") = 0 => a
 write(3</w/a>, "x", 5) = 5; close(3</w/a>) = 0; renameat2(AT_FDCWD</w>, "a", AT_FDCWD</w>, "b", RENAME_NOREPLACE) = 0; link("b", "c") = 0; rename("/w", "/v") = 0 => a>b>c>/v/c
+write(3</w/a>, "x", 5) = -1 ENOSPC (No space left on device) => 
 mmap(NULL, 9, PROT_READ|PROT_WRITE, MAP_SHARED, 3</w/a>, 0) = 0x7f0000000000 => a
 mmap(NULL, 9, PROT_READ, MAP_PRIVATE, 3</w/a>, 0) = 0x7f0000000000 => 
 io_uring_enter(4<anon_inode:[io_uring]>, 1, 1, 0x1, NULL, 8) = 1 => a
@@ -42,6 +43,17 @@ fn a_file_is_counted_if_a_finding_has_some_of_its_writes() {
         let files = tallies_of(calls).files;
         assert_eq!(files.written().next().unwrap().1, expected, "{calls}");
     }
+    // In any log.
+    let mut analysis = Analysis::new(whole());
+    for calls in ["O; W; W", "O; W"] {
+        analysis.begin_log();
+        follow(&mut analysis, &log_in_short(calls));
+    }
+    let files = analysis.finish().files;
+    assert_eq!(
+        files.written().collect::<Vec<_>>(),
+        [(vec!["/tmp/f".into()], true)]
+    );
 }
 
 /// Lines `FOLDER CALLS => NAMES`: the folder in which the command begins, `-` if that is not known. `OPEN` opens `/w/o/a` by

@@ -20,7 +20,10 @@ fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
         1,
     );
     let execute = "7<sh> 1795312736.000000 execve(\"/bin/tool\", [\"tool\"], 0x1) = 0\n";
+    // The kernel uses the number of an ended process again.
+    let again = log_in_short("exec /bin/sh; exit; exec /bin/tool; O; W; W");
     for (log, calls, program) in [
+        (again, 6, "tool"),
         (log.clone(), 3, "reader"),
         (execute.to_owned() + &log, 4, "tool"),
     ] {

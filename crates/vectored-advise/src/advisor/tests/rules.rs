@@ -148,6 +148,8 @@ fork 2; O; fstat(3</tmp/f>, {st_dev=makedev(0x8, 0x1), st_ino=7, st_mode=S_IFREG
   2: openat(AT_FDCWD</>, "/srv/g", O_RDONLY) = 5</srv/g>; 2 × 2: fstat(5</srv/g>, {st_dev=makedev(0x8, 0x1), st_ino=7, st_mode=S_IFREG|0644, st_size=20, ...}) = 0
 fork 2; O; fstat(3</tmp/f>, {st_dev=makedev(0x8, 0x1), st_ino=7, st_mode=S_IFREG|0644, st_size=20, ...}) = 0; W; W; 2: stat("/srv/g", {st_dev=makedev(0x8, 0x2), st_ino=7, st_size=20, ...}) = 0; W; W => 4→1 adjacent
 O; fork 2; W; 2: fstat(9) = 0; W => 2→1 stat between them, which may see the file's size
+fork 2; O; link("/x/g", "/y/f") = 0; W; 2: stat("/tmp/f", {st_size=20}) = 0; W => 2→1 another thread or process reads the file
+fork 2; O; close(3</tmp/f>) = 0; link("/x/g", "/y/f") = 0; O; W; 2: stat("/tmp/f", {st_size=20}) = 0; W => 2→1 another thread or process reads the file
 fork 2; O; openat(AT_FDCWD</>, "/tmp/g", O_RDONLY) = 4</tmp/g>; rename("/tmp/g", "/tmp/f") = 0; W; 2: stat("/tmp/f", {st_size=20}) = 0; W => 2→1 adjacent
 O; A; thread 2; W; 2: copy_file_range(4</tmp/f>, [0], 5</tmp/g>, NULL, 20, 0) = 20; W => 2→1 another thread or process reads the file, or asks for its size
 fork 2; write(2</tmp/f>, "x", 8) = 8; write(2</tmp/f>, "x", 8) = 8; 2: fchmod(2</tmp/f>, 0600) = 0; exit => 2→1 another thread or process uses the same file or descriptor

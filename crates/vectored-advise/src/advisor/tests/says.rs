@@ -21,6 +21,8 @@ fn a_barrier_is_named_by_the_call_that_set_it() {
   sleep; W; W => says before a pause of more than 10 ms (once), 
 O; 3 × W; close(3</tmp/f>) = 0; O; 3 × W; close(3</tmp/f>) = 0 => says before each close of the file (2 times), and
 O; W; W; +++ killed by SIGKILL +++ => says A signal killed a process that wrote it
+O; 3 × W; close(3</tmp/f>) = 0; fork 2; 2: O; 2: W; 2: +++ killed by SIGKILL +++ => says A signal killed a process that wrote it
+pipe 3 4; 3 × read 3 8; poll; 3 × read 3 8 => says Read more at once, through a larger buffer
 O; openat(AT_FDCWD</>, "/tmp/f", O_WRONLY) = 4</tmp/f>; 3 × R; pwrite64(4</tmp/f>, "x", 20, 0) = 20; 3 × R => says Read each run at once, with no buffer that outlives a write to the file through another descriptor (once): 2 calls
 O; W; write 3 9; fsync(3</tmp/f>) = 0; W; write 3 9; fsync(3</tmp/f>) = 0; W; write 3 9 => says Write the 2 pieces in one call, before fsync (2 times): 3 calls instead of 6."#,
     );

@@ -427,8 +427,8 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut
     }
     match transfer.asked_bytes.unwrap_or(0).cmp(&bytes) {
         std::cmp::Ordering::Greater => Shape::Short,
-        std::cmp::Ordering::Equal if left == 0 => Shape::Whole,
-        // If the call moved more than it asked for, the log is wrong.
-        _ => Shape::Unusable,
+        std::cmp::Ordering::Equal => Shape::Whole,
+        // The call moved more than it asked for: the log is wrong.
+        std::cmp::Ordering::Less => Shape::Unusable,
     }
 }
