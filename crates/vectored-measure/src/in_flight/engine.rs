@@ -23,9 +23,8 @@ pub trait ListQueue: Sized {
     ///
     /// When a list has ended, the next list begins. `on_event` is called when a list begins and when it has ended.
     ///
-    /// The error is the error of the first list that failed, in the order of the lists. All lists before that list have been
-    /// written whole. After that list, fewer lists than the depth had begun: these may have been written whole, in part, or
-    /// not at all. An error is [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of
+    /// The error is the error of the list that was noticed first to fail. No list begins after that; those in flight may have
+    /// been written whole, in part, or not at all. An error is [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of
     /// the kernel.
     fn write<'b>(
         &mut self,
@@ -108,7 +107,7 @@ pub(super) fn run<S: Scope>(
         Place::Stream => (1, None),
     };
     let mut bytes_of = vec![0; count as usize];
-    let (mut begun, mut failed) = (0, None::<(u64, io::Error)>);
+    let (mut begun, mut failed) = (0, None);
     loop {
         while begun < count && failed.is_none() && scope.in_flight() < most {
             on_event(Event::Began(begun));
@@ -121,7 +120,7 @@ pub(super) fn run<S: Scope>(
         }
         let mut ended = scope.wait();
         if ended.is_none() {
-            return failed.map_or(Ok(()), |(_, error)| Err(error));
+            return failed.map_or(Ok(()), Err);
         }
         // All transfers that have ended are noticed before the next transfer begins.
         while let Some(Ended {
@@ -131,13 +130,13 @@ pub(super) fn run<S: Scope>(
         }) = ended
         {
             over.push_back(list);
-            let is_first = failed.as_ref().is_none_or(|(first, _)| number < *first);
-            match moved {
-                Ok(moved) if moved == bytes_of[number as usize] => on_event(Event::Ended(number)),
-                moved if is_first => {
-                    failed = Some((number, moved.err().unwrap_or_else(ended_early)));
-                }
-                _ => {}
+            if moved
+                .as_ref()
+                .is_ok_and(|moved| *moved == bytes_of[number as usize])
+            {
+                on_event(Event::Ended(number));
+            } else {
+                failed.get_or_insert_with(|| moved.err().unwrap_or_else(ended_early));
             }
             ended = scope.take_ended();
         }

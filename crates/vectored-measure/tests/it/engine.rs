@@ -517,3 +517,24 @@ fn what_is_measured_is_saved_after_each_cell_and_marked_incomplete() {
     // The last one is the whole, but for the mark.
     assert_eq!(saved.last().unwrap().cells, outcome.cells);
 }
+
+#[test]
+fn every_open_cell_gets_its_next_rounds_before_any_gets_more() {
+    let clock = FakeClock::default();
+    let mut last_rounds = Vec::new();
+    let noise = Noise::LogNormal { sigma: 0.3 };
+    let mut sampler = Hooked {
+        inner: machine(&clock, noise, [800.0, 1000.0, 1010.0, 1020.0, 1000.0]),
+        hook: |step: Step<'_>| {
+            match step {
+                Step::Begin(..) => last_rounds.push(0),
+                Step::Round(round) => *last_rounds.last_mut().unwrap() = round,
+                _ => {}
+            }
+            Ok(None)
+        },
+    };
+    outcome_of(&experiment(3, SECOND_NS), &mut sampler, &clock);
+    let sweeps = [10, 20, 40, 80].map(|rounds| [rounds; 3]);
+    assert_eq!(last_rounds[..12], sweeps.concat());
+}

@@ -1,6 +1,7 @@
 //! Lists in flight whose transfer unwinds: afterwards the kernel uses none of their buffers.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 use vectored::files::AlignedBuffer;
+use vectored_machine::platform::files::unnamed_file;
 use vectored_measure::in_flight::{AioQueue, Event, ListQueue, Place, RingQueue};
 use vectored_measure::measure::check_direct;
 use vectored_results::model::TechniqueName;
@@ -108,6 +110,48 @@ fn a_transfer_that_unwinds_leaves_no_list_in_flight() {
         match check_available(TechniqueName::new(technique), 16) {
             Ok(()) if technique == "linux-aio" => check::<AioQueue>(&file, &plain),
             Ok(()) => check::<RingQueue>(&file, &plain),
+            Err(error) => skip(technique, &error.to_string()),
+        }
+    }
+}
+
+/// A list that ends early, and lists that are refused, are errors. What was not written of them does not arrive later.
+fn check_errors<Q: ListQueue>() {
+    let mut queue = Q::with_depth(16).unwrap();
+    let file = || File::from(unnamed_file(&directory(), OFlags::empty()).unwrap());
+    let (written, short) = (file(), file());
+    let read_only = File::open("/dev/null").unwrap();
+    let right = buffers(|number| number as u8 + 1);
+    let wrong = buffers(|_| 0xee);
+    let segments: Vec<[&[u8]; 1]> = wrong.iter().map(|one| [&one[..]]).collect();
+    let mut list = |number: u64| &segments[number as usize][..];
+    let place = Place::Offset(0);
+    let refused = queue.write(read_only.as_fd(), place, LISTS, &mut list, &mut |_| ());
+    assert_eq!(refused.unwrap_err().raw_os_error(), Some(libc::EBADF));
+    write(&mut queue, &written, &right, &mut |_| ());
+    let mut there = vec![0; LISTS as usize * BYTES];
+    written.read_exact_at(&mut there, 0).unwrap();
+    assert_eq!(
+        there,
+        right
+            .iter()
+            .flat_map(|one| one.to_vec())
+            .collect::<Vec<_>>()
+    );
+    short.set_len(3 * BYTES as u64 + 1).unwrap();
+    let mut landing = buffers(|_| 0);
+    let mut segments: Vec<[&mut [u8]; 1]> = landing.iter_mut().map(|one| [&mut one[..]]).collect();
+    let lists = segments.iter_mut().map(|list| &mut list[..]).collect();
+    let ended = queue.read(short.as_fd(), place, LISTS, lists, &mut |_| ());
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn errors_of_lists_are_told_and_leave_no_bytes_behind() {
+    for technique in ["io-uring", "linux-aio"] {
+        match check_available(TechniqueName::new(technique), 16) {
+            Ok(()) if technique == "linux-aio" => check_errors::<AioQueue>(),
+            Ok(()) => check_errors::<RingQueue>(),
             Err(error) => skip(technique, &error.to_string()),
         }
     }

@@ -332,7 +332,7 @@ fn a_cell_that_one_rank_cannot_open_is_closed_on_all_others() {
         let open = Arc::clone(open);
         let hook = move |step: Step<'_>| {
             match step {
-                Step::Begin(..) if fails => return Err(MeasureError::DidNotFit),
+                Step::Begin(..) if fails => return Err(full()),
                 Step::Begin(..) => open.fetch_add(1, Ordering::Relaxed),
                 Step::End => open.fetch_sub(1, Ordering::Relaxed),
                 _ => 0,
@@ -342,18 +342,16 @@ fn a_cell_that_one_rank_cannot_open_is_closed_on_all_others() {
         let inner = machine(&FakeClock::default(), 1.0);
         Hooked { inner, hook }
     };
+    // The last rank has no part in the cell.
     let failed = with_ranks(
-        3,
+        4,
         move |rank| Box::new(counting(&of_others, rank == 2)),
         |group| {
             let mut own = counting(&open, false);
             measured(group, &mut own, &FakeClock::default(), &experiment).unwrap_err()
         },
     );
-    assert!(
-        matches!(failed.error, MeasureError::DidNotFit),
-        "{failed:?}"
-    );
+    assert!(matches!(failed.error, MeasureError::Ranks(_)), "{failed:?}");
     assert_eq!(open.load(Ordering::Relaxed), 0);
 }
 

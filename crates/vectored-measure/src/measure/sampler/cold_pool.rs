@@ -340,6 +340,26 @@ mod tests {
     }
 
     #[test]
+    fn the_memory_goes_back_for_the_next_cell() {
+        let home = Rc::<RefCell<PoolMemory>>::default();
+        let workload = Workload::from_sizes(vec![64; 4]);
+        drop(PoolPayload::new(
+            &workload,
+            Layout::Adjacent,
+            1 << 16,
+            &home,
+            5,
+        ));
+        let PoolMemory { pools, sweep } = home.take();
+        assert!(
+            pools
+                .iter()
+                .chain([&sweep])
+                .all(|memory| memory.len() >= 1 << 16)
+        );
+    }
+
+    #[test]
     fn the_pool_is_twice_the_cache_within_bounds() {
         let of = |mib: Option<u64>| ColdPool::for_cache(mib.map(|mib| mib << 20));
         let mib = |pool: ColdPool| pool.pool_bytes >> 20;

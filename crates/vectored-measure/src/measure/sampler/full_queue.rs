@@ -158,8 +158,11 @@ mod tests {
             ..batch(3, 1)
         };
         assert_eq!(timed.all_calls(), 3);
-        let device = device(clock.clone(), 3, 1, (10, 1));
-        let timing = time_full_queue(timed, &clock, device).unwrap();
+        let of_three = device(clock.clone(), 3, 1, (10, 1));
+        let timing = time_full_queue(timed, &clock, of_three).unwrap();
         assert_eq!(timing.elapsed_ns, 30);
+        let after_untimed = device(clock.clone(), 2, 1, (10, 1));
+        let timing = time_full_queue(batch(1, 1), &clock, after_untimed).unwrap();
+        assert_eq!(timing.elapsed_ns, 10);
     }
 }
