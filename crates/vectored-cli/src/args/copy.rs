@@ -58,6 +58,14 @@ pub struct CopyArgs {
     #[arg(long, value_name = "BYTES", value_parser = buffer_size)]
     pub buffer_size: Option<u64>,
 
+    /// Leave holes where FROM has them, both being files
+    ///
+    /// Holes are found by lseek(2) (SEEK_DATA, SEEK_HOLE). What another program writes into a hole of FROM after that is not
+    /// copied. Where the file system does not tell the holes, or says that a file with blocks is one hole, all is copied.
+    /// With --force, TO is emptied before.
+    #[arg(long)]
+    pub sparse: bool,
+
     /// Wait until the bytes are on the device, by fsync(2), and the name of a new file too; for files and block devices
     #[arg(long)]
     pub sync: bool,

@@ -14,7 +14,7 @@ use vectored::copy::{Copied, CopyError, Options, Side, Technique};
 use vectored_measure::reproduce::copy_characters;
 
 use crate::args::{CopyArgs, CopyWith};
-use crate::copying::{CopyProgress, Input, Output, is_shown};
+use crate::copying::{CopyProgress, HolesError, Input, Output, copy_with_holes, is_file, is_shown};
 use crate::failure::Failure;
 
 /// The size that a pipe gets. A larger pipe would take more of the 64 MiB that a user's pipes may have, and would save no
@@ -30,9 +30,12 @@ pub fn run(args: &CopyArgs) -> Result<ExitCode, Failure> {
         .context("cannot watch for signals")?;
     let from = Input::open(args.from.as_deref())?;
     let check = |to: &str| {
+        if args.sparse && !is_file(from.fd()) {
+            return Err(Failure::usage("--sparse: both must be files"));
+        }
         let options = Options::new().technique(technique);
         let checked = options.check_into_new_file(from.fd());
-        checked.map_err(|error| failure(&from.name, to, &error))
+        checked.map_err(|error| failure(&from.name, to, 0, &error))
     };
     let to = Output::open(args.to.as_deref(), &from, args.force, args.sync, check)?;
     let said = match args.technique {
@@ -78,11 +81,12 @@ fn copied(
     from: &Input,
     to: &Output,
 ) -> Result<Copied, Option<Failure>> {
-    let uncut = Cell::new(None);
+    let (before, uncut) = (Cell::new(0), Cell::new(None));
     let mut progress = is_shown(args.quiet).then(|| CopyProgress::new(from.bytes_left()));
     // Without progress no clock is read between calls.
     let is_heard = progress.is_some() || to.has_old_bytes();
     let mut hear = |bytes| {
+        let bytes = before.get() + bytes;
         if let Some(progress) = &mut progress {
             progress.hear(bytes);
         }
@@ -106,20 +110,27 @@ fn copied(
     if is_heard {
         options = options.progress(&mut hear);
     }
-    let copied = options.copy(from.fd(), to.fd());
-    copied.map_err(|error| match uncut.take() {
-        Some(uncut) => Some(to.uncut(&uncut)),
-        None => unless_gone(from, to, &error),
+    let copied = if args.sparse {
+        copy_with_holes(options, from, to, &before)
+    } else {
+        let copied = options.copy(from.fd(), to.fd());
+        copied.map_err(HolesError::Part)
+    };
+    copied.map_err(|error| match (uncut.take(), error) {
+        (Some(uncut), _) => Some(to.uncut(&uncut)),
+        (None, HolesError::Part(error)) => unless_gone(from, to, before.get(), &error),
+        (None, HolesError::Holes(failure)) => Some(failure),
     })
 }
 
 /// The [`failure`] of a copy, unless the reader has gone.
-fn unless_gone(from: &Input, to: &Output, error: &CopyError) -> Option<Failure> {
+fn unless_gone(from: &Input, to: &Output, before: u64, error: &CopyError) -> Option<Failure> {
     let is_gone = error.side() == Some(Side::Output) && error.kind() == io::ErrorKind::BrokenPipe;
-    (!is_gone).then(|| failure(&from.name, &to.name, error))
+    (!is_gone).then(|| failure(&from.name, &to.name, before, error))
 }
 
-fn failure(from: &str, to: &str, error: &CopyError) -> Failure {
+/// The failure of a copy after `before` bytes and the bytes that the error counts.
+fn failure(from: &str, to: &str, before: u64, error: &CopyError) -> Failure {
     let cause = error.io_error();
     let what = match error.side() {
         Some(Side::Output) => format!("cannot write to {to}"),
@@ -131,7 +142,7 @@ fn failure(from: &str, to: &str, error: &CopyError) -> Failure {
     if error.kind() == io::ErrorKind::InvalidInput && error.raw_os_error().is_none() {
         return Failure::usage(format!("{what}: {cause}{remedy}"));
     }
-    let bytes = error.written();
+    let bytes = before + error.written();
     let unit = if bytes == 1 { "byte" } else { "bytes" };
     anyhow!("{what} after {bytes} {unit}: {cause}{remedy}").into()
 }
@@ -139,7 +150,7 @@ fn failure(from: &str, to: &str, error: &CopyError) -> Failure {
 fn copied_by_stdio(from: &Input, to: &Output) -> Result<(u64, String), Option<Failure>> {
     // A copy of nothing has the checks of every other copy.
     let checked = Options::new().limit(0).copy(from.fd(), to.fd());
-    checked.map_err(|error| unless_gone(from, to, &error))?;
+    checked.map_err(|error| unless_gone(from, to, 0, &error))?;
     match copy_characters(from.fd(), to.fd()) {
         Ok(bytes) => Ok((bytes, format!("{bytes} bytes"))),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(None),

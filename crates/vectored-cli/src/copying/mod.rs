@@ -1,7 +1,9 @@
-//! What `vectored copy` adds to the library's copy: names, files that are made, progress.
+//! What `vectored copy` adds to the library's copy: names, files that are made, progress, holes.
 
 mod ends;
+mod holes;
 mod progress;
 
 pub use ends::{Input, Output};
+pub use holes::{HolesError, copy_with_holes, is_file};
 pub use progress::{CopyProgress, is_shown};

@@ -1,8 +1,8 @@
 //! `vectored copy`: a filter.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
@@ -228,4 +228,32 @@ fn a_file_that_could_not_be_finished_is_removed_if_the_copy_made_it() {
             assert!(!to.exists());
         }
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn holes_are_kept_where_they_are() {
+    let bench = Bench::new();
+    let from = bench.work().join("from");
+    let file = File::create(&from).unwrap();
+    let write = |offset, bytes: &[u8]| file.write_all_at(bytes, offset).unwrap();
+    write(1 << 20, &content());
+    write(3 << 20, b"in the middle");
+    file.set_len(5 << 20).unwrap();
+    let of = |name: &str| fs::metadata(bench.work().join(name)).unwrap();
+    // Reads from a position, with nothing but a hole after it. Files of /sys are shorter than their size says.
+    check(
+        &bench,
+        "\
+COPY --sparse --report from to => 0: 5242880 bytes, 
+COPY --sparse < from > out => 0: 
+(dd bs=1 count=0 skip=4194304 status=none; COPY --sparse --report) < from > hole => 0: 1048576 bytes, 0 reads
+COPY --sparse /sys/devices/system/cpu/possible cpus && cmp /sys/devices/system/cpu/possible cpus => 0: 
+COPY --sparse from >> log; COPY --sparse from >> log => 2: the output has bytes where the holes would be",
+    );
+    for name in ["to", "out"] {
+        assert!(fs::read(bench.work().join(name)).unwrap() == fs::read(&from).unwrap());
+        assert_eq!(of(name).blocks(), of("from").blocks());
+    }
+    assert_eq!((of("hole").len(), of("hole").blocks()), (1 << 20, 0));
 }

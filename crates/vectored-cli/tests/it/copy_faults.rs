@@ -17,6 +17,7 @@ fn names(bench: &Bench) -> Vec<PathBuf> {
 
 /// Copies that fail, each with its exit status and part of its message, to an existing file and to a new file.
 const REFUSED: &str = "\
+cat from | COPY --sparse - TO => 2: --sparse: both must be files
 COPY --technique splice from TO => 2: from or to a pipe; choose another --technique
 cat from | COPY --technique copy-file-range - TO => 2: between two regular files
 cat from | COPY --technique sendfile - TO => 2: only from a file
@@ -26,6 +27,7 @@ COPY - TO 0>unread => 1: cannot read standard input after 0 bytes: Bad file desc
 COPY - TO <&- => 1: standard input is closed
 COPY nowhere TO => 2: cannot open 'nowhere'
 COPY /proc/self/mem TO => 1: cannot read '/proc/self/mem' after 0 bytes
+COPY --sparse /proc/self/mem TO => 1: cannot read '/proc/self/mem' after 0 bytes
 COPY --technique stdio /proc/self/mem TO => 1: cannot copy '/proc/self/mem'
 COPY --technique splice - TO < /proc/self/mem => 2: from or to a pipe
 COPY --force from dangling => 2: cannot open 'dangling': No such file
@@ -63,9 +65,13 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
         assert_eq!(names(&bench), before);
     }
     // A source that can be copied cuts it, also if the source is empty.
-    for from in ["from", "unread"] {
+    for words in [
+        "COPY --force from present",
+        "COPY --sparse --force unread present",
+    ] {
         fs::write(&present, vec![7; 100_000]).unwrap();
-        check(&bench, &format!("COPY --force {from} present => 0: "));
+        assert_eq!(said_in_shell(&bench, words), (0, String::new()));
+        let from = words.split(' ').rev().nth(1).unwrap();
         assert_eq!(
             fs::read(&present).unwrap(),
             fs::read(bench.work().join(from)).unwrap()
@@ -80,6 +86,7 @@ fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     // Descriptors 3 and 4 are FROM and TO.
     for (names, redirections, limit) in [
         ("from to", "", 5),
+        ("--sparse from to", "", 5),
         ("- to", "< from", 4),
         ("", "< from > to", 4),
     ] {
@@ -96,6 +103,39 @@ fn a_copy_needs_neither_a_thread_nor_a_descriptor_more() {
     assert!(code == 2 && said.contains("ulimit -n"), "{said}");
 }
 
+/// Where the file system does not tell the holes, or says of data that it is a hole, all is copied.
+#[test]
+fn files_that_do_not_tell_their_holes_are_copied_whole() {
+    let bench = Bench::new();
+    check(
+        &bench,
+        "COPY --sparse /proc/version to; cmp /proc/version to => 0: ",
+    );
+    needs_strace!();
+    fs::write(bench.work().join("from"), content()).unwrap();
+    for (error, options) in [("ENXIO", ""), ("EINVAL", "--force")] {
+        // The test does not know which call asks for data and which for a hole: it tries each.
+        let once = (1..10).map(|n| n.to_string());
+        for when in once.chain((1..10).map(|n| format!("{n}+"))) {
+            fs::write(bench.work().join("to"), "old").unwrap();
+            if options.is_empty() {
+                fs::remove_file(bench.work().join("to")).unwrap();
+            }
+            let words = format!(
+                "strace -o /dev/null -e inject=lseek:error={error}:when={when} COPY {options} --sparse from to"
+            );
+            let (code, said) = said_in_shell(&bench, &words);
+            let to = fs::read(bench.work().join("to")).ok();
+            let is_right = match code {
+                0 => to == Some(content()),
+                _ if options.is_empty() => to.is_none(),
+                _ => to.is_some_and(|to| to == b"old" || content().starts_with(&to)),
+            };
+            assert!(is_right, "{words}: {code}, {said}");
+        }
+    }
+}
+
 /// A copy whose calls fail one after the other.
 struct Scene {
     options: &'static str,
@@ -105,12 +145,20 @@ struct Scene {
     is_filter: bool,
 }
 
+/// The file that is copied, with a hole before its data and one behind it.
+fn source() -> Vec<u8> {
+    let hole = [0; 1 << 16];
+    [&hole, &content()[..], &hole].concat()
+}
+
 impl Scene {
     /// Runs the copy under strace with these options; its exit status, message and output file.
     fn run(&self, strace: &[&str]) -> (Option<i32>, String, Option<Vec<u8>>) {
         let bench = Bench::new();
         let [from, to] = ["from", "to"].map(|name| bench.work().join(name));
-        fs::write(&from, content()).unwrap();
+        let file = File::create(&from).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &content(), 1 << 16).unwrap();
+        file.set_len(source().len() as u64).unwrap();
         if let Some(old) = self.old {
             fs::write(&to, old).unwrap();
         }
@@ -124,7 +172,7 @@ impl Scene {
             command.args(["from", "to"]);
         }
         let output = command.output().unwrap();
-        assert_eq!(fs::read(&from).unwrap(), content(), "{strace:?}");
+        assert_eq!(fs::read(&from).unwrap(), source(), "{strace:?}");
         let others = names(&bench).len() - 1 - usize::from(to.exists());
         assert_eq!(others, 0, "{strace:?}");
         let said = String::from_utf8(output.stderr).unwrap();
@@ -136,7 +184,7 @@ impl Scene {
         let log = Bench::new();
         let log = log.work().join("log");
         let (code, said, to) = self.run(&["-o", log.to_str().unwrap()]);
-        assert_eq!((code, said.as_str(), to), (Some(0), "", Some(content())));
+        assert_eq!((code, said.as_str(), to), (Some(0), "", Some(source())));
         let log = fs::read_to_string(log).unwrap();
         let mut counts = BTreeMap::new();
         let calls = log.lines().filter_map(|line| {
@@ -162,7 +210,7 @@ impl Scene {
         let inject = format!("inject={name}:error={error}:when={count}");
         let (code, said, to) = self.run(&["-o", "/dev/null", "-e", &inject]);
         let what = format!("{inject} {:?}: {code:?}, {said}", self.options);
-        let whole = content();
+        let whole = source();
         if code == Some(0) {
             assert!(to.as_ref() == Some(&whole), "{what}");
             return;
@@ -195,7 +243,8 @@ fn an_error_of_any_call_harms_nothing() {
     let scenes = [
         scene("", None, false),
         scene("--force", old, false),
-        scene("--sync", None, false),
+        scene("--sparse --sync", None, false),
+        scene("--sparse --force", old, false),
         scene("--technique stdio --force", old, false),
         scene("", None, true),
     ];

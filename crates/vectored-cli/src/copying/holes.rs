@@ -1,0 +1,172 @@
+//! A copy with the holes of its input.
+
+use std::cell::Cell;
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use anyhow::anyhow;
+use rustix::fs::{FileType, OFlags, SeekFrom, fcntl_getfl, fstat, ftruncate, seek, tell};
+use rustix::io::{Errno, pread};
+use vectored::copy::{Copied, CopyError, Options};
+
+use super::ends::{Input, Output};
+use crate::failure::Failure;
+
+pub enum HolesError {
+    /// Holes cannot be found, or cannot be left.
+    Holes(Failure),
+    /// The copy of one part with data failed.
+    Part(CopyError),
+}
+
+/// Copies a file up to its end. Only the parts with data are written; `before` gets the place of each in the copy. Where the file
+/// system does not say what is a hole, all is copied.
+pub fn copy_with_holes(
+    options: Options<'_>,
+    input: &Input,
+    output: &Output,
+    before: &Cell<u64>,
+) -> Result<Copied, HolesError> {
+    let mut copy = Copy {
+        options,
+        input,
+        output,
+        start: 0,
+        output_start: 0,
+        before,
+        copied: None,
+    };
+    let (from, to) = (input.fd(), output.fd());
+    if !is_file(from) || !is_file(to) {
+        return Err(unsuited("both must be files"));
+    }
+    copy.output_start = copy.of_output(tell(to))?;
+    let appends = copy.of_output(fcntl_getfl(to))?.contains(OFlags::APPEND);
+    let has_bytes = copy.of_output(length(to))? > copy.output_start;
+    if appends || has_bytes && !output.has_old_bytes() {
+        return Err(unsuited("the output has bytes where the holes would be"));
+    }
+    copy.start = match tell(from) {
+        Err(Errno::SPIPE) => 0,
+        place => copy.of_input(place)?,
+    };
+    // If the first read fails, old bytes are not cut off: a copy of one byte gives the error.
+    if pread(from, &mut [0], copy.start).is_err_and(|error| error != Errno::SPIPE) {
+        copy.part(copy.start, 1)?;
+    }
+    // Old bytes would stay where the holes are.
+    copy.of_output(output.cut_old_bytes(copy.output_start))?;
+    copy.finish()
+}
+
+pub fn is_file(fd: BorrowedFd<'_>) -> bool {
+    fstat(fd).is_ok_and(|found| FileType::from_raw_mode(found.st_mode).is_file())
+}
+
+fn length(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
+    Ok(u64::try_from(fstat(fd)?.st_size).unwrap_or(0))
+}
+
+fn unsuited(why: &str) -> HolesError {
+    HolesError::Holes(Failure::usage(format!("--sparse: {why}")))
+}
+
+struct Copy<'c, 'p> {
+    options: Options<'p>,
+    input: &'c Input,
+    output: &'c Output,
+    start: u64,
+    output_start: u64,
+    before: &'c Cell<u64>,
+    copied: Option<Copied>,
+}
+
+impl Copy<'_, '_> {
+    fn finish(mut self) -> Result<Copied, HolesError> {
+        let (from, to) = (self.input.fd(), self.output.fd());
+        let mut at = self.start;
+        loop {
+            let before = self.of_input(length(from))?;
+            let data = match seek(from, SeekFrom::Data(at)) {
+                Ok(data) => data,
+                Err(error) => {
+                    // Bytes appended or cut off meanwhile are no hole.
+                    let end = self.of_input(length(from))?.min(before);
+                    if error == Errno::NXIO && end > at && self.may_end_in_a_hole()? {
+                        at = end;
+                    }
+                    // A read finds the end: files of /proc have a size of 0.
+                    break;
+                }
+            };
+            let Ok(hole) = seek(from, SeekFrom::Hole(data)) else {
+                at = data;
+                break;
+            };
+            at = data + self.part(data, hole - data)?;
+            // The file was cut off meanwhile, or is shorter than its size says, like files of /sys.
+            if at < hole {
+                break;
+            }
+        }
+        at += self.part(at, u64::MAX)?;
+        let mut copied = self.copied.expect("a part was copied");
+        copied.bytes = at - self.start;
+        let end = self.output_start + copied.bytes;
+        if self.of_output(length(to))? < end {
+            self.of_output(ftruncate(to, end))?;
+            self.of_output(seek(to, SeekFrom::Start(end)))?;
+        }
+        Ok(copied)
+    }
+
+    /// A whole file cannot be a hole if it has blocks: some file systems have answered so for data that was not written yet.
+    fn may_end_in_a_hole(&self) -> Result<bool, HolesError> {
+        let has_data = self.copied.is_some_and(|copied| copied.bytes > 0);
+        let found = self.of_input(fstat(self.input.fd()))?;
+        Ok(self.start > 0 || has_data || found.st_blocks == 0)
+    }
+
+    /// Copies up to this many bytes from this place of the input, and returns their number.
+    fn part(&mut self, at: u64, most: u64) -> Result<u64, HolesError> {
+        let (from, to) = (self.input.fd(), self.output.fd());
+        match tell(from) {
+            Ok(place) if place == at => {}
+            // A file that cannot seek is copied from its position.
+            Err(Errno::SPIPE) => {}
+            place => drop(self.of_input(place.and_then(|_| seek(from, SeekFrom::Start(at))))?),
+        }
+        self.before.set(at - self.start);
+        let place = SeekFrom::Start(self.output_start + self.before.get());
+        self.of_output(seek(to, place))?;
+        self.options = std::mem::take(&mut self.options).limit(most);
+        let part = self.options.copy(from, to).map_err(HolesError::Part)?;
+        match &mut self.copied {
+            Some(copied) => copied.join(part),
+            None => self.copied = Some(part),
+        }
+        Ok(part.bytes)
+    }
+
+    fn of_input<T>(&self, done: Result<T, Errno>) -> Result<T, HolesError> {
+        failing(done, || {
+            format!("cannot find the holes of {}", self.input.name)
+        })
+    }
+
+    fn of_output<T>(&self, done: Result<T, impl Into<io::Error>>) -> Result<T, HolesError> {
+        failing(done, || {
+            format!("cannot leave holes in {}", self.output.name)
+        })
+    }
+}
+
+fn failing<T>(
+    done: Result<T, impl Into<io::Error>>,
+    what: impl Fn() -> String,
+) -> Result<T, HolesError> {
+    done.map_err(|error| {
+        let (what, error) = (what(), error.into());
+        HolesError::Holes(anyhow!("{what}: {error}; copy without --sparse").into())
+    })
+}
