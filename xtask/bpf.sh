@@ -22,6 +22,8 @@ esac
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 compile "$work/live.x86.o"
+# The object for arm64 is compiled and not shipped, until somebody runs it.
+compile "$work/live.arm64.o" -D__TARGET_ARCH_arm64
 [ "${1-}" != --update ] || install -m 644 "$work/live.x86.o" live.x86.o
 if ! cmp "$work/live.x86.o" live.x86.o; then
     echo "error: live.x86.o is not what live.bpf.c gives: xtask/bpf.sh --update" >&2

@@ -35,7 +35,17 @@ static u64 (*bpf_get_current_ancestor_cgroup_id)(int level) = (void *)123;
 /* Reads a field of a structure of the kernel, through a pointer that the verifier does not know. */
 #define PEEK(from, field) ({ __typeof__((from)->field) value = 0; bpf_probe_read_kernel(&value, sizeof value, &(from)->field); value; })
 
-/* The fields that are read from the kernel's structures. */
+/* The fields that are read from the kernel's structures. arm64 was only compiled, never run. */
+#if defined(__TARGET_ARCH_arm64)
+struct pt_regs { u64 regs[31], sp, pc, pstate, orig_x0; int syscallno; } __attribute__((preserve_access_index));
+#define NUMBER(r) (r)->syscallno
+#define FIRST(r) (r)->orig_x0
+#define ARGUMENT(r, n) (r)->regs[n]
+#define IP(r) (r)->pc
+#define SP(r) (r)->sp
+#define FP(r) (r)->regs[29]
+#define KEPT(s, r) (void)(r) /* also the link register */
+#else
 struct pt_regs { u64 r15, r14, r13, r12, bp, bx, r10, r9, r8, dx, si, di, orig_ax, ip, sp; } __attribute__((preserve_access_index));
 #define NUMBER(r) (r)->orig_ax
 #define FIRST(r) (r)->di
@@ -49,6 +59,7 @@ struct pt_regs { u64 r15, r14, r13, r12, bp, bx, r10, r9, r8, dx, si, di, orig_a
 #define SP(r) (r)->sp
 #define FP(r) (r)->bp
 #define KEPT(s, r) (s)->kept[0] = (r)->bx, (s)->kept[1] = (r)->r12, (s)->kept[2] = (r)->r13, (s)->kept[3] = (r)->r14, (s)->kept[4] = (r)->r15
+#endif
 #define RELOCATED __attribute__((preserve_access_index))
 struct upid { int nr; } RELOCATED;
 struct pid { u32 level; struct upid numbers[1]; } RELOCATED;
@@ -158,7 +169,7 @@ INLINE struct slot *slot_at(u64 n)
 
 INLINE void publish(struct cpu *cpu, u64 slots)
 {
-	__asm__ volatile("" ::: "memory"); /* x86 keeps the order of stores. */
+	__asm__ volatile("" ::: "memory"); /* x86 keeps the order of stores. arm64 needs a release here. */
 	*(volatile u64 *)&cpu->head = cpu->head + slots;
 }
 
