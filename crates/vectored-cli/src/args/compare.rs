@@ -21,6 +21,8 @@ Examples:
           The changes as a page
   vectored compare advise~1 --against advise --fail-if-more-calls 1%
           Whether the program makes more calls than before
+  vectored compare versus~1 --against versus
+          Whether an edit still saves what it saved before
   vectored compare --machines host-*.json --html machines.html
           Differences between machine types, kernels or file systems
 
@@ -39,6 +41,9 @@ SHARE; 4 if a limit could not be decided.";
 /// Results of advise, one on each side, are compared by their calls: how many move bytes, and which findings came, went
 /// or changed, by program, file and call site. --fail-if-more-calls makes a test of the calls that move bytes, where
 /// that of `vectored versus` counts all calls, reads and writes. What an edit saves is measured by `vectored versus`.
+///
+/// Results of versus, one on each side, are compared by the ratios of new to old that each has, and by the calls of
+/// new. A change is reported if the two intervals have nothing in common.
 ///
 /// With --machines, the crossovers of results are shown side by side instead, one row for each run and target. Results
 /// are named as in `vectored report`.
@@ -69,7 +74,7 @@ pub struct CompareArgs {
 
     /// Exit with status 3 if the new program makes more calls that move bytes, by more than SHARE, for example 1% or 0
     ///
-    /// For results of advise. A program with threads may make another number of calls in each run.
+    /// For results of advise and versus. A program with threads may make another number of calls in each run.
     #[arg(
         long,
         value_name = "SHARE",

@@ -6,10 +6,13 @@ use std::process::ExitCode;
 use vectored_advise::model::Advisory;
 #[cfg(unix)]
 use vectored_advise::report::{advice_comparison_document, compare_advice};
-use vectored_report::{Document, Ruling, csv_of, json};
+use vectored_report::{Document, Ruling, SavedResult, csv_of, json};
 use vectored_results::model::Results;
 use vectored_results::report;
 use vectored_results::stats::compare;
+use vectored_versus::judge::{CallLimit, Limits};
+use vectored_versus::model::Versus;
+use vectored_versus::report::{compare_versus, limits_in_words, versus_comparison_document};
 
 use crate::args::{CompareArgs, Format};
 use crate::commands::outputs::Outputs;
@@ -34,9 +37,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let shown = match args.result[0].load(Some(ResultKind::Measure))?.kind() {
         #[cfg(unix)]
         ResultKind::Advise => advisories(args)?,
+        ResultKind::Versus => two_versus(args)?,
         _ if args.fail_if_more_calls.is_some() => {
             return Err(Failure::usage(
-                "--fail-if-more-calls is for results of advise: a result of measure has no count of calls",
+                "--fail-if-more-calls is for results of advise and versus: a result of measure has no count of calls",
             ));
         }
         _ if args.machines => {
@@ -86,22 +90,12 @@ fn measurements(args: &CompareArgs) -> Result<Shown, Failure> {
 fn advisories(args: &CompareArgs) -> Result<Shown, Failure> {
     if args.fail_if_slower.is_some() {
         return Err(Failure::usage(
-            "--fail-if-slower is for results of measure; how long two programs take is compared by \
+            "--fail-if-slower is for results of measure and versus; how long two programs take is compared by \
              `vectored versus`",
         ));
     }
-    if args.machines {
-        return Err(Failure::usage(
-            "--machines is for results of measure; two programs are compared by `vectored versus`",
-        ));
-    }
-    let ([base], [new]) = (&args.result[..], &args.against[..]) else {
-        return Err(Failure::usage(
-            "only one result of advise on each side can be compared: name one; `vectored advise --merge` makes one of several",
-        ));
-    };
-    let (old, new): (Advisory, Advisory) = (base.load_as()?, new.load_as()?);
-    each_once(args, "advise", &[&old, &new])?;
+    let remedy = "; `vectored advise --merge` makes one of several";
+    let [old, new] = one_a_side::<Advisory>(args, "advise", remedy)?;
     let mut comparison = compare_advice(&old, &new);
     if let Some(limit) = args.fail_if_more_calls {
         comparison.rule(limit);
@@ -112,6 +106,44 @@ fn advisories(args: &CompareArgs) -> Result<Shown, Failure> {
         csv: comparison.csv(),
         limits: comparison.limits_in_words(),
     })
+}
+
+fn two_versus(args: &CompareArgs) -> Result<Shown, Failure> {
+    let [earlier, later] = one_a_side::<Versus>(args, "versus", "")?;
+    let mut comparison = compare_versus(&earlier, &later);
+    let calls = args.fail_if_more_calls;
+    let calls = calls.map(|share| CallLimit { name: None, share });
+    comparison.rule(Limits {
+        slower: args.fail_if_slower,
+        calls: calls.as_slice(),
+        memory: None,
+    });
+    Ok(Shown {
+        document: versus_comparison_document(&comparison),
+        json: json(&comparison),
+        csv: comparison.csv(),
+        limits: limits_in_words(&comparison.limits, "the earlier result"),
+    })
+}
+
+fn one_a_side<R: PartialEq + SavedResult>(
+    args: &CompareArgs,
+    made_by: &str,
+    remedy: &str,
+) -> Result<[R; 2], Failure> {
+    if args.machines {
+        return Err(Failure::usage(
+            "--machines is for results of measure; two programs are compared by `vectored versus`",
+        ));
+    }
+    let ([base], [new]) = (&args.result[..], &args.against[..]) else {
+        return Err(Failure::usage(format!(
+            "only one result of {made_by} on each side can be compared: name one{remedy}"
+        )));
+    };
+    let sides = [base.load_as()?, new.load_as()?];
+    each_once(args, made_by, &sides.each_ref())?;
+    Ok(sides)
 }
 
 fn load(names: &[ResultName]) -> Result<Vec<Results>, Failure> {

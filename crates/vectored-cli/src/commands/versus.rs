@@ -81,7 +81,7 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(code));
     }
     verdict?;
-    ruled(&limits_in_words(&result.limits))
+    ruled(&limits_in_words(&result.limits, "old"))
 }
 
 fn programs(args: &VersusArgs) -> Result<Vec<Program>, Failure> {

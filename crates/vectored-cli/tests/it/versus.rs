@@ -218,6 +218,27 @@ fn each_run_finds_the_files_that_it_edits_as_the_first_run_did() {
 }
 
 #[test]
+fn two_results_are_compared_by_their_ratios_and_calls() {
+    needs_strace!();
+    let bench = bench();
+    for (new, name) in [(NEW, "earlier"), (OLD, "later")] {
+        let mut command = versus(&bench, "1", &["--format=json", "--no-save", OLD, new]);
+        fs::write(bench.work().join(name), stdout_of(&mut command)).unwrap();
+    }
+    let cases = "\
+later => 0: new makes 100 writes instead of 1 and
+later --fail-if-more-calls 1% => 3: beyond the limit of --fail-if-more-calls 1% against the earlier result: 
+later --fail-if-slower 1% => 4: may be within the limit of --fail-if-slower 1% against the earlier result
+later earlier => 2: only one result of versus";
+    for (options, code, told) in cases.lines().map(case) {
+        let words = format!("compare earlier --against {options}");
+        let (stdout, stderr) = said_by(&mut bench.command(&words), code);
+        let said = one_line(&(stdout + &stderr));
+        assert!(said.contains(told), "{options}: {said}");
+    }
+}
+
+#[test]
 fn a_gate_is_red_on_the_way_back_and_green_on_the_way_there() {
     needs_strace!();
     let bench = bench();

@@ -29,7 +29,11 @@ pub fn answer(versus: &Versus, of: &Comparison) -> String {
         };
         told.push(calls(old, new, equal));
     }
-    let name = &of.side.name;
+    sentence(&of.side.name, &told, silent)
+}
+
+/// The sentence about a command: the known parts, and why other parts are missing.
+pub(super) fn sentence(name: &str, told: &[String], silent: Option<String>) -> String {
     match (told.join(", and "), silent) {
         (told, None) => format!("{name} {told}"),
         (told, Some(silent)) if told.is_empty() => format!("{name}: {silent}"),
@@ -131,7 +135,7 @@ pub(super) fn end_in_words(ended: &str, said: &str) -> String {
     if said.is_empty() { ended.to_owned() } else { format!("{ended}, '{said}'") }
 }
 
-pub fn limits_in_words(all: &[RuledLimit]) -> Vec<(Ruling, String)> {
+pub fn limits_in_words(all: &[RuledLimit], base: &str) -> Vec<(Ruling, String)> {
     let of_one = all.chunk_by(|one, other| (&one.new, &one.option) == (&other.new, &other.option));
     let sentence = |limits: &[RuledLimit]| {
         let has = |ruling| limits.iter().any(|limit| limit.ruling == ruling);
@@ -143,7 +147,7 @@ pub fn limits_in_words(all: &[RuledLimit]) -> Vec<(Ruling, String)> {
         } = &limits[0];
         let sign = if option.contains(' ') { '=' } else { ' ' };
         let limit = format!(
-            "{option}{sign}{}% against old",
+            "{option}{sign}{}% against {base}",
             (share * 1e4).round() / 100.0
         );
         let shown = limits.iter().filter(|limit| limit.ruling == worst);
@@ -216,14 +220,14 @@ fn grown_in_words(grown: &[GrownCall]) -> String {
     }
 }
 
-pub(super) fn limit_sentences(all: &[RuledLimit]) -> impl Iterator<Item = Block> {
-    let said = limits_in_words(all).into_iter();
+pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<Item = Block> {
+    let said = limits_in_words(all, base).into_iter();
     said.map(|(ruling, text)| ruling.sentence(text))
 }
 
 /// `makes 120 writes instead of 40,025`, with each count of transfers that differs. If none differs: the count of all calls, or
 /// `equal` if both commands make equally many.
-fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
+pub(super) fn calls(old: &Calls, new: &Calls, equal: &str) -> String {
     let changed = |noun: &str, of: fn(&Calls) -> Range| {
         let (old, new) = (of(old), of(new));
         let nouns = if new == (Range { low: 1, high: 1 }) { "" } else { "s" };

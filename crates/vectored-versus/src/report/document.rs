@@ -29,9 +29,9 @@ const SHOWN_DIGITS: usize = 12;
 
 const SHOWN_FILES: usize = 3;
 
-type Row = (&'static str, &'static str, fn(f64) -> String);
+pub(super) type Row = (&'static str, &'static str, fn(f64) -> String);
 
-const ROWS: [Row; 12] = [
+pub(super) const ROWS: [Row; 12] = [
     ("wall_ns", "time", time),
     ("cpu_ns", "CPU time", cpu_time),
     ("user_ns", "  in user mode", cpu_time),
@@ -66,7 +66,7 @@ pub fn document(versus: &Versus) -> Document {
         body.extend(compared(versus, comparison));
         sections.extend(details(versus, comparison));
     }
-    answer.extend(limit_sentences(&versus.limits));
+    answer.extend(limit_sentences(&versus.limits, "old"));
     let notes = notes(versus).into_iter();
     body.extend(notes.map(|note| Block::Note(note.into())));
     let new = versus.new.iter().map(|one| one.side.command.as_str());

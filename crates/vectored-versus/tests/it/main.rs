@@ -7,7 +7,9 @@ use vectored_versus::model::{
     Calls, Change, Compared, Comparison, Difference, FailedRun, File, FileUse, Phase, Range, Run,
     Side, VERSUS_SCHEMA, Versus,
 };
-use vectored_versus::report::{answer, document, limits_in_words};
+use vectored_versus::report::{
+    answer, compare_versus, document, limits_in_words, versus_comparison_document,
+};
 
 #[path = "../../../vectored-results/tests/it/damage.rs"]
 mod damage;
@@ -209,6 +211,54 @@ fn what_spoils_a_comparison_comes_before_the_answer() {
     insta::assert_snapshot!(screen(&document(&spoiled()), false));
 }
 
+#[test]
+fn two_results_are_compared_and_what_one_of_them_lacks_is_said() {
+    let compared = |later: &Versus| {
+        let comparison = compare_versus(&result(), later);
+        screen(&versus_comparison_document(&comparison), false)
+    };
+    insta::assert_snapshot!(compared(&spoiled()));
+    let mut uncounted = result();
+    uncounted.new[0].side.calls = None;
+    let text = compared(&uncounted);
+    assert!(!text.contains("system calls") && !text.contains("neither"));
+    uncounted.new[0].figures.clear();
+    assert!(compared(&uncounted).contains("was neither timed nor counted"));
+    // The shorter result decides whether an interval is known.
+    uncounted.old.runs.truncate(1);
+    let mut comparison = compare_versus(&result(), &uncounted);
+    comparison.rule(Limits {
+        slower: Some(0.1),
+        ..Limits::default()
+    });
+    let said = limits_in_words(&comparison.limits, "the earlier result");
+    assert!(
+        said[0].1.contains("1 round, and an interval needs 6"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
+    let with = |[low, ratio, high]: [f64; 3]| {
+        let mut result = result();
+        let mut figures = result.new[0].figures.iter_mut();
+        let wall = figures.find(|one| one.figure == "wall_ns").unwrap();
+        (wall.low, wall.ratio, wall.high) = (Some(low), Some(ratio), Some(high));
+        result
+    };
+    for (later, ends, change) in [
+        ([1.5, 1.6, 2.0], [1.5, 4.0], Change::More),
+        ([0.75, 1.0, 2.0], [0.75, 4.0], Change::NotFound),
+        ([0.125, 0.2, 0.25], [0.125, 0.5], Change::Less),
+    ] {
+        let compared = compare_versus(&with([0.5, 0.8, 1.0]), &with(later));
+        let wall = &compared.new[0].figures[0];
+        assert_eq!([wall.low, wall.high], ends.map(Some));
+        assert_eq!((wall.ratio, wall.change), (Some(later[1] / 0.8), change));
+    }
+}
+
 /// What is said of the time, of the CPU time, and of old against itself. Old against itself may differ by more.
 #[test]
 fn a_sentence_says_what_its_interval_supports() {
@@ -241,7 +291,13 @@ fn a_sentence_says_what_its_interval_supports() {
         set(&mut result.new[0].figures, "wall_ns");
         set(&mut result.new[0].figures, "cpu_ns");
         set(&mut result.noise, "wall_ns");
-        said += &format!("{figures}: {}\n", answer(&result, &result.new[0]));
+        let later = versus_comparison_document(&compare_versus(&result, &result));
+        let later = screen(&later, false);
+        let compared = later.lines().find(|line| line.starts_with("new")).unwrap();
+        said += &format!(
+            "{figures}: {}\n  later: {compared}\n",
+            answer(&result, &result.new[0])
+        );
     }
     for [old, new] in [
         [[49, 49], [49, 49]],
@@ -304,7 +360,7 @@ fn an_undecided_limit_has_its_own_reason() {
             (new.figures[0].low, new.figures[0].high) = (Some(0.5), Some(2.0));
         }
         let limits = judge::rulings(&result, limits);
-        let [(ruling, said)] = &limits_in_words(&limits)[..] else {
+        let [(ruling, said)] = &limits_in_words(&limits, "old")[..] else {
             panic!("{limits:?}");
         };
         format!("{ruling:?}: {said}\n")
@@ -319,6 +375,8 @@ fn each_figure_has_a_row() {
         new.figures.truncate(2);
     }
     insta::assert_snapshot!(csv_of(&[&spoiled]));
+    let compared = compare_versus(&result(), &spoiled).csv();
+    assert!(compared.contains("wall_ns"), "{compared}");
 }
 
 #[test]
@@ -345,6 +403,7 @@ proptest! {
             let document = document(&found);
             html(std::slice::from_ref(&document));
             screen(&document, true);
+            html(&[versus_comparison_document(&compare_versus(&result(), &found))]);
             csv_of(&[&found, &found]);
         }
     }
