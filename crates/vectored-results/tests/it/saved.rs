@@ -11,6 +11,7 @@ use crate::samples::{results, with_every_field};
 fn results_are_read_back_as_they_were_written() {
     let model = CostModel::default().with(|costs| {
         costs.copy_thresholds.set(2, Some(1234)).unwrap();
+        costs.queue_thresholds.join_below_bytes = Some(40_000);
     });
     let conditions = Conditions::write(Target::Pipe);
     let drain = Some(Drain::BetweenSamples);
@@ -21,7 +22,7 @@ fn results_are_read_back_as_they_were_written() {
     for saved in [
         r#""copy_thresholds":[[2,1234]]"#,
         r#""copy_below_bytes":[[2,1234],"#,
-        r#""queue_join_below_bytes":32500"#,
+        r#""queue_join_below_bytes":40000"#,
     ] {
         assert!(text.contains(saved), "{saved}: {text}");
     }

@@ -14,6 +14,7 @@ use crate::cost::{CostModel, Observation, TargetKind};
 mod channel;
 mod ends;
 mod lists;
+mod queue;
 
 /// The lists that are measured for the costs, as segment count and segment bytes: up to 8 segments and more, segments below and above
 /// the usual crossover, and segments that end at page ends and others.
@@ -68,6 +69,10 @@ impl CostModel {
     /// and longer than the crossover so far are measured next. A threshold that the rounds do not show to within a factor of 1.3
     /// stays unmeasured, and a cost that cannot be measured stays near its default.
     ///
+    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). These thresholds are
+    /// measured as a server pays for them: 1 MiB of other memory is read before each write. A threshold of
+    /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
+    ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. The least number of measurements takes 10 ms on a stream and 30 to
     /// 50 ms on a file. One calibration at the start of a program is enough.
     ///
@@ -100,13 +105,14 @@ impl CostModel {
             channel.overwrite()?;
         }
         let prior = CostModel::for_target(kind);
-        let observations = observe(&mut channel, &prior, began + budget)?;
+        let observations = observe(&mut channel, &prior, began + 4 * budget / 5)?;
         let fitted = CostModel::fit(prior, &observations);
         Ok(CostModel {
             page_end_ns: match kind {
                 TargetKind::File => prior.page_end_ns,
                 _ => fitted.page_end_ns,
             },
+            queue_thresholds: queue::measure(&mut channel, kind, began + budget)?,
             ..fitted
         })
     }
@@ -211,6 +217,9 @@ mod tests {
             assert!(model.call_ns > 1.0, "{target:?}: {model:?}");
             assert!(is_sane(model.segment_ns) && is_sane(model.copy_byte_ns));
             assert!(model.staging_bytes > 0);
+            let measured = model.queue_thresholds;
+            assert!(measured.copy_below_bytes.is_some(), "{target:?}: {model:?}");
+            assert!(measured.join_below_bytes.is_some(), "{target:?}: {model:?}");
             for count in [2, 16, 1000] {
                 assert!(model.copy_below_bytes(count) <= model.staging_bytes);
             }

@@ -74,6 +74,17 @@ pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     (is_measured && is_known).then(|| at.exp().round() as usize)
 }
 
+/// The crossover of the sorted `lengths` if they show that it is not `expected`; otherwise `expected`.
+pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
+    let place = (expected.max(1) as f64).ln();
+    let line = Line::through(lengths).filter(|line| line.is_clear(place));
+    match (line, crossover(lengths)) {
+        // Where the line is below 0 copying takes less time.
+        (Some(line), Some(found)) if (line.height(place) < 0.0) == (found > expected) => found,
+        _ => expected,
+    }
+}
+
 /// A line through the medians of the lengths near their crossover, over the logarithm of the length.
 struct Line {
     /// The mean place and height, and the slope.
@@ -233,6 +244,35 @@ mod tests {
             assert_eq!(found, Some(1936), "{wrong:?}");
         }
         assert_eq!(crossover(&[]), None);
+    }
+
+    #[test]
+    fn an_expected_crossover_stays_unless_the_rounds_refute_it() {
+        // Rounds of each length around a line through 0 at 2000 bytes.
+        let found = |expected: usize, slope: f64, noise: f64, rounds: usize| {
+            let mut points = Vec::new();
+            for bytes in [1000, 1500, 2500, 4000] {
+                let height = slope * (bytes as f64 / 2000.0).ln();
+                points.extend(
+                    (0..rounds).map(|round| (bytes, height + [-noise, 0.0, noise][round % 3])),
+                );
+            }
+            crossover_unless(&sorted(&points), expected)
+        };
+        for refuted in [500, 1500, 3000, 9000] {
+            assert_eq!(found(refuted, 0.3, 0.01, 12), 2000);
+            assert_eq!(found(refuted, 0.3, 0.01, 2), refuted);
+            assert_eq!(found(refuted, 0.3, 3.0, 12), refuted);
+            assert_eq!(found(refuted, 0.003, 0.01, 12), refuted);
+        }
+        assert_eq!(found(1970, 0.3, 0.01, 12), 1970);
+        // Copying takes less time at all lengths, or more.
+        let flat = |height: f64| {
+            let points: Vec<_> = (0..12).map(|at| (1000 + at % 4, height)).collect();
+            crossover_unless(&sorted(&points), 1002)
+        };
+        assert_eq!([-0.2, 0.2].map(flat), [1003, 999]);
+        assert_eq!(crossover_unless(&[], 7), 7);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The models of each kind of target, chosen over several machines.
 
 use crate::cost::chunking::ChunkPolicy;
+use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 use crate::cost::{CostModel, TargetKind};
 
@@ -24,6 +25,7 @@ impl CostModel {
             staging_bytes: 256 * 1024,
             copy_thresholds: CopyThresholds::NONE,
             chunk_policy: None,
+            queue_thresholds: QueueThresholds::NONE,
         };
         match target {
             TargetKind::Other => other,

@@ -5,6 +5,7 @@ use crate::cost::crossing::{KNOWN_WITHIN, Length, median, threshold};
 use crate::cost::least_squares::{Row, least_squares};
 use crate::cost::page_alignment::page_ends;
 use crate::cost::prediction::{LARGE_SEGMENT_BYTES, has_iovec_step};
+use crate::cost::queue_thresholds::QueueThresholds;
 use crate::cost::thresholds::CopyThresholds;
 
 /// The measured times of one list of equal segments, by technique.
@@ -71,6 +72,7 @@ impl CostModel {
             byte_ns: fitted.byte_ns,
             staging_bytes: staging_bytes(prior.staging_bytes, &copy_thresholds),
             copy_thresholds,
+            queue_thresholds: QueueThresholds::NONE,
             ..costs
         }
     }
@@ -328,6 +330,7 @@ mod tests {
                 staging_bytes: 128 << 10 << staging,
                 copy_thresholds: CopyThresholds::NONE,
                 chunk_policy: None,
+            queue_thresholds: QueueThresholds::NONE,
             };
             let prior = CostModel { staging_bytes: machine.staging_bytes, ..CostModel::default() };
             let fitted = CostModel::fit(prior, &observe(&machine, |_| 1.0));

@@ -9,6 +9,7 @@ pub(crate) mod fit;
 mod least_squares;
 pub(crate) mod page_alignment;
 mod prediction;
+pub(crate) mod queue_thresholds;
 pub(crate) mod queueing;
 #[cfg(feature = "load")]
 mod saved;
@@ -17,6 +18,7 @@ pub(crate) mod thresholds;
 pub use self::calibration_target::CalibrationTarget;
 pub use self::chunking::ChunkPolicy;
 pub use self::fit::Observation;
+pub use self::queue_thresholds::QueueThresholds;
 pub use self::thresholds::{CopyThresholds, UnknownSegmentCount};
 use crate::sys::limits::Limits;
 
@@ -104,6 +106,10 @@ pub struct CostModel {
     ///
     /// The policy is independent of the costs above, and neither fitted nor calibrated.
     pub chunk_policy: Option<ChunkPolicy>,
+    /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
+    ///
+    /// Empty by default: the thresholds then follow from the costs above. They are calibrated, and not fitted.
+    pub queue_thresholds: QueueThresholds,
 }
 
 /// The kind of file that a descriptor refers to, as far as costs differ.

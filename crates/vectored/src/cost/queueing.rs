@@ -10,10 +10,10 @@ const COLD_CALL_NS: f64 = 1000.0;
 const KEPT_IN_A_CALL: f64 = 4.0;
 
 /// The largest threshold that a model may give: the largest that was measured on any target, with 16 such segments in a call.
-const MAX_COPY_BELOW_BYTES: usize = 6144;
+pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
 
 /// The most bytes of joined messages that a model may give: the largest threshold that was measured on any target.
-const MAX_JOIN_BELOW_BYTES: usize = 65_536;
+pub(crate) const MAX_JOIN_BELOW_BYTES: usize = 65_536;
 
 /// The bounds of the formulas: half of the smallest threshold that was measured on any target, and the largest threshold.
 const COPY_BELOW_BYTES: [f64; 2] = [1024.0, MAX_COPY_BELOW_BYTES as f64];
@@ -21,12 +21,18 @@ const JOIN_BELOW_BYTES: [f64; 2] = [4096.0, MAX_JOIN_BELOW_BYTES as f64];
 
 impl CostModel {
     pub(crate) fn queue_copy_below_bytes(&self) -> usize {
+        if let Some(bytes) = self.queue_thresholds.copy_below_bytes {
+            return bytes as usize;
+        }
         let listed = 2.0 * self.large_segment_ns + self.gather_call_ns / KEPT_IN_A_CALL;
         bytes_for(listed, self.copy_byte_ns, COPY_BELOW_BYTES)
     }
 
     /// The bytes up to which messages are copied together rather than written by one more call.
     pub(crate) fn queue_join_below_bytes(&self) -> usize {
+        if let Some(bytes) = self.queue_thresholds.join_below_bytes {
+            return bytes as usize;
+        }
         let saved_ns = self.call_ns + COLD_CALL_NS;
         bytes_for(saved_ns, self.copy_byte_uncached_ns, JOIN_BELOW_BYTES)
     }
@@ -45,6 +51,7 @@ mod tests {
     use std::cmp::Ordering::{Equal, Greater, Less};
 
     use crate::cost::TargetKind;
+    use crate::cost::queue_thresholds::QueueThresholds as Thresholds;
     use crate::queue::policy::QueuePolicy;
 
     fn any_cost() -> impl Strategy<Value = f64> {
@@ -74,6 +81,19 @@ mod tests {
             let policy = QueuePolicy::from_model(&model);
             prop_assert!((1024..=MAX_COPY_BELOW_BYTES).contains(&policy.copy_below_bytes), "{:?}", policy);
             prop_assert!((4096..=65536).contains(&policy.join_below_bytes), "{:?}", policy);
+        }
+
+        #[test]
+        fn a_measured_threshold_replaces_its_formula(
+            copy in any::<Option<u32>>(), join in any::<Option<u32>>(), kind in any_kind(),
+        ) {
+            let computed = CostModel::for_target(kind);
+            let queue_thresholds = Thresholds { copy_below_bytes: copy, join_below_bytes: join };
+            let policy = QueuePolicy::from_model(&CostModel { queue_thresholds, ..computed });
+            let formula = QueuePolicy::from_model(&computed);
+            let or = |measured: Option<u32>, formula| measured.map_or(formula, |bytes| bytes as usize);
+            prop_assert_eq!(policy.copy_below_bytes, or(copy, formula.copy_below_bytes));
+            prop_assert_eq!(policy.join_below_bytes, or(join, formula.join_below_bytes));
         }
     }
 

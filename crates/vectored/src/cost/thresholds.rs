@@ -165,6 +165,7 @@ mod with_serde {
 mod tests {
     use super::*;
     use crate::CostModel;
+    use crate::cost::queue_thresholds::QueueThresholds;
     use proptest::prelude::*;
 
     fn any_thresholds() -> impl Strategy<Value = CopyThresholds> {
@@ -181,9 +182,15 @@ mod tests {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];
         let numbers = prop::array::uniform8(number());
-        let all = (any_thresholds(), numbers, staging);
-        all.prop_map(|(copy_thresholds, numbers, staging_bytes)| {
+        let queue = any::<[Option<u32>; 2]>();
+        let all = (any_thresholds(), numbers, staging, queue);
+        all.prop_map(|(copy_thresholds, numbers, staging_bytes, queue)| {
+            let [copy_below_bytes, join_below_bytes] = queue;
             let mut model = CostModel {
+                queue_thresholds: QueueThresholds {
+                    copy_below_bytes,
+                    join_below_bytes,
+                },
                 copy_thresholds,
                 staging_bytes,
                 ..CostModel::default()
@@ -330,6 +337,7 @@ mod tests {
                 "copy_segment_ns": 2.0, "copy_byte_ns": 0.02, "copy_byte_uncached_ns": 0.04,
                 "staging_bytes": 262_144, "copy_thresholds": [[2, 900], [64, 700]],
                 "chunk_policy": null,
+                "queue_thresholds": { "copy_below_bytes": null, "join_below_bytes": null },
             });
             assert_eq!(serde_json::to_value(model).unwrap(), saved);
             use crate::cost::TargetKind;

@@ -1,0 +1,23 @@
+//! Measured thresholds of a queue.
+
+/// The measured thresholds of a [`SegmentQueue`](crate::SegmentQueue), in bytes. A threshold that was not measured follows
+/// from the costs: [`QueuePolicy::from_model`](crate::queue::QueuePolicy::from_model) has both formulas.
+///
+/// A queue has thresholds of its own: its segments and its buffer are seldom in the near caches, and it decides before
+/// the number of segments of a call is known. [`CostModel::calibrate`](crate::CostModel::calibrate) measures both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct QueueThresholds {
+    /// The longest segment that is copied when it is put in.
+    pub copy_below_bytes: Option<u32>,
+    /// The bytes of two messages that take as long copied into one call as in two calls.
+    pub join_below_bytes: Option<u32>,
+}
+
+impl QueueThresholds {
+    pub(crate) const NONE: QueueThresholds = QueueThresholds {
+        copy_below_bytes: None,
+        join_below_bytes: None,
+    };
+}
