@@ -230,6 +230,8 @@ mod transfer;
     target_endian = "little"
 ))]
 pub mod uring;
+#[cfg(any(windows, test))]
+pub mod windows;
 mod write;
 
 #[doc(inline)]

@@ -30,4 +30,4 @@ pub(crate) use unix::fork;
 #[cfg(unix)]
 pub(crate) use unix::{codes, files, syscalls};
 #[cfg(windows)]
-pub(crate) use windows::{codes, files, syscalls};
+pub(crate) use windows::{codes, event, files, syscalls};

@@ -10,8 +10,9 @@ use std::os::windows::io::{AsRawHandle, BorrowedHandle};
 use std::ptr;
 
 use windows_sys::Wdk::Storage::FileSystem::{
-    FILE_MODE_INFORMATION, FILE_NO_INTERMEDIATE_BUFFERING, FileFsSizeInformation,
-    FileModeInformation, NtQueryInformationFile, NtQueryVolumeInformationFile,
+    FILE_MODE_INFORMATION, FILE_NO_INTERMEDIATE_BUFFERING, FILE_SYNCHRONOUS_IO_ALERT,
+    FILE_SYNCHRONOUS_IO_NONALERT, FileFsSizeInformation, FileModeInformation,
+    NtQueryInformationFile, NtQueryVolumeInformationFile,
 };
 use windows_sys::Wdk::System::SystemServices::FILE_FS_SIZE_INFORMATION;
 use windows_sys::Win32::Storage::FileSystem::{
@@ -34,7 +35,7 @@ impl OpenFile {
         Some(match descriptor {
             BorrowedDescriptor::Handle(handle) => OpenFile {
                 kind: kind(handle),
-                is_direct: is_unbuffered(handle),
+                is_direct: mode(handle).is_ok_and(|mode| mode.is_unbuffered),
             },
             BorrowedDescriptor::Socket(_) => OpenFile {
                 kind: FileKind::Socket,
@@ -134,7 +135,7 @@ pub(crate) fn direct_alignment(
     }
 }
 
-fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
+pub(crate) fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     let mut answer = FILE_FS_SIZE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
     // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns:
@@ -154,8 +155,15 @@ fn sector_bytes(handle: BorrowedHandle<'_>) -> io::Result<u32> {
     }
 }
 
-/// Whether the handle was opened with `FILE_FLAG_NO_BUFFERING`.
-fn is_unbuffered(handle: BorrowedHandle<'_>) -> bool {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HandleMode {
+    /// `FILE_FLAG_OVERLAPPED`.
+    pub(crate) is_overlapped: bool,
+    /// `FILE_FLAG_NO_BUFFERING`.
+    pub(crate) is_unbuffered: bool,
+}
+
+pub(crate) fn mode(handle: BorrowedHandle<'_>) -> io::Result<HandleMode> {
     let mut answer = FILE_MODE_INFORMATION::default();
     let mut result = IO_STATUS_BLOCK::default();
     // SAFETY: the call writes to `result`, and to `answer` at most its size. The query has ended when the call returns: the
@@ -169,5 +177,12 @@ fn is_unbuffered(handle: BorrowedHandle<'_>) -> bool {
             FileModeInformation,
         )
     };
-    status >= 0 && answer.Mode & FILE_NO_INTERMEDIATE_BUFFERING != 0
+    match status {
+        0.. => Ok(HandleMode {
+            is_overlapped: answer.Mode & (FILE_SYNCHRONOUS_IO_ALERT | FILE_SYNCHRONOUS_IO_NONALERT)
+                == 0,
+            is_unbuffered: answer.Mode & FILE_NO_INTERMEDIATE_BUFFERING != 0,
+        }),
+        failed => Err(native::error(failed)),
+    }
 }

@@ -1,5 +1,6 @@
-//! Handles and sockets of Windows.
+//! Handles, sockets and lists of pages of Windows.
 
 mod children;
 mod files;
+mod pages;
 mod sockets;

@@ -1,0 +1,128 @@
+//! Opens files for lists of pages, and moves such lists call by call.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::ops::Deref;
+use std::os::windows::fs::OpenOptionsExt;
+use std::os::windows::io::{AsHandle, BorrowedHandle};
+use std::path::Path;
+
+use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED};
+
+use super::page_rules::{PageRules, next_call_bytes};
+use super::sys::{Elements, page_bytes};
+use crate::error::TransferError;
+use crate::sys::files;
+
+/// Opens a file with `options`, past the cache and for overlapped calls, as `WriteFileGather` demands.
+///
+/// It sets the [custom flags](OpenOptionsExt::custom_flags) of `options` to `FILE_FLAG_OVERLAPPED |
+/// FILE_FLAG_NO_BUFFERING`; `options` keeps them. `Read` and `Write` of such a `File` fail, since such a file has no
+/// position. The functions at an offset work, for [aligned](crate::files::DirectAlignment) lists.
+///
+/// # Errors
+///
+/// The errors of [`OpenOptions::open`].
+pub fn open_unbuffered(path: impl AsRef<Path>, options: &mut OpenOptions) -> io::Result<File> {
+    options
+        .custom_flags(FILE_FLAG_OVERLAPPED | FILE_FLAG_NO_BUFFERING)
+        .open(path)
+}
+
+/// Writes all of `segments` in order into a file at `offset` by `WriteFileGather`, past the cache, and returns the
+/// number of bytes.
+///
+/// The list and the file meet the [conditions](crate::windows). One call takes at most 16,384 pages. The file's position is
+/// not used. If the list ends behind the end of the file, the file grows. Empty segments are left out.
+///
+/// # Errors
+///
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte, with a message that names the condition that is not
+///   met;
+/// - [`WriteZero`](io::ErrorKind::WriteZero) if a call wrote fewer bytes than it was given, without an error;
+/// - the errors of `WriteFileGather`, with the bytes of the calls before.
+pub fn write_file_gather(
+    file: impl AsHandle,
+    segments: &[IoSlice<'_>],
+    offset: u64,
+) -> Result<u64, TransferError> {
+    let file = file.as_handle();
+    let page_bytes = checked(file, segments, offset).map_err(|e| TransferError::new(0, e))?;
+    let elements = Elements::to_write(segments, page_bytes);
+    let bytes = move_pages(file, &elements, page_bytes, offset)
+        .map_err(|(bytes, error)| TransferError::new(bytes, error))?;
+    if bytes < elements.bytes() {
+        let message = format!(
+            "WriteFileGather wrote {bytes} of {} bytes",
+            elements.bytes()
+        );
+        let short = io::Error::new(io::ErrorKind::WriteZero, message);
+        return Err(TransferError::new(bytes, short));
+    }
+    Ok(bytes)
+}
+
+/// Reads a file from byte `offset` into `segments` by `ReadFileScatter`, past the cache, until they are full or the file
+/// ends, and returns the number of bytes.
+///
+/// The conditions are the same as for [`write_file_gather`]. The end of the file is no error.
+pub fn read_file_scatter(
+    file: impl AsHandle,
+    segments: &mut [IoSliceMut<'_>],
+    offset: u64,
+) -> Result<u64, TransferError> {
+    let file = file.as_handle();
+    let page_bytes = checked(file, segments, offset).map_err(|e| TransferError::reading(0, e))?;
+    let elements = Elements::to_read(segments, page_bytes);
+    move_pages(file, &elements, page_bytes, offset)
+        .map_err(|(bytes, error)| TransferError::reading(bytes, error))
+}
+
+/// The bytes of a page, if the file and the list meet the conditions.
+fn checked<S: Deref<Target = [u8]>>(
+    file: BorrowedHandle<'_>,
+    segments: &[S],
+    offset: u64,
+) -> io::Result<usize> {
+    let mode = files::mode(file)?;
+    let missing = match (mode.is_overlapped, mode.is_unbuffered) {
+        (true, true) => {
+            let rules = PageRules {
+                page_bytes: page_bytes(),
+                sector_bytes: files::sector_bytes(file)? as usize,
+            };
+            return rules.check(segments, offset).map(|()| rules.page_bytes);
+        }
+        (false, true) => "FILE_FLAG_OVERLAPPED",
+        (true, false) => "FILE_FLAG_NO_BUFFERING",
+        (false, false) => "FILE_FLAG_OVERLAPPED and FILE_FLAG_NO_BUFFERING",
+    };
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        format!(
+            "the file is not open with {missing}: open it by vectored::windows::open_unbuffered"
+        ),
+    ))
+}
+
+/// Moves all bytes, or as many as the calls moved up to the first short call. An error has the bytes before it.
+fn move_pages(
+    file: BorrowedHandle<'_>,
+    elements: &Elements<'_>,
+    page_bytes: usize,
+    offset: u64,
+) -> Result<u64, (u64, io::Error)> {
+    let mut moved = 0;
+    while moved < elements.bytes() {
+        let bytes = next_call_bytes(elements.bytes() - moved, page_bytes);
+        // All calls before were whole, so they had whole pages.
+        let first = (moved / page_bytes as u64) as usize;
+        let now = elements.call(file, first, bytes, offset + moved);
+        let now = now.map_err(|error| (moved, error))?;
+        moved += now as u64;
+        if now < bytes {
+            break;
+        }
+    }
+    Ok(moved)
+}

@@ -1,0 +1,158 @@
+//! The calls of Win32.
+//!
+//! # Safety
+//!
+//! The kernel uses the pages and the `OVERLAPPED` of a call until the call has ended. The pages are borrowed until then,
+//! and each call is awaited.
+#![allow(unsafe_code)]
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::marker::PhantomData;
+use std::os::windows::io::{AsRawHandle, BorrowedHandle};
+use std::ptr;
+
+use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, ERROR_IO_PENDING, STATUS_PENDING};
+use windows_sys::Win32::Storage::FileSystem::{
+    FILE_SEGMENT_ELEMENT, ReadFileScatter, WriteFileGather,
+};
+use windows_sys::Win32::System::IO::{
+    GetOverlappedResult, OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0,
+};
+use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
+
+use crate::sys::event::Event;
+use crate::windows::page_rules::pages;
+
+/// The bytes of a page of memory on this system: 4096 on x86-64 and arm64.
+#[must_use]
+pub fn page_bytes() -> usize {
+    let mut info = SYSTEM_INFO::default();
+    // SAFETY: the call writes to `info` alone.
+    unsafe { GetSystemInfo(&mut info) };
+    info.dwPageSize as usize
+}
+
+/// The pages of a list, as an array of addresses with a null address at the end.
+///
+/// Invariant: the pages are borrowed for `'s`, exclusively if they are read into.
+pub(crate) struct Elements<'s> {
+    elements: Vec<FILE_SEGMENT_ELEMENT>,
+    bytes: u64,
+    reads: bool,
+    pages: PhantomData<&'s [u8]>,
+}
+
+impl<'s> Elements<'s> {
+    /// The pages of a list that `PageRules::check` has accepted.
+    pub(crate) fn to_write(segments: &'s [IoSlice<'_>], page_bytes: usize) -> Elements<'s> {
+        let address = |(index, offset): (usize, usize)| {
+            // Nothing is written through the address of a page that is written to a file.
+            element(segments[index][offset..].as_ptr().cast_mut())
+        };
+        Elements {
+            elements: ended(pages(segments, page_bytes).map(address)),
+            bytes: segments.iter().map(|segment| segment.len() as u64).sum(),
+            reads: false,
+            pages: PhantomData,
+        }
+    }
+
+    /// The pages of a list to read into that `PageRules::check` has accepted.
+    pub(crate) fn to_read(segments: &'s mut [IoSliceMut<'_>], page_bytes: usize) -> Elements<'s> {
+        let bytes = segments.iter().map(|segment| segment.len() as u64).sum();
+        let places: Vec<_> = pages(segments, page_bytes).collect();
+        let mut starts: Vec<*mut u8> = Vec::with_capacity(segments.len());
+        starts.extend(segments.iter_mut().map(|segment| segment.as_mut_ptr()));
+        let address = |(index, offset): (usize, usize)| element(starts[index].wrapping_add(offset));
+        Elements {
+            elements: ended(places.into_iter().map(address)),
+            bytes,
+            reads: true,
+            pages: PhantomData,
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Makes one call of `bytes` bytes from page `first` on, and waits for its end. A read returns 0 at the end of the
+    /// file.
+    pub(crate) fn call(
+        &self,
+        file: BorrowedHandle<'_>,
+        first: usize,
+        bytes: usize,
+        offset: u64,
+    ) -> io::Result<usize> {
+        let elements = &self.elements[first..];
+        assert!(bytes as u64 <= self.bytes && bytes <= u32::MAX as usize);
+        let event = Event::take()?;
+        let mut overlapped = OVERLAPPED {
+            Anonymous: OVERLAPPED_0 {
+                Anonymous: OVERLAPPED_0_0 {
+                    Offset: offset as u32,
+                    OffsetHigh: (offset >> 32) as u32,
+                },
+            },
+            // With the lowest bit set, no packet is sent to a completion port to which the file may belong.
+            hEvent: event.raw().map_addr(|address| address | 1),
+            ..OVERLAPPED::default()
+        };
+        let call = if self.reads { ReadFileScatter } else { WriteFileGather };
+        // SAFETY: the pages are borrowed as long as `self`, and the `OVERLAPPED` and the event live here. If the call was
+        // begun, this function does not return before the call has ended.
+        let is_done = unsafe {
+            call(
+                file.as_raw_handle(),
+                elements.as_ptr(),
+                bytes as u32,
+                ptr::null(),
+                &raw mut overlapped,
+            )
+        };
+        if is_done == 0 {
+            let error = io::Error::last_os_error();
+            if code(&error) != Some(ERROR_IO_PENDING) {
+                return unless_at_end(error);
+            }
+        }
+        let state = &raw const overlapped.Internal;
+        // SAFETY: initialised; the kernel writes a number to it, without the compiler's knowledge.
+        event.wait(|| unsafe { state.read_volatile() } != STATUS_PENDING as usize);
+        let mut moved = 0;
+        // SAFETY: the call of this `OVERLAPPED` has ended. The function reads the result from there, and does not wait.
+        let is_well = unsafe {
+            GetOverlappedResult(file.as_raw_handle(), &raw const overlapped, &mut moved, 0)
+        };
+        match is_well {
+            0 => unless_at_end(io::Error::last_os_error()),
+            _ => Ok(moved as usize),
+        }
+    }
+}
+
+fn element(address: *mut u8) -> FILE_SEGMENT_ELEMENT {
+    // The field has 64 bits, also on a system with addresses of 32 bits.
+    FILE_SEGMENT_ELEMENT {
+        Alignment: address.expose_provenance() as u64,
+    }
+}
+
+fn ended(elements: impl Iterator<Item = FILE_SEGMENT_ELEMENT>) -> Vec<FILE_SEGMENT_ELEMENT> {
+    let mut all: Vec<_> = elements.collect();
+    all.push(FILE_SEGMENT_ELEMENT { Alignment: 0 });
+    all
+}
+
+/// The end of the file is 0 bytes.
+fn unless_at_end(error: io::Error) -> io::Result<usize> {
+    match code(&error) {
+        Some(ERROR_HANDLE_EOF) => Ok(0),
+        _ => Err(error),
+    }
+}
+
+fn code(error: &io::Error) -> Option<u32> {
+    error.raw_os_error().map(|code| code as u32)
+}
