@@ -21,7 +21,6 @@ use windows_sys::Win32::System::IO::{
 use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
 use crate::sys::event::Event;
-use crate::windows::page_rules::pages;
 
 /// The bytes of a page of memory on this system: 4096 on x86-64 and arm64.
 #[must_use]
@@ -45,29 +44,37 @@ pub(crate) struct Elements<'s> {
 impl<'s> Elements<'s> {
     /// The pages of a list that `PageRules::check` has accepted.
     pub(crate) fn to_write(segments: &'s [IoSlice<'_>], page_bytes: usize) -> Elements<'s> {
-        let address = |(index, offset): (usize, usize)| {
-            // Nothing is written through the address of a page that is written to a file.
-            element(segments[index][offset..].as_ptr().cast_mut())
-        };
-        Elements {
-            elements: ended(pages(segments, page_bytes).map(address)),
-            bytes: segments.iter().map(|segment| segment.len() as u64).sum(),
-            reads: false,
-            pages: PhantomData,
-        }
+        // Nothing is written through the address of a page that is written to a file.
+        let segments = segments.iter().map(|s| (s.as_ptr().cast_mut(), s.len()));
+        Elements::of(segments, page_bytes, false)
     }
 
     /// The pages of a list to read into that `PageRules::check` has accepted.
     pub(crate) fn to_read(segments: &'s mut [IoSliceMut<'_>], page_bytes: usize) -> Elements<'s> {
-        let bytes = segments.iter().map(|segment| segment.len() as u64).sum();
-        let places: Vec<_> = pages(segments, page_bytes).collect();
-        let mut starts: Vec<*mut u8> = Vec::with_capacity(segments.len());
-        starts.extend(segments.iter_mut().map(|segment| segment.as_mut_ptr()));
-        let address = |(index, offset): (usize, usize)| element(starts[index].wrapping_add(offset));
+        let segments = segments.iter_mut().map(|s| (s.as_mut_ptr(), s.len()));
+        Elements::of(segments, page_bytes, true)
+    }
+
+    fn of(
+        segments: impl Iterator<Item = (*mut u8, usize)>,
+        page_bytes: usize,
+        reads: bool,
+    ) -> Elements<'s> {
+        // The field has 64 bits, also on a system with addresses of 32 bits.
+        let element = |address: *mut u8| FILE_SEGMENT_ELEMENT {
+            Alignment: address.expose_provenance() as u64,
+        };
+        let (mut elements, mut bytes) = (Vec::new(), 0);
+        for (start, length) in segments {
+            let pages = (0..length).step_by(page_bytes);
+            elements.extend(pages.map(|offset| element(start.wrapping_add(offset))));
+            bytes += length as u64;
+        }
+        elements.push(element(ptr::null_mut()));
         Elements {
-            elements: ended(places.into_iter().map(address)),
+            elements,
             bytes,
-            reads: true,
+            reads,
             pages: PhantomData,
         }
     }
@@ -130,19 +137,6 @@ impl<'s> Elements<'s> {
             _ => Ok(moved as usize),
         }
     }
-}
-
-fn element(address: *mut u8) -> FILE_SEGMENT_ELEMENT {
-    // The field has 64 bits, also on a system with addresses of 32 bits.
-    FILE_SEGMENT_ELEMENT {
-        Alignment: address.expose_provenance() as u64,
-    }
-}
-
-fn ended(elements: impl Iterator<Item = FILE_SEGMENT_ELEMENT>) -> Vec<FILE_SEGMENT_ELEMENT> {
-    let mut all: Vec<_> = elements.collect();
-    all.push(FILE_SEGMENT_ELEMENT { Alignment: 0 });
-    all
 }
 
 /// The end of the file is 0 bytes.
