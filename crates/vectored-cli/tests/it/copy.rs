@@ -1,7 +1,7 @@
 //! `vectored copy`: a filter.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
@@ -117,31 +117,6 @@ fn an_error_counts_the_bytes_of_the_output() {
         let length = fs::metadata(bench.work().join("out")).unwrap().len();
         assert_eq!(length, 51_200);
     }
-    // A pipe that does not block, full after 64 KiB.
-    let (reader, writer) = std::io::pipe().unwrap();
-    rustix::io::ioctl_fionbio(&writer, true).unwrap();
-    let mut command = bench.std_vectored();
-    command
-        .args(["copy", "from"])
-        .stdout(writer.try_clone().unwrap());
-    let output = command.stderr(Stdio::piped()).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    let held = rustix::io::ioctl_fionread(&reader).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(
-        held > 0 && said.contains(&format!("after {held} bytes: ")),
-        "{said}"
-    );
-    (&reader).read_exact(&mut vec![0; held as usize]).unwrap();
-    // An empty pipe.
-    rustix::io::ioctl_fionbio(&reader, true).unwrap();
-    let mut command = bench.std_vectored();
-    let output = command.arg("copy").stdin(reader).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("after 0 bytes: Resource temporarily unavailable"),
-        "{said}"
-    );
 }
 
 #[test]

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use crate::copy::{check, content, said_in_shell};
 use crate::support::{Bench, VECTORED, entries, needs_strace};
@@ -51,18 +48,6 @@ fn what_cannot_be_copied_leaves_a_file_and_makes_none() {
             assert_eq!(fs::read_to_string(&present).unwrap(), "keep", "{line}");
             assert_eq!(names(&bench), before, "{line}");
         }
-    }
-    for to in ["present", "new"] {
-        let (socket, peer) = UnixDatagram::pair().unwrap();
-        peer.send(b"message").unwrap();
-        let mut command = bench.std_vectored();
-        command
-            .args(["copy", "--force", "-", to])
-            .stdin(OwnedFd::from(socket));
-        let output = command.stderr(Stdio::piped()).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{output:?}");
-        assert_eq!(fs::read_to_string(&present).unwrap(), "keep");
-        assert_eq!(names(&bench), before);
     }
     // A source that can be copied cuts it, also if the source is empty.
     for words in [

@@ -12,7 +12,7 @@ the_table_of_reads --operation read --target file --target pipe --segments 2,16
 the_screen_of_copies --operation copy
 the_details_of_copies --details --operation copy --from file --target pipe,file --buffer-bytes 4KiB,64KiB --sizes 4KiB..256KiB --technique read-write,splice,copy-file-range
 the_table_of_asynchronous_writes_past_the_page_cache --direct --target file-overwrite --segments 10 --sizes 100,512,4KiB --queue-depth 1,8,64 --technique io-uring,linux-aio
-the_table_of_mixes --mix 9x16,1x4096 --mix 64KiB,1x16,2x100,1x8 --mix 3x100 --target pipe
+the_table_of_mixes --mix 9x16,1x4096 --mix 64KiB,1x16,2x100,1x8 --mix 3x100 --mix 3x100 --target pipe
 the_table_of_a_swept_mix --mix 1x150,1x16..64KiB --mix 9x16,1x4KiB --target pipe
 the_table_of_joined_messages --join 2,16 --target tcp
 the_table_of_several_states --target pipe --segments 16 --sizes 64,4KiB --cache cold,hot --iovec-setup once --layout adjacent --layout scattered

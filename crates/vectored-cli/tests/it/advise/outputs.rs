@@ -3,26 +3,7 @@
 use std::fs;
 
 use super::{advise, bench, records};
-use crate::support::{said_by, stderr_of, stdout_of};
-
-#[test]
-fn every_format_goes_to_the_named_file() {
-    let bench = bench();
-    fs::write(bench.work().join("log"), records()).unwrap();
-    let mut command = advise(&bench);
-    command.args("log --html page.html --output a.csv --format csv".split(' '));
-    assert_eq!(stdout_of(&mut command), "");
-    let read = |name: &str| fs::read_to_string(bench.work().join(name)).unwrap();
-    assert!(read("page.html").starts_with("<!DOCTYPE html>"));
-    assert!(read("a.csv").starts_with("counted,"));
-    let markdown = stdout_of(advise(&bench).args(["log", "--format", "markdown"]));
-    assert!(
-        markdown.starts_with("# Where would gathering help?"),
-        "{markdown}"
-    );
-    let stderr = stderr_of(advise(&bench).args(["log", "--quiet"]), 0);
-    assert_eq!(stderr, "");
-}
+use crate::support::{said_by, stdout_of};
 
 #[test]
 fn report_compare_and_history_handle_advice() {
