@@ -154,6 +154,7 @@ fn a_named_file_is_made_with_the_mode_of_the_input_and_not_overwritten_unasked()
         "\
 COPY from to => 2: 'to' exists
 COPY from to => 2: --force
+sleep 1 | timeout -s INT 0.5 COPY --force - to => 124: 
 COPY --force from from => 2: are the same file
 COPY --force from link => 2: are the same file
 COPY --force - link < from => 2: are the same file
