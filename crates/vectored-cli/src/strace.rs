@@ -51,6 +51,30 @@ pub fn path_of(log: &PipeWriter) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), log.as_raw_fd())
 }
 
+/// strace and its options before a command, whose calls of these names go to a log of this name, each with its stack.
+#[cfg(target_os = "linux")]
+pub fn stack_tracer(log: &str, calls: &[String]) -> Vec<String> {
+    let chosen = format!("trace={}", calls.join(","));
+    let options = [
+        "-D",
+        "-q",
+        "-f",
+        "-s0",
+        "-k",
+        "--seccomp-bpf",
+        "-e",
+        &chosen,
+    ];
+    let words = [&[STRACE], &options[..], &["-o", log, "--"]].concat();
+    words.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(target_os = "linux")]
+pub fn shows_stacks() -> bool {
+    let asked = Command::new(STRACE).arg("-V").stdin(Stdio::null()).output();
+    asked.is_ok_and(|said| String::from_utf8_lossy(&said.stdout).contains("stack-trace="))
+}
+
 /// Refuses names that strace does not know as calls of this machine. `total`, `reads` and `writes` stand for many.
 #[cfg(target_os = "linux")]
 pub fn check_calls<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! Turns runs into ratios with intervals, and into the exit status of a gate.
 
+use vectored_report::sort::sort;
 use vectored_report::words::count;
 use vectored_results::stats::{LOOKS, PairStats, WIDTH_TARGET, median, paired};
 
@@ -185,6 +186,11 @@ pub struct Limits<'a> {
 
 /// The outcome of each limit for each new command.
 pub fn rulings(versus: &Versus, limits: Limits<'_>) -> Vec<RuledLimit> {
+    let new = versus.new.iter();
+    new.flat_map(|new| of_one(versus, new, &limits)).collect()
+}
+
+fn of_one(versus: &Versus, new: &Comparison, limits: &Limits<'_>) -> Vec<RuledLimit> {
     let mut all: Vec<(&str, String, f64)> = Vec::new();
     let of_runs = |figure, option: &str, share: Option<f64>| {
         share.map(|share| (figure, option.to_owned(), share))
@@ -206,8 +212,7 @@ pub fn rulings(versus: &Versus, limits: Limits<'_>) -> Vec<RuledLimit> {
         "--fail-if-more-memory",
         limits.memory,
     ));
-    let of_new = |new| all.iter().map(move |limit| ruled(versus, new, limit));
-    versus.new.iter().flat_map(of_new).collect()
+    all.iter().map(|limit| ruled(versus, new, limit)).collect()
 }
 
 fn ruled(
@@ -235,6 +240,31 @@ fn ruled(
         unknown: ruling.map_or_else(|| unknown(versus, figure), |_| String::new()),
         grown: grown.map_or_else(Vec::new, |(old, new)| Calls::grown(old, new)),
     }
+}
+
+/// The names of the calls that exceed limits of their own, and of all calls that grew if a limit on many calls is exceeded.
+pub fn beyond(versus: &Versus, new: &Comparison, limits: &[CallLimit]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for limit in of_one(
+        versus,
+        new,
+        &Limits {
+            calls: limits,
+            ..Limits::default()
+        },
+    ) {
+        if limit.ruling != Ruling::Beyond {
+            continue;
+        }
+        if is_count(&limit.figure) {
+            names.extend(limit.grown.into_iter().map(|one| one.call));
+        } else {
+            names.push(limit.figure);
+        }
+    }
+    sort(&mut names);
+    names.dedup();
+    names
 }
 
 /// Why a figure has no interval.
@@ -466,5 +496,14 @@ mod tests {
             ("--fail-if-more-calls dup", Ruling::Within),
         ];
         assert_eq!(found, expected);
+        let grown = |versus: &Versus, limits: &[CallLimit]| beyond(versus, &versus.new[0], limits);
+        assert_eq!(grown(&versus, &limits), ["fsync"]);
+        let all = [CallLimit {
+            name: None,
+            share: 0.0,
+        }];
+        assert_eq!(grown(&versus, &all), ["fsync", "write"]);
+        std::mem::swap(&mut versus.old.calls, &mut versus.new[0].side.calls);
+        assert_eq!(grown(&versus, &all), [""; 0]);
     }
 }

@@ -12,8 +12,10 @@ pub mod ends;
 pub mod judge;
 pub mod model;
 pub mod report;
+mod stacks;
 mod words;
 
 pub use crate::calls::{Counter, is_script_name};
 pub use crate::capture::{Captured, Varying, capture, difference, last_line, sum, varying};
+pub use crate::stacks::{Stacks, grown_stacks, stacks};
 pub use crate::words::{SplitError, split};

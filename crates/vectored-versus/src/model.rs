@@ -171,6 +171,19 @@ pub struct GrownCall {
     pub new: Range,
 }
 
+/// Where calls of one name come from, if the new command makes more of them than a limit allows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallStack {
+    /// The name of the call.
+    pub call: String,
+    /// The functions, the outermost first.
+    pub frames: Vec<String>,
+    /// How many of these calls the old command makes.
+    pub old: u64,
+    /// How many of these calls the new command makes.
+    pub new: u64,
+}
+
 /// One timed run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -265,6 +278,12 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The figures.
     pub figures: Vec<Compared>,
+    /// If a limit of calls is exceeded: where the calls that grew come from, the largest increase first.
+    #[serde(default)]
+    pub stacks: Vec<CallStack>,
+    /// Why it is unknown where these calls come from.
+    #[serde(default)]
+    pub no_stacks: String,
 }
 
 pub const EXIT_STATUS: &str = "exit status";

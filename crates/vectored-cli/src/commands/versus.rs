@@ -10,8 +10,8 @@ use vectored_machine::host::{Environment, allowed_cpus};
 use vectored_machine::platform::processes::adopt_orphans;
 use vectored_report::{csv_of, json};
 use vectored_versus::judge::{Limits, rulings};
-use vectored_versus::model::{Comparison, RunOptions, Side, VERSUS_SCHEMA, Versus};
-use vectored_versus::report::{document, failures, limits_in_words};
+use vectored_versus::model::{Comparison, Ruling, RunOptions, Side, VERSUS_SCHEMA, Versus};
+use vectored_versus::report::{document, failures, limits_in_words, stacks_in_words};
 
 use crate::args::VersusArgs;
 use crate::commands::compare::ruled;
@@ -81,7 +81,10 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(code));
     }
     verdict?;
-    ruled(&limits_in_words(&result.limits, "old"))
+    let mut limits = limits_in_words(&result.limits, "old");
+    let stacks = result.new.iter().filter_map(stacks_in_words);
+    limits.extend(stacks.map(|text| (Ruling::Beyond, text)));
+    ruled(&limits)
 }
 
 fn programs(args: &VersusArgs) -> Result<Vec<Program>, Failure> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, PipeReader, Read as _, Seek};
+use std::io::{self, BufReader, PipeReader, Read as _, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -13,11 +13,13 @@ use vectored_report::sort::sort;
 use vectored_report::words::{enumerated, grouped};
 use vectored_strace::Reader;
 use vectored_versus::model::{Difference, File as RunFile, Side, Stdout};
-use vectored_versus::{Captured, Counter, Varying, capture, difference, split, sum, varying};
+use vectored_versus::{
+    Captured, Counter, Stacks, Varying, capture, difference, split, stacks, sum, varying,
+};
 
 use crate::args::VersusArgs;
 use crate::failure::Failure;
-use crate::strace::{self, log_pipe, path_of, tracer};
+use crate::strace::{self, log_pipe, path_of, stack_tracer, tracer};
 
 /// The most varying lines that are named. Further lines are only counted.
 const NAMED_LINES: usize = 5;
@@ -184,6 +186,27 @@ pub fn observe(
         status,
         outputs,
         counter: counter.map_err(failed)?,
+    })
+}
+
+/// Runs a program under `strace -k` by `run`, and counts the stacks of these calls.
+pub fn stacks_of(
+    program: &Program,
+    args: &VersusArgs,
+    calls: &[String],
+    run: impl FnOnce(Command) -> Result<ExitStatus, RunError>,
+) -> Result<Stacks, RunError> {
+    let (reader, writer) = log_pipe().map_err(failed)?;
+    let words = [&stack_tracer(&path_of(&writer), calls)[..], &program.words].concat();
+    let mut command = command(&words, args.input.as_ref()).map_err(failed)?;
+    command.stdout(discarded(args.stdout).map_err(failed)?);
+    thread::scope(|scope| {
+        let found = scope.spawn(|| stacks(BufReader::new(reader)));
+        let ended = run(command);
+        drop(writer);
+        let found = found.join().expect("the thread that reads does not panic");
+        ended?;
+        found.map_err(failed)
     })
 }
 

@@ -15,13 +15,13 @@ use vectored_machine::platform::command_run::{
 use vectored_machine::platform::processes::give_back_free_memory;
 use vectored_versus::ends::{RunEnd, failed, usual};
 use vectored_versus::model::{
-    Calls, Comparison, Difference, EXIT_STATUS, FailedRun, Phase, Run, Side, Versus,
+    Calls, Comparison, Difference, EXIT_STATUS, FailedRun, FileUse, Phase, Run, Side, Versus,
 };
-use vectored_versus::{Counter, Varying, judge, last_line};
+use vectored_versus::{Counter, Stacks, Varying, grown_stacks, judge, last_line};
 
 use super::observed::{
     Observed, Program, Unstable, command, differences, discarded, files, name_of, observe,
-    same_files, unstable, unstable_in_words,
+    same_files, stacks_of, unstable, unstable_in_words,
 };
 use super::restored::Restored;
 use crate::args::VersusArgs;
@@ -29,7 +29,7 @@ use crate::command_signals::end_in_words;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::progress::Bar;
-use crate::strace::exit_code;
+use crate::strace::{exit_code, shows_stacks};
 
 /// A counted run may take this many times as long as an untraced run. strace takes 50 µs for a call, or more on a busy
 /// machine; the call itself may take 100 ns.
@@ -142,7 +142,46 @@ impl Session<'_> {
         let timed = self.rounds();
         self.judge_ends();
         self.judge();
-        timed
+        timed?;
+        self.count_stacks(longest)
+    }
+
+    /// Where a limit of calls is exceeded, fills in what makes the calls that grew.
+    fn count_stacks(&mut self, longest: Duration) -> Result<(), Halt> {
+        for index in 0..self.result.new.len() {
+            let one = &self.result.new[index];
+            let grown = judge::beyond(self.result, one, &self.args.fail_if_more_calls);
+            // An interpreter's stacks do not show what its script does.
+            let mut files = one.side.files.iter();
+            if grown.is_empty() || files.any(|file| file.as_what == FileUse::Script) {
+                continue;
+            }
+            if !shows_stacks() {
+                let why = "strace of this machine was built without stacks (-k)";
+                self.result.new[index].no_stacks = why.to_owned();
+                continue;
+            }
+            let old = self.stacks(0, &grown, longest)?;
+            let new = self.stacks(index + 1, &grown, longest)?;
+            self.result.new[index].stacks = grown_stacks(&old, &new);
+        }
+        Ok(())
+    }
+
+    fn stacks(
+        &mut self,
+        index: usize,
+        calls: &[String],
+        longest: Duration,
+    ) -> Result<Stacks, Halt> {
+        self.prepare(index)?;
+        let program = &self.programs[index];
+        let what = format!("looking for what makes the calls of {}", program.name);
+        self.bar.show_waiting(&what);
+        let limit = self.traced_limit(longest);
+        let run = |command| Ok(self.run(command, limit)?.status);
+        let found = stacks_of(program, self.args, calls, run);
+        found.map_err(|error| halt(program, "under strace -k", error))
     }
 
     /// Fills in how the commands end, and which runs failed. Returns whether a run failed.
@@ -164,6 +203,11 @@ impl Session<'_> {
 
     fn limit(&self) -> Option<Duration> {
         self.args.rounds.is_none().then_some(self.args.budget)
+    }
+
+    fn traced_limit(&self, longest: Duration) -> Option<Duration> {
+        let limit = self.limit();
+        limit.map(|limit| limit.max(longest * TRACED_FACTOR))
     }
 
     fn keep(&mut self) -> Result<(), Halt> {
@@ -337,7 +381,7 @@ impl Session<'_> {
         let program = &self.programs[index];
         self.bar
             .show_waiting(&format!("counting the calls of {}", program.name));
-        let limit = self.limit().map(|limit| limit.max(longest * TRACED_FACTOR));
+        let limit = self.traced_limit(longest);
         let run = |command| Ok(self.run(command, limit)?.status);
         let observed = observe(program, self.args, self.is_traced, run);
         observed.map_err(|error| halt(program, "under strace", error))

@@ -10,6 +10,8 @@ use crate::model::{
 
 const SHOWN_CALLS: usize = 4;
 
+const SHOWN_STACKS: usize = 3;
+
 /// Times that differ by at most this share may be called equal.
 const EQUAL_WITHIN: f64 = 0.1;
 
@@ -218,6 +220,23 @@ fn grown_in_words(grown: &[GrownCall]) -> String {
     } else {
         format!("; more are {}", enumerated(&named))
     }
+}
+
+/// Where the calls that exceed limits come from: `more calls of new: 1,000 of write from main > save > flush`.
+pub fn stacks_in_words(of: &Comparison) -> Option<String> {
+    let name = &of.side.name;
+    if !of.no_stacks.is_empty() {
+        return Some(format!(
+            "what makes the calls of {name} that grew is not known: {}",
+            of.no_stacks
+        ));
+    }
+    let shown = of.stacks.iter().take(SHOWN_STACKS).map(|one| {
+        let more = grouped(one.new.saturating_sub(one.old));
+        format!("{more} of {} from {}", one.call, one.frames.join(" > "))
+    });
+    let shown: Vec<String> = shown.collect();
+    (!shown.is_empty()).then(|| format!("more calls of {name}: {}", enumerated(&shown)))
 }
 
 pub(super) fn limit_sentences(all: &[RuledLimit], base: &str) -> impl Iterator<Item = Block> {

@@ -14,7 +14,7 @@ use crate::model::{
     Calls, Comparison, Difference, File, FileUse, Range, Run, Side, Stdout, Versus,
 };
 use crate::report::answer::{
-    answer, end_in_words, failures, limit_sentences, range, ratio_in_words,
+    answer, end_in_words, failures, limit_sentences, range, ratio_in_words, stacks_in_words,
 };
 
 const LEAD: &str = "\
@@ -67,6 +67,8 @@ pub fn document(versus: &Versus) -> Document {
         sections.extend(details(versus, comparison));
     }
     answer.extend(limit_sentences(&versus.limits, "old"));
+    let stacks = versus.new.iter().filter_map(stacks_in_words);
+    answer.extend(stacks.map(|text| sentence(Tone::Plain, capital(&text))));
     let notes = notes(versus).into_iter();
     body.extend(notes.map(|note| Block::Note(note.into())));
     let new = versus.new.iter().map(|one| one.side.command.as_str());

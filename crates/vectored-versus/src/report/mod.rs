@@ -5,6 +5,8 @@ mod comparison;
 mod document;
 mod saved;
 
-pub use crate::report::answer::{answer, failures, limits_in_words, ratio_in_words};
+pub use crate::report::answer::{
+    answer, failures, limits_in_words, ratio_in_words, stacks_in_words,
+};
 pub use crate::report::comparison::{compare_versus, versus_comparison_document};
 pub use crate::report::document::document;
