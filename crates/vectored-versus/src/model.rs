@@ -22,6 +22,12 @@ pub struct Versus {
     pub complete: bool,
     /// The time of the whole run.
     pub elapsed_s: f64,
+    /// The commit of the repository in which the commands ran, as `git describe --always --dirty` prints it.
+    #[serde(default)]
+    pub commit: Option<String>,
+    /// The begins of the earlier runs whose rounds this result also has (`--add`), the earliest first.
+    #[serde(default)]
+    pub added: Vec<String>,
     /// The machine.
     pub host: Host,
     /// How the commands were run.

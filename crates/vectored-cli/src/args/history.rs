@@ -8,6 +8,8 @@ const AFTER: &str = "\
 Examples:
   vectored history
           All saved results
+  vectored history --of './prog data' --html times.html
+          The times and calls of a command, from commit to commit
   vectored history --format json
           For a program
 
@@ -22,6 +24,10 @@ reason.";
 #[derive(Args, Debug)]
 #[command(after_long_help = AFTER)]
 pub struct HistoryArgs {
+    /// Show the results of `vectored versus` in which COMMAND is new, with their commits
+    #[arg(long, value_name = "COMMAND")]
+    pub of: Option<String>,
+
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -9,6 +9,7 @@ use vectored_versus::model::Stdout;
 
 use super::output::{OutputArgs, SavingArgs};
 use super::parsers::{budget, call_limit, one_of, share};
+use crate::results_store::ResultName;
 
 const AFTER: &str = "\
 Examples:
@@ -95,6 +96,13 @@ pub struct VersusArgs {
     /// Number of rounds, instead of a budget
     #[arg(long, value_name = "NUMBER", value_parser = value_parser!(u64).range(1..), conflicts_with = "budget")]
     pub rounds: Option<u64>,
+
+    /// Go on where this saved result stopped: its rounds are the first ones of the new result
+    ///
+    /// The commands, options, processor, kernel and files must be the same. The rounds stop by --budget or --rounds alone. So a
+    /// difference of 1 % is found in several nights.
+    #[arg(long, value_name = "RESULT")]
+    pub add: Option<ResultName>,
 
     /// A file that the commands write, and that is compared; may be given several times
     ///

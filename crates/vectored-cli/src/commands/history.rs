@@ -9,16 +9,22 @@ use serde_json::{Value, json as literal};
 use vectored_advise::report::seconds_in_words;
 use vectored_report::words::count;
 use vectored_report::{Block, Document, Sentence, Tone, csv_of_values, json, sort, value_of};
+use vectored_versus::model::Versus;
+use vectored_versus::report::{history_document, history_rows};
 
 use crate::args::HistoryArgs;
 use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::results_store::{ResultKind, ResultName, Saved, read, results_directory, saved_files};
 
 const SHOWN_CHARACTERS: usize = 40;
 
 pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::check(&args.output, &[])?;
+    if let Some(command) = &args.of {
+        return of_command(command, &outputs);
+    }
     let (heading, entries) = match results_directory() {
         Ok(directory) => {
             let entries = entries(&directory)?;
@@ -26,12 +32,41 @@ pub fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
         }
         Err(why) => (format!("no saved results: {why}"), Vec::new()),
     };
-    let values = || entries.iter().map(|row| value_of(row).expect("plain data"));
-    let shown = document(&entries, &heading);
-    outputs.show(&shown, &json(&entries), || {
-        csv_of_values(values().collect())
-    })?;
+    show(&outputs, &document(&entries, &heading), &entries)
+}
+
+fn show<R: Serialize>(
+    outputs: &Outputs,
+    document: &Document,
+    rows: &[R],
+) -> Result<ExitCode, Failure> {
+    let values = || rows.iter().map(|row| value_of(row).expect("plain data"));
+    outputs.show(document, &json(&rows), || csv_of_values(values().collect()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the saved results of `vectored versus` in which `command` is one of the new commands.
+fn of_command(command: &str, outputs: &Outputs) -> Result<ExitCode, Failure> {
+    let directory =
+        results_directory().map_err(|why| Failure::usage(format!("no saved results: {why}")))?;
+    let mut files = saved_files(&directory)?;
+    files.retain(|file| file.kind == ResultKind::Versus);
+    let mut rows = Vec::new();
+    for (age, file) in files.into_iter().enumerate() {
+        let name = ResultName::Recent(Some(file.kind), age).in_words();
+        match ResultName::File(file.path).load_as::<Versus>() {
+            Ok(found) => rows.extend(history_rows(&name, &found, command)),
+            Err(why) => {
+                Notes { quiet: false }.note(&format!("{name} is left out: {:#}", why.error));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return Err(Failure::usage(format!(
+            "no saved result has the new command '{command}': `vectored history` lists what there is"
+        )));
+    }
+    show(outputs, &history_document(command, &rows), &rows)
 }
 
 fn entries(directory: &Path) -> Result<Vec<Entry>, Failure> {

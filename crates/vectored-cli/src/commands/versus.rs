@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Instant, SystemTime};
 
 use vectored_machine::host::{Environment, allowed_cpus};
@@ -19,9 +19,9 @@ use crate::commands::outputs::Outputs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::notes::Notes;
-use crate::results_store::{ResultKind, Store, time_of};
+use crate::results_store::{ResultKind, ResultName, Store, time_of};
 use crate::strace;
-use crate::versus_runs::{Program, measure};
+use crate::versus_runs::{Program, differs, measure};
 
 const DIFFERENT: u8 = 5;
 
@@ -42,18 +42,36 @@ pub fn run(args: &VersusArgs) -> Result<ExitCode, Failure> {
         Err(_) => {}
     }
     let programs = programs(args)?;
+    let earlier = args.add.as_ref().map(ResultName::load_as).transpose()?;
     let store = Store::open(args.saving.no_save)?;
     let environment = Environment::capture(None, (None, None), allowed_cpus());
+    let planned = planned(args, &programs, earlier.as_ref());
+    if let (Some(name), Some(earlier)) = (&args.add, &earlier)
+        && let Some(why) = differs(earlier, &planned, environment.so_far())
+    {
+        let name = name.in_words();
+        return Err(Failure::usage(format!(
+            "cannot go on from '{name}' of --add: {why}"
+        )));
+    }
     let interrupt = Interrupt::watch()?;
     adopt_orphans().map_err(anyhow::Error::from)?;
     let began = Instant::now();
     let mut result = Versus {
         started_at: time_of(SystemTime::now())?,
         not_counted: tracing.err(),
-        ..planned(args, &programs)
+        commit: commit(),
+        ..planned
     };
     let is_traced = result.not_counted.is_none();
-    measure(args, &programs, is_traced, &interrupt, &mut result)?;
+    measure(
+        args,
+        &programs,
+        is_traced,
+        earlier.as_ref(),
+        &interrupt,
+        &mut result,
+    )?;
     result.host = environment.finish();
     result.elapsed_s = (began.elapsed().as_secs_f64() * 1e3).round() / 1e3;
     // Figures of commands that failed or do different things decide nothing.
@@ -131,7 +149,16 @@ fn check_input(input: &Path) -> Result<(), Failure> {
     })
 }
 
-fn planned(args: &VersusArgs, programs: &[Program]) -> Versus {
+/// The commit of the repository of this folder, if it is in one and git is there.
+fn commit() -> Option<String> {
+    let mut git = Command::new("git");
+    git.args(["describe", "--always", "--dirty"]);
+    let output = git.stdin(Stdio::null()).output().ok()?;
+    let said = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| said.trim().to_owned())
+}
+
+fn planned(args: &VersusArgs, programs: &[Program], earlier: Option<&Versus>) -> Versus {
     let mut sides = programs.iter().map(|program| Side {
         name: program.name.clone(),
         command: program.typed.clone(),
@@ -140,6 +167,13 @@ fn planned(args: &VersusArgs, programs: &[Program]) -> Versus {
     Versus {
         schema: VERSUS_SCHEMA.to_owned(),
         vectored_version: env!("CARGO_PKG_VERSION").to_owned(),
+        added: earlier.map_or_else(Vec::new, |earlier| {
+            [
+                &earlier.added[..],
+                std::slice::from_ref(&earlier.started_at),
+            ]
+            .concat()
+        }),
         options: RunOptions {
             shell: args.shell.clone(),
             stdout: args.stdout,

@@ -338,13 +338,16 @@ pub fn files(counter: &Counter) -> Vec<RunFile> {
     files.collect()
 }
 
+/// The sums of the files that a command ran.
+pub fn sums(side: &Side) -> Vec<Option<&String>> {
+    let mut sums: Vec<_> = side.files.iter().map(|file| file.sha256.as_ref()).collect();
+    sort(&mut sums);
+    sums.dedup();
+    sums
+}
+
 /// Whether both ran files of the same content, and all of them are known.
 pub fn same_files(one: &Side, other: &Side) -> bool {
-    let [one, other] = [one, other].map(|side| {
-        let mut sums: Vec<_> = side.files.iter().map(|file| file.sha256.as_ref()).collect();
-        sort(&mut sums);
-        sums.dedup();
-        sums
-    });
+    let [one, other] = [one, other].map(sums);
     one == other && !one.is_empty() && !one.contains(&None)
 }

@@ -19,6 +19,7 @@ use vectored_versus::model::{
 };
 use vectored_versus::{Counter, Stacks, Varying, grown_stacks, judge, last_line};
 
+use super::earlier::{other_files, rounds_of};
 use super::observed::{
     Observed, Program, Unstable, command, differences, discarded, files, name_of, observe,
     same_files, stacks_of, unstable, unstable_in_words,
@@ -55,6 +56,7 @@ pub fn measure(
     args: &VersusArgs,
     programs: &[Program],
     is_traced: bool,
+    earlier: Option<&Versus>,
     interrupt: &Interrupt,
     result: &mut Versus,
 ) -> Result<(), Failure> {
@@ -65,6 +67,7 @@ pub fn measure(
         args,
         programs,
         is_traced,
+        earlier,
         interrupt,
         bar: Bar::new(args.saving.quiet),
         began: Instant::now(),
@@ -108,6 +111,8 @@ struct Session<'a> {
     args: &'a VersusArgs,
     programs: &'a [Program],
     is_traced: bool,
+    /// A result that has the first rounds.
+    earlier: Option<&'a Versus>,
     interrupt: &'a Interrupt,
     bar: Bar,
     began: Instant,
@@ -123,6 +128,13 @@ impl Session<'_> {
     fn run_all(&mut self) -> Result<(), Halt> {
         let longest = self.warm_up()?;
         let observed = self.count(longest)?;
+        let is_other = |earlier| other_files(earlier, self.result);
+        if self.earlier.is_some_and(is_other) {
+            let why = "the commands run other files now, or it is not known which";
+            return Err(Some(
+                anyhow!("cannot go on from the result of --add: {why}").into(),
+            ));
+        }
         let VersusArgs {
             ignore_output,
             ignore_failure,
@@ -418,7 +430,8 @@ impl Session<'_> {
     /// Runs rounds until they are enough, the budget is spent, or a signal comes. A round that is cut is dropped.
     fn rounds(&mut self) -> Result<(), Halt> {
         let floor_before = memory_floor();
-        let mut rounds: Vec<Vec<Run>> = Vec::new();
+        let mut rounds = self.earlier.map_or_else(Vec::new, rounds_of);
+        let before = rounds.len();
         // The old command runs twice.
         let mut order: Vec<usize> = (0..=self.programs.len()).collect();
         let mut longest_round = Duration::ZERO;
@@ -426,7 +439,7 @@ impl Session<'_> {
         let least = self.began.elapsed() + self.args.budget / 2;
         let budget = self.args.budget.max(least);
         let mut outcome = Ok(());
-        while outcome.is_ok() && !self.is_over(&rounds, longest_round, budget) {
+        while outcome.is_ok() && !self.is_over(&rounds, before, longest_round, budget) {
             // Every second round has the reverse order of the round before: so each command has each place as often as
             // the mirror image of that place.
             if rounds.len().is_multiple_of(2) {
@@ -440,7 +453,7 @@ impl Session<'_> {
             longest_round = longest_round.max(began.elapsed());
             let elapsed = self.began.elapsed();
             let end = self.args.rounds.map_or(budget, |all| {
-                let part = elapsed / rounds.len().max(1) as u32;
+                let part = elapsed / (rounds.len() - before).max(1) as u32;
                 part.saturating_mul(u32::try_from(all).unwrap_or(u32::MAX))
             });
             let what = format!("round {}", rounds.len());
@@ -448,7 +461,7 @@ impl Session<'_> {
         }
         // This process may have grown meanwhile.
         let floor = floor_before.max(memory_floor());
-        for run in rounds.iter_mut().flatten() {
+        for run in rounds[before..].iter_mut().flatten() {
             run.peak_bytes = run.peak_bytes.filter(|peak| *peak > floor);
         }
         let whole = rounds.len() as u64;
@@ -475,15 +488,24 @@ impl Session<'_> {
         Ok(round)
     }
 
-    fn is_over(&self, rounds: &[Vec<Run>], longest_round: Duration, budget: Duration) -> bool {
+    /// Whether the rounds are enough. `before` rounds are from an earlier result. If there are any, they were enough: then only
+    /// the budget ends further rounds.
+    fn is_over(
+        &self,
+        rounds: &[Vec<Run>],
+        before: usize,
+        longest_round: Duration,
+        budget: Duration,
+    ) -> bool {
+        let own = rounds.len() - before;
         if let Some(all) = self.args.rounds {
-            return rounds.len() as u64 >= all;
+            return own as u64 >= all;
         }
         let commands = self.programs.len();
         let [old, again] = [0, commands].map(|slot| runs_in(rounds, slot));
         let new: Vec<Vec<Run>> = (1..commands).map(|slot| runs_in(rounds, slot)).collect();
-        let is_spent = self.began.elapsed() + longest_round > budget && !rounds.is_empty();
-        is_spent || judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
+        let is_spent = self.began.elapsed() + longest_round > budget && own > 0;
+        is_spent || before == 0 && judge::is_enough(&old, &again, new.iter().map(|runs| &**runs))
     }
 
     fn judge(&mut self) {

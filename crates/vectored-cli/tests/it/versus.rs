@@ -370,6 +370,79 @@ fn each_timed_run_has_an_environment_of_another_length() {
 }
 
 #[test]
+fn a_comparison_goes_on_where_a_saved_one_stopped() {
+    needs_strace!();
+    let bench = bench();
+    let script = bench.work().join("new.sh");
+    fs::write(&script, NEW).unwrap();
+    let commands = [OLD, "sh new.sh"];
+    let run = |options: &[&str], commands: &[&str], code| {
+        let words = [options, commands].concat();
+        let (stdout, stderr) = said_by(&mut versus(&bench, "4", &words), code);
+        one_line(&(stdout + &stderr))
+    };
+    run(&["--output=shown"], &commands, 0);
+    let first = bench.only_result();
+    fs::write(bench.work().join("first"), first.to_string()).unwrap();
+    let told = run(&["--add=first"], &commands, 0);
+    assert!(told.contains("8 rounds of 2 sessions; each ran"), "{told}");
+    // An interval needs six rounds.
+    assert!(!told.contains("an interval needs 6"), "{told}");
+    let again = ["--add=versus", "--no-save", "--format=json"];
+    let json = run(&again, &commands, 0);
+    let both: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(both["added"].as_array().unwrap().len(), 2);
+    for (side, runs) in [(&both["old"], 12), (&both["new"][0]["side"], 12)] {
+        assert_eq!(side["runs"].as_array().unwrap().len(), runs);
+    }
+    assert_eq!(both["old"]["runs"][0], first["old"]["runs"][0]);
+    let said = run(&["--add=first"], &[OLD, OLD], 2);
+    assert!(said.contains("it is of other commands"), "{said}");
+    let said = run(&["--add=first", "--stdout=file"], &commands, 2);
+    assert!(said.contains("with other options"), "{said}");
+    fs::write(&script, "dd if=in bs=50 status=none").unwrap();
+    let said = run(&["--add=first"], &commands, 1);
+    assert!(said.contains("run other files now"), "{said}");
+    let mut other = first;
+    other["host"]["kernel"] = "1.0".into();
+    fs::write(bench.work().join("first"), other.to_string()).unwrap();
+    let said = run(&["--add=first"], &commands, 2);
+    assert!(said.contains("of another processor or kernel"), "{said}");
+}
+
+#[test]
+fn the_history_of_a_command_has_its_commits() {
+    needs_strace!();
+    let bench = bench();
+    let commits =
+        "git init -q && git config user.name x && git config user.email x@x && git add in";
+    bench.script(commits).assert().success();
+    for number in [1, 2] {
+        let commit = format!("git commit -qm {number} --allow-empty");
+        bench.script(&commit).assert().success();
+        stdout_of(&mut versus(&bench, "6", &[OLD, NEW]));
+    }
+    let commits = stdout_of(&mut bench.script("git log --format=%h"));
+    let mut command = bench.vectored();
+    let shown = stdout_of(command.args(["history", "--of", NEW, "--html", "page.html"]));
+    let lines = shown.lines().filter(|line| line.starts_with("versus"));
+    let lines: Vec<&str> = lines.collect();
+    assert_eq!(lines.len(), 2, "{shown}");
+    for (line, commit) in lines.iter().zip(commits.lines()) {
+        assert!(line.contains(commit), "{commit}: {shown}");
+    }
+    let page = fs::read_to_string(bench.work().join("page.html")).unwrap();
+    assert!(
+        commits.lines().all(|commit| page.contains(commit)),
+        "{page}"
+    );
+    let mut command = bench.vectored();
+    let refused = stderr_of(command.args(["history", "--of", "nothing"]), 2);
+    let told = "no saved result has the new command 'nothing'";
+    assert!(refused.contains(told), "{refused}");
+}
+
+#[test]
 fn ctrl_c_keeps_what_is_measured() {
     needs_strace!();
     let bench = bench();

@@ -304,13 +304,17 @@ fn notes(versus: &Versus) -> Vec<String> {
                 " Old against itself took {noise} of the time, and no smaller difference is reported."
             )
         });
+        let sessions = match versus.added.len() {
+            0 => String::new(),
+            others => format!(" of {} sessions", others + 1),
+        };
         let stdout = match versus.options.stdout {
             Stdout::Null => "/dev/null",
             Stdout::File => "a temporary file",
             Stdout::Pipe => "a pipe",
         };
         notes.push(format!(
-            "{}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
+            "{}{sessions}; each ran all commands, and old twice, in a random order that is balanced over two rounds. Standard output \
              of timed runs went to {stdout}. Figures are medians, but the times in user mode and in the kernel are means. A ratio is the robust mean of \
              the ratios within each round.{noise}",
             capital(&count(rounds, "round"))

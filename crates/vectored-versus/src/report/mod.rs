@@ -3,6 +3,7 @@
 mod answer;
 mod comparison;
 mod document;
+mod history;
 mod saved;
 
 pub use crate::report::answer::{
@@ -10,3 +11,4 @@ pub use crate::report::answer::{
 };
 pub use crate::report::comparison::{compare_versus, versus_comparison_document};
 pub use crate::report::document::document;
+pub use crate::report::history::{HistoryRow, history_document, history_rows};
