@@ -1,8 +1,10 @@
-//! The languages of programs: how each is recognised, and its remedies, by way of moving bytes and by kind of remedy. A
-//! language is a [`Runtime`], one block of the table below, and a program in `xtask/tests/remedies/`, which tries all code
-//! between backticks. Code after "no" or "not" is in the program before the change, if it is there. The text before a colon
-//! is what the program has; the name of an interpreter there is a condition. The code after `=>` writes what a buffer still
-//! has, at the places that the action names: each row of a buffer has that code.
+//! The languages of programs: how each language is recognised, and its remedies for each way of moving bytes. A
+//! language is a [`Runtime`] and one block of the table below. A program in `xtask/tests/remedies/` for each language
+//! tries all code between backticks.
+//!
+//! Code after "no" or "not" is what the remedy takes out: only the program before the change has it. If the text before
+//! a colon names an interpreter, the remedy is only for that interpreter. The code after `=>` flushes the buffer; the
+//! printed advice says before which calls. Each `WriteBuffer` row has such code.
 
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +66,8 @@ pub enum Runtime {
 pub struct Remedy {
     pub way: Way,
     pub kind: RemedyKind,
-    /// What the program has, and what to write instead; of a row that [lacks](Mark::Lacks) a remedy, what the language has not.
+    /// What the program has, and what to write instead. If the row [lacks](Mark::Lacks) a remedy: what the language has
+    /// not.
     pub text: &'static str,
     pub mark: Mark,
 }
@@ -73,11 +76,11 @@ pub struct Remedy {
 pub enum Mark {
     None,
     Starts,
-    /// The language has no such call, and no general text can be typed in its place.
+    /// The language lacks the call, and no general text can be typed in its place.
     Lacks,
 }
 
-/// A way of moving bytes, which a remedy changes.
+/// A way of moving bytes. Each remedy changes one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Way {
     Writes,
@@ -100,38 +103,40 @@ pub enum Way {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RemedyKind {
-    /// One call in place of the calls of a run, or of the pieces of a record: a list, or one joined buffer. No byte stays in
-    /// memory after the call.
+    /// One call in place of the calls of a run, or of the pieces of a record: a list, or one joined buffer. No byte
+    /// stays in memory after the call.
     Join,
-    /// A buffer that collects what is written until it is full or flushed.
+    /// A buffer that collects written bytes until the buffer is full or flushed.
     WriteBuffer,
     /// One read of exactly the bytes of a run.
     ReadRun,
-    /// A buffer that is filled with more than the program asked for.
+    /// A buffer that is filled with more bytes than the program asked for.
     ReadAhead,
-    /// A change of each call by itself: an offset in place of a seek, a joined list, a longer list, fewer syncs.
+    /// A change of each single call: an offset in place of a seek, a joined list, a longer list, fewer syncs.
     EachCall,
 }
 
 pub(crate) struct Language {
-    /// `None` stands for a language without a block of its own.
+    /// `None` stands for all languages without a block.
     pub(crate) runtime: Option<Runtime>,
     pub(crate) name: &'static str,
-    /// The ends of the names of its scripts.
+    /// How the names of the language's scripts end.
     files: &'static [&'static str],
-    /// The programs that run its scripts or byte code, without a version.
+    /// The programs that run scripts or byte code of the language, without a version.
     programs: &'static [&'static str],
-    /// How its compiled programs are recognised, `|` between signs: the begin of the name of a library that they need, `:`,
-    /// and a text that they hold; either may be empty. The first block with a sign in a program tells its language: C is the
-    /// last, since programs of many languages have its signs.
+    /// How compiled programs of the language are recognised: signs, separated by `|`. A sign is `LIBRARY:TEXT`: the
+    /// begin of the name of a library that the program needs, and a text that the program holds. `LIBRARY` or `TEXT`
+    /// may be empty. The first block with a sign in a program tells its language. C is the last block, since programs
+    /// of many languages have the signs of C.
     signs: &'static str,
-    /// The begins of the names of calls that the runtime makes itself, below where the program waits.
+    /// A place where programs of the language wait, and the begins of the names of the calls that the runtime makes
+    /// there by itself. Advice names the place instead of these calls.
     pub(crate) own: &'static [(&'static str, &'static [&'static str])],
-    /// What makes several threads read, and write, through one buffer.
+    /// The condition and the change with which one buffer serves several threads: for reads, then for writes.
     pub(crate) threads: &'static [&'static str],
-    /// The ways out of a program that write nothing of a buffer.
+    /// The ways out of a program that do not flush a buffer.
     pub(crate) ends: &'static str,
-    /// Whether a flush or close that fails does so without an exception, and the program ends as if all were written.
+    /// Whether a failed flush or close raises no exception, so that the program ends as if all bytes were written.
     pub(crate) hides_errors: bool,
     remedies: &'static [Remedy],
 }
@@ -143,7 +148,7 @@ pub(crate) fn language_of(runtime: Option<Runtime>) -> &'static Language {
     own.unwrap_or(&LANGUAGES[0])
 }
 
-/// The remedies of a language. The block of other languages has the remedies for a way that it lacks.
+/// The remedies of a language. If a language lacks a remedy for a way, the block of other languages has one.
 pub(crate) fn remedies_of(runtime: Option<Runtime>) -> impl Iterator<Item = &'static Remedy> {
     let shared = match runtime {
         Some(Runtime::C | Runtime::Cpp) => C_AND_CPP,
@@ -160,18 +165,18 @@ pub(crate) fn runtime_of_program(path: &[u8]) -> Option<Runtime> {
     of_script.or_else(|| runtime_of_interpreter(path))
 }
 
-/// Whether programs of a runtime are scripts or byte code, which have no descriptors of libraries.
+/// Whether programs of a runtime are scripts or byte code. Such a program uses no descriptor that a library opened.
 pub(crate) fn is_interpreted(runtime: Runtime) -> bool {
     let language = language_of(Some(runtime));
     language.runtime.is_some() && !language.programs.is_empty()
 }
 
-/// The runtime that runs scripts or byte code, by the name of its own program.
+/// The runtime whose interpreter or virtual machine is the program at `path`.
 pub fn runtime_of_interpreter(path: &[u8]) -> Option<Runtime> {
     runtime_with(|language| language.programs, bare_name(path))
 }
 
-/// The name of a program without its version: of `python3.11`, `lua5.4`, `php-fpm8.2`, `guile-3.0`.
+/// The name of a program without its version: `python` for `python3.11`, `lua` for `lua5.4`.
 pub(crate) fn bare_name(path: &[u8]) -> &[u8] {
     let name = last_part(path);
     let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
@@ -179,14 +184,15 @@ pub(crate) fn bare_name(path: &[u8]) -> &[u8] {
     &name[..length.map_or(0, |last| last + 1)]
 }
 
-/// Whether a program runs scripts of a language without a block, so that its own says nothing of the remedy.
+/// Whether a program runs scripts of a language without a block. The language of the program itself then says nothing
+/// about the remedy.
 pub fn interprets_others(path: &[u8]) -> bool {
     let names = [last_part(path), bare_name(path)];
     let mut others = language_of(None).programs.iter();
     others.any(|other| names.contains(&other.as_bytes()))
 }
 
-/// The runtime of a compiled program, by its signs: whether it `has` a library and a text.
+/// The runtime of a compiled program, by its signs. `has` returns whether the program has a library and a text.
 pub(crate) fn runtime_by_signs(has: impl Fn(&str, &str) -> bool) -> Option<Runtime> {
     let is_in = |sign: &str| {
         sign.split_once(':')
@@ -208,7 +214,7 @@ pub(crate) fn last_part(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
-/// Options of the system's programs that make their calls larger; some also make the reads larger.
+/// Options of the system's programs that make their writes larger. Some options also make the reads larger.
 pub(crate) const OPTIONS: [(&str, &[Way], &str); 7] = {
     const WRITES: &[Way] = &[Way::Writes, Way::SocketWrites];
     const ALL: &[Way] = &[Way::Writes, Way::SocketWrites, Way::Reads, Way::StreamReads];
@@ -226,13 +232,13 @@ pub(crate) const OPTIONS: [(&str, &[Way], &str); 7] = {
     ]
 };
 
-/// The remedy for a program of the system that has no option: it makes the C library write standard output in larger parts.
+/// The remedy for a program of the system without an option: the C library then writes standard output in larger parts.
 pub(crate) const STDBUF: &str =
     "`stdbuf -o64K` before the name of the program, if that writes by stdio of a shared C library";
 
-/// The runtime of a program by the path that started it, if its name or file says that it is `known`. A program of the system's that
-/// runs no script is [`Runtime::System`]: an [option](OPTIONS) is its only remedy. A program of the user's with the name of
-/// a system program is in C if nothing else is known.
+/// The runtime of the program at `path`. `known` is the runtime that the name or the file of the program tells, if any.
+/// A program of the system that runs no script is [`Runtime::System`]: an [option](OPTIONS) is its only remedy. A
+/// user's program that has the name of a program in [`OPTIONS`] counts as C if `known` is `None`.
 pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Runtime> {
     const FOLDERS: &str = "/bin/ /sbin/ /usr/bin/ /usr/sbin/ /usr/lib/ /usr/libexec/ /nix/store/";
     let runs_scripts = known.is_some_and(is_interpreted) || interprets_others(path);
@@ -245,7 +251,7 @@ pub(crate) fn runtime_of_path(path: &[u8], known: Option<Runtime>) -> Option<Run
     known.or(has_options.then_some(Runtime::C))
 }
 
-/// The text before the code that writes what a buffer has.
+/// The text before the code that flushes a buffer.
 pub(crate) const FLUSH: &str = "; flush: `";
 
 macro_rules! rows {
@@ -456,7 +462,8 @@ languages! {
         Seeks EachCall (Lacks) "positional read or write"
     }
 
-    // The first language with texts: vectored, in Rust, has the texts of this table.
+    // Rust comes before all other languages whose signs are texts: `vectored` is a Rust program and holds every text of
+    // this table.
     Rust "Rust"
         signs ":/rustc/|:/usr/src/rustc-|:library/std/src"
         ends "process::exit, exec, abort and signals flush nothing" (HidesErrors) {
@@ -604,7 +611,7 @@ languages! {
         Reads ReadAhead "`read(fd, buffer, 65536)`, and take the pieces from that buffer"
     }
 
-    // A language without a block of its own.
+    // All languages without a block.
     "In general" programs ["busybox", "swipl", "gprolog", "octave", "octave-cli", "julia", "mono", "dotnet", "gforth", "bc", "dc", "gnuplot", "sqlite3", "m4",
         "expect", "ghci", "mono-sgen", "pike", "pwsh", "runghc"]
         signs "libR.so:|libgfortran:|libHS:|libgnat:|libcob:|libswipl:|libtcl:|libmono:|libjulia:|liboctave:|libswift:|\

@@ -1,7 +1,8 @@
-//! Where gathering would help in a program, by the log of its system calls: what `vectored advise` finds.
+//! What `vectored advise` finds: where gathering would help a program. The source is the log of the program's system
+//! calls.
 //!
 //! [`advisor`] turns the log into an [`Advisory`](model::Advisory), which [`report`] renders.
-//! The public items of this crate are for the program alone; names say what most of them are.
+//! Only the command `vectored` uses the public items of this crate; names say what most of them are.
 
 #![allow(missing_docs)]
 

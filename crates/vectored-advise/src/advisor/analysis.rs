@@ -14,10 +14,9 @@ use vectored_strace::{Counts, Event, LogError, read_logs};
 /// Each log is analysed alone, from [`Analysis::begin_log`] on, with no process and no descriptor known.
 /// The tallies of several logs are added.
 ///
-/// Two calls count as mergeable only if no process could rely on the difference. Merging moves writes to
-/// a later time and reads to an earlier one, so no event between two writes may let another process see
-/// the first, and no event between two reads may wait for another process. In doubt the calls are listed
-/// with the reason, but not counted.
+/// Two calls count as mergeable only if no process could rely on the difference. Merging delays writes and advances
+/// reads. So no event between two writes may let another process see the first write, and no event between two reads
+/// may wait for another process. In doubt the calls are listed with the reason, but not counted.
 #[derive(Debug)]
 pub struct Analysis {
     tracker: Tracker,
@@ -34,19 +33,19 @@ impl Analysis {
 
     pub fn begin_log(&mut self) {
         let next = Tracker::new(self.tracker.options);
-        // Each log by itself, as on another process, so that the sum does not depend on where a log was read.
+        // The findings of each log are folded alone, so that the sum does not depend on which process read which log.
         let mut of_log = std::mem::replace(&mut self.tracker, next).close();
         fold_sites(&mut of_log.found);
         self.tallies.add(of_log);
     }
 
-    /// Adds the next event of the log. The events of one thread come in the order of time. A call of another thread that saw
-    /// the effect of an event comes after that event.
+    /// Adds the next event of the log. The events of one thread come in the order of time. If a call of another thread
+    /// saw the effect of an event, that call comes after the event.
     pub fn follow(&mut self, event: &Event<'_>) {
         self.tracker.follow(event);
     }
 
-    /// Notes a path that leads to a FIFO, which a log may not show. The note holds for the rest of this log.
+    /// Notes that a path leads to a FIFO, since a log may not show that. The note holds for the rest of this log.
     pub fn name_fifo(&mut self, path: &[u8]) {
         self.tracker.fifos.insert(last_part(path));
     }
@@ -56,18 +55,18 @@ impl Analysis {
         self.tracker.own_standard[number] = true;
     }
 
-    /// Notes the working folder in which this log begins, with the escapes of strace.
+    /// Notes the working folder in which this log begins. `folder` has the escapes of strace.
     pub fn begin_in(&mut self, folder: &[u8]) {
         self.tracker.folder = folder.to_vec();
     }
 
-    /// A path in a call of a thread, resolved from the present working folder of the thread.
+    /// A path in a call of a thread, resolved from the thread's present working folder.
     pub fn path_of(&mut self, thread: u32, path: &[u8]) -> Vec<u8> {
         self.tracker.path_of(thread, path)
     }
 
-    /// Notes the runtime of a program whose name does not tell it, by its path (see [`Analysis::path_of`]). The note holds
-    /// for the rest of this log.
+    /// Notes the runtime of a program whose name does not tell the runtime. `program` is the path from
+    /// [`Analysis::path_of`]. The note holds for the rest of this log.
     pub fn name_runtime(&mut self, program: &[u8], runtime: Runtime) {
         self.tracker.runtimes.insert(program.to_vec(), runtime);
     }
@@ -82,7 +81,7 @@ impl Analysis {
         self.tallies
     }
 
-    /// Reads logs as [`read_logs`] and adds their events.
+    /// Reads logs by [`read_logs`] and adds their events.
     ///
     /// # Errors
     ///

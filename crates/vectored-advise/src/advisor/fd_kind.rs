@@ -1,9 +1,9 @@
-//! The kind of file behind a descriptor, from what a log shows of it.
+//! The kind of file behind a descriptor, from what a log shows of the file.
 
 use vectored_machine::model::DescriptorKind;
 use vectored_strace::event::SocketKind;
 
-/// The kind of file behind a descriptor, as far as the rules for runs differ.
+/// The kind of file behind a descriptor. Kinds are told apart only where the rules for runs differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FdKind {
     File,
@@ -14,7 +14,7 @@ pub(crate) enum FdKind {
     Socket,
     /// A socket whose calls each send a datagram: listed, never counted.
     Datagram,
-    /// A device without reader or state: `/dev/null`, `/dev/urandom`.
+    /// A device without a reader or a state: `/dev/null`, `/dev/urandom`.
     Nothing,
     /// Never counted: a terminal, eventfd, `/proc`, a folder, …
     Other,
@@ -35,7 +35,7 @@ impl FdKind {
         }
     }
 
-    /// Whether another process may be at its other end.
+    /// Whether another process may be at the other end.
     pub(crate) fn has_peer(self) -> bool {
         matches!(
             self,

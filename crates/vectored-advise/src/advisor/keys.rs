@@ -1,10 +1,10 @@
-//! Values by keys that are not used again.
+//! Values by keys. No key is used again.
 
 use std::ops::{Index, IndexMut};
 
 use slab::Slab;
 
-/// Values by keys of one kind. A key of a removed entry leads to an empty value.
+/// Values by keys of one kind. After a value is removed, its key leads to an empty value.
 #[derive(Debug, Default)]
 pub(crate) struct Arena<const KIND: u8, T> {
     known: Slab<(u32, T)>,
@@ -13,7 +13,7 @@ pub(crate) struct Arena<const KIND: u8, T> {
     lost: T,
 }
 
-/// The place of a value in an [`Arena`], and its number among all values that were ever there, from 1 on.
+/// The place of a value in an [`Arena`], and the number of the value among all values that were ever there, from 1 on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Id<const KIND: u8>(u32, u32);
 
@@ -29,7 +29,7 @@ impl<const KIND: u8> Id<KIND> {
 }
 
 impl ThreadId {
-    /// Stands for the reader of an open file description, if an earlier program of the process read from it.
+    /// Stands for the reader of an open file description if an earlier program of the process was the reader.
     pub(crate) const EARLIER_PROGRAM: ThreadId = Id(u32::MAX, 0);
 }
 

@@ -1,5 +1,4 @@
-//! Where gathering would help in a program: from the log of its system calls to the time that
-//! merging them would save.
+//! Where gathering would help in a program: from the log of its system calls to the time that merging calls would save.
 //!
 //! `log → `[`Event`](vectored_strace::Event)`s → `[`Tallies`]` → `[`Advisory`](crate::model::Advisory)
 

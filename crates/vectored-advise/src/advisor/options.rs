@@ -6,17 +6,17 @@ pub struct Options {
     pub max_delay_ns: u64,
     /// Size at which a merged call is complete, in bytes.
     pub buffer_bytes: u64,
-    /// Whether the log is known to hold every call that matters, because it was recorded so.
+    /// Whether the log is known to hold every call that matters, since it was recorded with all of them.
     pub shows_all: bool,
-    /// Whether strace made the calls slower: the least time that it added to the calls of the thread is subtracted from
-    /// each gap.
+    /// Whether strace made the calls slower. The least time that strace added to the calls of the thread is then
+    /// subtracted from each gap.
     pub deflates: bool,
-    /// Looks at a path on this machine, where the files of the log may be; `None` if it leads to nothing. Without it, each
-    /// path that is opened counts as a file, and as a file without another name.
+    /// Looks at a path on this machine, where the files of the log may be. If `look` is `None`, each opened path counts
+    /// as a file without another name.
     pub look: Option<Look>,
 }
 
-/// Looks at a path; `None` if it leads to nothing.
+/// Looks at a path; `None` if the path leads to nothing.
 pub type Look = fn(&[u8]) -> Option<Seen>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::advisor::wording::sentences::is_paced;
 use crate::model::{Advisory, Finding, FindingKind, Tally, Uncounted};
 use crate::report::figures::{seconds, span};
 
-/// The answer: the largest saving, or that there is nothing to gain. A larger saving that is listed and not counted follows;
-/// it comes first if the counted saving is little.
+/// The answer: the largest saving, or that there is nothing to gain. A larger saving that is listed and not counted
+/// follows. If the counted saving is little, the listed saving comes first.
 pub fn answer(advisory: &Advisory) -> String {
     let possible = [possible_stalls(advisory), listed_calls(advisory)];
     let possible = possible.into_iter().flatten();
@@ -34,7 +34,7 @@ pub fn answer(advisory: &Advisory) -> String {
     }
 }
 
-/// The most that the listed calls would save, and the sentence that says it; `None` below `LITTLE_S`.
+/// The most that the listed calls would save, and a sentence with that time; `None` below `LITTLE_S`.
 fn listed_calls(advisory: &Advisory) -> Option<(f64, String)> {
     let merged = |one: &&Uncounted| !one.key.kind.is_stall();
     let listed = advisory.uncounted.iter().filter(merged);

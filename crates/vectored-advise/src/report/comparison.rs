@@ -14,7 +14,7 @@ use crate::model::{Advisory, FindingKey, FindingKind, Tally};
 use crate::report::figures::{seconds, shortened};
 use crate::report::rows::{SHOWN_CHARACTERS, program_in_words};
 
-/// Times of waiting for delayed acknowledgements differ if the difference is more than this share.
+/// The least difference of two times of waiting for delayed acknowledgements that counts, as a share.
 const STALLS_DIFFER: f64 = 0.25;
 
 /// An old and a new program, by the logs of their calls.
@@ -23,9 +23,9 @@ pub struct AdviceComparison {
     pub schema: &'static str,
     pub old: SideOfAdvice,
     pub new: SideOfAdvice,
-    /// Whether both sides are commands that differ in more than an `.old` at the end of words, or before their extension.
+    /// Whether the commands of both sides differ in more than an `.old` at the end of a word or before its extension.
     pub commands_differ: bool,
-    /// The findings of both; findings whose calls differ most come first.
+    /// The findings of both sides; findings whose calls differ most come first.
     pub findings: Vec<ComparedFinding>,
     pub limit: Option<f64>,
     pub ruling: Option<Ruling>,
@@ -46,7 +46,7 @@ pub struct SideOfAdvice {
 /// Findings of one kind in one program, file and call site.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedFinding {
-    /// `came`, `went`, `changed`, or `stayed` if the number of calls is the same.
+    /// `came`, `went`, `changed`, or `stayed`. A finding `stayed` if the number of calls is the same.
     pub change: &'static str,
     #[serde(flatten)]
     pub place: Place,
@@ -71,12 +71,13 @@ pub struct Place {
 pub struct FindingCounts {
     pub calls: u64,
     pub merged_calls: u64,
-    /// For a listed finding, the time at most.
+    /// For a listed finding, the most that could be saved.
     pub saving_s: f64,
     pub pattern: String,
 }
 
-/// Compares two advisories. Findings are matched by kind, program, file and call site. The program `prog.old` is `prog`.
+/// Compares two advisories. Findings are matched by kind, program, file and call site. The program `prog.old` counts as
+/// `prog`.
 pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
     let findings = join(vec![places(old), places(new)]).into_iter();
     let mut findings: Vec<ComparedFinding> = findings.map(compared).collect();
@@ -108,7 +109,7 @@ pub fn compare_advice(old: &Advisory, new: &Advisory) -> AdviceComparison {
     }
 }
 
-/// If this may be a copy from before an edit (`prog.old`, `x.old.mjs`), the name of the edited program.
+/// The name of the edited program, if `name` may be a copy from before the edit (`prog.old`, `x.old.mjs`).
 fn without_old(name: &str) -> String {
     match name.rsplit_once(".old") {
         Some((before, after))
@@ -194,7 +195,7 @@ impl AdviceComparison {
         found.collect()
     }
 
-    /// One row for each sum, and one row for each finding. The sum of the calls that move bytes has its limit.
+    /// One row for each sum, and one row for each finding. The sum of the calls that move bytes has a limit.
     pub fn csv(&self) -> String {
         let sums = std::iter::zip(sums(&self.old), sums(&self.new));
         let sums = sums.map(|(old, new)| {
@@ -214,7 +215,7 @@ impl AdviceComparison {
     }
 }
 
-/// The answer in a sentence: calls, and findings that went and came.
+/// The answer in a sentence: the calls, and the findings that went and came.
 fn compared_in_words(comparison: &AdviceComparison) -> String {
     let AdviceComparison { old, new, .. } = comparison;
     let number = |change| {

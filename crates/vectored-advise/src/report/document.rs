@@ -13,10 +13,10 @@ Each system call has a cost. This page counts the calls of a program that could 
 buffers or by using a larger buffer, without changing its behaviour otherwise, and estimates the time saved on this \
 machine.";
 
-/// Sources that are named; the JSON has all.
+/// The most sources that are named; the JSON has all.
 const NAMED_SOURCES: usize = 4;
 
-/// Findings below this share of all savings and waits are summed up.
+/// Findings below this share of all savings and waits are shown only as a sum.
 const MIN_PART: f64 = 0.01;
 
 /// The document of an advisory. Its body has up to `top` findings, the findings that are not counted, and notes.
@@ -48,7 +48,8 @@ fn toned(tone: Tone, text: impl Into<String>) -> Block {
     Block::Sentence(Sentence::toned(tone, text.into()))
 }
 
-/// The findings that matter, the largest saving first. Other findings are summed up; if none matters, the first is shown.
+/// The findings that matter, the largest saving first. Other findings are summed up. If no finding matters, the first
+/// is shown.
 fn findings(advisory: &Advisory, top: usize) -> Vec<Block> {
     let least_s = (advisory.saving_s + advisory.stalled_s) * MIN_PART;
     let matters = |one: &&Finding| one.saving_s > 0.0 && one.saving_s >= least_s;
@@ -91,7 +92,8 @@ fn not_counted(advisory: &Advisory, top: usize) -> Vec<Block> {
     heading.into_iter().chain(shown).chain(more).collect()
 }
 
-/// Listed findings of at least 1 % of the largest saving; where no saving is known, of at least 1 % of the most calls.
+/// The listed findings with at least 1 % of the largest saving. If no saving is known: with at least 1 % of the most
+/// calls.
 fn listed_that_matter(advisory: &Advisory) -> impl Iterator<Item = &Uncounted> {
     let listed = || advisory.uncounted.iter();
     let most_s = listed().filter_map(|one| one.at_most_s);

@@ -2,8 +2,7 @@
 
 use vectored_report::{visible, words};
 
-/// A time with its interval, both in the unit and the precision of the time: `1.24 s` and `[1.02,
-/// 1.48]`.
+/// A time and its interval, both in the unit and the precision of the time: `1.24 s` and `[1.02, 1.48]`.
 pub fn span(value_s: f64, low_s: f64, high_s: f64) -> (String, String) {
     let size = match value_s {
         0.0 => low_s.abs().max(high_s.abs()),
@@ -35,7 +34,7 @@ pub fn seconds(value_s: f64) -> String {
 
 fn rounded(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
-    // A value that is rounded to zero has no sign.
+    // A value that is rounded to zero loses its sign.
     let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
     match text.strip_prefix('-') {
         Some(positive) if is_zero => positive.to_owned(),
@@ -43,8 +42,8 @@ fn rounded(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A text from outside. If it is longer than `most` characters, its middle is cut: a path begins with the
-/// place and ends with the name of the file.
+/// A text from outside. If the text is longer than `most` characters, its middle is cut: a path begins with the place
+/// and ends with the name of the file.
 pub fn shortened(text: &str, most: usize) -> String {
     let safe = visible(text);
     let length = safe.chars().count();

@@ -1,4 +1,4 @@
-//! The result of `vectored advise` as a document and as it is saved. This room turns the model into text.
+//! The result of `vectored advise` as a document, and as a saved result. This room turns the model into text.
 //!
 //! Every figure of a document is in the JSON, or is the quotient of two figures in the JSON.
 

@@ -29,7 +29,7 @@ pub(super) fn notes(advisory: &Advisory) -> Vec<String> {
             shortened(&skipped.reason, SHOWN_SENTENCE)
         ));
     }
-    // A command was traced with all options, and the kernel tells all that it can.
+    // A command was traced with all options, and a watch shows all that the kernel can tell.
     let is_log = !advisory.is_command && advisory.watch.is_none();
     let before = notes.len();
     for one in &advisory.uncounted {

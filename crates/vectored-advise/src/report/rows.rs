@@ -14,24 +14,24 @@ use crate::languages::language_of;
 use crate::model::{Finding, FindingKey, FindingKind, Grade, SiteCalls, Tally, Uncounted};
 use crate::report::figures::{seconds, shortened, span};
 
-/// Characters of a source or a path that are shown.
+/// The most characters of a source or a path that are shown.
 pub(super) const SHOWN_CHARACTERS: usize = 60;
 
-/// Characters of a call site that are shown: a function, a path and a line.
+/// The most characters of a call site that are shown: a function, a path and a line.
 const SHOWN_SITE: usize = 100;
 
-/// Characters of a pattern that are shown: a loaded file may have a long pattern.
+/// The most characters of a pattern that are shown: a loaded file may have a long pattern.
 const SHOWN_PATTERN: usize = 160;
 
 pub(super) const SHOWN_SENTENCE: usize = 300;
 
-/// Characters of an action that are shown: it names each call before which a buffer is written.
+/// The most characters of an action that are shown. An action names each call before which a buffer is flushed.
 const SHOWN_ACTION: usize = 1500;
 
 const NAMED_SITES: usize = 4;
 
-/// A finding. If a finding in `before` has the same remedy, the text refers to it. Its headline is `saves 812 ms [700, 910];
-/// no other call between them`.
+/// A finding. If a finding in `before` has the same remedy, the text refers to that finding. The headline is `saves 812
+/// ms [700, 910]; no other call between them`.
 pub(super) fn item(finding: &Finding, before: &[Item]) -> Item {
     let Finding { key, tally, .. } = finding;
     let (saving, interval) = span(
@@ -96,7 +96,7 @@ fn stalled(tally: &Tally) -> String {
 
 fn between(grade: Grade, kind: FindingKind) -> &'static str {
     match grade {
-        // The calls before each of them do not matter.
+        // The calls before a seek and its transfer do not matter.
         Grade::Adjacent | Grade::HarmlessBetween if kind == FindingKind::SeekThenTransfer => {
             "an lseek right before each call"
         }
@@ -105,12 +105,12 @@ fn between(grade: Grade, kind: FindingKind) -> &'static str {
         Grade::ReadsAhead => {
             "all bytes had arrived; a larger buffer reads ahead, so nothing else may read this stream"
         }
-        // They are never counted.
+        // Findings of these grades are never counted.
         Grade::Crossing | Grade::Unknown => "what lies between the calls is not known",
     }
 }
 
-/// Why a finding is not counted, and what it would save at most.
+/// Why a finding is not counted, and the most that it would save.
 fn listed_reason(one: &Uncounted) -> String {
     let runtime = runtime_of(&one.key, &one.tally);
     let mut reason = shortened(brief(&one.reason), SHOWN_SENTENCE);
@@ -144,12 +144,12 @@ fn listed_reason(one: &Uncounted) -> String {
     }
 }
 
-/// Whether a reason not to count calls asks for another log.
+/// Whether a reason not to count calls asks the user for another log.
 pub(super) fn is_lack_of_the_log(reason: &str) -> bool {
     reason.contains("trace again")
 }
 
-/// A reason in short, to stand beside calls. If the log lacks something, a note has the remedy, once.
+/// A reason in short, to stand beside calls. If the log lacks something, a note names the remedy, once.
 fn brief(reason: &str) -> &str {
     let begin = reason.split_once(": ").map(|(begin, _)| begin);
     begin

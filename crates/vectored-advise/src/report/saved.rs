@@ -1,4 +1,4 @@
-//! The saved form of an advisory: its rows, and what is checked when it is read.
+//! The saved form of an advisory: its rows, and the checks when it is read.
 
 use serde_json::{Value, json};
 use vectored_machine::model::Price;
@@ -10,7 +10,7 @@ impl SavedResult for Advisory {
     const SCHEMA: &'static str = ADVISORY_SCHEMA;
     const ROWS: &'static [&'static str] = &["findings"];
 
-    /// JSON has no infinite numbers, and none that is no number.
+    /// JSON has neither infinite numbers nor NaN.
     fn check(&self) -> Result<(), String> {
         let is_interval = |low: f64, value: f64, high: f64| low <= value && value <= high;
         let is_price = |price: &Price| {
@@ -52,7 +52,7 @@ impl SavedResult for Advisory {
     }
 }
 
-/// Merging adds these counts, and identifies steps by position.
+/// Merging adds these counts, and matches steps by position.
 fn wrong_tally(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
     if key.steps.len() != tally.step_bytes.len() {
         return Some("has not as many steps as ranges of bytes");

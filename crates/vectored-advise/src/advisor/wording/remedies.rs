@@ -9,7 +9,7 @@ use crate::languages::{
 };
 use crate::model::{FindingKey, FindingKind, Runtime, Tally};
 
-/// The runtime of a finding's program: from the log, or by the program's name.
+/// The runtime of a finding's program: from the log or, if the log has none, from the program's name.
 pub fn runtime_of(key: &FindingKey, tally: &Tally) -> Option<Runtime> {
     tally
         .runtime
@@ -20,8 +20,8 @@ pub fn language(runtime: Option<Runtime>) -> &'static str {
     language_of(runtime).name
 }
 
-/// The option that has a program of the system's make larger calls. A program with this name in another language is the
-/// user's.
+/// The option with which a program of the system makes larger calls. A program with this name in another language is
+/// the user's.
 pub fn option_of(key: &FindingKey, tally: &Tally) -> Option<&'static str> {
     let runtime = runtime_of(key, tally);
     let way = way_of(key.kind, key.target);
@@ -58,8 +58,8 @@ fn way_of(kind: FindingKind, target: DescriptorKind) -> Way {
     }
 }
 
-/// The rows of these kinds for a way in a language; general rows if the language has none. General rows with calls of
-/// section 2 are left out, unless the language is unknown.
+/// The rows of these kinds for a way in a language; the general rows if the language has none. General rows that name
+/// calls of section 2 of the manual are left out, unless the language is unknown.
 fn rows_for(
     way: Way,
     kinds: &[RemedyKind],
@@ -69,7 +69,7 @@ fn rows_for(
     let suits = |one: &&Remedy| kinds.contains(&one.kind) && suits(one.text, runtime, program);
     let of = |runtime, way| remedies_of(runtime).filter(move |one| one.way == way);
     let own: Vec<&Remedy> = of(runtime, way).filter(suits).collect();
-    // A language in which no call takes an offset makes no calls at offsets itself: a library does.
+    // If a language has no call that takes an offset, a library makes the calls at offsets.
     let is_at_offset = matches!(way, Way::WritesAt | Way::ReadsAt);
     let mut seeks = of(runtime, Way::Seeks).filter(|one| is_at_offset && one.mark == Mark::Lacks);
     let is_for_all = |one: &&Remedy| runtime.is_none() || !one.text.contains("(2)");
@@ -84,7 +84,7 @@ fn rows_for(
     }
 }
 
-/// Whether a text that may begin with the name of an interpreter suits a program. A script has its own name.
+/// Whether a text suits a program. The text may begin with the name of an interpreter. A script has a name of its own.
 fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
     let begin = text.split([':', ',']).next().unwrap_or(text);
     let named = runtime_of_interpreter(begin.to_ascii_lowercase().as_bytes());
@@ -94,7 +94,7 @@ fn suits(text: &str, runtime: Option<Runtime>, program: &str) -> bool {
         || bare_name(program.as_bytes()) == begin.to_ascii_lowercase().as_bytes()
 }
 
-/// The rows for a finding; none if its program has an option.
+/// The rows for a finding; none if the finding's program has an option.
 fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
     if option_of(key, tally).is_some() {
         return Vec::new();
@@ -103,10 +103,10 @@ fn rows_of(key: &FindingKey, tally: &Tally) -> Vec<&'static Remedy> {
     rows_for(way_of(key.kind, key.target), &kinds, runtime, &key.program)
 }
 
-/// Why no change to the program can be typed: its language lacks the call, or it is not the user's.
+/// Why no change to the program can be typed: the language lacks the call, or the program is not the user's.
 pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
     let is_of_system = runtime_of(key, tally) == Some(Runtime::System);
-    // What a peer writes is another program's.
+    // The calls of a `PeerStall` are an answer of another program, the peer.
     if is_of_system && key.kind != FindingKind::PeerStall {
         return option_of(key, tally)
             .is_none()
@@ -123,8 +123,8 @@ pub(crate) fn lack(key: &FindingKey, tally: &Tally) -> Option<String> {
 
 const NO_OPTION: &str = "a program of the system, without an option that is known to merge them";
 
-/// The bytes of a call with each remedy of the finding, if the buffers of the language are smaller than the size that was
-/// asked for.
+/// The bytes of a call with each remedy of the finding, if the buffers of the language are smaller than the requested
+/// size.
 pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
     let is_buffer = |one: &&Remedy| one.kind == RemedyKind::WriteBuffer;
     let rows = rows_of(key, tally);
@@ -136,8 +136,8 @@ pub(crate) fn part_bytes(key: &FindingKey, tally: &Tally) -> Option<u64> {
     largest.map(|kib| kib << 10)
 }
 
-/// How often the program that a remedy needs is started: once for each run, or for each opening of a file that is read
-/// as a whole.
+/// How often the program with the remedy is started: once for each run, or for each opening of a file that is read as a
+/// whole.
 pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
     if option_of(key, tally) == Some(STDBUF) {
         return tally.processes;
@@ -151,9 +151,9 @@ pub(crate) fn starts(key: &FindingKey, tally: &Tally) -> u64 {
     if rows.is_empty() { 0 } else { tally.runs.min(at_most) }
 }
 
-/// Alternative changes to the program, one for each way in which it may have made the calls, under the name of the
-/// language. If a change has a buffer, also names the ways out of the program that lose its bytes. The calls named may
-/// transfer only a part, unless the text says otherwise.
+/// Alternative changes to the program, under the name of the language: one for each way in which the program may have
+/// made the calls. If a change has a buffer, the ways out of the program that lose the buffer's bytes are also named.
+/// The named calls may transfer only a part, unless the text says otherwise.
 pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) {
     let runtime = runtime_of(key, tally);
     let mut rows = rows_of(key, tally);
@@ -170,15 +170,15 @@ pub fn remedies(key: &FindingKey, tally: &Tally) -> (String, Vec<&'static str>) 
     )
 }
 
-/// The text of a row. The code of general rows is in C.
+/// The text of a row. The code of general rows is in C, so another language gets the text without the code.
 fn text_in(runtime: Option<Runtime>, row: &Remedy) -> &'static str {
     let is_own = runtime.is_none() || remedies_of(runtime).any(|own| own == row);
     let end = if is_own { None } else { row.text.find(FLUSH) };
     &row.text[..end.unwrap_or(row.text.len())]
 }
 
-/// The changes in a program that opens a file for each write. The new program may look, before its first write, whether the
-/// file is there.
+/// The changes in a program that opens a file for each write. Before its first write, the changed program may check
+/// whether the file exists.
 pub fn reopening(runtime: Option<Runtime>, program: &str) -> String {
     let rows = rows_for(Way::Reopened, &[RemedyKind::EachCall], runtime, program);
     let texts: Vec<&str> = rows.iter().map(|one| one.text).collect();
@@ -196,7 +196,6 @@ mod tests {
         LANGUAGES.iter().map(|language| language.runtime)
     }
 
-    // The length is the number of values of the enum.
     const WAYS: [(Way, &str); Way::Reopened as usize + 1] = [
         (Way::Writes, "adjacent-writes/file"),
         (Way::SocketWrites, "adjacent-writes/unix"),
@@ -213,7 +212,8 @@ mod tests {
         (Way::Reopened, "reopened/file"),
     ];
 
-    /// All remedies and options, each with the way that it changes. `cargo xtask remedies` reads the list, and tries each.
+    /// The list has all remedies and options, each with the way that it changes. `cargo xtask remedies` reads the list,
+    /// and tries each entry.
     #[test]
     fn every_remedy_is_in_the_list_of_those_that_are_tried() {
         let mut list = String::new();
@@ -226,7 +226,8 @@ mod tests {
                 let is_buffer = *kind == RemedyKind::WriteBuffer;
                 assert_eq!(is_buffer, text.contains(FLUSH), "{text}");
                 let name = WAYS.iter().find(|(of, _)| of == way).unwrap().1;
-                // A call that takes the place of another keeps its flags: the signal of a closed socket may end the program.
+                // A call that replaces another call keeps its flags: without `MSG_NOSIGNAL`, a closed socket may end
+                // the program by a signal.
                 assert!(!text.contains("MSG_"), "{text}");
                 let _ = writeln!(list, "{}: {name}: {text}", language(runtime));
             }
@@ -240,7 +241,7 @@ mod tests {
         });
     }
 
-    /// A buffer is never printed where only a join is allowed, and every way has a remedy of each kind that it may need.
+    /// Where only a join is allowed, no buffer is printed. Every way has a remedy of each kind that it may need.
     #[test]
     fn a_remedy_is_of_a_kind_that_is_allowed() {
         use RemedyKind::{EachCall, Join, ReadAhead, ReadRun, WriteBuffer};
@@ -260,7 +261,7 @@ mod tests {
                     assert!(!rows.is_empty(), "{runtime:?} {way:?} {kind:?}");
                     for row in rows {
                         assert_eq!(row.kind, if row.way == way { *kind } else { EachCall });
-                        // A general text names no code and no call: a known language may have neither.
+                        // A general text names no code and no call, since a known language may have neither.
                         let is_own =
                             runtime.is_none() || remedies_of(runtime).any(|own| own == row);
                         let text = text_in(runtime, row);

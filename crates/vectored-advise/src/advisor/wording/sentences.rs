@@ -10,15 +10,14 @@ use crate::advisor::wording::remedies::{option_of, runtime_of};
 use crate::languages::{RemedyKind, language_of};
 use crate::model::{FindingKey, FindingKind, Grade, Step, Tally};
 
-/// Steps of a pattern that are named; the others are counted.
+/// The most steps of a pattern that are named; the others are counted.
 const NAMED_STEPS: usize = 4;
 
-/// Characters of a file's name in a sentence.
+/// The most characters of a file's name in a sentence.
 const NAMED_CHARACTERS: usize = 60;
 
-/// The pattern in one line: `10,233 × write 8 B + write 4 KiB`, `1.2 M × write 5–90 B`.
-///
-/// The number is the count of repetitions of all that follows.
+/// The pattern in one line: `10,233 × write 8 B + write 4 KiB`, `1.2 M × write 5–90 B`. The number is the count of
+/// repetitions of all steps that follow.
 pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     // If each record is synced, only the calls that write count.
     let counts = |step: &&Step| key.kind != FindingKind::SyncEach || moves_bytes(&step.call);
@@ -30,7 +29,7 @@ pub fn pattern(key: &FindingKey, tally: &Tally) -> String {
     if key.steps.is_empty() {
         return format!("{times} calls");
     }
-    // Begins with the step that most runs began with: a period has no first step of its own.
+    // The text begins with the step that most runs began with: a period has no first step.
     let first = std::iter::zip(&tally.starts, 0..key.steps.len());
     let first = first.rev().max_by_key(|(runs, _)| **runs);
     let first = first.map_or(0, |(_, step)| step);
@@ -110,7 +109,7 @@ fn range_in_words(least: u64, most: u64) -> String {
     }
 }
 
-/// `10,233`; from a million on two digits and a unit: `1.2 M`, `34 G`.
+/// `10,233`. From a million on, two digits and a unit: `1.2 M`, `34 G`.
 fn short_count(number: u64) -> String {
     const MILLION: u64 = 1_000_000;
     let (scale, unit) = match number {
@@ -181,7 +180,7 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     if tally.merged_calls > 0 && tally.merged_calls < tally.calls {
         let (left, calls) = (short_count(tally.merged_calls), short_count(tally.calls));
         let of = if tally.merged_calls == 1 { "call" } else { "calls" };
-        // Other remedies of the finding leave more calls.
+        // Without the buffer, other remedies of the finding leave more calls.
         let by = match remedy_kinds(key, tally).first() {
             Some(RemedyKind::WriteBuffer | RemedyKind::ReadAhead) => " with such a buffer,",
             _ => "",
@@ -197,7 +196,8 @@ pub fn action(key: &FindingKey, tally: &Tally) -> String {
     }
 }
 
-/// What to do with writes in a row. The barriers, and the ends of a program, stand in each form that keeps bytes.
+/// What to do with writes in a row. The text names the barriers. If bytes stay in a buffer, the text also names the
+/// ends of the program.
 fn writes(key: &FindingKey, tally: &Tally) -> String {
     if is_record(key.steps.len(), tally) {
         let what = if has_large_step(tally) {
@@ -224,7 +224,8 @@ fn writes(key: &FindingKey, tally: &Tally) -> String {
     what.to_owned() + &flushed(key.target, tally)
 }
 
-/// Where a buffer is flushed: before each named call, and before the file is closed, since the next file may take its place.
+/// Where a buffer is flushed: before each named call, and before the file is closed, since the next file may take the
+/// place of the file.
 pub(crate) fn flushed(target: DescriptorKind, tally: &Tally) -> String {
     let file = match target {
         DescriptorKind::File => "the file",
@@ -242,7 +243,7 @@ pub(crate) fn flushed(target: DescriptorKind, tally: &Tally) -> String {
 
 pub(crate) const EVERY_END: &str = "on every way out";
 
-/// `, before fsync (100 times)`: the calls before which nothing may be in a buffer, with `joint` in front.
+/// `, before fsync (100 times)`: the calls before which the buffer must be empty, with `joint` in front.
 fn before(tally: &Tally, joint: &str) -> String {
     let ends = ends(tally);
     if ends.is_empty() { ends } else { joint.to_owned() + &ends }
@@ -285,8 +286,8 @@ pub(crate) fn reads_streams(tally: &Tally) -> bool {
     tally.ends.iter().any(|(call, _)| read == Some(&**call))
 }
 
-/// Whether the number of remaining calls depends on the pace of another process. The calls are reads of a stream, or writes
-/// that a program flushes before it reads a stream or waits for one.
+/// Whether the number of remaining calls depends on the pace of another process. The calls are reads of a stream, or
+/// writes to a buffer that the program flushes before it reads a stream or waits for one.
 pub(crate) fn is_paced(key: &FindingKey, tally: &Tally) -> bool {
     let is_wait = |(call, _): &(String, u64)| call.contains("poll") || call.contains("select");
     let is_buffer = remedy_kinds(key, tally).first() == Some(&RemedyKind::WriteBuffer);
@@ -294,16 +295,16 @@ pub(crate) fn is_paced(key: &FindingKey, tally: &Tally) -> bool {
     key.grade == Grade::ReadsAhead || is_buffer && waits
 }
 
-/// Whether the calls are a stream, written for a reader while the program reads another pipe or socket: its language may read
-/// that through a buffer, and no code of the program knows when it waits.
+/// Whether the calls write a stream for a reader, while the program reads another pipe or socket. The language may read
+/// that pipe or socket through a buffer, so the program does not know when it waits.
 pub(crate) fn waits_unseen(key: &FindingKey, tally: &Tally) -> bool {
     key.target != DescriptorKind::File
         && remedy_kinds(key, tally) == [RemedyKind::WriteBuffer]
         && reads_streams(tally)
 }
 
-/// Whether the reads of a run are to be one call, and either their lengths vary, or their number varies and they have no
-/// offset. A program may learn the length of the next read from the read before.
+/// Whether one call is to replace the reads of a run, although their lengths vary, or their number varies and they have
+/// no offset. A program may learn the length of the next read from the read before.
 pub(crate) fn is_of_varying_reads(key: &FindingKey, tally: &Tally) -> bool {
     let varies = |&(least, most): &(u64, u64)| least != most;
     let reads_runs = remedy_kinds(key, tally) == [RemedyKind::ReadRun];
@@ -322,7 +323,7 @@ const LATE_ERRORS: &str = " A failed write shows at a later write, flush or clos
 const KILLED: &str =
     " A signal killed a process that wrote it: it would lose the bytes that are in a buffer then.";
 
-/// How long bytes stay in a buffer, if that is longer than they may wait.
+/// How long bytes stay in a buffer, if that is longer than a byte may wait.
 fn late_in_words(tally: &Tally) -> String {
     match tally.late_ns {
         0 => String::new(),
