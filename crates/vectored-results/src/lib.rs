@@ -1,8 +1,8 @@
 //! Results of measurements with [`vectored`]: structs, statistics and reports.
 //!
-//! [`model`] has plain structs, which are saved as JSON. [`stats`] derives verdicts, crossovers and cost models from their
-//! samples, and [`report`] makes documents of them. Nothing here reads a clock or a file: each stage runs alone, on results
-//! that were measured on another day or machine.
+//! [`model`] has plain structs that are saved as JSON. [`stats`] derives verdicts, crossovers and cost models from samples.
+//! [`report`] makes documents of results. Nothing here reads a clock or a file, so each stage can run alone, on results of
+//! another day or machine.
 //!
 //! # Examples
 //!

@@ -1,5 +1,5 @@
-//! The axes, along which a measurement can vary beside the target and the list. Options, titles and the reference
-//! page are made of this table.
+//! The axes along which a measurement can vary, beside the target and the list. Options, titles and the reference page are made
+//! of this table.
 
 use std::fmt::Display;
 
@@ -28,11 +28,11 @@ pub struct Axis {
     /// The name of the field. The option is its kebab case.
     pub name: &'static str,
     pub about: &'static str,
-    /// The operations that it suits. With others it keeps its usual value.
+    /// The operations that the axis suits. With other operations, the property keeps its usual value.
     pub suits: &'static [Operation],
     pub values: Values,
-    /// The value in a title, with what separates it from the words before it. `None` if it goes without saying;
-    /// the flag tells whether the titles have to tell several values apart.
+    /// The value in a title, after the separator from the words before. `None` if the value goes without saying. The flag says
+    /// whether the titles have to tell several values apart.
     pub words: fn(&Conditions, bool) -> Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub enum Values {
     },
 }
 
-/// The axes, in the order of the fields of [`Conditions`]. Later ones heed the values of earlier ones.
+/// The axes, in the order of the fields of [`Conditions`]. A later axis heeds the values of earlier axes.
 pub static AXES: &[Axis] = &[
     Axis {
         name: "operation",
@@ -65,7 +65,7 @@ copy: each cell is a pair of descriptors, from --from to --target, and a size: t
 techniques are calls that copy.",
         suits: &Operation::ALL,
         values: Values::Word(&Operation::WORDS),
-        // A copy is named by its pair.
+        // The title of a copy names source and target.
         words: |of, _| (of.operation == Operation::Read).then(|| " read".to_owned()),
     },
     Axis {
@@ -229,7 +229,7 @@ impl Axis {
         self.name.replace('_', "-")
     }
 
-    /// Gives the property a value, and the properties that depend on it their usual values.
+    /// Gives this property a value, and gives the properties that depend on this property their usual values.
     pub fn set(&self, to: &mut Conditions, value: &str) -> serde_json::Result<()> {
         let mut all = value_of(to)?;
         // Flags and numbers are JSON; words are not.

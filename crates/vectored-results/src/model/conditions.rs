@@ -82,8 +82,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    /// The buffer of a copy, if no other one is asked for: the one that `src/ioblksize.h` of GNU coreutils chose by
-    /// measurements of 2014.
+    /// The usual buffer of a copy. GNU coreutils chose this size by measurements of 2014 (`src/ioblksize.h`).
     pub const COPY_BUFFER_BYTES: u32 = 128 << 10;
 
     pub fn write(target: Target) -> Self {
@@ -112,7 +111,7 @@ impl Conditions {
         conditions
     }
 
-    /// Makes this the source of copies. A file is in the page cache.
+    /// Makes `from` the source of copies. A file is in the page cache.
     pub fn copy_from(&mut self, from: Target) {
         self.from = Some(from);
         self.page_cache = (from == Target::File).then(PageCache::default);
@@ -130,7 +129,7 @@ impl Conditions {
         })
     }
 
-    /// Where the bytes go, and for a copy also where they come from: `pipe`, `socket /tmp/x`, `file to pipe`.
+    /// Where the bytes go, and for a copy also their source: `pipe`, `socket /tmp/x`, `file to pipe`.
     pub fn ends(&self) -> String {
         self.after_source(match &self.path {
             Some(path) => format!("{} {path}", self.target),
@@ -154,7 +153,7 @@ impl Conditions {
         }
     }
 
-    /// The directory of the files: `usual`, unless the target was named by another one.
+    /// The directory of the files: `usual`, unless the user named another directory as the target.
     pub fn directory_or<'a>(&'a self, usual: &'a Path) -> &'a Path {
         self.path.as_ref().map_or(usual, Path::new)
     }

@@ -13,7 +13,7 @@ pub struct DirectIo {
 }
 
 impl DirectIo {
-    /// The size of every segment must be a multiple of this many bytes: so that adjacent segments are aligned in memory.
+    /// The size of every segment must be a multiple of this many bytes, so that adjacent segments are aligned in memory.
     pub fn step_bytes(self) -> usize {
         self.memory_bytes.max(self.offset_bytes)
     }

@@ -100,8 +100,8 @@ impl Reproduction {
         rows.find(|row| row.key.technique == technique && row.is_start())
     }
 
-    /// The median time of a copy without the start and the end of its process. `None` if that is less than twice the
-    /// spread of the starts: it would be noise.
+    /// The median time of a copy without the start and the end of its process. `None` if this time is less than twice the
+    /// spread of the starts, and so is noise.
     pub fn copying_s(&self, row: &ExperimentRow, measure: Measure) -> Option<f64> {
         let start = self.start_of(&row.key.technique)?;
         let start_s = start.times.of(measure)?;
@@ -110,7 +110,8 @@ impl Reproduction {
         (copying_s > 0.0 && copying_s >= 2.0 * spread_s).then_some(copying_s)
     }
 
-    /// Whether its seconds can be compared with the published ones: it copied the whole file of the book to `/dev/null`.
+    /// Whether the seconds can be compared with the published seconds: a copy was of the whole file of the book, to
+    /// `/dev/null`.
     pub fn is_as_published(&self) -> bool {
         let Setting {
             file_bytes,
@@ -178,7 +179,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// What `of` makes of each of the four, which it gets as a field of any times.
+    /// The result of `of` for each of the four times. `of` gets a function that reads one of the times.
     pub fn each(of: impl Fn(fn(&Times) -> Option<f64>) -> Option<f64>) -> Times {
         Times {
             user_s: of(|times| times.user_s),

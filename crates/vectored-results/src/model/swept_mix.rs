@@ -93,7 +93,7 @@ mod tests {
             prop_assert_eq!(&list, &expected);
             prop_assert_eq!(mix.bytes_of(&list), Some(bytes));
             prop_assert_eq!(mix.segment_count(), list.iter().map(|run| run.0).sum::<usize>());
-            // A list with another fixed size, or another number of runs, is none of this mix.
+            // A list with another fixed size, or another number of runs, is not of this mix.
             for index in (0..list.len()).filter(|&index| index != before.len()) {
                 let mut changed = list.clone();
                 changed[index].1 = 9 + other;

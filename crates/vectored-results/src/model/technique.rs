@@ -22,7 +22,8 @@ pub enum Role {
     Each,
     Copy,
     Gather,
-    /// Chooses for each list. It mostly equals one of the others, so a contest with them would be undecidable.
+    /// Chooses a technique for each list. Its time mostly equals the time of the chosen technique, so a contest would be
+    /// undecidable.
     Adaptive,
     Other,
 }
@@ -51,8 +52,8 @@ impl TechniqueName {
         TechniqueName(name)
     }
 
-    /// The synchronous call that passes a whole list to the kernel: what asynchronous techniques are
-    /// compared with. Copies pass no list: for them it is `read-write`.
+    /// The synchronous call that passes a whole list to the kernel. Asynchronous techniques are compared with this call. Copies
+    /// pass no list: their call is `read-write`.
     pub fn vectored_call(operation: Operation) -> TechniqueName {
         match operation {
             Operation::Write => TechniqueName::WRITEV,
@@ -61,7 +62,7 @@ impl TechniqueName {
         }
     }
 
-    /// What it does with a list. It follows from the name, since loaded results have no more.
+    /// What the technique does with a list. The role follows from the name, since loaded results have only names.
     pub fn role(self) -> Role {
         match self {
             TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => Role::Each,
@@ -74,9 +75,9 @@ impl TechniqueName {
         }
     }
 
-    /// How much it asks of a program, the least first: a call for each segment; a buffer (`copy-then-write`, and a copy by `read`
-    /// and `write`); the library; an array of `iovec`, and code for a transfer that ends within a segment; what only some targets
-    /// take; a queue of transfers in flight.
+    /// How much the technique asks of a program, the least first: a call for each segment; a buffer (`copy-then-write`, and a
+    /// copy by `read` and `write`); the library; an array of `iovec`, and code for a transfer that ends within a segment; calls
+    /// that only some targets take; a queue of transfers in flight.
     pub fn effort(self) -> u8 {
         match (self.role(), self) {
             (Role::Each, _) => 0,

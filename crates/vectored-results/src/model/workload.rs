@@ -9,7 +9,7 @@ use crate::model::words::words;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Workload {
     sizes: Vec<usize>,
-    /// The mix that it is a list of, and the size of the swept run.
+    /// The mix of the list, and the size of the swept run.
     swept: Option<(SweptMix, usize)>,
 }
 

@@ -37,7 +37,7 @@ const LEAD: &str = "\
 Two versions of a program or of a system, compared by the times of the same cells. The figure is the time of a technique \
 divided by that of the floor in the same round, so that a slower or busier machine does not look like a change.";
 
-/// One line a cell and technique; lines without `segment_sizes` are of all cells of a target.
+/// One line for each cell and technique. A line without `segment_sizes` is about all cells of a target.
 pub fn comparison_csv(comparison: &Comparison) -> String {
     let rows = comparison
         .rows()
@@ -127,8 +127,8 @@ const UNDECIDED: &str = "\
 the limit cannot be decided, because the two sides have no cells in common: measure the same lists on the same targets in every \
 run";
 
-/// Each row that is beyond the limit, or the sentence that this cannot be decided. Nothing if all rows are within the limit,
-/// or no limit was set.
+/// A sentence for each row beyond the limit, or one sentence if the limit cannot be decided. Empty if all rows are within the
+/// limit, or no limit was set.
 pub fn limits_in_words(comparison: &Comparison) -> Vec<(Ruling, String)> {
     let rows = comparison.rows();
     let beyond = rows.filter(|compared| compared.ruling == Some(Ruling::Beyond));

@@ -5,7 +5,7 @@ use vectored_report::{by_key, each_once, visible, words};
 use crate::model::LeftOut;
 use crate::report::target_names::place;
 
-/// Lists that are named for each reason; the JSON has all.
+/// The most lists that are named for each reason. The JSON has all lists.
 const MAX_NAMED_LISTS: usize = 6;
 
 /// Each reason, with its cells, as `1000 × 16 KiB on file, pipe, unix`: a list that was left out on several targets is named

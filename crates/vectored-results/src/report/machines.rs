@@ -62,8 +62,8 @@ pub fn machines_document(runs: &[&Results]) -> Document {
     }
 }
 
-/// `1.40 KiB [1.31, 1.52]`. Has the names of the techniques if the crossover is not from copying to gathering. Without a
-/// crossover: [`no_crossover`].
+/// `1.40 KiB [1.31, 1.52]`. The text names the techniques if the crossover is not from copying to gathering. Without a
+/// crossover the text is [`no_crossover`].
 fn crossover_text(run: &Results, kind: &Conditions, shape: ListShape<'_>) -> String {
     let text = |crossover: &Crossover| {
         let place = place(crossover);

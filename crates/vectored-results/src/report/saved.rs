@@ -1,12 +1,12 @@
-//! The saved forms of results and of experiments: their rows, and what is checked when they are read. Renderings and
-//! statistics rely on these properties, and files may come from anywhere.
+//! The saved forms of results and of experiments: their rows, and the checks when a form is read. Files may come from anywhere,
+//! and renderings and statistics rely on the checked properties.
 
 use serde_json::{Value, json};
 use vectored_report::{SavedResult, with_field};
 
 use crate::model::{Cell, EXPERIMENTS_SCHEMA, Experiments, Results, SCHEMA};
 
-/// Limit on segments in a list and bytes in a segment, which no run exceeds.
+/// Limit on the segments in a list, and on the bytes in a segment. No run reaches this limit.
 const MAX_COUNT: usize = 1 << if usize::BITS > 40 { 40 } else { 30 };
 
 impl SavedResult for Results {

@@ -19,7 +19,7 @@ pub(crate) fn list_of_cell(cell: &Cell) -> String {
     match (cell.segment_bytes, &cell.segment_sizes) {
         (Some(bytes), _) if cell.conditions.from.is_some() => words::bytes(bytes as u64),
         (Some(bytes), _) => words::list(&[(cell.segment_count, bytes)]),
-        // The lists of a sweep may differ in any run.
+        // Lists of one swept mix may differ in any run, so no run is left out.
         (None, Some(runs)) if cell.swept_mix.is_some() => {
             in_words(runs.iter().map(|&(count, bytes)| (count, Some(bytes))))
         }

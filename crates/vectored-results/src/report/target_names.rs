@@ -10,7 +10,7 @@ pub(crate) fn sections<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> Vec<&'a
     distinct(cells.into_iter().map(|cell| &cell.conditions))
 }
 
-/// Titles of sections. What goes without saying is named if sections differ in it.
+/// Titles of sections. Conditions that go without saying are named if sections differ in them.
 pub(crate) struct Titles {
     varying: Vec<&'static str>,
 }

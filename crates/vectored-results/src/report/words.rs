@@ -7,7 +7,7 @@ use crate::model::{Cell, Results, TechniqueName, TechniqueResult, Verdict, measu
 use crate::report::target_names::{place, sections};
 use crate::stats::TIE_ZONE;
 
-/// The words for a technique where its name would not be said.
+/// The words that stand for a technique where a sentence or a column does not use its name.
 pub(crate) struct Words {
     /// For narrow columns and maps.
     pub short: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// The words beside `rivals`: whether messages are to be joined is another question than how a list is written.
+    /// The words beside `rivals`: where rivals join messages, the same technique has other words.
     pub fn among(technique: TechniqueName, rivals: &[TechniqueName]) -> Self {
         let joining = is_joining(rivals).then(|| Self::named(&format!("{technique} that joins")));
         joining.flatten().unwrap_or_else(|| Self::of(technique))
@@ -85,8 +85,8 @@ pub fn nearest_rival<'a>(cell: &'a Cell, rivals: &[TechniqueName]) -> Option<&'a
     rivals.min_by(|a, b| a.ratio_to_leader.total_cmp(&b.ratio_to_leader))
 }
 
-/// The technique that a report names as the leader. `None` if a rival takes less time on average,
-/// which is possible since robust means of ratios are not transitive.
+/// The technique that a report names as the leader. `None` if a rival takes less time on average. This can happen, since robust
+/// means of ratios are not transitive.
 pub(crate) fn named_leader(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     let nearest = nearest_rival(cell, rivals).map(|rival| rival.ratio_to_leader);
     let trails = cell.winner.is_none()

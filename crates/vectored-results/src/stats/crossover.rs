@@ -51,11 +51,11 @@ pub enum RefinementRequest {
     },
 }
 
-/// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. No measurement for a
-/// crossover whose interval is narrow enough.
+/// Measurements that would narrow the intervals of the crossovers of `cells`, the most useful first. A crossover whose interval
+/// is narrow enough gets no measurement.
 ///
-/// Cells have no verdict during a run, so crossovers are located between two cells with a fastest
-/// technique by unadjusted intervals.
+/// Cells have no verdict during a run. So a crossover is located between two cells that each have a fastest technique by
+/// unadjusted intervals.
 pub fn refinement_requests(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<RefinementRequest> {
     let mut sizes = Vec::new();
     let mut rounds: Vec<(u32, f64, usize)> = Vec::new();
@@ -100,8 +100,8 @@ fn noise_of(cell: &Cell) -> f64 {
     noise.map_or(f64::INFINITY, |(low, high)| high.ln().max(-low.ln()))
 }
 
-/// The rival that is significantly faster than every other, by more than the tie zone and the noise of the cell: by unadjusted
-/// 95 % intervals.
+/// The rival that is significantly faster than every other rival, by unadjusted 95 % intervals, and by more than the tie zone
+/// and the noise of the cell.
 fn fastest(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     let measured = rivals.iter().filter_map(|&name| cell.technique(name));
     let measured: Vec<&TechniqueResult> = measured.collect();
@@ -159,7 +159,7 @@ impl<'a> Bracket<'a> {
         };
         let steps: Vec<(&Cell, [f64; 4])> = cells.iter().filter_map(step).collect();
         let of = |index: usize| steps.iter().map(move |(_, values)| values[index]);
-        // Rarely, a difference that is significant over all rounds is not over the common rounds.
+        // In rare cases, a difference is significant over all rounds, but not over the common rounds.
         if of(1).next()? >= 0.0 || of(1).next_back()? <= 0.0 {
             return None;
         }
@@ -178,8 +178,8 @@ impl<'a> Bracket<'a> {
         [self.ln_bytes[0], self.ln_bytes[self.ln_bytes.len() - 1]]
     }
 
-    /// The logarithm of the size at which the interpolated line of the log ratio reaches `wanted`; the end of the bracket if
-    /// the line does not.
+    /// The logarithm of the size at which the interpolated line of the log ratio reaches `wanted`, or the end of the bracket if
+    /// the line does not reach `wanted`.
     fn at(&self, wanted: f64) -> f64 {
         let past = self.middle.partition_point(|value| *value < wanted);
         if past == 0 || past == self.middle.len() {
@@ -206,8 +206,8 @@ impl<'a> Bracket<'a> {
         (low.min(at), high.max(at))
     }
 
-    /// The interval of one run, widened by the variation between runs, but not beyond the bracket. Rounds of this run
-    /// cannot narrow that variation.
+    /// The interval of one run, widened by the variation between runs, but not beyond the bracket. Rounds of one run cannot
+    /// narrow the variation between runs.
     fn widened(&self, target: Target) -> (f64, f64) {
         let past = self.past();
         let slope = self.slope(past - 1, past);
@@ -217,7 +217,7 @@ impl<'a> Bracket<'a> {
         ((low - more).max(first), (high + more).min(last))
     }
 
-    /// The interval if the size at `index` lies significantly on neither side.
+    /// The interval if the size at `index` lies significantly on neither side of the crossover.
     fn interval_from(&self, index: usize) -> (f64, f64) {
         let Range { start, end: after } = self.doubtful();
         let [first, last] = self.ends();
@@ -236,7 +236,7 @@ impl<'a> Bracket<'a> {
         )
     }
 
-    /// The sizes that lie significantly on neither side.
+    /// The sizes that lie significantly on neither side of the crossover.
     fn doubtful(&self) -> Range<usize> {
         let below = self.high.partition_point(|high| *high < 0.0);
         below..self.low.partition_point(|low| *low <= 0.0)
@@ -330,7 +330,7 @@ mod tests {
             prop_assert!(made.windows(2).all(|pair| pair[0] <= pair[1]));
             let sum = |values: &[f64]| values.iter().sum::<f64>();
             prop_assert!((sum(&made) - sum(&values)).abs() < 1e-9);
-            // Unchanged if it rises already.
+            // A series that already rises stays unchanged.
             let mut sorted = values;
             sorted.sort_unstable_by(f64::total_cmp);
             prop_assert_eq!(rising(sorted.iter().copied()), sorted);

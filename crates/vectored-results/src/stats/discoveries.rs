@@ -1,7 +1,6 @@
 //! Many tests, one rate of false discoveries.
 
-/// Which of the hypotheses with these p-values are rejected, so that on average at most the share `rate` of the rejected
-/// hypotheses is true.
+/// Which hypotheses are rejected, by their p-values. On average, at most the share `rate` of the rejected hypotheses is true.
 ///
 /// Y. Benjamini and Y. Hochberg, "Controlling the False Discovery Rate", J. R. Statist. Soc. B 57 (1995). Assumes that the
 /// tests are independent, or depend on each other positively.

@@ -5,8 +5,8 @@ use crate::stats::paired::paired;
 use crate::stats::summary::{hundredths, median};
 use crate::stats::verdict::{CLOSE, Evidence, MIN_ROUNDS, TIE_ZONE, decide, weigh_cell};
 
-/// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same
-/// samples give the same results, so it can be repeated on loaded cells.
+/// Computes medians, taxes, ratios and verdicts of all `cells` of one run from their samples. The same samples give the same
+/// results, so loaded cells can be judged again.
 pub fn judge(cells: &mut [Cell], rivals: &[TechniqueName]) {
     let evidence = cells.iter().map(|cell| weigh_cell(cell, rivals));
     let evidence: Vec<Option<Evidence>> = evidence.collect();
@@ -59,7 +59,8 @@ fn apply(cell: &mut Cell, evidence: &Evidence, verdict: Verdict) {
 }
 
 impl Cell {
-    /// Whether a technique is certainly slower than the fastest. In a tie, and close to one, only what is beyond the tie zone is.
+    /// Whether a technique is certainly slower than the fastest. If the verdict is `Tie` or `Close`, the difference must also
+    /// exceed the tie zone.
     pub(crate) fn is_slower(&self, technique: &TechniqueResult) -> bool {
         let least = match self.verdict {
             Verdict::Tie | Verdict::Close => 1.0 + TIE_ZONE,
@@ -75,7 +76,7 @@ impl Cell {
     }
 }
 
-/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. An open cell becomes [`Verdict::Close`] then.
+/// Chooses the simplest candidate whose bound is at most [`CLOSE`]. If there is one, an open cell becomes [`Verdict::Close`].
 fn choose(cell: &mut Cell, rivals: &[TechniqueName]) {
     (cell.choice, cell.at_most) = (None, None);
     if cell.verdict == Verdict::Faster || cell.rounds < MIN_ROUNDS as u32 {
@@ -98,7 +99,7 @@ fn simplest(cell: &Cell, rivals: &[TechniqueName]) -> Option<(TechniqueName, f64
         let lows: Option<Vec<f64>> = others.map(|other| other.ratio_low).collect();
         let least = lows?.into_iter().reduce(f64::min)?;
         let share = (one.ratio_high? / least - 1.0).max(hidden);
-        // Rounded up, so that what is printed is a bound; never 0.0 %.
+        // Rounded up, so that the printed share is a bound. The share is never 0.0 %.
         Some((share * 1e3).ceil().max(1.0) / 1e3)
     };
     let close = candidates

@@ -106,12 +106,13 @@ static REACHES: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     (1..*BATCHES.end()).map(reaches).collect()
 });
 
-/// Huber's mean. Replaces the values by others: their plain mean is Huber's mean, and their variance is the variance of the estimate.
+/// Huber's mean. Replaces the values by new values: the plain mean of the new values is Huber's mean, and their variance is the
+/// variance of the estimate.
 fn huber(values: &mut [f64]) -> Option<f64> {
     let mut mean = median(values)?;
     let mut away: Vec<f64> = values.iter().map(|x| (x - mean).abs()).collect();
     away.sort_unstable_by(f64::total_cmp);
-    // Three of four normal deviates are below 1.1503 σ. The median deviation would be tiny if the values have two modes.
+    // Three of four normal deviates are below 1.1503 σ. The median deviation would be tiny for values with two modes.
     let mut spread = away[(3 * away.len()).div_ceil(4) - 1] / 1.1503;
     if spread == 0.0 {
         // The mean absolute value of a normal variate is 0.7979 σ.
@@ -229,8 +230,8 @@ mod tests {
 
     #[test]
     fn correlated_rounds_count_less() {
-        // 5 % are 15 of 300; the plain interval would exclude 0 in about 100 of the correlated series. The last correlate
-        // longer than a batch.
+        // 5 % are 15 of 300. The plain interval would exclude 0 in about 100 of the correlated series. The values of the last
+        // line correlate over more rounds than a batch has.
         for (rho, most) in [(0.0, 25), (0.8, 45), (0.95, 60)] {
             let runs = (0..300).map(|seed| paired(&normal(seed, 80, rho)).unwrap());
             let separated = runs.filter(PairStats::separated).count();

@@ -14,8 +14,8 @@ pub struct RankSamples {
     pub min_ns: f64,
 }
 
-/// The figures of all ranks. `slowest_ns` is the median over the samples of the time of the slowest rank. `None`
-/// unless each rank has samples.
+/// The figures of all ranks. `slowest_ns` is the time of the slowest rank, as the median over the samples. `None` unless each
+/// rank has samples.
 pub fn rank_figures(
     ranks: &[RankSamples],
     slowest_ns: f64,

@@ -12,7 +12,7 @@ pub const TIE_ZONE: f64 = 0.02;
 /// further rounds only if it is open, up to the next of a few numbers of rounds at which verdicts are looked at.
 pub const WIDTH_TARGET: f64 = 0.005;
 
-/// An open cell is close if the simplest technique that may be the fastest takes at most this share longer.
+/// The limit of a close cell: the simplest technique that may be the fastest takes at most this share longer than the fastest.
 pub(crate) const CLOSE: f64 = 0.10;
 
 /// The share of false `faster` among all `faster` of a run, on average.
@@ -46,8 +46,8 @@ pub struct Evidence {
     pub noise: Option<PairStats>,
     /// The largest difference within the interval of `noise`; no smaller difference is reported.
     pub noise_floor: f64,
-    /// p-value of "the leader is not faster than every rival", adjusted for the looks (Bonferroni). 1 if a rival is too close, 0
-    /// if no round of any is too close.
+    /// p-value of "the leader is not faster than every rival", adjusted for the looks (Bonferroni). 1 if a rival is too close,
+    /// 0 if no rival is too close in any round.
     pub p_faster: f64,
     /// Whether the leader has a rival within the tie zone, and beats or ties with all others.
     pub tie: bool,
@@ -56,7 +56,7 @@ pub struct Evidence {
     /// The fewest rounds that a rival shares with the leader; rivals that are far behind are
     /// sampled rarely.
     pub fewest_rounds: usize,
-    /// An estimate of the rounds at which the cell is decided, as a multiple of those it has.
+    /// An estimate of the rounds at which the cell is decided, as a multiple of the present rounds.
     pub rounds_to_decide: f64,
     /// Why the cell is open, if it is. `None` if the leader has no rival.
     pub open_because: Option<OpenBecause>,
@@ -187,10 +187,10 @@ fn rounds_to_decide(pair: &PairStats) -> f64 {
     (1.6 * width / away).min(0.85 * width / inside).powi(2)
 }
 
-/// The verdicts of the cells of one run: on average at most [`FALSE_DISCOVERIES`] of its `faster` are false.
+/// The verdicts of the cells of one run. On average, at most the share [`FALSE_DISCOVERIES`] of the verdicts `faster` is false.
 ///
-/// A tie is a statement about size, not a rejected hypothesis: it needs its interval only. Does not decide whether an open
-/// cell is close.
+/// A tie is a statement about size, not a rejected hypothesis, so a tie needs only its interval. Whether an open cell is close
+/// is decided elsewhere.
 pub fn decide<'a>(cells: impl IntoIterator<Item = &'a Evidence>) -> Vec<Verdict> {
     let cells: Vec<&Evidence> = cells.into_iter().collect();
     let p_values: Vec<f64> = cells.iter().map(|cell| cell.p_faster).collect();
@@ -252,7 +252,7 @@ mod tests {
 
     type Samples = [Option<f64>];
 
-    /// A cell of techniques with these samples: all but one named `beside` compete.
+    /// A cell of techniques with these samples. All techniques compete except the technique named `beside`.
     fn weigh(series_ns: &[&Samples], floor_ns: f64, again_ns: &Samples) -> Evidence {
         let names = ["a", "b", "beside", "d", "e"].map(TechniqueName::new);
         let technique = |(name, samples_ns): (TechniqueName, &&Samples)| TechniqueResult {

@@ -1,5 +1,5 @@
-//! What follows from the samples of a run, and what is said of it, from invented machines with little
-//! noise, so that every word of it is known.
+//! The conclusions from the samples of a run, and the sentences about the conclusions. The machines are invented and have
+//! little noise, so every word is known.
 
 use std::iter::zip;
 
@@ -101,7 +101,7 @@ fn where_one_technique_wins_everywhere_or_all_tie_that_is_the_answer() {
     assert_eq!((said.len(), tied.crossovers), (1, vec![]));
 }
 
-/// Cells as they would be with this winner.
+/// Gives the chosen cells this winner, or no winner.
 fn won(cells: &mut [Cell], winner: Option<TechniqueName>, is_it: impl Fn(usize, usize) -> bool) {
     for cell in cells {
         if is_it(cell.segment_count, cell.segment_bytes.unwrap()) {
@@ -124,7 +124,7 @@ fn the_answer_says_what_is_certain_of_which_lists() {
     let expected = "pipe: 2 and 16 segments: always copy; 1000: copy below ";
     assert!(said.starts_with(expected), "{said}");
 
-    // Sizes without a winner end a rule, and so does what a thread at the other end changes.
+    // Sizes without a winner end a rule. A list with a helper ends a rule if its winner contradicts the rule.
     let mut results = run_on(copying_machine());
     results.cells.retain(|cell| cell.segment_count == 2);
     let mut said = |winner, drain, is_it: fn(usize) -> bool, expected: &str| {
@@ -299,7 +299,7 @@ fn an_interval_is_between_sure_sizes_or_around_a_doubtful_one() {
             (at, low, high)
         );
     }
-    // States nothing about the cost of a wrong choice at sizes within the interval.
+    // No sentence is about the cost of a wrong choice at sizes within the interval.
     let mut results = run_on(machine());
     results.cells = priced(&sure, 40);
     results.find(Vec::new());

@@ -13,7 +13,7 @@ use crate::samples::text;
 /// Factors between repeats, in an order without a trend.
 const NOISE: [f64; 7] = [1.01, 0.99, 1.02, 0.98, 1.00, 1.03, 0.97];
 
-/// A row with seven repeats around these times; other rows have theirs in another order.
+/// A row with seven repeats around these times. The order of the repeats depends on `turn`.
 fn row(key: RowKey, cpu_s: Option<f64>, clock_s: f64, turn: usize) -> ExperimentRow {
     let turned = NOISE.iter().cycle().skip(turn % 7).take(7);
     let sample = |noise: &f64| Sample {
@@ -114,7 +114,7 @@ fn copies(cache: PageCache) -> Reproduction {
     made
 }
 
-/// Copies of a program of the user beside ours. The program is told no buffer, or buffers of this size and more, and reads
+/// Copies of a program of the user beside ours. The program is told no buffer, or buffers of at least `least` bytes. It reads
 /// at least `own_bytes` at once.
 fn beside(least: Option<u64>, own_bytes: u64) -> Reproduction {
     let prefix = |size: u64| if size < 64 { size * 200_000 } else { PUBLISHED_FILE_BYTES };
@@ -132,8 +132,8 @@ fn beside(least: Option<u64>, own_bytes: u64) -> Reproduction {
     experiment(ExperimentName::Apue35, setting, rows)
 }
 
-/// The published rows, and a row of another technique, measured here. `of` has the CPU time of a row, if there is one, its
-/// wall time, and the turn of its noise.
+/// The published rows, and a row of another technique, measured here. `of` gives the CPU time of a row, if there is one, the
+/// wall time, and the turn of the noise.
 fn measured(
     name: ExperimentName,
     file_bytes: Option<u64>,

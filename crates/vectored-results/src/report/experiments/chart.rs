@@ -70,7 +70,7 @@ pub fn chart(experiment: &Reproduction, layout: &Layout) -> Option<Chart> {
     })
 }
 
-/// `CPU here`; the name of the group if only one figure is drawn.
+/// The name of a curve: `CPU here`, or only the group if one figure is drawn.
 fn name(layout: &Layout, figure: Figure, row: &ExperimentRow) -> String {
     match layout.drawn {
         [_] => (layout.group)(row),

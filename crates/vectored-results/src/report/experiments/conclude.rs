@@ -53,10 +53,10 @@ fn summarize(row: &mut ExperimentRow) {
     row.loops = samples().last().and_then(|sample| sample.loops);
 }
 
-/// Scales the times of copies of a prefix to the whole file. The start of the process is not scaled: it is the time of a
-/// copy of 0 bytes. A row with less than twice the start gets no time: it would be scaled noise. CPU and wall time are
-/// scaled both or not at all. By chance, a process may wait longer in its start than in its copy: its wall time is then its
-/// CPU time.
+/// Scales the times of copies of a prefix to the whole file. The start of the process, timed by a copy of 0 bytes, is not
+/// scaled. A row that takes less than twice the start gets no time, since scaled noise would be its time. CPU and wall time are
+/// both scaled, or neither. If by chance a process waits longer in its start than in its copy, the scaled wall time may be
+/// below the CPU time: then the CPU time stands for both.
 fn scale(rows: &mut [ExperimentRow], file_bytes: u64) {
     let starts = rows.iter().filter(|row| row.is_start());
     let starts: Vec<ExperimentRow> = starts.cloned().collect();
@@ -119,7 +119,7 @@ fn base_of(experiment: &Reproduction, key: &RowKey, measure: Measure) -> Option<
             let is_told = key.technique == "program";
             ("read-write", Some(key.buffer_bytes.filter(|_| is_told)?))
         }
-        // Chosen before the run: it stands for all buffers larger than a block.
+        // This size was chosen before the run, and stands for all buffers larger than a block.
         (ExperimentName::Apue35, Measure::Cpu) => ("read-write", Some(16 * (*st_blksize)?)),
         (ExperimentName::Apue35, Measure::Clock) => ("read-write", Some(READ_AHEAD_BYTES)),
         (ExperimentName::Apue1428 | ExperimentName::Kalinin, _) => ("copy-then-write", None),
@@ -191,7 +191,7 @@ fn published_ratios(
     above.filter_map(ratio).collect()
 }
 
-/// The crossovers in `ratios`, which all are of one technique over another, for several sizes.
+/// The crossovers in `ratios`. All these ratios are of one technique over another, at several sizes.
 ///
 /// A crossover lies between a size at which one technique is significantly
 /// faster (the interval of its ratio excludes 1) and the next size at which the

@@ -16,7 +16,8 @@ use crate::report::experiments::layout::{Layout, comparable};
 const LEAD: &str = "\
 Experiments that others have published, repeated on this machine: what they measured then, beside what is measured here.";
 
-/// The findings of all experiments are the answer, and their tables the body; how they were measured is in the sections.
+/// The answer has the findings of all experiments, the body has their tables. The sections say how the experiments were
+/// measured.
 pub fn document(experiments: &Experiments) -> Document {
     let host = &experiments.host;
     let toned = |tone, text: String| Block::Sentence(Sentence::toned(tone, text));
@@ -102,7 +103,7 @@ fn copies_in_words(experiment: &Reproduction) -> String {
     format!("copying a file of {bytes} to {to}{sync}, {cache}{program}")
 }
 
-/// A line for all rows of the same names; columns for the figures of each group.
+/// Rows of the same names share a line. Each group has columns for its figures.
 fn table(experiment: &Reproduction, layout: &Layout) -> Table {
     let named = |row| (layout.names(row), (layout.group)(row), row);
     let here = experiment.rows.iter().map(named);
@@ -129,7 +130,7 @@ fn table(experiment: &Reproduction, layout: &Layout) -> Table {
             figure.text(experiment, layout.in_seconds, row)
         };
         let texts: Vec<Option<String>> = lines.iter().map(text).collect();
-        // A column of bases alone says nothing.
+        // A base has the ratio 1: a column of bases says nothing.
         if texts.iter().flatten().all(|text| text == "1") {
             continue;
         }
@@ -148,7 +149,7 @@ fn table(experiment: &Reproduction, layout: &Layout) -> Table {
     }
 }
 
-/// The names, each once. Lines that differ in their last name alone stand together.
+/// The names of the lines, each line once. Lines that differ only in their last name stand together.
 fn lines(names: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
     let mut lines: Vec<Vec<String>> = Vec::new();
     for line in names {
@@ -161,7 +162,7 @@ fn lines(names: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
     lines
 }
 
-/// What this run says, then the legend.
+/// The notes of this run, then the legend.
 fn notes(experiment: &Reproduction, layout: &Layout) -> Vec<String> {
     let mut notes: Vec<String> = experiment.notes.iter().map(|text| visible(text)).collect();
     let repeats = experiment.rows.iter().map(|row| row.repeats);

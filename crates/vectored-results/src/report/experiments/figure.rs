@@ -61,7 +61,6 @@ impl Figure {
             Figure::Left | Figure::Fetched => words::bytes(value as u64),
             // The books print seconds with two digits.
             _ if in_seconds && !row.is_here() => format!("{value:.2}"),
-            // Milliseconds have a digit after them.
             _ if in_seconds => {
                 let places = if value < 0.0995 { 4 } else { 3 };
                 format!("{value:.places$}")
@@ -122,7 +121,7 @@ pub fn technique_in_words(technique: &str) -> &str {
 /// A ratio, and its interval if it was measured here.
 type WithInterval = (f64, Option<(f64, f64)>);
 
-/// The ratio of a row to its base; `Some(None)` for a base. `None` if there is none.
+/// The ratio of a row to its base. `Some(None)` if the row is a base, `None` if the row has no ratio.
 fn ratio(
     experiment: &Reproduction,
     row: &ExperimentRow,

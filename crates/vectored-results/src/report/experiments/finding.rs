@@ -9,7 +9,8 @@ use crate::report::experiments::figure::technique_in_words;
 use crate::report::experiments::layout::list;
 use crate::report::experiments::near_fastest;
 
-/// Times within this ratio count as equal: so do most of the published times of Figure 3.5 beyond the block size.
+/// Times within this ratio of each other count as equal. Most of the published times of Figure 3.5 beyond the block size are
+/// within this ratio.
 const FLAT: f64 = 1.10;
 
 /// A claim, the ratio that decides it, and the range of ratios in which it holds.

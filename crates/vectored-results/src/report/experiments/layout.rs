@@ -13,7 +13,7 @@ pub struct Layout {
     pub group: Name,
     /// The figures of each group; a column without any figure, or with figures of bases alone, is left out.
     pub figures: &'static [Figure],
-    /// Whether times are in seconds, as the publication has them, or with their units.
+    /// Whether times are in seconds, as in the publication. Otherwise each time has its own unit.
     pub in_seconds: bool,
     pub chart: &'static str,
     /// The figures that the chart draws by size; none if there is no chart.
@@ -131,7 +131,7 @@ pub fn comparable(experiment: &Reproduction) -> &[ExperimentRow] {
     &experiment.published
 }
 
-/// Whether it is a copy of the whole file by a program that is not told the size of its buffer.
+/// Whether the row is a copy of the whole file by a program that is not told the size of its buffer.
 pub fn is_of_its_own(row: &ExperimentRow) -> bool {
     let key = &row.key;
     (key.technique.as_str(), key.buffer_bytes, row.copied_bytes) == ("program", None, None)

@@ -1,7 +1,7 @@
 //! The results of `vectored reproduce`: the model in, a document out.
 //!
-//! A `Layout` says as data what each experiment shows; one table, one chart and one list of claims are
-//! built from it. Every figure is in the JSON.
+//! A `Layout` says, as data, what the report of an experiment shows. One table, one chart and one list of claims are built from
+//! the `Layout`. Every figure is in the JSON.
 
 mod chart;
 mod conclude;

@@ -97,8 +97,8 @@ fn near_in_words(experiment: &Reproduction, technique: &str) -> String {
     words::bytes(bytes) + edge
 }
 
-/// The row in which the reads of a program differ most from the buffer size that it was given; `None` if they are near that
-/// size.
+/// The note on a program that ignores its buffer size, with the figures of the row in which the reads differ most from this
+/// size. `None` if the reads of each row are near the size.
 pub fn other_buffer(experiment: &Reproduction) -> Option<String> {
     let file_bytes = experiment.setting.file_bytes?;
     let of_row = |row: &ExperimentRow| {

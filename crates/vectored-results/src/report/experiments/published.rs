@@ -18,7 +18,7 @@ pub fn published(experiment: ExperimentName) -> Vec<ExperimentRow> {
     lines.map(|line| row(&heads, line)).collect()
 }
 
-/// The row of a line. No field has a comma.
+/// A line of CSV as a row. No field has a comma.
 fn row(heads: &[&str], line: &str) -> ExperimentRow {
     let mut row = value_of(&ExperimentRow::default()).expect(VALID);
     for (head, word) in std::iter::zip(heads, line.split(',')) {

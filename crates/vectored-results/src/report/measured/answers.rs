@@ -1,8 +1,8 @@
-//! The answer for each set of conditions, and for all of them, in sentences that could be said aloud.
+//! The answer in sentences that could be said aloud: for each set of conditions, then for all conditions together.
 //!
-//! They say what is certain: where copying ends and gathering begins, which technique wins everywhere, which one never
-//! pays, and what remains undecided. Lists beside which a thread at the other end worked give no rule of their own,
-//! since their times depend on two threads, but they end a rule that they contradict.
+//! The sentences say what is certain: where copying ends and gathering begins, which technique always wins, which technique
+//! never pays, and what remains undecided. If a thread at the other end worked beside a list, its time depends on two threads.
+//! Such a list gives no rule of its own, but ends a rule that the list contradicts.
 
 use std::ops::Range;
 
@@ -17,10 +17,11 @@ use crate::report::measured::maps::has_helper;
 use crate::report::shape_text::{SIZE, list_of_cell, shape_in_words};
 use crate::report::words::{Words, tally};
 
-/// Clauses of a sentence about different lists. The map shows the other lists.
+/// The most clauses of a sentence, each about other lists. The map shows all lists.
 const MAX_CLAUSES: usize = 4;
 
-/// A sentence for each set of conditions, `None` if all its lists have one segment; and the sentences about all of them.
+/// A sentence for each set of conditions, and the sentences about all conditions together. `None` stands for conditions whose
+/// lists all have one segment.
 pub(super) fn answers(groups: &[Group<'_>], results: &Results) -> (Vec<Option<Block>>, Vec<Block>) {
     let rivals = &results.rivals[..];
     let all = lists(groups, results);
@@ -90,14 +91,15 @@ fn answer(
             clauses(cells, said)
         }
     };
-    // Beside others, the last sentence has figures.
+    // Beside other parts, the part about techniques that never pay has figures.
     parts.extend(never(cells, may_lose, has_figures, rivals));
     let place = if is_alone(cells) { "" } else { "with a thread at the other end " };
     let text = format!("{place}{}.", parts.join("; "));
     Block::Sentence(Sentence::of(group.title.as_str(), text))
 }
 
-/// The rules that hold under all conditions: one for lists of every shape if it has both ends, otherwise one for each.
+/// The rules that hold under all conditions: one rule for lists of every shape if that rule has both ends, otherwise one rule
+/// for each shape.
 fn common_rules(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<String> {
     let (text, between) = rule(cells, rivals);
     let has_one_size = |cell: &&Cell| cell.segment_bytes.is_some();
@@ -107,7 +109,8 @@ fn common_rules(cells: &[&Cell], rivals: &[TechniqueName]) -> Vec<String> {
     clauses(cells, |series| (rule(series, rivals).0, None))
 }
 
-/// The words about the lists of a series. If the winner changes once, `{}` in the words stands for the place.
+/// The words about the lists of a series. If the winner changes once: the size at which it changes, and `{}` at the place of
+/// this size in the words.
 type Said = (String, Option<f64>);
 
 /// A clause for all series that have the same finding. A series has the lists that differ in one size only, or one fixed
@@ -118,7 +121,6 @@ fn clauses<'a>(cells: &[&'a Cell], said: impl Fn(&[&'a Cell]) -> Said) -> Vec<St
         None => list_of_cell(cell),
     };
     let mut all = by_key(cells.iter().map(|&cell| (name(cell), cell)));
-    // Nothing is certain about lists that only a thread at the other end could take.
     all.retain(|(_, series)| is_alone(series) || !is_alone(cells));
     sort::sort_by_key(&mut all, |(_, series)| {
         let swept = series[0].swept_bytes().map(|_| series[0].shape());
@@ -181,8 +183,8 @@ fn by_size<'a>(cells: &[&'a Cell]) -> Vec<Vec<&'a Cell>> {
     sizes.map(<[&Cell]>::to_vec).collect()
 }
 
-/// The winner of the smallest sizes and the winner of the largest, `copy up to 256 B, gather from 1 KiB on`, and the places of the
-/// sizes between.
+/// The winner of the smallest sizes and the winner of the largest sizes: `copy up to 256 B, gather from 1 KiB on`. The range
+/// has the indices of the sizes between.
 fn rule(cells: &[&Cell], rivals: &[TechniqueName]) -> (String, Range<usize>) {
     let sizes = by_size(cells);
     let winners: Vec<Option<TechniqueName>> = sizes.iter().map(|cells| winner(cells)).collect();

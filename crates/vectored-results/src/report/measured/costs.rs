@@ -22,8 +22,8 @@ const FIGURES: [&str; 10] = [
     "regret p95",
 ];
 
-/// The models that were fitted to the cells, each followed by the calibrated model for the same conditions, and how to read
-/// them. `None` if nothing was fitted.
+/// The models that were fitted to the cells, each followed by the calibrated model for the same conditions; and how to read the
+/// models. `None` if nothing was fitted.
 pub(super) fn section(results: &Results) -> Option<Section> {
     let titles = Titles::among(&results.cells);
     let all = results.cost_models.iter();

@@ -17,7 +17,7 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
         let shape = series[0].shape();
         let here = results.crossovers_of(group.conditions, shape);
         let is_copy = group.conditions.from.is_some();
-        // A list of one segment is no list.
+        // With one segment, only copies leave a choice.
         let is_list = shape.segment_count > 1 || is_copy;
         if !is_list || here.is_empty() || contradicts(&series, &here) {
             return None;
@@ -29,8 +29,8 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     said.collect()
 }
 
-/// Whether the winner of some size differs from what these crossovers imply. That is so in the rare case that one of two
-/// crossovers cannot be placed.
+/// Whether the winner of some size differs from the winner that these crossovers imply. This is rare: one of two crossovers
+/// cannot be placed.
 pub(super) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
     let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
     let is_other = |cell: &&Cell| {
@@ -96,7 +96,7 @@ fn text(cells: &[&Cell], crossovers: &[&Crossover], rivals: &[TechniqueName]) ->
     text
 }
 
-/// The cell within a range of sizes in which `of` takes longest compared with `to`, and the ratio.
+/// The cell, within a range of sizes, in which `of` takes longest compared with `to`; and the ratio in this cell.
 fn dearest<'a>(
     cells: &[&'a Cell],
     of: TechniqueName,

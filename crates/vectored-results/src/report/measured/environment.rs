@@ -23,7 +23,7 @@ pub(super) fn section(results: &Results) -> Section {
         results.budget_s,
         results.seed
     );
-    // After what lasts: what changed during the run, or holds for this run only.
+    // These properties change during the run, or hold for this run only. They come after the lasting properties.
     let of_run = [
         (
             "measured on CPU",

@@ -32,7 +32,8 @@ fn heads(group: &Group<'_>, techniques: &[TechniqueName], rivals: &[TechniqueNam
         ..Column::figures(head)
     };
     let mut heads = vec![Column::words(list), figures("floor".to_owned(), 3)];
-    // A technique with a call a segment is rarely near the fastest; the floor is the only time in a row.
+    // Where room is short, unranked techniques leave first, then techniques that make a call for each segment, since these are
+    // rarely near the fastest. The floor stays longer, since it is the only time in a row.
     heads.extend(techniques.iter().map(|&technique| match technique {
         _ if !rivals.contains(&technique) => figures(format!("unranked {technique}"), 1),
         TechniqueName::WRITE_EACH | TechniqueName::READ_EACH => figures(technique.to_string(), 2),

@@ -132,7 +132,8 @@ fn square(cell: &Cell, rivals: &[TechniqueName], letters: &[(TechniqueName, char
 const CLOSE: &str = "~";
 const OPEN: &str = "?";
 
-/// The only technique of an open cell that may be the fastest by the intervals, which are not adjusted for the number of cells.
+/// The only technique of an open cell that may be the fastest by the intervals. The intervals are not adjusted for the number
+/// of cells.
 fn probable(cell: &Cell, rivals: &[TechniqueName]) -> Option<TechniqueName> {
     match cell.candidates(rivals)[..] {
         [only] if cell.verdict == Verdict::Open && nearest_rival(cell, rivals).is_some() => {

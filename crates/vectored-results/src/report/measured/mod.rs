@@ -1,7 +1,7 @@
 //! Results of `vectored measure` as a document.
 //!
-//! The answer is a sentence for each section, that is for each set of conditions; the body has their maps. All figures behind
-//! them are in the sections of the document.
+//! The answer has a sentence for each set of conditions, the body has a map for each set. The sections of the document have all
+//! figures behind the sentences and maps.
 
 mod answers;
 mod charts;
@@ -33,7 +33,7 @@ A program can copy from one descriptor to another by read and write with a buffe
 splice, copy_file_range, sendfile, or write from a mapping (mmap-write). Which takes the least time depends on the two \
 descriptors, the size and the machine. This page shows measurements, and what each technique promises.";
 
-/// The document of a run. With a [rate](Results::rate_per_s), the answer says what the choice is worth at it.
+/// The document of a run. With a [rate](Results::rate_per_s), the answer says what the choice is worth at this rate.
 pub fn document(results: &Results) -> Document {
     let groups = groups(results);
     let mut answer = Vec::new();
@@ -79,7 +79,7 @@ struct Group<'a> {
     conditions: &'a Conditions,
     /// The requested cells, in their order.
     cells: Vec<&'a Cell>,
-    /// The refinement cells between them.
+    /// The cells that were measured between the requested cells.
     refined: Vec<&'a Cell>,
 }
 

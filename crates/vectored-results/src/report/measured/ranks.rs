@@ -8,7 +8,7 @@ use crate::model::{Cell, Conditions, Rank, Results};
 use crate::report::shape_text::list_of_cell;
 use crate::report::target_names::{conditions_in_words, place};
 
-/// The most rows of the table of ranks. With more ranks it shows the slowest.
+/// The most rows of the table of ranks. If there are more ranks, the table shows the slowest.
 const MAX_ROWS: usize = 16;
 
 const MAX_NAMED: usize = 4;
