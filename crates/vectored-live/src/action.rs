@@ -15,7 +15,7 @@ pub(crate) struct Call<'a> {
     pub(crate) texts: &'a [Vec<u8>],
 }
 
-/// Memory for the text of the call, as strace shows it, and for the lengths of its segments.
+/// Memory for the text that strace would show of the call, and for the lengths of the call's segments.
 #[derive(Default)]
 pub(crate) struct Shown {
     line: Vec<u8>,
@@ -73,7 +73,7 @@ impl<'a> Call<'a> {
         transfer
     }
 
-    /// A file that has no path: what `strace -y` shows of its descriptor, and its flags.
+    /// For a file without a path: what `strace -y` shows of the descriptor, and the flags of the file.
     fn without_path(&self) -> Option<(&'static str, u64)> {
         let r = self.record;
         Some(match self.name {
@@ -102,10 +102,11 @@ impl<'a> Call<'a> {
         let (name, numbers) = match self.name {
             // The flags in `struct open_how` were recorded in place of its address.
             "openat2" => ("openat", [first, r.a1, r.a2, 0, 0, 0]),
-            // The descriptor and the offset were recorded in place of the address and the length.
+            // `r.a1` and `r.a0` are the offset and the descriptor: they were recorded in place of the length and the
+            // address.
             "mmap" => ("mmap", [0, 0, r.a2, r.a3, first, r.a1]),
-            // The flags, the length, or whether there is an address, were recorded in place of the address of the list or the
-            // buffer.
+            // `r.a1` was recorded in place of the address of the list or the buffer. It is the flags, the length, or
+            // whether an address was given.
             "preadv2" | "pwritev2" => (self.name, [first, 0, r.a2, r.a3, 0, r.a1]),
             "splice" | "copy_file_range" | "sendto" | "recvfrom" => {
                 (self.name, [first, 0, r.a2, r.a3, r.a1, 0])
@@ -139,7 +140,7 @@ impl<'a> Call<'a> {
             }
             _ if r.result < 0 => return None,
             "sendmmsg" | "recvmmsg" => {
-                // Each slot has a `struct mmsghdr`, with its length at byte 56.
+                // Each slot has a `struct mmsghdr`. The length of the message is at byte 56.
                 let lengths = self.data.iter().map(|message| message[7] & 0xffff_ffff);
                 listed(lengths, "msg_len=")
             }
@@ -200,8 +201,8 @@ fn listed(lengths: impl Iterator<Item = u64>, name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// For each call: its name, four arguments, its result, its extension (words of a slot, or paths), and a part of its
-    /// action.
+    /// For each call: the name, four arguments, the result, the extension (words of a slot, or paths), and a part of
+    /// the action.
     const CALLS: &str = "\
 openat -100 0 0 0 = -2 a: Ask(Ask { file: Place { path: [97]
 writev 3 0 2 0 = 11 [0,5,0,6,0,0,0,0]: segment_bytes: Some([5, 6])

@@ -36,12 +36,13 @@ const CLASSES: [&str; 28] = [
     "statx",
 ];
 
-/// Calls that change descriptors, names or processes, and calls whose names are unknown: the rings keep room for their records.
+/// Calls that change descriptors, names or processes, and `unknown`, a call without a name. The rings keep room for
+/// the records of these calls.
 const CHANGES: &str = "open openat openat2 creat close close_range pipe pipe2 socket socketpair accept accept4 connect dup dup2 dup3 fcntl \
     ioctl chdir fchdir mmap setsockopt link linkat symlink symlinkat rename renameat renameat2 mknod mknodat inotify_add_watch \
     fanotify_mark io_uring_setup unshare execve execveat fork vfork clone clone3 truncate ftruncate unknown";
 
-/// The number of a call's class in `bpf/live.bpf.c`: with `KEEPS`, unless the call is one of [`CHANGES`].
+/// The number of a call's class in `bpf/live.bpf.c`. The bit `KEEPS` (128) marks all calls except [`CHANGES`].
 pub(crate) fn class_in_kernel(name: &str) -> u8 {
     let has = |calls: &str| calls.split_whitespace().any(|call| call == name);
     let known = CLASSES.iter().position(|calls| has(calls));

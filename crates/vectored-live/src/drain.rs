@@ -1,4 +1,4 @@
-//! A thread that only empties the rings: they must not fill while events are analysed.
+//! A thread that only empties the rings, so that the rings do not fill while events are analysed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::order::Pass;
 use crate::record::{Kind, PYTHON_FRAMES, PYTHON_WORDS, Record, STACK_BYTES_MAX, Sample, Slot};
 use crate::sys::Shared;
 
-/// Words of `struct cpu`, and the places of its fields.
+/// The number of words of `struct cpu`. `HEAD` to `SEEN`, except `RUN_WORDS`, are the places of fields.
 pub(crate) const CPU_WORDS: usize = 200;
 const HEAD: usize = 0;
 const LOST: usize = 1;
@@ -22,26 +22,29 @@ const FROM: usize = 4;
 const TAIL: usize = 8;
 const RUN: usize = 24;
 const RUN_WORDS: usize = 16;
-/// `seen` and `begun`.
+/// The fields `seen` and `begun`.
 const SEEN: std::ops::Range<usize> = 40..CPU_WORDS;
 
-/// Words of a sample, and samples of each CPU.
+/// The number of words of a sample.
 pub(crate) const SAMPLE_WORDS: usize = STACK + STACK_BYTES_MAX / 8;
 const STACK: usize = 10 + PYTHON_FRAMES * PYTHON_WORDS;
+/// The number of samples that a CPU keeps.
 pub(crate) const SAMPLES: usize = 256;
 
-/// This long after the end of a call, its record is in the ring.
+/// The record of a call is in the ring at the latest this long after the end of the call.
 const SLACK_NS: u64 = 2_000_000;
 
-/// Time after which a run that is still open is sent: this thread moves to the CPU of the run, and the switch sends it.
+/// Time after which an open run is sent: this thread moves to the CPU of the run, and the switch to this thread sends
+/// the run.
 const STALE_NS: u64 = 20_000_000;
 
-/// Time between two passes. The records of two million calls a second stay in a cache for this time.
+/// Time between two passes. At two million calls a second, the records of this time stay in a cache.
 const NAP: Duration = Duration::from_millis(8);
 
-/// Time between two passes at the begin of the watch, and how long that begin is. Calls of CPython have no lines until the
-/// kernel knows where the frames of CPython are.
+/// Time between two passes until [`BEGIN`] is over. Calls of CPython have no lines until the kernel knows where the
+/// frames of CPython are.
 const SHORT_NAP: Duration = Duration::from_millis(2);
+/// How long the begin of the watch lasts.
 const BEGIN: Duration = Duration::from_millis(200);
 
 /// Bytes that may wait for the analysis. With more bytes the rings fill, and calls are lost.
@@ -85,7 +88,7 @@ impl Drain {
         self.told.queued.fetch_sub(pass_bytes, Ordering::Relaxed);
     }
 
-    /// Makes the programs take samples of all calls again, because they know now where frames are.
+    /// Makes the programs take samples of all calls again. Called when the programs have learnt where frames are.
     pub(crate) fn sample_again(&self) {
         self.told.again.store(true, Ordering::Relaxed);
     }
@@ -98,7 +101,7 @@ impl Drain {
     }
 }
 
-/// A tenth of the CPU time of a program that competes for the same CPU.
+/// With this niceness, a thread gets a tenth of the CPU time of a program that competes for the same CPU.
 const NICENESS: i32 = 10;
 
 /// Lowers the priority of the calling thread alone: `nice` of Linux acts on a thread.
@@ -168,7 +171,7 @@ impl Rings {
         (calls > 0).then(|| self.field(cpu, RUN))
     }
 
-    /// Empties all rings. The last pass takes the open runs as well.
+    /// Empties all rings. The last pass also takes the open runs.
     fn pass(&self, is_last: bool) -> Pass {
         let now = now_ns();
         let mut pass = Pass {
@@ -176,7 +179,7 @@ impl Rings {
             ..Pass::default()
         };
         for cpu in 0..self.count {
-            // Asked before the ring is read: a run that is sent meanwhile is then in the ring.
+            // Looked up before the ring is read, so that a run that is sent meanwhile is found in the ring.
             let open = self
                 .open_since(cpu)
                 .filter(|&since| now.saturating_sub(since) < 10 * STALE_NS);
@@ -208,7 +211,7 @@ impl Rings {
         while tail < head {
             let at = pass.slots.len();
             let record = Record::read(&self.slot(cpu, tail));
-            // A gap ends after the record that follows.
+            // The end of a gap is no earlier than the end of the record after the gap.
             last_ns = record.end_ns.max(last_ns);
             pass.records.push((last_ns, at));
             pass.has_begin |= record.kind == Kind::Execute;

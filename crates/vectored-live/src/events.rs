@@ -16,13 +16,14 @@ use crate::socket_names::socket_name;
 /// Sites of calls that are remembered. When there are more, all are forgotten.
 const SITES_MAX: usize = 1 << 16;
 
-/// Lengths from this one on are alike for [`Alike`].
+/// All lengths from this length on count as equal in [`Alike`].
 const LENGTH_MAX: i64 = 4096;
 
 /// `SIGNAL_GROUP_EXIT` of the kernel.
 const GROUP_EXIT: u64 = 4;
 
-/// Calls that have the site of the last sample: calls with the same thread, number, descriptor and length.
+/// The thread, number, descriptor and length of a call. A call without a sample has the site of the last sample of an
+/// alike call.
 type Alike = (u32, u16, i32, u16);
 
 type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
@@ -30,11 +31,11 @@ type Follow<'f> = &'f mut dyn FnMut(&Event<'_>);
 pub(crate) struct Events {
     pub(crate) sites: Sites,
     last_sites: FxHashMap<Alike, Option<Rc<[u8]>>>,
-    /// The known processes, each with a time: all that the process did before this time is in events.
+    /// The known processes, each with a time. All that the process did before this time is in events.
     since: FxHashMap<u32, u64>,
     /// Processes that have called `exit_group`.
     ended: FxHashSet<u32>,
-    /// The process of the command, until it begins its program.
+    /// The process of the command, until the process begins the command's program.
     held: Option<u32>,
     own: u32,
     shown: Shown,
@@ -76,7 +77,7 @@ impl Events {
         open_before::tell(process, false, follow)
     }
 
-    /// Passes on events that describe the command, which was started.
+    /// Passes on events that describe the started command.
     pub(crate) fn tell_command(&mut self, process: u32, follow: Follow<'_>) {
         self.held = Some(process);
         self.since.insert(process, 0);
@@ -144,8 +145,8 @@ impl Events {
         }
     }
 
-    /// Calls were lost. Unless `keeps`, they may have changed descriptors: then only the descriptors that can be seen now are
-    /// known.
+    /// Notes lost calls. Unless `keeps`, the lost calls may have changed descriptors. Then only the descriptors that
+    /// can be seen now are known.
     pub(crate) fn gap(&mut self, calls: u64, keeps: bool, follow: Follow<'_>) {
         self.lost += calls;
         if keeps {
@@ -167,7 +168,7 @@ impl Events {
         self.sites.forget(process);
     }
 
-    /// The site of a call, by its sample or by the sample of the last call that was alike.
+    /// The site of a call, by the sample of this call or of the last [`Alike`] call.
     fn site(&mut self, record: &Record, length: i64, sample: Option<&Sample>) -> Option<Rc<[u8]>> {
         let alike = (
             record.thread,
@@ -288,7 +289,7 @@ impl Events {
         follow(&event(b"execve", Action::Execute { program }, record));
     }
 
-    /// Hands on an end as strace shows it: first the call that ends a thread or its process, then the end itself.
+    /// Hands on an end in the order of strace: first the call that ends a thread or its process, then the end itself.
     fn exit(&mut self, record: &Record, follow: Follow<'_>) {
         self.cpu_ns += record.result as u64;
         let is_last = record.a1 != 0;

@@ -1,5 +1,5 @@
-//! System calls of running programs, as the events that `vectored-strace` reads from logs. BPF programs in the kernel record
-//! them.
+//! System calls of running programs, as the events that `vectored-strace` reads from logs. BPF programs in the kernel
+//! record the calls.
 //!
 //! [`Watch`] attaches the programs; [`Watch::next`] hands on the events. On systems other than Linux for x86-64, `Watch`
 //! refuses.
@@ -52,7 +52,7 @@ use here::*;
 
 pub use watch::Watch;
 
-/// What is watched, with all processes that it starts.
+/// The target of a watch. All processes that the target starts are also watched.
 #[derive(Debug)]
 pub enum Target<'a> {
     Processes(&'a [u32]),

@@ -23,7 +23,7 @@ pub(crate) fn threads_of(process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A process and all that descend from it.
+/// A process and all its descendants.
 pub(crate) fn tree_of(process: u32) -> Vec<u32> {
     let of_thread = |thread: u32| {
         let path = format!("/proc/{process}/task/{thread}/children");
@@ -46,8 +46,8 @@ struct Open {
     is_fifo: bool,
 }
 
-/// The path of the program that a process runs. If a symbolic link in the program's folder started it, the path is the link's:
-/// `python3`, not `python3.11`.
+/// The path of the program that a process runs. If a symbolic link in the program's folder started the process, the
+/// path of the link: `python3`, not `python3.11`.
 fn program_of(process: u32) -> io::Result<PathBuf> {
     let program = fs::read_link(format!("/proc/{process}/exe"))?;
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
@@ -56,8 +56,9 @@ fn program_of(process: u32) -> io::Result<PathBuf> {
     Ok(if is_it { link } else { program })
 }
 
-/// Passes on events that describe a process: its threads, its program, its folder, and its open files. The events have no
-/// names, because they are no calls. Until a command begins its program, the command has the open files of this process.
+/// Passes on events that describe a process: its threads, its program, its folder, and its open files. The events
+/// have no names, because no calls made them. Until a command begins its program, the command has the open files of
+/// this process.
 pub(crate) fn tell(
     process: u32,
     is_command: bool,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::record::{Record, Sample, Slot};
 
-/// What was read from all rings at once.
+/// What one pass read from all rings.
 #[derive(Debug, Default)]
 pub(crate) struct Pass {
     pub(crate) slots: Vec<Slot>,
@@ -14,21 +14,22 @@ pub(crate) struct Pass {
     pub(crate) records: Vec<(u64, usize)>,
     /// Whether a program begins.
     pub(crate) has_begin: bool,
-    /// Samples of stacks, by the first slot of their record, without those that were overwritten.
+    /// The samples that were not overwritten, by the first slot of the record.
     pub(crate) samples: FxHashMap<usize, Sample>,
     /// No later pass brings a record that ended before this time.
     pub(crate) before_ns: u64,
-    /// Calls lost at the end: since the last record of their CPU.
+    /// Calls lost after the last record of their CPU.
     pub(crate) lost: u64,
     pub(crate) bytes: usize,
 }
 
-/// Records that wait for records of later passes: the end of each, and where it is.
+/// Records that wait for records of later passes: for each, the end, the pass, and the first slot in the pass.
 #[derive(Default)]
 pub(crate) struct Order(Vec<(u64, Rc<Pass>, usize)>);
 
 impl Order {
-    /// Hands on, in the order of time, each record that no later pass can precede, with its extension and its sample.
+    /// Hands on, in the order of time, the records that no record of a later pass can precede, each with its
+    /// extension and sample.
     pub(crate) fn take(
         &mut self,
         pass: Pass,

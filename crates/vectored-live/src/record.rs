@@ -30,9 +30,9 @@ pub(crate) struct Record {
     pub(crate) process: u32,
     pub(crate) number: u16,
     pub(crate) kind: Kind,
-    /// Slots after the first slot.
+    /// The number of slots after the first slot.
     pub(crate) extension: usize,
-    /// Slots of the extension that hold data. The other slots hold texts.
+    /// The number of slots of the extension that hold data. The other slots hold texts.
     pub(crate) data: usize,
     pub(crate) result: i64,
     pub(crate) a0: i32,
@@ -96,8 +96,9 @@ impl Run {
 
 pub(crate) const STACK_BYTES_MAX: usize = 12288;
 
-/// Frames of CPython in a sample, and words of each.
+/// The most frames of CPython in a sample.
 pub(crate) const PYTHON_FRAMES: usize = 12;
+/// The number of words of such a frame that are copied.
 pub(crate) const PYTHON_WORDS: usize = 10;
 
 /// The top of the stack of a thread at the end of a call, and the registers that unwinding needs.
@@ -118,8 +119,8 @@ pub(crate) fn bytes_of(slots: &[Slot]) -> impl Iterator<Item = u8> + '_ {
     slots.iter().flatten().flat_map(|word| word.to_le_bytes())
 }
 
-/// The strings in slots, with the escapes of strace. A string is in pieces of 63 bytes. The last piece of a string is shorter
-/// than its slot.
+/// The strings in slots, with the escapes of strace. A string stands in pieces, each in a slot. Every piece has 63
+/// bytes, except a shorter last piece.
 pub(crate) fn texts(slots: &[Slot]) -> Vec<Vec<u8>> {
     let (mut all, mut text) = (Vec::new(), Vec::new());
     for slot in slots {

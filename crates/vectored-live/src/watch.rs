@@ -35,7 +35,8 @@ struct Aligned<T: ?Sized>(T);
 /// The programs, compiled from `bpf/live.bpf.c`.
 static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!("../bpf/live.x86.o"));
 
-/// The programs, and where they are attached. Data of a thread that `on_exit` keeps is valid until `on_switch`.
+/// The programs, and the tracepoints to which they are attached. What `on_exit` keeps of a thread is valid until
+/// `on_switch` runs.
 const PROGRAMS: [(&str, &str); 6] = [
     ("on_switch", "sched_switch"),
     ("on_exit", "sys_exit"),
@@ -45,9 +46,9 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("on_signal", "signal_deliver"),
 ];
 
-/// Slots of the ring of a CPU, as a power of two: 64 MiB. With many CPUs the rings are smaller, so that all together have at
-/// most 1 GiB.
+/// The most slots of the ring of a CPU, as a power of two: 64 MiB.
 const MOST_SLOTS_LOG2: u32 = 20;
+/// The most slots of all rings together, as a power of two: 1 GiB. With many CPUs, each ring is therefore smaller.
 const ALL_SLOTS_LOG2: u32 = 24;
 
 /// One of this many equal calls or runs has a sample of its stack.
@@ -56,7 +57,7 @@ const STACK_EVERY: u32 = 128;
 /// The inode of the first PID namespace, whose process numbers are the kernel's (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xeffffffc;
 
-/// A [`Refusal`], or an error of the loader that means a refusal.
+/// A [`Refusal`], or an error of the loader. Such an error means a refusal.
 type Failed = Box<dyn Error>;
 
 /// Programs that are attached to the kernel. They are detached when this value is dropped, or when this process ends.
@@ -91,12 +92,13 @@ fn rings(
 }
 
 impl Watch {
-    /// Attaches the programs, and starts the command. From then on, the calling thread gives way when the watched programs need
-    /// all CPUs. `follow` gets what is known of running processes, as events without names: these are no calls.
+    /// Attaches the programs, and starts the command. From then on, the calling thread gives way when the watched
+    /// programs need all CPUs. `follow` gets events that describe running processes. These events have no names,
+    /// because no calls made them.
     ///
     /// # Errors
     ///
-    /// Why calls cannot be watched, with the remedy.
+    /// The error says why calls cannot be watched, and names the remedy.
     pub fn start(target: Target<'_>, follow: &mut dyn FnMut(&Event<'_>)) -> Result<Watch, Refusal> {
         Watch::attach(target, follow).map_err(|error| match error.downcast::<Refusal>() {
             Ok(refusal) => *refusal,
@@ -159,8 +161,8 @@ impl Watch {
                 _ => {}
             }
         }
-        // A process that ended before the programs were attached, or before the process was wanted, has left no record of its
-        // end.
+        // A process may have ended before the programs were attached, or before the process was wanted. Then no
+        // record of its end exists.
         for process in all {
             if !is_running(process).unwrap_or(false) {
                 // An error says that the process is no longer in the map: the record of its end has removed it.
@@ -261,7 +263,7 @@ impl Watch {
     }
 }
 
-/// Time after which the watch checks whether it is over, also without a pass.
+/// When no pass comes for this time, the watch checks whether it is over.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Time after which no detached program runs any more.

@@ -1,6 +1,6 @@
 //! The lines of a code object of CPython: `co_linetable` of 3.11 and later (`Objects/locations.md` in CPython).
 
-/// Whether a byte begins an entry.
+/// The bit that marks the first byte of an entry.
 const IS_FIRST: u8 = 128;
 
 /// The line of a unit of code (2 bytes), counted from the begin of the code; `None` if the unit has no line.
@@ -27,7 +27,7 @@ pub(crate) fn line(table: &[u8], first_line: i64, unit: u64) -> Option<i64> {
     None
 }
 
-/// A number in groups of 6 bits, the lowest first. Its lowest bit is the sign.
+/// Reads a number in groups of 6 bits, the lowest group first. The lowest bit of the number is the sign.
 fn signed(bytes: &[u8]) -> i64 {
     let count = bytes
         .iter()

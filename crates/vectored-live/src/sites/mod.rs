@@ -22,10 +22,11 @@ pub(crate) use crate::sites::python::Pythons;
 /// Stacks that are remembered. When there are more, all are forgotten.
 const STACKS_MAX: usize = 1 << 16;
 
-/// A stack. Each frame is the place of its module's value in memory, and the address in the module.
+/// A stack. Each frame has two numbers: the address at which its `Module` is kept, and the frame's address in the
+/// module.
 type Stack = Vec<(usize, u64)>;
 
-/// Finds call sites, and keeps what it knows of each process.
+/// Finds call sites, and keeps what is known of each process.
 pub(crate) struct Sites {
     python: Python,
     modules: Modules,
@@ -45,7 +46,8 @@ impl Sites {
         }
     }
 
-    /// A program begins at an address. Its file has a path and an inode.
+    /// Notes that a process begins a program. `path` and `inode` are the program's file, `code` is the address of its
+    /// first code.
     pub(crate) fn execute(&mut self, process: u32, path: &[u8], code: u64, inode: u64) {
         self.python.forget(process);
         let program = self.modules.begin(path, code, inode);
@@ -53,7 +55,7 @@ impl Sites {
         self.read(process);
     }
 
-    /// A process made a child that has the same memory.
+    /// Notes that a process made a child with the same memory.
     pub(crate) fn fork(&mut self, process: u32, child: u32) {
         if let Some(program) = self.programs.get(&process).cloned() {
             self.programs.insert(child, program);
@@ -61,7 +63,7 @@ impl Sites {
         }
     }
 
-    /// A process opened a file, which may be a library.
+    /// Notes that a process opened a file, which may be a library.
     pub(crate) fn open(&mut self, process: u32, descriptor: i32, path: &[u8]) {
         if memchr::memmem::find(path, b".so").is_some()
             && let Ok(path) = str::from_utf8(path)
@@ -71,7 +73,7 @@ impl Sites {
         }
     }
 
-    /// A process mapped a part of a file as code: a library, perhaps in place of another library.
+    /// Notes that a process mapped a part of a file as code: a library, perhaps in place of another library.
     pub(crate) fn map(&mut self, process: u32, descriptor: i32, memory: u64, page: u64) {
         if !self.read(process)
             && let Some(program) = self.programs.get_mut(&process)
@@ -91,7 +93,7 @@ impl Sites {
         program.is_some()
     }
 
-    /// Whether the kernel was told where frames are since the last call of this function.
+    /// Whether, since the last call of this function, the kernel was told where frames are.
     pub(crate) fn has_news(&mut self) -> bool {
         std::mem::take(&mut self.python.has_news)
     }
@@ -104,7 +106,7 @@ impl Sites {
         let find = |sites: &Sites| Some(frames(sites.programs.get(&process)?, sample));
         let mut found = find(self);
         if found.as_ref().is_none_or(|found| !found.1) {
-            // A library may have been mapped since.
+            // A library may have been mapped since the last read.
             self.read(process);
             found = find(self);
         }
@@ -116,7 +118,8 @@ impl Sites {
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        // A sample of CPython names a line of Python or nothing. It names nothing until the kernel knows where the frames are.
+        // For a sample of CPython, the site is a line of Python or unknown. Until the kernel knows where the frames
+        // are, the site is unknown.
         let mut modules = frames.iter().map(|frame| &frame.module);
         let is_python = modules.any(|module| self.python.is_interpreter(module));
         let program = self.programs.get(&process).filter(|_| !is_python);

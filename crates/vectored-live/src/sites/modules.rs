@@ -203,7 +203,7 @@ impl Module {
         format!("/proc/self/fd/{}", self.file.as_raw_fd())
     }
 
-    /// The address and the bytes of the code that is mapped from a page of the file.
+    /// The address of the code that is mapped from a page of the file, and the number of bytes of this code.
     fn code_at(&self, page: u64) -> Option<(u64, u64)> {
         let is_its = |file: &Range<u64>| (file.start & !4095..file.end).contains(&page);
         let (file, address) = self.segments.iter().find(|(file, _)| is_its(file))?;
@@ -268,7 +268,7 @@ impl Module {
     }
 }
 
-/// A range of memory with code of a module. The number is added to addresses of the module.
+/// A range of memory with code of a module. An address in the module plus `base` is the address in memory.
 #[derive(Clone)]
 struct Mapped {
     memory: Range<u64>,
@@ -279,7 +279,7 @@ struct Mapped {
 #[derive(Clone, Default)]
 pub(crate) struct Program {
     mapped: Vec<Mapped>,
-    /// The library that the process opened last. It is needed if the process has ended before its mappings are read.
+    /// The library that the process opened last. Used if the process ends before its mappings are read.
     pub(crate) opened: Option<(i32, String)>,
 }
 
@@ -313,12 +313,13 @@ impl Program {
 /// The most files that are kept open. Frames in further files are unknown.
 const FILES_MAX: usize = 400;
 
-/// The modules of all processes. Each file is read once; its device, inode and path tell it apart.
+/// The modules of all processes, by the device, inode and path of the file. Each file is read once.
 #[derive(Default)]
 pub(crate) struct Modules(FxHashMap<(u64, u64, String), Option<Rc<Module>>>);
 
 impl Modules {
-    /// The mappings of a program that begins. `code` is the address of its first code in memory, `inode` the inode of its file.
+    /// The mappings of a program that begins. `code` is the address of the program's first code in memory, `inode`
+    /// the inode of the program's file.
     pub(crate) fn begin(&mut self, path: &[u8], code: u64, inode: u64) -> Program {
         let mut program = Program::default();
         if let Some(module) = self.at_path(path, Some(inode))
@@ -384,7 +385,7 @@ impl Modules {
         is_it.then(|| self.module(key, || File::open(&path).ok()))?
     }
 
-    /// The module of a file, which is read once. The file at its path must still have this inode.
+    /// The module of a file, which is read once. The file that `open` returns must have this inode.
     fn module(
         &mut self,
         (device, inode, path): (u64, u64, &str),

@@ -35,7 +35,7 @@ struct Offsets {
     text: [u64; 2],
 }
 
-/// By the headers of CPython 3.11 and 3.12.
+/// From the headers of CPython 3.11 and 3.12.
 const OF_3_11: Offsets = Offsets {
     kernel: [40, 16, 160, 8, 56, 8, 48],
     frame: [32, 56, 69],
@@ -115,7 +115,8 @@ impl Layout {
 }
 
 struct Code {
-    /// The fields of the code object when it was read: if they differ, the memory holds another object.
+    /// The fields that the code object had when it was read. If the fields differ now, the memory holds another
+    /// object.
     fields: [u64; 4],
     name: String,
     file: String,
@@ -200,7 +201,8 @@ impl Python {
             .or_insert_with(|| Layout::of(module))
     }
 
-    /// The innermost function outside the standard library. If all functions are in the standard library, the innermost one.
+    /// The innermost function outside the standard library. If all functions are in the standard library, the
+    /// innermost of them.
     pub(crate) fn site(&mut self, process: u32, sample: &Sample) -> Option<String> {
         let layout = *self.interpreters.get(&process)?;
         let [code_at, instruction_at, owner] = layout.offsets?.frame;
@@ -208,11 +210,11 @@ impl Python {
         let mut innermost = None;
         for frame in &sample.python {
             let bytes: Vec<u8> = frame.iter().flat_map(|word| word.to_le_bytes()).collect();
-            // Frames of the interpreter itself, between calls of C and Python.
+            // An owner above 2 is a frame of the interpreter itself, between calls of C and Python.
             if bytes[owner as usize] > 2 {
                 continue;
             }
-            // The lowest bits are marks (3.14).
+            // In 3.14, the lowest bits are marks.
             let code = word(&bytes, code_at) & !7;
             let instruction = word(&bytes, instruction_at);
             let (site, is_own) = self.line(process, layout, memory.as_ref(), code, instruction)?;
@@ -225,7 +227,7 @@ impl Python {
         innermost.filter(|_| sample.python.len() < PYTHON_FRAMES)
     }
 
-    /// The line of a frame, and whether it is outside the standard library.
+    /// The line of a frame, and whether the line is outside the standard library.
     fn line(
         &mut self,
         process: u32,
@@ -306,7 +308,7 @@ fn table(memory: Memory<'_>, at: u64) -> Option<Vec<u8>> {
 fn text(memory: Memory<'_>, at: u64, before: [u64; 2]) -> Option<String> {
     let head = read(memory, at, 40)?;
     let (length, state) = (word(&head, 16), word(&head, 32) as u32);
-    // The bits follow the field `interned`, which has 2 bits, and 16 bits in later versions.
+    // The bits follow the field `interned`. This field has 2 bits, and 16 bits in later versions.
     let bits = if state >> 2 & 7 != 0 { state >> 2 } else { state >> 16 };
     let (kind, is_compact, is_ascii) = (bits & 7, bits & 8 != 0, bits & 16 != 0);
     if !matches!(kind, 1 | 2 | 4) || !is_compact || length > 4096 || !is_alive(word(&head, 0)) {

@@ -9,7 +9,8 @@ use crate::sites::modules::{Module, Owner, Program, Slot};
 use crate::sites::names::{is_of_c, is_of_language, readable};
 use crate::sites::unwind::Frame;
 
-/// The most tail jumps that are followed: jumps to a function in place of a call at the end of another.
+/// The most tail jumps that are followed. A tail jump stands at the end of a function in place of a call of another
+/// function.
 const JUMPS_MAX: usize = 4;
 
 struct Place {
@@ -19,7 +20,7 @@ struct Place {
 
 /// Where a call instruction, or a jump, leads.
 enum Leads {
-    /// Into a library that makes calls for other code, or into a function that does.
+    /// Into a library or a function that makes calls for other code.
     Runtime,
     To(Rc<Module>, u64),
 }
@@ -103,7 +104,7 @@ impl Symbols {
         let module = &frame.module;
         let code = module.data(frame.end.checked_sub(6)?, 6)?;
         let target = next_to(frame.end, &code[2..])?;
-        // The address was loaded into a register before; functions restore that register.
+        // The address was loaded into a register that functions restore.
         let kept = |register: u8| match program.find(frame.kept(register)?)? {
             (module, _) if module.owner == Owner::Runtime => Some(Leads::Runtime),
             (module, address) => self.target(program, module, address),

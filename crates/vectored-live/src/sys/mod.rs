@@ -41,17 +41,18 @@ impl Shared {
         unsafe { self.at.add(index).as_ref() }
     }
 
-    /// A word, with all that the kernel wrote before it.
+    /// Reads a word. What the kernel wrote before the word is then visible.
     pub(crate) fn read(&self, index: usize) -> u64 {
         self.word(index).load(Ordering::Acquire)
     }
 
-    /// Writes a word, after all reads before it.
+    /// Writes a word, after all earlier reads.
     pub(crate) fn write(&self, index: usize, value: u64) {
         self.word(index).store(value, Ordering::Release);
     }
 
-    /// Copies words that the kernel may write meanwhile. Then another word says so, and the caller discards the copy.
+    /// Copies words that the kernel may write meanwhile. If the kernel writes, another word says so, and the caller
+    /// discards the copy.
     pub(crate) fn copy(&self, from: usize, into: &mut [u64]) {
         for (index, word) in into.iter_mut().enumerate() {
             *word = self.word(from + index).load(Ordering::Relaxed);
@@ -61,7 +62,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: nothing refers to it any more. An error would leave it mapped.
+        // SAFETY: nothing refers to the mapping any more. An error would leave the memory mapped.
         let _ = unsafe { munmap(self.at.as_ptr().cast(), self.words * 8) };
     }
 }

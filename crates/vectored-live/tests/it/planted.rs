@@ -6,13 +6,14 @@ use std::fmt::Write;
 
 pub const SITES: usize = 20;
 
-/// The parts of a program in one language: `{i}` is the number of a function, `{n}` the bytes that it writes. A line that may
-/// be named ends in `here`.
+/// The parts of a program in one language: `{i}` is the number of a function, `{n}` the number of bytes that the
+/// function writes. A line that a finding may name ends in `here`.
 pub struct Language {
     pub head: &'static str,
     pub shapes: &'static [&'static str],
-    /// Comes before the calls. `calls` has the shapes of a call, which the functions take in turn.
+    /// The code before the calls.
     pub begin: &'static str,
+    /// The shapes of a call. The functions take the shapes in turn.
     pub calls: &'static [&'static str],
     pub end: &'static str,
 }
@@ -75,7 +76,8 @@ pub const PYTHON: Language = Language {
         "def site_{i}():\n    return [\n        os.write(fd, b'x' * n) # here\n        for n in ({n},)]\n",
         "def site_{i}():\n    try:\n        raise ValueError\n    except ValueError:\n        os.write(fd, b'x' * {n}) # here\n",
     ],
-    // When the begin of the program was read, the kernel is told where the frames of CPython are.
+    // The sleep gives the watch time to tell the kernel where the frames of CPython are. Calls before that have no
+    // lines.
     begin: "import time\ntime.sleep(0.3)\ndef work():\n    for _ in range(2000):\n",
     calls: &["site_{i}()"],
     end: "work()\none = threading.Thread(target=work)\none.start()\none.join()\n",
@@ -85,7 +87,7 @@ pub fn bytes_of(site: usize) -> u64 {
     100 + site as u64
 }
 
-/// The source, and for each number of bytes the lines that may be named.
+/// The source, and for each number of bytes the lines that a finding may name.
 pub fn source(language: &Language) -> (String, BTreeMap<u64, Vec<usize>>) {
     let fill = |text: &str, i: usize| {
         let text = text.replace("{i}", &i.to_string());
