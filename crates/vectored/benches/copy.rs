@@ -1,7 +1,8 @@
-//! Copies lists of short segments into one buffer, for `cargo xtask instructions`, which counts the instructions:
-//! `--instructions TECHNIQUE BYTES COUNT CALLS`. Without arguments it copies one list by each technique.
+//! Copies lists of short segments into one buffer. `cargo xtask instructions` passes
+//! `--instructions TECHNIQUE BYTES COUNT CALLS` and counts the instructions. Without arguments, each technique copies
+//! one list.
 
-#[allow(dead_code)] // The module of the library itself, which does not offer it to others.
+#[allow(dead_code)] // A private module of the library, compiled here once more.
 #[path = "../src/sys/copy/mod.rs"]
 mod copy;
 
@@ -50,9 +51,10 @@ fn copy_by(copier: Copier, segments: &[IoSlice<'_>], staging: &mut Vec<u8>) {
     black_box((copied, staging.as_ptr()));
 }
 
-/// Copies lists of `count` times `bytes`, `calls` times. A technique that this processor lacks is an error.
+/// Copies a list of `count` segments of `bytes` bytes, `calls` times. A technique that this processor lacks is an
+/// error.
 fn only_copy(technique: &str, bytes: usize, count: usize, calls: usize) {
-    // The segments lie apart, each at another place of a cache line.
+    // A gap follows each segment. Each segment begins at another place of a cache line.
     let slot = bytes + 64;
     let memory: Vec<u8> = (0..count * slot).map(|i| (i % 251) as u8).collect();
     let place = |index: usize| &memory[index * slot + index * 7 % 64..][..bytes];

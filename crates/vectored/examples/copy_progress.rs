@@ -1,4 +1,4 @@
-//! Copies standard input to a new file, with progress. Ctrl-C cancels the copy, also while the input is silent.
+//! Copies standard input to a new file, with progress. Ctrl-C cancels the copy, even while the input is silent.
 //!
 //! ```text
 //! ssh host cat image | cargo run -p vectored --example copy_progress -- image
@@ -50,7 +50,7 @@ fn copy_all(from: &impl AsFd, to: &File, stop: &AtomicBool) -> io::Result<u64> {
             Ok(copied) => return Ok(before + copied.bytes),
             Err(error) => error,
         };
-        // Waits for a non-blocking input that has no bytes now.
+        // Waits if a non-blocking input has no bytes now.
         let is_silent = error.kind() == ErrorKind::WouldBlock && error.side() == Some(Side::Input);
         if !is_silent {
             return Err(error.into());

@@ -16,7 +16,7 @@ use vectored::uring::Ring;
 
 const CLIENTS: usize = 8;
 
-/// The message for a client: a head of its own, and a body that all clients share.
+/// The message for a client. Each client gets another head; all clients share the body.
 fn message(client: usize, body: &Arc<[u8]>) -> SegmentQueue {
     let mut queue = SegmentQueue::new();
     queue.put_slice(format!("client {client}, {} bytes:\n", body.len()).as_bytes());

@@ -1,7 +1,7 @@
 //! A single-threaded server: poll(2), non-blocking sockets, and a queue of responses for each connection.
 //!
-//! A socket may take only a part of a response. The queue then holds the rest, and responses that are put in meanwhile
-//! are sent by the same call as the rest.
+//! A socket may take only a part of a response. The queue then holds the rest. One call sends the rest and the
+//! responses that were added meanwhile.
 //!
 //! ```text
 //! cargo run -p vectored --example poll_server
@@ -68,8 +68,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Makes one call, so that no connection keeps the others waiting. If the socket did not take all, poll reports when
-    /// it takes more.
+    /// Makes one call, so that no connection keeps the others waiting. If the socket did not take all, poll reports
+    /// when the socket takes more.
     fn send(&mut self) -> io::Result<()> {
         match self.queue.write_some(&self.socket) {
             Ok(_) => Ok(()),
@@ -106,8 +106,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if connection.has_requests && ready.intersects(PollFlags::IN | PollFlags::HUP) {
                 connection.read_requests(&bodies)?;
             }
-            // Responses that were put in just now are also sent: the socket usually takes them at once, without a
-            // poll.
+            // Sends the new responses at once: the socket usually takes them without a poll.
             connection.send()?;
         }
         connections.retain(|connection| !connection.is_done());

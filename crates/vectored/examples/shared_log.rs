@@ -1,7 +1,7 @@
-//! A log that several processes append to, without a lock and without a mixed line.
+//! A log to which several processes append without a lock. No line is mixed with another line.
 //!
-//! Each process collects lines in a queue and writes many by one call. The file is open with `O_APPEND`, so a call
-//! appends its bytes as a whole, and `end_record` makes each call end at the end of a line.
+//! Each process collects lines in a queue and writes many lines by one call. The file is open with `O_APPEND`, so a
+//! call appends its bytes as a whole. `end_record` makes each call end at the end of a line.
 //!
 //! ```text
 //! cargo run -p vectored --example shared_log

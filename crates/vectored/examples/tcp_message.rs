@@ -25,13 +25,13 @@ fn serve(gather: &mut Gather, client: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends one message, by one call; by more if the socket takes only a part.
+/// Sends one message: by several calls if the socket takes only a part.
 pub fn send(gather: &mut Gather, peer: &TcpStream, header: &[u8], body: &[u8]) -> io::Result<()> {
     gather.write_all(peer, &[IoSlice::new(header), IoSlice::new(body)])?;
     Ok(())
 }
 
-/// Goes on with a message on a non-blocking socket. False: call it again when the socket is writable.
+/// Continues a message on a non-blocking socket. After false, call this again when the socket is writable.
 pub fn go_on(
     gather: &mut Gather,
     peer: &TcpStream,

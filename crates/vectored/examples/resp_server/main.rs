@@ -67,7 +67,7 @@ fn answer(queue: &mut SegmentQueue, words: &[Bytes], data: &mut Data) -> io::Res
     }
 }
 
-/// A number of `LRANGE`. A word that is no unsigned number, such as -1, is the end of the list.
+/// An index of `LRANGE`. A word that is not an unsigned number, such as -1, means the end of the list.
 fn index(word: &[u8], list: &[Bytes]) -> usize {
     let number = std::str::from_utf8(word)
         .ok()
@@ -75,7 +75,7 @@ fn index(word: &[u8], list: &[Bytes]) -> usize {
     number.unwrap_or(list.len())
 }
 
-/// `push_shared` copies a short value, and keeps a clone of a long one, which shares its memory.
+/// `push_shared` copies a short value. It keeps a clone of a long value: the clone shares the memory of the value.
 fn put_value(queue: &mut SegmentQueue, value: Option<&Bytes>) -> io::Result<()> {
     let Some(value) = value else {
         return queue.write_all(b"$-1\r\n");

@@ -1,4 +1,4 @@
-//! Lists of another language.
+//! Lists that programs in other languages pass.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
@@ -12,12 +12,13 @@ use crate::sys::span::Span;
 /// A list that a caller in another language passed as an array of `iovec`: for bindings.
 ///
 /// The array is neither changed nor copied. No `&[u8]` to the bytes of a segment exists while the list is written: the
-/// kernel reads the bytes, or they are copied by address, as memcpy(3) does. So other threads may change the bytes, as with
-/// writev(2): it is unspecified then whether old or new bytes are written. The address of an empty segment may be null.
+/// kernel reads the bytes, or this crate copies them by address, as memcpy(3) does. So other threads may change the
+/// bytes, as with writev(2). If they do, it is unspecified whether old or new bytes are written. The address of an
+/// empty segment may be null.
 ///
-/// If the memory of a referenced segment cannot be read, the error is `EFAULT`. If the memory of a copied segment cannot
-/// be read, this process receives `SIGSEGV` (a [`Gather`] copies short segments): the promise of [`new`](RawList::new)
-/// excludes this.
+/// If the memory of a referenced segment cannot be read, the error is `EFAULT`. If the memory of a copied segment
+/// cannot be read, this process receives `SIGSEGV` (a [`Gather`] copies short segments). The promise of
+/// [`new`](RawList::new) excludes memory that cannot be read.
 ///
 /// # Examples
 ///
@@ -81,7 +82,7 @@ impl fmt::Debug for RawList<'_> {
     }
 }
 
-/// A list to read into that a caller in another language passed as an array of `iovec`.
+/// A list to read into. A caller in another language passed the list as an array of `iovec`.
 pub struct RawListMut<'a> {
     /// No reference to the bytes of a segment may be made: see `sys/span.rs`.
     pub(super) segments: Vec<IoSliceMut<'a>>,

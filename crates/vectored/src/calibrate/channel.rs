@@ -12,12 +12,12 @@ use crate::write::all::write_all;
 
 pub(super) const MAX_LIST_BYTES: usize = 1 << 20;
 
-/// A file that is appended to is truncated before it would exceed this size.
+/// The largest size of a file that is appended to: the file is truncated before it would exceed this size.
 pub(super) const MAX_FILE_BYTES: u64 = 7 << 20;
 
-/// The size of a file that is overwritten, in bytes: more than the CPU's near caches hold, as with most
-/// files. (Outside the caches, a long copy costs less a byte than a short one. With a file within the caches, the
-/// crossover of 64 segments was a third as high.)
+/// The size of a file that is overwritten, in bytes: more than the CPU's near caches hold, as with most files. (Outside
+/// the caches, a long copy costs less per byte than a short copy. With a file within the caches, the crossover of 64
+/// segments was one third as high.)
 pub(super) const OVERWRITTEN_BYTES: u64 = 16 << 20;
 
 /// The intended time of a timed batch, long enough that reading the clock (about 50 ns) does not matter.
@@ -26,7 +26,7 @@ pub(super) const BATCH_TIME: Duration = Duration::from_micros(6);
 /// The most calls in a batch. A socket's buffer counts each small write as several hundred bytes.
 pub(super) const MAX_CALLS: u64 = 16;
 
-/// The bytes of a batch that any stream is assumed to take.
+/// Every stream is assumed to take a batch of this many bytes.
 pub(super) const STREAM_BATCH_BYTES: u64 = 48 << 10;
 
 /// The unused bytes between two segments, as between the buffers of a program.
@@ -34,8 +34,9 @@ pub(super) const GAP_BYTES: usize = 48;
 
 pub(super) struct Channel {
     writer: Writer,
-    /// The position of a file, and its largest size.
+    /// The position of a file.
     position: u64,
+    /// The largest size of a file.
     end: u64,
     overwrites: bool,
     buffer: Vec<u8>,

@@ -69,7 +69,7 @@ impl Writers {
         };
         let most = (STREAM_BATCH_BYTES / bytes).clamp(1, MAX_CALLS);
         let wanted = (BATCH_TIME.as_nanos() as f64 / call_ns) as u64;
-        // An even number: TCP acknowledges every second segment, and that takes as long as half a call.
+        // An even number: TCP acknowledges every second segment, and an acknowledgement takes as long as half a call.
         let mut calls = wanted.next_multiple_of(2).clamp(1, most) as u32;
         // On TCP the first batch after single calls takes 1.3 times as long as the next batches.
         self.batch(channel, list, Technique::Reference, calls)?;

@@ -16,8 +16,8 @@ mod ends;
 mod lists;
 mod queue;
 
-/// The lists that are measured for the costs, as segment count and segment bytes: up to 8 segments and more, segments below and above
-/// the usual crossover, and segments that end at page ends and others.
+/// The lists that are measured for the costs, as segment count and segment bytes. Some lists have up to 8 segments,
+/// others more. Some segments are shorter than the usual crossover, others longer. Some segments end at page ends.
 const LISTS: [List; 11] = [
     (2, 64),
     (8, 64),
@@ -39,15 +39,15 @@ const MIN_ROUNDS: usize = 2;
 
 const MAX_SEGMENT_BYTES: usize = 16 << 10;
 
-/// Exponents of √2, one for each round in turn: the lengths to measure are about the crossover multiplied by the power,
-/// and divided by the power.
+/// Exponents of √2, one for each round in turn. The crossover is multiplied and divided by the power: lengths near the
+/// two results are measured.
 const STEPS: [i32; 2] = [1, 2];
 
 /// The techniques of the costs, in an order that rotates by round.
 const TECHNIQUES: [Technique; 3] = [Technique::Write, Technique::Reference, Technique::Copy];
 
-/// Two pairs at a time: a change of speed disturbs both techniques equally. The order alternates, since it may matter
-/// whether a batch is an outer or an inner batch of the four.
+/// Each row times both techniques twice, so that a change of speed disturbs both equally. The rows alternate, since it
+/// may matter whether a batch is an outer or an inner batch of the four.
 const PAIRS: [[Technique; 4]; 2] = {
     let (reference, copy) = (Technique::Reference, Technique::Copy);
     [
@@ -60,8 +60,8 @@ const PAIRS: [[Technique; 4]; 2] = {
 const MAX_STREAM_BYTES: usize = 64 << 10;
 
 impl CostModel {
-    /// Measures a model on a target that it opens itself, in about `budget`. On a busy machine it may take
-    /// up to twice as long.
+    /// Opens a target and measures a model on it, in about `budget`. On a busy machine, this may take up to twice as
+    /// long.
     ///
     /// It opens a pipe, a pair of sockets or an unnamed file, and writes lists of several counts and sizes to it in
     /// rounds: in one piece, referenced and copied. [`CostModel::fit`] computes the costs and the
@@ -69,8 +69,8 @@ impl CostModel {
     /// and longer than the crossover so far are measured next. A threshold that the rounds do not show to within a factor of 1.3
     /// stays unmeasured, and a cost that cannot be measured stays near its default.
     ///
-    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). These thresholds are
-    /// measured as a server pays for them: 1 MiB of other memory is read before each write. A threshold of
+    /// The last fifth of the budget is for the [thresholds of a queue](CostModel::queue_thresholds). These thresholds
+    /// are measured under the conditions of a server: 1 MiB of other memory is read before each write. A threshold of
     /// [`QueuePolicy::for_target`](crate::queue::QueuePolicy::for_target) stays unless these rounds refute it.
     ///
     /// A budget of 40 to 50 ms is good, and 75 ms for a file. The least number of measurements takes 10 ms on a stream and 30 to

@@ -1,4 +1,4 @@
-//! Measuring the thresholds of a queue as a server pays for them: with other work between the calls.
+//! Measures the thresholds of a queue under the conditions of a server: with other work between the calls.
 //!
 //! In a loop of equal calls, the code of the kernel, the caller's values and the buffer of the queue stay in the near
 //! caches. A call and a copy then cost a fraction of their cost in a server. Here other memory is read before each timed
@@ -27,8 +27,8 @@ const POOL_BYTES: usize = 1 << 20;
 /// time when the values were kept.
 const VALUE_BYTES: [usize; 5] = [1500, 2150, 3070, 4300, MAX_COPY_BELOW_BYTES];
 
-/// The number of values in a call. Copies of four values fit the nearest cache, and the measured threshold is twice as
-/// high (Zen 5): with that threshold, calls of many values would be up to 12 % slower. With the threshold of this number,
+/// The number of values in a call. With four values, the copies would fit the nearest cache, and the measured threshold
+/// would be twice as high (Zen 5): calls of many values would be up to 12 % slower. With the threshold of 16 values,
 /// calls of one value are up to 4 % slower.
 const VALUES: usize = 16;
 
@@ -83,7 +83,7 @@ pub(super) fn measure(
     })
 }
 
-/// Copying compared with the other way, for segments of one size.
+/// Copying compared with the other way (keeping a value, or a call for each message), for segments of one size.
 struct Comparison {
     segments: Vec<Arc<[u8]>>,
     count: usize,
@@ -161,7 +161,7 @@ impl Server {
         }
     }
 
-    /// The time of values with copied heads, in one call.
+    /// The time of one call of values with copied heads.
     fn write_values(
         &mut self,
         channel: &mut Channel,
@@ -182,7 +182,7 @@ impl Server {
         Ok(took?.map(|took| took.as_nanos().max(1) as f64))
     }
 
-    /// The time of two messages: copied into one call, or by a call each.
+    /// The time of two messages: both copied into one call, or each written by a call.
     fn write_messages(
         &mut self,
         channel: &mut Channel,

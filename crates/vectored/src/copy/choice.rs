@@ -94,7 +94,7 @@ pub(super) fn plan(
     }
 }
 
-/// Why the kernel never makes the call of `technique` between these two kinds.
+/// Why the kernel always refuses the call of `technique` between these two kinds.
 pub(super) fn unsuited(technique: Technique, from: FileKind, to: FileKind) -> Option<&'static str> {
     use FileKind::{Fifo, Regular, Socket};
     match technique {
@@ -142,11 +142,13 @@ fn technique(from: &CopyEnd, to: &CopyEnd, expected_bytes: u64, output: &impl Ou
     }
 }
 
-/// The size of the buffer. If the output is a pipe, it is half of the pipe: the reader empties one half while the other half
-/// is filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, and 0.41 for
-/// 256 MiB.) To other outputs it is the power of two at which calls and first accesses to pages cost about the same.
+/// The size of the buffer. If the output is a pipe, it is half of the pipe: the reader empties one half while the other
+/// half is filled. (To a pipe of 64 KiB, a buffer of 32 KiB took 0.75 of the time of 128 KiB for a file of 1 MiB, and
+/// 0.41 for 256 MiB.) For other outputs, the size is the power of two at which calls and first accesses to pages cost
+/// about the same.
 ///
-/// The buffer has at most twice the staging memory, which the second-level cache has room for: a copy has no other memory.
+/// The buffer is at most twice as large as a staging buffer. A copy has no other memory, and the second-level cache has
+/// room for that much.
 fn buffer_bytes(from: &CopyEnd, to: &CopyEnd, output: &impl Output, wishes: &Wishes) -> usize {
     let model = model(to.kind);
     let expected = match from.kind {

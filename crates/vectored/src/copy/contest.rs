@@ -1,8 +1,8 @@
 //! How the next part of a long copy is copied: in the way that took the least time for earlier parts.
 //!
 //! At first each way copies some parts in turn, and the fastest goes on. After each stretch the present way is measured
-//! again beside the fastest way of another technique, since page cache, throttling and storage change. If the rival is
-//! faster by then, or a part takes much longer than in the contest, all ways are tried again.
+//! again beside a rival, the fastest way of another technique, since page cache, throttling and storage change. If the
+//! rival is faster by then, or a part takes much longer than in the contest, all ways are tried again.
 
 use super::Technique;
 
@@ -13,9 +13,9 @@ pub(super) struct Way {
     pub(super) buffer_bytes: usize,
 }
 
-/// The ways between two files; of equally fast ways the first goes on. `copy_file_range` is not among them: it splices
-/// through a pipe of 64 KiB if the file system cannot copy files itself. The best buffer differs by machine: the times of
-/// buffers from 128 KiB to 512 KiB differed by factors of 0.9 to 1.2.
+/// The ways between two files. If several ways are equally fast, the first of them goes on. `copy_file_range` is not
+/// among them: it splices through a pipe of 64 KiB if the file system cannot copy files itself. The best buffer differs
+/// by machine: the times of buffers from 128 KiB to 512 KiB differed by factors of 0.9 to 1.2.
 const WAYS: [Way; 5] = [
     Way {
         technique: Technique::Splice,
@@ -36,10 +36,10 @@ const fn of_buffer(buffer_bytes: usize) -> Way {
 
 pub(super) const BUFFER_BYTES: usize = 512 << 10;
 
-/// A part in a contest: some 100 µs.
+/// The bytes of a part in a contest, which takes some 100 µs.
 pub(super) const TRIAL_BYTES: u64 = 512 << 10;
 
-/// Parts of each way in a contest. The least time counts: an interruption only adds to a time.
+/// The number of parts of each way in a contest. The least time counts: an interruption only adds to a time.
 const TURNS: usize = 3;
 
 /// A way that took this many times as long as the fastest is left out of the turns after the second. (The first access to
@@ -55,10 +55,10 @@ const STRETCH_TRIALS: u64 = 32;
 /// The length of a stretch after a comparison with a slow technique, in parts of a contest.
 const LONG_STRETCH_TRIALS: u64 = 44;
 
-/// A comparison has this many parts by each of the two ways. They are half as long as the parts of a contest.
+/// A comparison has this many parts by each of the two ways. These parts are half as long as the parts of a contest.
 const DUEL_TURNS: usize = 2;
 
-/// Stretches after which all ways are tried again.
+/// The number of stretches after which all ways are tried again.
 const STRETCHES: u32 = 16;
 
 /// A rival that takes less than this share of the time calls for a contest.
@@ -67,7 +67,7 @@ const FASTER: f64 = 0.95;
 /// The present way goes on if it takes at most this many times as long as the fastest.
 const TIE: f64 = 1.02;
 
-/// Two parts in a row that take this many times as long as the part in the contest call for another contest.
+/// If two parts in a row take this many times as long as the same way took in the contest, another contest begins.
 const SUDDENLY_SLOW: f64 = 1.5;
 
 #[derive(Clone, Copy, Debug)]

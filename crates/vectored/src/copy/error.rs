@@ -19,8 +19,8 @@ pub enum Side {
 /// The output has exactly the first [`written`](CopyError::written) bytes of the input. The bytes that were read and not
 /// written are in [`unwritten`](CopyError::unwritten), so nothing is lost: write those bytes, and copy the rest.
 ///
-/// Its message includes the message of the [`io::Error`], as in a [`TransferError`](crate::TransferError). Converting the
-/// error into an `io::Error` drops the counts and the bytes.
+/// The message of a `CopyError` includes the message of the [`io::Error`], as in a
+/// [`TransferError`](crate::TransferError). Converting the error into an `io::Error` drops the counts and the bytes.
 #[derive(Debug)]
 pub struct CopyError {
     side: Option<Side>,

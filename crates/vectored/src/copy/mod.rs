@@ -52,12 +52,12 @@ use crate::transfer::message_sockets::refuse_copying_messages;
 ///
 /// # Errors
 ///
-/// The first error of a call other than `EINTR`. A [`CopyError`] says on which side it was, and has the counts and the bytes that
-/// were read and not written. Before any byte:
+/// The first error of a call other than `EINTR`. A [`CopyError`] says on which side the error was, and has the counts
+/// and the bytes that were read and not written. Before any byte:
 ///
-/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both are the same file and the output is appended to or is ahead of
-///   the input, so that the copy would never end (the rule of GNU `cat`), if both are ends of one pipe, and for a socket
-///   that keeps messages apart;
+/// - [`InvalidInput`](io::ErrorKind::InvalidInput) if both are ends of one pipe, if one is a socket that keeps messages
+///   apart, or if both are the same file and the output is appended to or is ahead of the input: the copy would never
+///   end (the rule of GNU `cat`);
 /// - the error of `fstat(2)` for a descriptor that is not open.
 ///
 /// If a non-blocking descriptor is not ready, the error is [`WouldBlock`](io::ErrorKind::WouldBlock): wait for that side,
@@ -226,9 +226,9 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Copies by this technique; `None` leaves the choice to the library. A refusal of the kernel is an error. If the
-    /// kinds of the two descriptors exclude the technique, the error is [`InvalidInput`](io::ErrorKind::InvalidInput)
-    /// before any byte.
+    /// Copies by this technique; `None` leaves the choice to the library. If the kernel refuses a named technique, that
+    /// is an error. If the kinds of the two descriptors exclude the technique, the error is
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) before any byte.
     ///
     /// [`Splice`](Technique::Splice) and [`Sendfile`](Technique::Sendfile) from a file to a pipe or socket copy no bytes,
     /// but put pages of the file there. If the file is written or truncated before the reader has received these pages,
@@ -251,9 +251,10 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Enlarges a pipe to this size, on Linux, once 1 MiB has passed through the pipe, by `F_SETPIPE_SZ` of fcntl(2). The
-    /// pipe is the input, or the output if the input is a file. The pipe keeps the new size. A larger pipe stays as it
-    /// is. So does a pipe that the kernel refuses to enlarge: a user's pipes may have 64 MiB in all (pipe(7)).
+    /// Enlarges a pipe to this size, on Linux, once 1 MiB has passed through the pipe, by `F_SETPIPE_SZ` of fcntl(2).
+    /// The pipe is the input, or the output if the input is a file. The pipe keeps the new size. A larger pipe keeps
+    /// its size, and so does a pipe that the kernel refuses to enlarge: a user's pipes may have 64 MiB in all
+    /// (pipe(7)).
     ///
     /// To a file on ext4, a copy through a pipe of 256 KiB took 0.8 of the time of a copy through the usual 64 KiB.
     #[must_use]
@@ -271,20 +272,21 @@ impl<'p> Options<'p> {
         self
     }
 
-    /// Calls a function with the number of bytes written so far: after each call that has moved bytes, a buffer or at most
-    /// 16 MiB, and at the end of the input. On Unix also every 0.1 s while a pipe, socket or terminal that blocks has no bytes,
-    /// and after a signal that has come meanwhile. While the output takes no bytes, the function is not called.
+    /// Calls a function with the number of bytes written so far: at the end of the input, and after each call that has
+    /// moved bytes (a buffer, or at most 16 MiB). On Unix, the function is also called every 0.1 s while a blocking
+    /// pipe, socket or terminal has no bytes, and after a signal during that time. While the output takes no bytes, the
+    /// function is not called.
     ///
-    /// If it returns [`Break`](ControlFlow::Break), the copy ends with the error [`Interrupted`](io::ErrorKind::Interrupted),
-    /// and every byte that was read is written.
+    /// If the function returns [`Break`](ControlFlow::Break), the copy ends with the error
+    /// [`Interrupted`](io::ErrorKind::Interrupted), and every byte that was read is written.
     #[must_use]
     pub fn progress(mut self, progress: &'p mut Progress<'p>) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0 it changes neither descriptor: it fails
-    /// if a copy between their kinds would be refused before any byte.
+    /// Copies from one descriptor to another. With a [`limit`](Options::limit) of 0, the method changes neither
+    /// descriptor. It fails if a copy between their kinds would be refused before any byte.
     pub fn copy(
         &mut self,
         from: impl AsDescriptor,
@@ -342,7 +344,8 @@ impl<'p> Options<'p> {
     }
 }
 
-/// The pipe that is worth enlarging, since processes sleep less often: the input, or the output if the input is a file.
+/// The pipe that is worth enlarging: the input, or the output if the input is a file. Processes sleep less often with a
+/// larger pipe.
 #[cfg(target_os = "linux")]
 fn pipe_to_enlarge<'d>(
     from: BorrowedDescriptor<'d>,
@@ -365,7 +368,7 @@ fn look(fd: BorrowedDescriptor<'_>) -> io::Result<CopyEnd> {
     Ok(end)
 }
 
-/// Whether both are one file or one pipe. A socket and a terminal have two directions.
+/// Whether both are one file or one pipe. A socket or a terminal has two directions, so it may be copied to itself.
 fn is_same(from: &CopyEnd, to: &CopyEnd) -> bool {
     use FileKind::{Block, Fifo, Regular};
     matches!(from.kind, Regular | Block | Fifo) && from.file.is_some() && from.file == to.file
@@ -408,7 +411,7 @@ struct Descriptors<'d> {
     pipe_to_enlarge: Option<(BorrowedDescriptor<'d>, usize)>,
     #[cfg(target_os = "linux")]
     moved_bytes: usize,
-    /// When the time was asked for first. Only a copy that measures itself asks for it.
+    /// The time at which the clock was first read. Only a copy that measures itself reads the clock.
     began: Option<Instant>,
 }
 

@@ -67,10 +67,10 @@ pub(super) struct Plan {
     /// Whether a transfer that moves less than it may is probably the last. A read then confirms the end, which costs
     /// less than a transfer of 0 bytes.
     pub(super) is_short_the_last: bool,
-    /// The size of an input that is a file; 0 if it is unknown. A read that reaches exactly this end and gets less than it
-    /// asked for has found the end of the file: no other read confirms it.
+    /// The size of an input that is a file; 0 if it is unknown. If a read reaches exactly this end and gets less than
+    /// it asked for, no other read confirms the end of the file.
     pub(super) file_bytes: u64,
-    /// The size of the memory of the first reads, and the most memory.
+    /// The size of the memory: for the first reads, and at most.
     pub(super) first_bytes: usize,
     pub(super) most_bytes: usize,
     pub(super) limit: u64,
@@ -220,8 +220,8 @@ impl<'p, C: Calls> Run<'p, C> {
                         return Ok(Moved::End);
                     }
                 }
-                // The call does not tell which side would block. It does not wait for a side at which a read or a write
-                // would wait.
+                // The call does not tell which side would block. Even if a read or a write would wait for a side, the
+                // call does not wait.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     match retry_interrupted(|| self.calls.is_output_full()) {
                         Ok(true) => return Err(self.failure(Some(Side::Output), error)),
@@ -237,7 +237,8 @@ impl<'p, C: Calls> Run<'p, C> {
                     return Err(self.failure(Some(Side::Output), error));
                 }
                 Err(error) if plan.is_named => return Err(self.failure(None, error)),
-                // A socket reports an error once, for example that its peer has reset it: a read would find the end.
+                // A socket reports an error once, for example that its peer has reset the connection: a later read
+                // would find the end.
                 Err(error) if plan.is_zero_the_end && !is_one_of(&codes::REFUSALS, &error) => {
                     return Err(self.failure(Some(Side::Input), error));
                 }

@@ -1,4 +1,4 @@
-//! Copies by scripted kernels: refusals and answers of systems that are not this one, and any others at random.
+//! Copies by scripted kernels: with refusals and answers of other systems, and with random answers.
 
 use std::io::{self, ErrorKind};
 use std::mem::MaybeUninit;
@@ -240,7 +240,8 @@ fn the_end_of_a_file_is_confirmed_by_a_read() {
     let mut kernel = Kernel::new(250, &[Answer::Take(70)]);
     assert_eq!(run(&mut kernel, OF_FILES).unwrap().calls, 3);
     assert_eq!(kernel.calls, "trwtr");
-    // No read confirms the end if the size was known, and a read that reaches the end gets fewer bytes than it asked for.
+    // No other read confirms the end if the size was known and the read up to the end got fewer bytes than it asked
+    // for.
     let of_reads = Plan {
         technique: Technique::ReadWrite,
         ..OF_FILES
@@ -281,8 +282,8 @@ fn a_transfer_that_would_block_asks_which_side_it_was() {
         (ErrorKind::WouldBlock, Some(Side::Output))
     );
     assert_eq!((error.read(), error.written(), kernel.taken), (70, 70, 70));
-    // The input is empty: the read waits, or says that it would block. Signals interrupt the call that asks which side it
-    // was.
+    // The input is empty: the read waits, or says that it would block. Signals interrupt the call that asks which side
+    // would block.
     for signals in [0, 2] {
         let mut kernel = Kernel {
             signals,
@@ -532,7 +533,7 @@ fn the_technique_follows_from_the_two_kinds() {
         (large, file, Technique::CopyFileRange),
         (of_proc, file, Technique::ReadWrite),
         (file, null, Technique::Sendfile),
-        // Splicing these would alias.
+        // Splicing would put pages of the file into the pipe or socket.
         (file, pipe, Technique::ReadWrite),
         (large, pipe, Technique::ReadWrite),
         (file, socket, Technique::ReadWrite),

@@ -2,7 +2,7 @@
 
 /// When a list is sent in several calls (*chunks*) although one call could take it, and how long the chunks are.
 ///
-/// It is final: no field will be added.
+/// This type is final: no field will be added.
 ///
 /// A pipe wakes its reader when a call ends, or when the pipe is full and the writer has to wait. One long call fills the
 /// pipe, and the writer sleeps while the reader empties it. With shorter calls the reader starts after the first call,
@@ -23,8 +23,9 @@ pub struct ChunkPolicy {
     pub threshold_bytes: usize,
     /// The bytes of a chunk. The last chunk may be up to half as long again. 0 counts as 1.
     ///
-    /// The segment that does not fit a chunk is cut, since calls of whole pages took 0.75 times as long as calls that end with
-    /// a segment. On a pipe in packet mode, `O_DIRECT`, a list in chunks becomes other packets than a list in one call.
+    /// A segment that does not fit a chunk is cut, since calls of whole pages took 0.75 times as long as calls that end
+    /// with a segment. On a pipe in packet mode, `O_DIRECT`, a list in chunks becomes other packets than a list in one
+    /// call.
     pub chunk_bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How an array of `iovec` becomes a list: what a caller promises.
+//! Makes a list of an array of `iovec`, and says what the caller promises.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +18,7 @@ impl<'s> RawList<'s> {
     /// While the result lives:
     ///
     /// - the `count` entries at `iov`, if any, are aligned, can be read, and do not change;
-    /// - the bytes of each segment of a list that is written can be read by this process. If they change meanwhile, it is
+    /// - if the list is written, this process can read the bytes of each segment. If the bytes change meanwhile, it is
     ///   unspecified whether old or new bytes are written.
     ///
     /// # Errors
@@ -31,11 +31,11 @@ impl<'s> RawList<'s> {
         unsafe { raw::list(iov, count) }.map(|segments| RawList { segments })
     }
 
-    /// The list for a function of this crate that writes. None of them makes a reference to the bytes of a segment.
+    /// The list, for a writing function of this crate. No such function makes a reference to the bytes of a segment.
     ///
     /// # Safety
     ///
-    /// No segment is dereferenced: its bytes may change, and an empty segment may be at null.
+    /// The caller dereferences no segment: the bytes may change, and an empty segment may be at null.
     ///
     /// # Errors
     ///
@@ -52,7 +52,8 @@ impl<'s> RawList<'s> {
 impl<'s> RawListMut<'s> {
     /// The list of the `count` entries at `iov`. A null `iov` with a `count` of 0 is an empty list.
     ///
-    /// The array is copied: a caller may share it between threads, and a list is borrowed exclusively while it is read into.
+    /// The array is copied: a list is borrowed exclusively while it is read into, but a caller may share the array
+    /// between threads.
     ///
     /// # Safety
     ///
@@ -68,11 +69,11 @@ impl<'s> RawListMut<'s> {
         unsafe { raw::list_mut(iov, count) }.map(|segments| RawListMut { segments })
     }
 
-    /// The list for a function of this crate that reads.
+    /// The list, for a reading function of this crate.
     ///
     /// # Safety
     ///
-    /// No segment is dereferenced: its bytes may be uninitialised.
+    /// The caller dereferences no segment: the bytes may be uninitialised.
     pub unsafe fn slices(&mut self) -> &mut [IoSliceMut<'s>] {
         &mut self.segments
     }

@@ -25,9 +25,10 @@ use send_guard::{SendGuard, consistent_progress, write_zero, wrong_count};
 /// pays.
 const CAPACITY_BYTES: usize = 8 * 1024;
 
-/// A slice of up to this length that does not fit the free part of the buffer is staged after the staged bytes are
-/// written: referencing it in a list would cost more than copying it. The length is `copy_below_bytes(2)` of the default
-/// model, as a test checks. The length is a constant, because a program may make a writer for a single line.
+/// If a slice of up to this length does not fit the free part of the buffer, the staged bytes are written first, and
+/// then the slice is staged. Referencing the slice in a list would cost more than copying the slice. The length is
+/// `copy_below_bytes(2)` of the default model, as a test checks. The length is a constant, because a program may make a
+/// writer for a single line.
 const SMALL_BYTES: usize = 2700;
 
 /// A buffered writer like [`BufWriter`](io::BufWriter) that sends the buffer and a large slice in one call.
@@ -36,9 +37,9 @@ const SMALL_BYTES: usize = 2700;
 /// a slice that does not fit, `BufWriter` makes a separate call, so that a header and a body become two packets.
 ///
 /// - [`new`](GatherWriter::new) takes an inner writer that implements [`VectoredWrite`] (a file, a pipe, a stream
-///   socket). The staged bytes and the slice go in one call, and the slice is not copied. A slice of up to 2700
-///   bytes that does not fit is staged after the staged bytes are written, as `BufWriter` does. So no sequence of
-///   `write`s takes more calls than with a `BufWriter` of the same capacity.
+///   socket). The staged bytes and the slice go in one call, and the slice is not copied. If a slice of up to 2700
+///   bytes does not fit, the staged bytes are written first, and then the slice is staged, as in a `BufWriter`. So no
+///   sequence of `write`s takes more calls than with a `BufWriter` of the same capacity.
 /// - [`copying`](GatherWriter::copying) takes any [`Write`]: `Stdout`, which has a buffer of its own, a `Box<dyn Write>`,
 ///   a TLS stream. Every byte goes through [`write`](Write::write), in the same calls as with `BufWriter`.
 ///
@@ -98,8 +99,8 @@ pub struct GatherWriter<W> {
     gather: Gather,
     /// Always empty between calls: kept for its memory.
     iovecs: Vec<IoSlice<'static>>,
-    /// The error of a call that had accepted a part of its slice, for the next call to return. Unwind safe,
-    /// since it is only moved: a panic cannot leave it half changed.
+    /// The error of a call that had accepted a part of its slice. The next call returns this error. The error is unwind
+    /// safe, since it is only moved: a panic cannot leave the error half changed.
     deferred: Option<AssertUnwindSafe<io::Error>>,
     /// The inner writer was called and did not return.
     panicked: bool,
@@ -137,11 +138,11 @@ impl<W: VectoredWrite> GatherWriter<W> {
 }
 
 impl<W: Write> GatherWriter<W> {
-    /// A writer with a buffer of 8 KiB before any `inner`, which makes the same calls of
-    /// [`inner.write`](Write::write) as [`BufWriter`](io::BufWriter).
+    /// A writer with a buffer of 8 KiB before any `inner`. It makes the same calls of [`inner.write`](Write::write) as
+    /// a [`BufWriter`](io::BufWriter).
     ///
-    /// Use it instead of `BufWriter` where a program also makes gathering writers, so that both have one type, and
-    /// for lists ([`write_vectored`](Write::write_vectored)), which are staged whole if they fit.
+    /// Use it instead of `BufWriter` in a program that also makes gathering writers, so that both kinds have one type.
+    /// It also stages a list ([`write_vectored`](Write::write_vectored)) whole if the list fits.
     pub fn copying(inner: W) -> GatherWriter<W> {
         GatherWriter::copying_with_capacity(CAPACITY_BYTES, inner)
     }
@@ -198,7 +199,8 @@ impl<W> GatherWriter<W> {
         self.staged.capacity()
     }
 
-    /// Accepts all of `segments` in order, and returns their bytes. A list that fits the buffer is staged whole.
+    /// Accepts all of `segments` in order, and returns the number of bytes. A list that fits the buffer is staged
+    /// whole.
     ///
     /// It repeats [`write_vectored`](Write::write_vectored), as [`write_all`](Write::write_all) repeats `write`.
     pub fn write_all_vectored(&mut self, segments: &[IoSlice<'_>]) -> Result<u64, TransferError> {
@@ -216,8 +218,8 @@ impl<W> GatherWriter<W> {
     ///
     /// # Errors
     ///
-    /// The error of that write, or an error that an earlier call left to be reported. The error carries this writer, so
-    /// that no staged byte is lost.
+    /// The error of the write, or an unreported error of an earlier call. The error carries this writer, so that no
+    /// staged byte is lost.
     pub fn into_inner(mut self) -> Result<W, IntoInnerError<GatherWriter<W>>> {
         match self.write_staged() {
             Ok(()) => Ok(self.into_parts().0),
@@ -227,8 +229,8 @@ impl<W> GatherWriter<W> {
 
     /// Returns the inner writer and the staged bytes, without writing the staged bytes.
     ///
-    /// An error that an earlier call left to be reported is dropped. If the last call of the inner writer panicked, some of the
-    /// bytes may have been written.
+    /// An unreported error of an earlier call is dropped. If the last call of the inner writer panicked, some of the
+    /// staged bytes may have been written.
     pub fn into_parts(mut self) -> (W, Vec<u8>) {
         let staged = self.staged.to_vec();
         (self.inner.take().expect(INNER_IS_PRESENT), staged)
@@ -388,7 +390,8 @@ impl<W> GatherWriter<W> {
         (accepted, error)
     }
 
-    /// The result of `write`: the error if no byte was accepted, otherwise the bytes, with the error deferred.
+    /// The result of `write`: the error if no byte was accepted; otherwise the number of bytes, and the error is
+    /// deferred.
     fn accepted_or_error(&mut self, accepted: u64, error: Option<io::Error>) -> io::Result<usize> {
         match error {
             Some(error) if accepted == 0 => return Err(error),
@@ -411,7 +414,7 @@ fn is_transient(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }
 
-/// A list is cut by [`Write::write_vectored`], not before it.
+/// No limits: [`Write::write_vectored`] cuts a list.
 const UNLIMITED: Limits = Limits {
     segments: usize::MAX,
     bytes: usize::MAX,
@@ -468,8 +471,8 @@ impl<W> Write for GatherWriter<W> {
     }
 }
 
-/// Repeats `write` until nothing is left. With [`Route::Copies`], the rest of a slice that does not fit the buffer is not
-/// staged after a short call, as with `BufWriter`.
+/// Repeats `write` until nothing is left. With [`Route::Copies`], if a slice does not fit the buffer, its rest is not
+/// staged after a short call. A `BufWriter` does the same.
 #[cold]
 #[inline(never)]
 fn write_all_cold<W>(writer: &mut GatherWriter<W>, mut slice: &[u8]) -> io::Result<()> {

@@ -14,18 +14,18 @@ const DEFAULT_CAPACITY_BYTES: usize = 8 * 1024;
 
 /// A buffered reader that fills lists: large segments directly, small segments from bytes that were read ahead.
 ///
-/// It reads ahead into a buffer of its own, as [`BufReader`](std::io::BufReader) does, and serves small records from there.
-/// If the rest of a list is at least as long as the buffer, one [`read_vectored`](Read::read_vectored) of the inner reader
-/// fills that rest and, after it, the buffer. So a large payload is read straight to its place, and the next header comes in
-/// the same call.
+/// It reads ahead into its buffer, as a [`BufReader`](std::io::BufReader) does, and serves small records from the
+/// buffer. If the rest of a list is at least as long as the buffer, one [`read_vectored`](Read::read_vectored) of the
+/// inner reader fills that rest and, after it, the buffer. So a large payload is read straight to its place, and the
+/// next header comes in the same call.
 ///
 /// [`buffer`](ScatterReader::buffer) shows the bytes that were read ahead, and
 /// [`into_parts`](ScatterReader::into_parts) returns them; dropping the reader loses them. With a capacity of 0
 /// nothing is read ahead.
 ///
-/// The buffer is not aligned: read a file that is open with `O_DIRECT` with a [`Scatter`](crate::Scatter). The inner reader
-/// must be a stream of bytes ([details](crate::write_once#messages)), and should fill several buffers in one call.
-/// [The first page](crate#headers-and-payloads-read) has an example.
+/// The buffer is not aligned: for a file that is open with `O_DIRECT`, use a [`Scatter`](crate::Scatter). The inner
+/// reader must be a stream of bytes ([details](crate::write_once#messages)), and should fill several buffers in one
+/// call. [The first page](crate#headers-and-payloads-read) has an example.
 pub struct ScatterReader<R> {
     inner: R,
     /// The length of the buffer is the capacity and never changes.
@@ -44,7 +44,7 @@ impl<R> ScatterReader<R> {
         ScatterReader::with_capacity(DEFAULT_CAPACITY_BYTES, inner)
     }
 
-    /// A reader that reads ahead up to `capacity` bytes, or nothing if that is 0. Allocates the buffer.
+    /// A reader that reads ahead up to `capacity` bytes, or nothing if `capacity` is 0. Allocates the buffer.
     #[must_use]
     pub fn with_capacity(capacity: usize, inner: R) -> ScatterReader<R> {
         ScatterReader {
@@ -100,14 +100,14 @@ impl<R> ScatterReader<R> {
 }
 
 impl<R: Read> ScatterReader<R> {
-    /// Reads into all of `segments` in order until they are full, and returns their bytes.
+    /// Reads into all of `segments` in order until they are full, and returns the number of bytes.
     ///
     /// Each call of the inner reader gets at most [`iov_max`](crate::limits::iov_max) buffers and
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES). A list without bytes makes no call.
     /// # Errors
     ///
-    /// The first error other than `Interrupted`, with the bytes of the list that were filled before
-    /// it, from the buffer or the inner reader:
+    /// The first error other than `Interrupted`, with the number of bytes of the list that were filled before the
+    /// error:
     ///
     /// - [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the stream ends before the list is full; if no byte was
     ///   transferred, the stream ended between two lists;
@@ -126,8 +126,8 @@ impl<R: Read> ScatterReader<R> {
 
     /// Reads into `segments` from `cursor` on until they are full, and advances the cursor.
     ///
-    /// Returns the bytes of this call. As with the function [`resume_read`](crate::resume_read), after
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) call it again with the same list and cursor.
+    /// Returns the number of bytes of this call. After [`WouldBlock`](io::ErrorKind::WouldBlock), call the method again
+    /// with the same list and cursor, like the function [`resume_read`](crate::resume_read).
     pub fn resume_read(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -136,8 +136,7 @@ impl<R: Read> ScatterReader<R> {
         self.receive_all(segments, cursor, Limits::default(), AtEof::Fail)
     }
 
-    /// Reads into `segments` in order until they are full or the stream ends, and returns the bytes
-    /// read.
+    /// Reads into `segments` in order until they are full or the stream ends, and returns the number of bytes read.
     pub fn read_up_to_eof(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -173,8 +172,8 @@ impl<R: Read> ScatterReader<R> {
         Ok(transferred)
     }
 
-    /// Fills the rest of the list and, after it, the empty buffer by one call. Returns the bytes that
-    /// went into the list.
+    /// Fills the rest of the list and, after it, the empty buffer by one call. Returns the number of bytes that went
+    /// into the list.
     fn read_directly(
         &mut self,
         segments: &mut [IoSliceMut<'_>],
@@ -226,7 +225,7 @@ fn check_count(read: usize, asked: usize) -> io::Result<usize> {
 
 impl<R: Read> Read for ScatterReader<R> {
     /// Reads from the buffer if it holds bytes. Otherwise makes one call of the inner reader: straight into `buf` if
-    /// that is at least as long as the buffer, else into the buffer.
+    /// `buf` is at least as long as the buffer, else into the buffer.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.read_vectored(&mut [IoSliceMut::new(buf)])
     }

@@ -5,7 +5,7 @@ use crate::testing::{Answer, any_limits, any_script, any_sizes, payload};
 use proptest::prelude::*;
 use std::io::ErrorKind;
 
-/// A scripted source as a reader, which fills several buffers a call or, like the trait's default, one.
+/// A scripted source as a reader. A call fills several buffers or, like the default of the trait, one buffer.
 struct Inner {
     source: ScriptedSource,
     scatters: bool,
@@ -163,7 +163,7 @@ fn it_reads_as_any_buffered_reader_does() {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
         assert_eq!(line, " line\n");
-        // 13 bytes, more than the capacity of 12. With a capacity of 12, the buffer has one byte left.
+        // The list has 13 bytes, more than the capacity of 12. With that capacity, one byte is left in the buffer.
         let (mut some, mut more) = ([0; 2], [0; 11]);
         let mut bufs = [IoSliceMut::new(&mut some), IoSliceMut::new(&mut more)];
         let bytes = reader.read_vectored(&mut bufs).unwrap();

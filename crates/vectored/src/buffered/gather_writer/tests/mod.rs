@@ -20,7 +20,8 @@ use crate::{Gather, GatherWriter, SegmentCursor, TransferError};
 #[derive(Clone)]
 struct Shared {
     sink: Rc<RefCell<ScriptedSink>>,
-    /// The call that panics, counted from 1, after it has taken the bytes that the script says.
+    /// The number of the call that panics, counted from 1. Before the panic, the call takes the bytes that the script
+    /// says.
     panics_at: Option<usize>,
     /// Bytes taken before the last call.
     known: Rc<RefCell<usize>>,
@@ -213,7 +214,7 @@ impl Model {
                 // `Ok(0)` of the inner writer is passed on if the call was for no other slice.
                 self.errors += usize::from(bytes == 0 && !slice.is_empty());
             }
-            // `write` may pass on an interruption before any byte.
+            // `write` may pass on an interruption before it accepts a byte.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => self.note(&error),
         }

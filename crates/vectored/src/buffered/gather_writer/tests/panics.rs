@@ -17,8 +17,8 @@ proptest! {
         inner.panics_at = Some(panics_at);
         let mut writer = make(&inner, kind);
         let mut model = Model::new();
-        // `write_all_vectored` makes several writes: if one panics, it is unknown what the earlier writes accepted of the
-        // list.
+        // `write_all_vectored` makes several writes: if one panics, it is unknown how much of the list the earlier
+        // writes accepted.
         for step in steps.iter().filter(|step| !matches!(step, Step::AllVectored(_))) {
             let before = model.accepted.clone();
             if catch_unwind(AssertUnwindSafe(|| model.run(step, &mut writer))).is_err() {
