@@ -1,4 +1,4 @@
-//! From tallies to an advisory: gives findings a price and words, and sorts them by their saving.
+//! From tallies to an advisory: adds a price and words to findings, and sorts them by their saving.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub const DEARER: &str = "the copies that merging needs may cost more than the c
 
 pub const STARTS: &str = "the programs that the remedy starts take longer than the calls";
 
-/// The reason why a few reads of a file of the system are not counted: the user did not write the code that reads.
+/// The reason why a few reads of a system file are not counted: the user did not write the code that reads.
 pub const SYSTEM: &str = "a library or the interpreter reads a file of the system";
 
 pub const FILTER: &str = "the program reads a pipe or socket between the writes, perhaps through a buffer of its language: a \
@@ -29,7 +29,7 @@ pub const VARYING: &str = "the lengths of the reads vary, or their number: the p
 /// No user notices a saving below this time, however long the program runs.
 pub(crate) const LITTLE_S: f64 = 100e-6;
 
-/// Whether one call could replace the calls, and they are not counted only because of their price, or because the user
+/// Whether one call could replace the calls, which are not counted only because of their price or because the user
 /// cannot change the code.
 pub(crate) fn is_priced_out(one: &Uncounted) -> bool {
     [UNPRICED, DEARER, STARTS, SYSTEM, FILTER, VARYING].contains(&&*one.reason)
@@ -59,8 +59,8 @@ fn priced_out(key: &FindingKey, tally: &Tally, saving: Option<Saving>) -> Option
     Some(reason.to_owned())
 }
 
-/// Prices the findings of tallies. If a finding has no price, or its language lacks the remedy, it is listed. The source, the
-/// machine and what was skipped come from `about`.
+/// Prices the findings of tallies. If a finding has no price, or the language lacks the remedy, the finding is listed.
+/// `about` has the source, the machine and what was skipped.
 pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Advisory {
     fold_files(&mut tallies.found);
     let mut priced: Vec<(Saving, FindingKey, Tally)> = Vec::new();
@@ -101,7 +101,7 @@ pub fn advise(mut tallies: Tallies, prices: &[Price], about: Advisory) -> Adviso
         reason,
         tally,
     };
-    // Both lists are sorted by key already, and the sort is stable.
+    // Both lists are sorted by key, and the sort is stable.
     let mut findings: Vec<Finding> = priced.into_iter().map(finding).collect();
     sort::sort_by(&mut findings, |one, other| {
         other.saving_s.total_cmp(&one.saving_s)

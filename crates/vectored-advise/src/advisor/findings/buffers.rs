@@ -1,5 +1,5 @@
-//! What is known of the transfers of a program by the name of their file. One call in the program may have opened all
-//! files of a name, so an edit that adds a buffer changes all these transfers.
+//! What is known of a program's transfers, by the name of their file. One call in the program may have opened all files
+//! of a name. An edit that adds a buffer then changes all these transfers.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ use crate::advisor::runs::row::outlived;
 use crate::model::{FindingKey, Grade};
 use vectored_strace::event::OpenFlags;
 
-/// The most names of a log that are told apart. Later names count as one for each program and direction.
+/// The most names of a log that are told apart. All later names count as one name for each program and direction.
 const NAMES_MAX: usize = 4096;
 
-/// A program, whether it reads, and the name and the flags that it opened a file with, or the text of a stream.
+/// A program, whether it reads, the name of a file or the text of a stream, and the flags that opened the file.
 type Key = (u32, bool, Vec<u8>, OpenFlags);
 
-/// The transfers of a log by program, direction and name, through any open file description.
+/// The transfers of a log by program, direction and name, of all open file descriptions.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers(IndexMap<Key, Buffer, FxBuildHasher>);
 
@@ -50,8 +50,8 @@ impl Buffers {
         &mut self.0[number as usize]
     }
 
-    /// What is known of all transfers that a buffer for a finding changes, and the calls before which it must be empty. The
-    /// reason is why some of the transfers rule it out.
+    /// What is known of all transfers that a buffer for a finding changes, and the calls before which the buffer must
+    /// be empty. `reason` says why a buffer would break some of the transfers.
     pub(crate) fn judge(
         &self,
         key: &FindingKey,
@@ -78,8 +78,8 @@ impl Buffers {
 }
 
 impl Buffer {
-    /// Notes why another thread or process sees some of the transfers. [`Barrier::WakeUp`] holds for one pipe, and may be
-    /// withdrawn.
+    /// Notes why another thread or process sees some of the transfers. [`Barrier::WakeUp`] is left out: it holds for
+    /// one pipe, and may be withdrawn.
     pub(crate) fn rule_out(&mut self, reason: Option<Barrier>) {
         let lasting = reason.filter(|&reason| reason != Barrier::WakeUp);
         self.reason = self.reason.or(lasting);

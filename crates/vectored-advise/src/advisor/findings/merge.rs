@@ -9,8 +9,8 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::runs::tally::join;
 use crate::model::{Advisory, FindingKey, Skipped, Watched};
 
-/// Merges advisories into the advisory that all their logs together would have given, with the machine and the prices of the
-/// first.
+/// Merges advisories into the advisory that all their logs together would have given. The machine and the prices are
+/// from the first advisory.
 pub fn merge(advisories: &[Advisory]) -> Advisory {
     let mut tallies = Tallies::default();
     let mut about = Advisory {
@@ -59,7 +59,7 @@ fn add(tallies: &mut Tallies, advisory: &Advisory) {
         add(&one.key, None, &one.tally);
     }
     for one in &advisory.uncounted {
-        // Another advisory may have its price.
+        // Another advisory may have a price for the finding.
         let reason = (!is_priced_out(one)).then(|| one.reason.clone());
         add(&one.key, reason, &one.tally);
     }
@@ -71,7 +71,7 @@ fn add_skipped(known: &mut BTreeMap<String, Skipped>, new: &Skipped) {
         ..new.clone()
     });
     sum.lines = sum.lines.saturating_add(new.lines);
-    // Whatever the order of merging, a known file goes before an unknown one.
+    // A known file comes before an unknown file, so that the result does not depend on the order of merging.
     let first = |lines: &Skipped| (lines.first_line, lines.first_file.is_none());
     if (first(new), &new.first_file) < (first(sum), &sum.first_file) {
         sum.first_line = new.first_line;

@@ -1,4 +1,4 @@
-//! From the rows of runs to an advisory: counts, prices and what can be saved.
+//! From the rows of runs to an advisory: counts, prices and savings.
 
 pub mod advise;
 pub(crate) mod buffers;

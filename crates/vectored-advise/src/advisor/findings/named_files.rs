@@ -1,4 +1,4 @@
-//! The files that a run read or wrote, by the names that they have at its end.
+//! The files that a run read or wrote, by their names at the end of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct RunFiles {
     pub read: BTreeSet<PathBuf>,
     /// By the name in the log: whether a finding counts writes to the file.
     written: BTreeMap<String, bool>,
-    /// Names that were given to a file or folder that had another name, in order.
+    /// New names of files and folders, in order.
     links: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -23,7 +23,7 @@ impl RunFiles {
         }
     }
 
-    /// Notes a file that was changed by a write, by shared memory, or perhaps by calls that the log does not show.
+    /// Notes a file that was changed by a write, by shared memory, or perhaps by calls that are not in the log.
     pub fn write(&mut self, name: &[u8], is_counted: bool) {
         let name = String::from_utf8_lossy(name).into_owned();
         let is_known = self.written.contains_key(&name);
@@ -46,7 +46,7 @@ impl RunFiles {
         self.links.extend(other.links);
     }
 
-    /// The files that were written: all names of each, the name in the log first, and whether a finding counts its writes.
+    /// The written files: all names of each, the name in the log first, and whether a finding counts the writes.
     pub fn written(&self) -> impl Iterator<Item = (Vec<PathBuf>, bool)> + '_ {
         let written = self.written.iter();
         written.map(|(name, &is_counted)| (self.names(unescaped(name.as_bytes())), is_counted))
@@ -70,7 +70,7 @@ impl RunFiles {
     }
 }
 
-/// The path that strace prints with these escapes.
+/// The path that strace prints as `text`, with escapes.
 pub fn unescaped(text: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -15,7 +15,7 @@ use crate::model::{FileCalls, FindingKey, FindingKind, Grade, SiteCalls, Tally};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-/// Patterns of a log that are counted separately; later patterns are counted together.
+/// The most patterns of a log that are counted separately; later patterns are counted together.
 const PATTERNS_MAX: usize = 4096;
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct RunOwner<'a> {
     pub(crate) buffer: u32,
 }
 
-/// A finding, and why it is not counted.
+/// A finding, and the reason why it is not counted.
 type Key = (FindingKey, Option<Barrier>);
 
 #[derive(Debug, Default)]
@@ -40,13 +40,13 @@ pub(crate) struct PatternCounts {
 #[derive(Debug, Default)]
 struct Entry {
     counts: Counts,
-    /// In the entry that stands for any file: the number of files that have an entry of their own.
+    /// If the entry stands for any file: the number of files with an entry of their own.
     apart: u32,
 }
 
 impl PatternCounts {
-    /// Counts a row, or holds it back. `is_new` returns whether a pattern is new to the process and to the open file
-    /// description.
+    /// Counts a row, or holds the row back. `is_new` returns whether a pattern is new to the process, and whether it is
+    /// new to the open file description.
     pub(crate) fn add(
         &mut self,
         row: Row,
@@ -120,15 +120,14 @@ impl PatternCounts {
         }
     }
 
-    /// Counts held findings: no other thread or process used the file.
+    /// Counts held findings, since no other thread or process used the file.
     pub(crate) fn settle(&mut self, held: HeldFindings) {
         for (place, counts) in held {
             self.entries[place as usize].counts.join(counts);
         }
     }
 
-    /// Lists held findings, for a reason. `is_new` returns whether a pattern is new to the process and
-    /// to the open file description.
+    /// Lists held findings, for a reason. `is_new` is as in `add`.
     pub(crate) fn list(
         &mut self,
         held: HeldFindings,
@@ -137,8 +136,7 @@ impl PatternCounts {
     ) {
         for (place, mut counts) in held {
             if counts.tally.runs == 0 {
-                // An entry that stands for any file has no runs of its own. `place` finds the entry again for each single
-                // file.
+                // An entry that stands for any file has no runs. `places` finds that entry again for each single file.
                 continue;
             }
             let Some(((key, _), _)) = self.entries.get_index(place as usize) else {
@@ -151,8 +149,8 @@ impl PatternCounts {
         }
     }
 
-    /// The place of a pattern, and its place for any file. Up to `FILES_APART` files have a place each; further files share
-    /// the place for any file.
+    /// The place of a pattern, and the place of the pattern for any file. Up to `FILES_APART` files have a place each;
+    /// further files share the place for any file.
     fn places(&mut self, key: Key) -> Vec<u32> {
         let any_file = self.place_of(of_any_file(&key));
         let mut places = vec![any_file];
@@ -162,7 +160,6 @@ impl PatternCounts {
         if !self.entries.contains_key(&key) {
             let apart = &mut self.entries[any_file as usize].apart;
             let is_apart = key.0.target != DescriptorKind::File || *apart < FILES_APART;
-            // Counted no further than needed: a log may have millions of files.
             *apart = apart.saturating_add(1);
             if !is_apart {
                 return places;
@@ -188,8 +185,8 @@ impl PatternCounts {
         place
     }
 
-    /// Lists each finding whose buffer would also change calls that it breaks. Adds to other findings the barriers that
-    /// their buffers meet outside of the finding.
+    /// Lists each finding whose buffer would break other calls. To other findings, adds the barriers that their buffers
+    /// meet outside of the finding.
     fn judge(&mut self, buffers: &Buffers, writes: &StreamWrites) {
         for place in 0..self.entries.len() {
             let Some(((key, reason), entry)) = self.entries.get_index_mut(place) else {
@@ -224,7 +221,7 @@ impl PatternCounts {
             let (processes, openings) = (counts.tally.processes, counts.tally.openings);
             for &place in &places {
                 let known = &mut self.entries[place as usize].counts;
-                // Both may have counted the same processes and openings.
+                // Both entries may have counted the same processes and openings.
                 let most = (
                     known.tally.processes.max(processes),
                     known.tally.openings.max(openings),
@@ -237,8 +234,8 @@ impl PatternCounts {
         }
     }
 
-    /// Adds the findings of a log to empty tallies. If the log has a `lack`, findings that rest on the
-    /// order and the times of all calls are not counted.
+    /// Adds the findings of a log to empty tallies. If the log has a `lack`, findings that rest on the order and the
+    /// times of all calls are not counted.
     pub(crate) fn close(
         mut self,
         (buffers, writes): (&Buffers, &StreamWrites),
@@ -257,19 +254,19 @@ impl PatternCounts {
                 continue;
             };
             let mut own = std::mem::take(&mut self.entries[place].counts);
-            // The entry of any file counts these processes and open file descriptions already.
+            // The entry for any file counts these processes and open file descriptions already.
             (own.tally.processes, own.tally.openings) = (0, 0);
             self.entries[any_file].counts.join(own);
         }
         for ((mut key, mut reason), entry) in self.entries {
             let mut tally = entry.counts.tally;
             if tally.runs == 0 {
-                // All its runs are listed, or it counts only what several files share.
+                // All runs of the entry are listed, or the entry counts only what several files share.
                 continue;
             }
-            // Threads to which strace was attached count as one process, elsewhere.
+            // Threads to which strace was attached count as one process, in another entry.
             tally.processes = tally.processes.max(1);
-            // The first calls of an opening may have been listed since it was counted.
+            // The calls for which the opening was counted may now be listed.
             tally.openings = tally.openings.max(1);
             if let Some(place) = tally.ends.iter().position(|(call, _)| call == PAUSE) {
                 let (_, times) = tally.ends.remove(place);
@@ -289,7 +286,7 @@ impl PatternCounts {
             bound(&mut tally);
             let reason = reason.map(|reason| reason.in_words(max_delay_ns));
             let known = into.found.entry((key, reason)).or_default();
-            // Both may have counted the same processes.
+            // Both findings may have counted the same processes.
             let processes = known.processes.max(tally.processes);
             let openings = known.openings.max(tally.openings);
             join(known, &tally);

@@ -5,7 +5,7 @@ use vectored_machine::model::{DescriptorKind, FAST_IOVECS, Operation, Price};
 use crate::advisor::wording::remedies::starts;
 use crate::model::{FindingKey, FindingKind, StallTally, Tally};
 
-/// A saved time and its interval; below 0 if time is lost.
+/// A saved time and its interval; negative if time is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Saving {
     pub s: f64,
@@ -15,14 +15,14 @@ pub struct Saving {
 
 /// The time that following a finding would save; `None` without a price for its calls.
 ///
-/// Each call that is no longer made saves the cost of a call. The segments of a merged call add a cost:
-/// all segments of a size class are copied into one buffer or referenced in a list, whichever is cheaper; what
-/// goes through a read buffer is copied. The cost of lists that the program uses already is subtracted from this cost. On a
-/// file, larger calls also save [`Price::batch_byte_ns`] for each byte: in full if they grow from a page to 64 KiB, and in
-/// part if they grow less.
+/// Each call that is no longer made saves the cost of a call. The segments of a merged call add a cost: all segments of
+/// a size class are copied into one buffer or referenced in a list, whichever is cheaper. Bytes that go through a read
+/// buffer are always copied. The cost of lists that the program uses today is subtracted from the added cost. On a
+/// file, larger calls also save [`Price::batch_byte_ns`] for each byte: in full if calls grow from a page to 64 KiB,
+/// and in part if they grow less.
 ///
-/// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the interval does not reach below
-/// the time of these entries, less the cost of copying and lists.
+/// Each saved call saves at least its entry to the kernel ([`Price::entry_ns`]). So the lower end of the interval is at
+/// least the time of these entries, less the cost of copying and lists.
 ///
 /// For reads of a pipe or socket, the lower end assumes a writer that is slower than the reader.
 pub fn price(key: &FindingKey, tally: &Tally, prices: &[Price]) -> Option<Saving> {
@@ -74,7 +74,7 @@ fn less_starts(saving: Saving, starts: u64) -> Saving {
     }
 }
 
-/// The time that stalls lost: at least 38 ms each, at most all that they waited.
+/// The time that stalls lost: at least 38 ms for each stall, at most the whole wait.
 fn lost(stall: StallTally) -> Saving {
     let lost_s = stall.lost_ns as f64 / 1e9;
     Saving {
@@ -84,8 +84,8 @@ fn lost(stall: StallTally) -> Saving {
     }
 }
 
-/// Raises a saving to at least the entries to the kernel of the saved calls, less the cost added in user
-/// space. Entries and user cost do not depend on the state of the machine, so both ends of the interval are raised alike.
+/// Raises a saving to at least the saved entries to the kernel, less the cost added in user space. Neither depends on
+/// the state of the machine, so both ends of the interval are raised alike.
 fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns: f64) -> Saving {
     if saved_calls == 0.0 {
         return modelled;
@@ -99,7 +99,7 @@ fn at_least_entries(modelled: Saving, saved_calls: f64, price: &Price, added_ns:
 }
 
 /// The number of saved calls that move 256 bytes or more. Merging is taken to save the calls with the smallest
-/// segments, and to leave the call with the largest.
+/// segments, and to leave the call with the largest segments.
 fn medium_calls(tally: &Tally) -> f64 {
     let saved = tally.calls.saturating_sub(tally.merged_calls);
     let small = tally.sizes.iter().filter(|size| size.0 < LARGE_CLASS);
@@ -110,8 +110,8 @@ fn medium_calls(tally: &Tally) -> f64 {
 /// The most calls in a run of pieces of an answer, as an average over the runs of a finding.
 const ANSWER_CALLS: f64 = 16.0;
 
-/// The cost of a call as a share of `call_ns`. A few calls in a row on a stream are taken for the pieces of an
-/// answer: only the first of them wakes the reader.
+/// The cost of a call as a share of `call_ns`. A few calls in a row on a stream are taken for the pieces of an answer:
+/// only the first piece wakes the reader.
 fn answer_share(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     let is_stream = matches!(
         target,
@@ -147,14 +147,14 @@ pub(crate) fn transfers(key: &FindingKey, tally: &Tally) -> u64 {
     }
 }
 
-/// The saving of `calls` calls, and of the time `besides_ns` that is saved besides them.
+/// The saving from `calls` calls, plus the time `besides_ns`.
 ///
 /// All prices are measured together, so both parts get the relative interval of a call.
 fn saving(price: &Price, calls: f64, besides_ns: f64) -> Saving {
     let [low, high] = [price.call_low_ns, price.call_high_ns]
         .map(|end| if price.call_ns > 0.0 { end / price.call_ns } else { 1.0 });
-    // The errors of the two parts may go in any directions: both parts are taken at their worse ends, and both at their
-    // better ends.
+    // The errors of the two parts may go in any direction. So one end of the interval adds the worse ends of both
+    // parts, the other end adds the better ends.
     let calls_ns = calls * price.call_ns;
     let ends = |one: f64| (one * low).min(one * high)..=(one * low).max(one * high);
     let (of_calls, besides) = (ends(calls_ns), ends(besides_ns));
@@ -206,7 +206,7 @@ fn gathering_ns(operation: Operation, kind: FindingKind, tally: &Tally, price: &
         return all_copied_ns;
     }
     let calls = tally.gathered_calls as f64;
-    // Copies between two references are one segment.
+    // All copies between two references are one segment.
     let pieces = copies.min(references + calls);
     mixed_ns += pieces * price.segment_ns + calls * price.gather_call_ns;
     if references + pieces > FAST_IOVECS as f64 * calls {
@@ -225,7 +225,7 @@ fn batch_ns(target: DescriptorKind, tally: &Tally, price: &Price) -> f64 {
     bytes * price.batch_byte_ns * (batched(merged) - batched(single)).max(0.0)
 }
 
-/// How far a call of this size is from a page (0) to 64 KiB (1), by powers of two.
+/// Where a call of this size lies between a page (0) and 64 KiB (1), by powers of two.
 fn batched(bytes: f64) -> f64 {
     ((bytes / 4096.0).log2() / 4.0).clamp(0.0, 1.0)
 }
@@ -256,7 +256,7 @@ mod tests {
         copy_byte_ns: 0.05,
     };
 
-    /// `calls` calls, with their classes of sizes, that become `merged_calls` by gathering all.
+    /// `calls` calls with the given classes of sizes. Gathering all leaves `merged_calls`.
     fn tally(calls: u64, merged_calls: u64, sizes: &[(u8, u64, u64)]) -> Tally {
         Tally {
             runs: merged_calls,
@@ -288,18 +288,20 @@ mod tests {
             saved(SeekThenTransfer, &tally(199, 100, &[]), PRICE),
             ends(9900.0)
         );
-        // 8 B and 10,000 B, in one call instead of two, a hundred times. Copied bytes are one more segment, and each call
-        // has a list.
+        // A hundred times 8 B and 10,000 B, in one call instead of two. Copied bytes are one more segment, and each
+        // call has a list.
         let record = tally(200, 100, &[(4, 100, 800), (14, 100, 1_000_000)]);
         let gathering = 440.0 + 5000.0 + 100.0 * 20.0 + 100.0 * 60.0;
-        // The costs are uncertain by a quarter, as the calls are: both at their worse ends, and both at their better ends.
+        // The added costs are uncertain by a quarter, like the calls: one end adds both worse ends, the other both
+        // better ends.
         let expected = [
             40_000.0 - gathering,
             30_000.0 - 1.25 * gathering,
             50_000.0 - 0.75 * gathering,
         ];
         assert_eq!(saved(AdjacentWrites, &record, PRICE), expected);
-        // Where references are dear, all is copied. If a header and a payload are merged, the call of the header is saved.
+        // Where references are dear, all is copied. If a header and a payload are merged, the call of the header is
+        // saved.
         let dear = Price {
             large_segment_ns: 1e6,
             medium_call_ns: 600.0,
@@ -314,7 +316,7 @@ mod tests {
             [medium[0] - plain[0], medium[1] - plain[1]],
             [70.0 * 200.0, 70.0 * 150.0]
         );
-        // Ten segments of 7 B in a list, a hundred times: lists that exist are paid for.
+        // Ten segments of 7 B in a list, a hundred times: the program pays for the lists today.
         let lists = Tally {
             gathered_calls: 0,
             list_calls: 100,
@@ -327,7 +329,7 @@ mod tests {
             saved(TinySegments, &lists, PRICE),
             ends(known - 1000.0 * 4.0 - 7000.0 * 0.05)
         );
-        // Larger calls save as far as they grow.
+        // Larger calls save in proportion to their growth.
         let batched = Price {
             batch_byte_ns: 0.1,
             ..PRICE
@@ -335,7 +337,7 @@ mod tests {
         let [without, with] = [PRICE, batched]
             .map(|price| saved(AdjacentWrites, &tally(32, 2, &[(13, 32, 131_072)]), price)[0]);
         assert_eq!(with - without, 13_107.0);
-        // A further piece of an answer costs less than a piece that wakes its reader.
+        // A later piece of an answer costs less than the first piece, which wakes its reader.
         let answer = Price {
             target: DescriptorKind::Unix,
             answer_call_ns: 160.0,
@@ -383,7 +385,7 @@ mod tests {
             let [s, low_s, high_s] = saved(kind, &tally, price);
             prop_assert!(low_s <= s && s <= high_s, "{low_s} {s} {high_s}");
             if merged_calls < calls {
-                // Every segment can be copied, so merging adds no more than this.
+                // Every segment can be copied, so merging adds at most this cost.
                 let copies_ns = calls as f64 * (4.0 + bytes as f64 * 0.05);
                 let entries_ns = (calls - merged_calls) as f64 * entry_ns;
                 let adds = kind != FindingKind::SeekThenTransfer;

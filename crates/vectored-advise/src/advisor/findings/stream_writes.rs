@@ -1,11 +1,11 @@
-//! Writes to pipes and sockets. They show how many reads the other end makes at most: a fast reader makes one read for each
-//! write.
+//! The number of writes to pipes and sockets bounds the number of reads at the other end: a fast reader makes one read
+//! for each write.
 
 use rustc_hash::FxHashMap;
 
 use crate::model::FileCalls;
 
-/// Streams of a log that are counted; later streams are unknown.
+/// The most streams of a log that are counted; later streams are unknown.
 const STREAMS_MAX: usize = 1 << 15;
 
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ impl StreamWrites {
         }
     }
 
-    /// The most reads that remain with a larger buffer, as far as the log shows the writes at the other end.
+    /// The most reads that remain with a larger buffer, if the log shows the writes at the other end.
     pub(crate) fn most_reads(&self, reads: &[FileCalls]) -> u64 {
         let most = reads.iter().map(|file| {
             let name = file.path.as_deref().unwrap_or_default().as_bytes();
@@ -31,8 +31,8 @@ impl StreamWrites {
     }
 }
 
-/// `TCP:[`, A, `->` and B of `TCP:[A->B]`, also without a path that follows. `None` for a pipe: both its ends have the same
-/// text.
+/// The four parts `TCP:[`, A, `->` and B of `TCP:[A->B]`. A path after B is left out. `None` for a pipe: both its ends
+/// have the same text.
 pub(crate) fn parts_of(name: &[u8]) -> Option<[&[u8]; 4]> {
     let (kind, rest) = name.split_at(name.iter().position(|&byte| byte == b'[')? + 1);
     let ends = rest.split(|&byte| byte == b',').next()?;

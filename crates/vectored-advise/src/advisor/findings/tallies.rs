@@ -8,7 +8,7 @@ use crate::advisor::findings::named_files::RunFiles;
 use crate::advisor::runs::tally::join;
 use crate::model::{FindingKey, Tally};
 
-/// A finding, and why it is not counted; `None` if it is.
+/// A finding, and the reason why it is not counted; `None` if the finding is counted.
 pub type FoundKey = (FindingKey, Option<String>);
 
 pub type Found = BTreeMap<FoundKey, Tally>;
@@ -23,7 +23,7 @@ pub struct Tallies {
     pub processes: u64,
 }
 
-/// A program that does the same with more files than this has one finding for all of them.
+/// If a program does the same with more files than this, one finding stands for all of them.
 pub(crate) const FILES_APART: u32 = 8;
 
 impl Tallies {
@@ -49,10 +49,10 @@ impl Tallies {
     }
 }
 
-/// Joins findings that differ only by file if there are more than `FILES_APART`, or if the files are parts of one log, which
-/// differ by the numbers in their names.
+/// Joins findings that differ only by file, if there are more than `FILES_APART`. Also joins them if the files are
+/// parts of one log, whose names differ only by numbers.
 ///
-/// Within each log this has been done already. A process that used several of the files is counted once for each.
+/// The findings of each log are already joined. A process that used several of the files is counted once for each file.
 pub(crate) fn fold_files(found: &mut Found) {
     let named = |(key, reason): &FoundKey, file| {
         let mut key = key.clone();
@@ -98,8 +98,8 @@ pub(crate) fn fold_files(found: &mut Found) {
     }
 }
 
-/// Joins a finding without a call site to the finding of the same kind with a call site that has the most calls. A sample of
-/// a stack that cannot be unwound names no site.
+/// Joins a finding without a call site to the finding of the same kind that has a call site and the most calls. If a
+/// stack cannot be unwound, its sample names no site.
 pub(crate) fn fold_sites(found: &mut Found) {
     let apart = |(key, reason): &FoundKey| {
         let mut key = key.clone();

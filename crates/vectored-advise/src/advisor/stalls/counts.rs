@@ -1,4 +1,4 @@
-//! The exchanges of a log, counted by program and shape, and the findings of exchanges that stall.
+//! The exchanges of a log, counted by program and shape, and findings of the exchanges that stall.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,21 @@ use crate::model::{FindingKey, FindingKind, Grade, Runtime, StallTally, Step, Ta
 /// The most shapes of a log that are counted. Later shapes are left out.
 const SHAPES_MAX: usize = 4096;
 
-/// Stalls are listed if at least one in this many exchanges stalls.
+/// A shape is a finding only if at least one in this many of its exchanges stalls.
 const LISTED_PART: u64 = 10;
 
 const EXCHANGES_MIN: u64 = 3;
 
-/// If some answers come sooner than the slow answers by this time, in ns, the peer's own work does not explain the slow
-/// ones.
+/// The peer's own work does not explain slow answers if other answers come sooner by this time, in ns.
 const SOONER_NS: u64 = 10_000_000;
 
 /// An undisturbed timer of the peer ends at most this time, in ns, after the least delay. A busy machine can make the timer
 /// end later, never sooner.
 const LATE_TIMER_NS: u64 = 2_000_000;
 
-/// The delays of acknowledgements of Linux and of other systems, in ns, after the time that the peer itself takes. Waits
-/// from the first time to the second are for something other than the timer. The timer alone explains waits up to the third
-/// time. Waits longer than the fourth time are not counted.
+/// The delays of acknowledgements of Linux and of other systems, in ns, beyond the time that the peer itself takes.
+/// Something other than the timer explains a wait between the first time and the second. The timer alone explains a
+/// wait up to the third time. A wait longer than the fourth time is not counted.
 const DELAYS: [[u64; 4]; 2] = [
     [QUICK_NS, LINUX_NS, 55_000_000, 190_000_000],
     [100_000_000, 190_000_000, 230_000_000, 600_000_000],
@@ -37,8 +36,8 @@ const DELAYS: [[u64; 4]; 2] = [
 
 const LINUX_NS: u64 = 38_000_000;
 
-/// For each whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for nothing
-/// else.
+/// For each whole ms: the number of waits, their sum in ns, and the part of the sum in which the thread waited for no
+/// other answer.
 #[derive(Debug, Default)]
 struct Times(BTreeMap<u64, (u64, u64, u64)>);
 
@@ -66,7 +65,7 @@ impl Times {
         found.map(|(_, one)| one.1 / one.0)
     }
 
-    /// Sorts the waits by a delay, less the `own_ns` that the peer itself took in each wait.
+    /// Sorts the waits by a delay. The time `own_ns` that the peer itself took is subtracted from each wait.
     fn waits(&self, delay: [u64; 4], own_ns: u64) -> Waits {
         let [unclear_ns, least_ns, near_ns, most_ns] = delay;
         let mut waits = Waits::default();
@@ -139,8 +138,8 @@ pub(crate) struct StallCounts {
 
 /// How quickly the peers of a program answer.
 ///
-/// Linux acknowledges the first exchange of a connection at once, and single writes never wait: both show how long a
-/// peer takes itself.
+/// Two kinds of exchanges show how long a peer itself takes: Linux acknowledges the first exchange of a connection at
+/// once, and a single write never waits.
 #[derive(Debug, Default)]
 struct Peers {
     first_ns: Option<u64>,
@@ -155,7 +154,7 @@ impl StallCounts {
         let is_own = kind == FindingKind::Stall;
         let waited_ns = answered.wait.whole_ns();
         let waited_ns = waited_ns.saturating_sub(answered.round_trip_ns);
-        // The connection may be older than the log: the first exchange in the log may then wait like any other.
+        // If the connection is older than the log, the first exchange in the log may wait like any other.
         let is_first = answered.is_first && (answered.is_whole || waited_ns < LINUX_NS);
         let first_ns = is_first.then_some(waited_ns);
         let peers = self.peers.entry((kind, owner.program)).or_default();
@@ -210,7 +209,7 @@ impl StallCounts {
         }
     }
 
-    /// Hands each stall to `take`, with the reason if it is not certain. `lack` is the reason if the log lacks
+    /// Hands each stall to `take`, with the reason why the stall is not certain. `lack` is the reason if the log lacks
     /// something.
     pub(crate) fn close(
         self,
@@ -261,8 +260,8 @@ fn least(known: Option<u64>, new: Option<u64>) -> Option<u64> {
 }
 
 impl Counts {
-    /// Judges the waits by the delay that more waits are near. Returns the waits, the time that the peer takes itself, in
-    /// ns, and what speaks against a stall.
+    /// Judges the waits by the delay with more waits near it. Returns the waits, the time in ns that the peer itself
+    /// takes, and what speaks against a stall.
     fn judged(&self, peers: &Peers) -> (Waits, u64, Option<Barrier>) {
         let quick_ns = self.first_ns.or(peers.first_ns);
         let [one, other] = DELAYS.map(|delay| {

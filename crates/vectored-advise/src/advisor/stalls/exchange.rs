@@ -1,9 +1,9 @@
-//! The exchange of a TCP socket: what was written since the last answer, and the time and the parts of the next answer.
+//! The exchange of a TCP socket: the writes since the last answer, and the time and the parts of the next answer.
 
 use crate::advisor::runs::pattern::PatternStep;
 use crate::model::FindingKind;
 
-/// The most bytes of a segment on Ethernet. The kernel does not keep a full segment back.
+/// The most bytes of a segment on Ethernet. The kernel sends a full segment at once.
 const SEGMENT_BYTES: u64 = 1460;
 
 /// The most bytes of a segment over the loopback interface, whose packets have up to 64 KiB.
@@ -15,15 +15,15 @@ const ACKNOWLEDGED_NS: u64 = 38_000_000;
 /// A wait below this time, in ns, is too short for a delayed acknowledgement.
 pub(crate) const QUICK_NS: u64 = 20_000_000;
 
-/// What the answers of a TCP socket depend on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exchange {
     /// `TCP_NODELAY`; `None` if it may have been set before the log began.
     pub(crate) no_delay: Option<bool>,
     pub(crate) serves: bool,
     pub(crate) round_trip_ns: Option<u64>,
-    /// At the last transfer: its event, and the time that the thread had spent in polls until then, in ns.
+    /// The event of the last transfer.
     pub(crate) touched: u64,
+    /// The time that the thread had spent in polls until the last transfer, in ns.
     pub(crate) polled_ns: u64,
     is_used: bool,
     pub(crate) writes: u64,
@@ -31,8 +31,9 @@ pub(crate) struct Exchange {
     pub(crate) first: Part,
     pub(crate) last: Part,
     pub(crate) site: u32,
-    /// When the first write began, and when the last transfer ended.
+    /// When the first write began.
     began_ns: u64,
+    /// When the last transfer ended.
     ended_ns: u64,
     pub(crate) joins: bool,
     message: Message,
@@ -88,28 +89,28 @@ impl Wait {
     }
 }
 
-/// An answer to what was written (a [`Stall`](FindingKind::Stall), if it was late), or a message that was read
-/// ([`PeerStall`](FindingKind::PeerStall)).
+/// What ended a wait: an answer to writes (a [`Stall`](FindingKind::Stall), if the answer was late), or a message that
+/// was read (a [`PeerStall`](FindingKind::PeerStall)).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Answered {
     pub(crate) kind: FindingKind,
-    /// The first part, and the last part, whose answer was waited for.
+    /// The first part and the last part of the message.
     pub(crate) parts: [Part; 2],
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
     pub(crate) site: u32,
-    /// Whether it was the first exchange of the socket.
+    /// Whether the exchange was the first of the socket.
     pub(crate) is_first: bool,
     pub(crate) wait: Wait,
-    /// Whether the parts allow that the kernel of their writer kept the last part back.
+    /// Whether the parts allow that the writer's kernel kept the last part back.
     pub(crate) may_stall: bool,
-    /// The time of `connect`, in ns; 0 if it was below `QUICK_NS`.
+    /// The time of `connect`, in ns; 0 below `QUICK_NS`.
     pub(crate) round_trip_ns: u64,
     pub(crate) is_whole: bool,
 }
 
 impl Exchange {
-    /// Begins anew, since the log lacks calls.
+    /// Begins a new exchange, since the log lacks calls.
     pub(crate) fn lose(&mut self) {
         *self = Exchange {
             no_delay: self.no_delay,
@@ -145,7 +146,8 @@ impl Exchange {
             site: 0,
             is_first: !message.is_later,
             wait: message.longest,
-            // A message that one read returned says nothing about its parts. Several long waits are for a slow peer.
+            // If one read returned a message, nothing is known about the parts of the message. Several long waits mean
+            // a slow peer.
             may_stall: message.reads > 1 && message.long_waits < 2,
             round_trip_ns: 0,
             is_whole: true,
@@ -158,8 +160,8 @@ impl Exchange {
         self.ended_ns = new.ended_ns;
     }
 
-    /// Notes a read. Since the last transfer the thread spent `polled_ns` in polls. The wait counts only if `is_wait`.
-    /// If something was written before the read, returns the exchange that the read answers.
+    /// Notes a read. The thread spent `polled_ns` in polls since the last transfer. The wait counts only if `is_wait`.
+    /// If there was a write before the read, returns the exchange that the read answers.
     pub(crate) fn read(
         &mut self,
         new: Moved,

@@ -101,7 +101,7 @@ impl Tracker {
             Action::Signal => self.wait(Barrier::Signal),
             Action::Wait { child } => {
                 if self.awaited.len() >= AWAITED_MAX {
-                    // A child that is forgotten counts as not waited for.
+                    // A forgotten child counts as not waited for.
                     self.awaited.clear();
                 }
                 self.awaited.insert(child);
@@ -134,7 +134,6 @@ impl Tracker {
                 // shutdown(2) sends the waiting bytes at once.
                 self.kernel.open_files[key].exchange.writes = 0;
             }
-            // Other calls change no descriptor.
             _ => {}
         }
     }
@@ -179,7 +178,7 @@ impl Tracker {
         let open_file = self.resolve(descriptor);
         self.add_barrier(open_file, Barrier::Control(Call("fcntl")), true);
         let known = &mut self.kernel.open_files[open_file];
-        // F_SETFL cannot change O_SYNC, but `flags` has it.
+        // F_SETFL cannot change O_SYNC; programs repeat O_SYNC in `flags`.
         known.flags = flags;
         known.has_other_writers |= flags.append;
         known.position = None;
@@ -187,7 +186,7 @@ impl Tracker {
 
     fn fork(&mut self, child: u32, same_process: bool, shares_descriptors: bool) {
         self.evidence |= call_effects::PROCESSES;
-        // The kernel uses the number again.
+        // The kernel may use the number again.
         self.awaited.remove(&child);
         self.kernel
             .fork(self.process, child, same_process, shares_descriptors);
@@ -250,8 +249,7 @@ impl Tracker {
         self.wait(Barrier::Submitted);
     }
 
-    /// Notes a close: the end of a stream shows to its peer, and the release of a lock to processes that
-    /// wait for it.
+    /// Notes a close: its peer sees the end of a stream, and processes that wait for a lock see its release.
     fn expose_by_close(&mut self, number: i32, leads_to: Option<&[u8]>) {
         let key = self.kernel.open_file_of(self.process, number);
         let key = key.unwrap_or_default();
@@ -263,7 +261,7 @@ impl Tracker {
         };
         let writes = &mut open_file.runs[WRITES];
         let is_own = writes.last != 0 && writes.last_caller.process == self.process;
-        // A buffer of another descriptor stays.
+        // The close of a descriptor leaves the buffer of another descriptor as it is.
         if is_own && writes.number == number {
             writes.note_barrier(self.event, Barrier::Closed);
         }
@@ -292,7 +290,7 @@ impl Tracker {
         if let (None, Some(text)) = (known, descriptor.and_then(|by| by.leads_to))
             && (observes || effect != Effect::Harmless && kind_of_text(text) == FdKind::File)
         {
-            // Open before the log began, or it came with a message.
+            // The descriptor was open before the log began, or came with a message.
             self.groups
                 .note_path(text, None, self.event, self.thread, observes);
         }
@@ -376,7 +374,7 @@ impl Tracker {
         let key = self.resolve(seek.descriptor);
         let open_file = &mut self.kernel.open_files[key];
         if open_file.flags.directory {
-            // The folder is listed again.
+            // After the seek, the program lists the folder again.
             self.wait(Barrier::Polled);
             return;
         }
@@ -384,7 +382,7 @@ impl Tracker {
         open_file.has_shared_offset |=
             open_file.offset_user != ThreadId::NONE && open_file.offset_user != self.thread;
         if seek.relative {
-            // Even if a seek set the offset.
+            // That holds even if a seek set the offset.
             open_file.offset_is_used |= open_file.was_sought || open_file.is_placed;
         }
         open_file.is_placed |= !seek.relative;
@@ -406,7 +404,7 @@ impl Tracker {
             } else if moves {
                 runs.note_barrier(self.event, Barrier::Sought);
             } else if direction == READS || !asks_size {
-                // The seek moves nothing as long as nothing is in a buffer.
+                // As long as no byte is in a buffer, the seek moves nothing.
                 runs.cross(self.event, Barrier::Sought);
             }
         }

@@ -1,4 +1,4 @@
-//! Resolves descriptors, by the kernel's tables and by the texts in the log.
+//! Resolves descriptors by the kernel's tables and by the texts in the log.
 
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::descriptors::runtime::{is_database, is_database_library};
@@ -12,7 +12,7 @@ use crate::languages::{is_interpreted, last_part};
 use vectored_strace::event::{Descriptor, OpenFlags, Place};
 
 impl Tracker {
-    /// Whether a library of the process, a database, makes the transfers at offsets of a file that it opens.
+    /// Whether a database library of the process makes the transfers at offsets of a file that the process opens.
     fn is_of_library(&mut self, name: &[u8]) -> bool {
         let process = &mut self.kernel.processes[self.process];
         process.has_database |= is_database_library(name);
@@ -58,7 +58,7 @@ impl Tracker {
         if descriptor.leads_to.is_none() {
             open_file.path = path.to_vec();
         }
-        // A new file may not be a FIFO.
+        // A new file cannot be a FIFO.
         let is_new = flags.creates || flags.truncates;
         open_file.may_be_fifo = is_file && look.is_some() && seen.is_none() && !is_new;
         open_file.has_other_writers = is_file && flags.append && !flags.exclusive;
@@ -70,7 +70,7 @@ impl Tracker {
             self.groups.groups[open_file.group].end = 0;
         }
         if open_file.kind.has_peer() {
-            // The name is `/dev/stdin` or the like: another descriptor leads to the same stream.
+            // The path is a name such as `/dev/stdin`: another descriptor leads to the same stream.
             open_file.shared_reads = Some(Barrier::OtherReaders);
         }
         if is_fifo {
@@ -85,7 +85,7 @@ impl Tracker {
             self.note_made(path);
         }
         if flags.creates || flags.truncates {
-            // Another process may wait for that.
+            // Another process may wait for the file.
             self.expose(Barrier::Created);
         }
         if kind == FdKind::File && flags.append {
@@ -100,7 +100,7 @@ impl Tracker {
             let inode = |seen: Option<Seen>| seen.map(|seen| seen.inode);
             self.identify(key, inode(seen), inode(folder));
         }
-        // A file that has another name is in a group already.
+        // If the file has another name, it is in a group already.
         let group = self.kernel.open_files[key].group;
         if flags.truncates {
             self.groups.note(group, self.event, key, self.thread, false);
@@ -158,8 +158,8 @@ impl Tracker {
         }
     }
 
-    /// Gives an open file description a new text, if that is possible: a socket that was connected is
-    /// shown otherwise than before. False if the text is of another file.
+    /// Gives an open file description a new text, if that is possible. For example, a socket has a new text after it
+    /// was connected. False if the text is of another file.
     pub(super) fn takes_name(&mut self, key: DescriptorId, text: &[u8]) -> bool {
         let kind = kind_of_text(text);
         let open_file = &self.kernel.open_files[key];
@@ -226,9 +226,9 @@ impl Tracker {
 }
 
 impl Tracker {
-    /// Shares an open file description between two processes that both had the same number and text
-    /// before the log began. They may be threads of one process to which strace was attached, or have inherited the open
-    /// file description from one parent.
+    /// Shares an open file description between two processes, if both had the same number and text before the log
+    /// began. The two may be threads of one process to which strace was attached, or may have inherited the open file
+    /// description from one parent.
     fn shared_with(&mut self, new: &OpenFile) -> Option<DescriptorId> {
         let key = self.groups.groups[new.group].inherited?;
         let known = &self.kernel.open_files[key];
@@ -236,7 +236,7 @@ impl Tracker {
         if !is_same || known.text != new.text {
             return None;
         }
-        // The other open file description remains in the group.
+        // The known open file description remains in the group.
         self.groups.leave(new.group);
         self.kernel.count_with_another(self.process);
         self.kernel.share(self.process, new.number, key);
@@ -244,8 +244,8 @@ impl Tracker {
         Some(key)
     }
 
-    /// Takes over the writes of a file that the same thread closed a moment ago, after a write or two, and opens again
-    /// to append: only the close and the second open keep the writes apart.
+    /// Takes over the writes of a file that the thread closed a moment ago, after one write, and now opens again to
+    /// append. Only the close and the second open keep the writes apart.
     fn reopen(&mut self, open_file: &mut OpenFile) {
         let is_before = |key: &DescriptorId| {
             let before = &self.kernel.open_files[*key];

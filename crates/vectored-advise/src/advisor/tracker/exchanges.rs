@@ -43,7 +43,8 @@ impl Tracker {
         let answered = if transfer.direction == Direction::Write {
             exchange.write(moved)
         } else {
-            // The program may wait in several polls; if the time of the last was up, a timer ended the wait.
+            // A program may wait in several polls. If the last poll ended since the time was up, a timer ended the
+            // wait.
             let touched = exchange.touched;
             let (polled, ready) = thread.polled;
             let is_wait = (polled <= touched || ready > 0) && thread.slept <= touched;
@@ -73,7 +74,7 @@ impl Tracker {
         };
         let peer = parts_of(owner.path);
         let peer = peer.map(|[kind, own, arrow, peer]| [kind, peer, arrow, own, b"]"].concat());
-        // A peer in the log has the finding itself.
+        // If the log has the peer, the peer has the finding.
         let has_peer = peer.is_some_and(|peer| self.tcp_ends.has(&peer));
         if answered.kind == FindingKind::Stall || !has_peer {
             self.stalls.add(&answered, &owner);
@@ -92,7 +93,7 @@ impl Tracker {
             TcpOption::Cork => {
                 open_file.is_corked = on;
                 if !on {
-                    // The kernel sends what it has gathered.
+                    // The kernel sends the gathered bytes.
                     open_file.exchange.joins = false;
                 }
             }

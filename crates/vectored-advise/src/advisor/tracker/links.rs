@@ -1,4 +1,4 @@
-//! The link between a transfer and the one before it.
+//! The link between a transfer and the transfer before it.
 
 use crate::advisor::descriptors::open_file::OpenFile;
 use crate::advisor::fd_kind::FdKind;
@@ -9,8 +9,8 @@ use crate::advisor::tracker::Tracker;
 use vectored_report::sort;
 use vectored_strace::event::{Direction, Transfer};
 
-/// A read that took longer than this waited for its bytes, in ns. Under strace a read without wait takes
-/// about 20 µs.
+/// A read that took longer than this, in ns, waited for its bytes. Under strace, a read that does not wait takes about
+/// 20 µs.
 const WAITED_NS: u64 = 200_000;
 
 impl Tracker {
@@ -27,7 +27,7 @@ impl Tracker {
             return Link::Broken;
         }
         if runs.last_caller.thread != self.thread {
-            // The order of two threads is not the program's own, unless one thread waited for the other.
+            // The order of two threads is not an order of the program, unless one thread waited for the other.
             let program = self.kernel.processes[self.process].program;
             let is_listed = !is_read && self.groups.groups[open_file.group].listed.is_some();
             return match open_file.kind {
@@ -47,7 +47,7 @@ impl Tracker {
             return Link::Barrier(Barrier::TwoDescriptors);
         }
         if runs.barrier == Some(Barrier::Reopened) {
-            // The barrier holds whatever else the program calls on its new descriptor.
+            // The barrier holds, whatever else the program calls on the new descriptor.
             return Link::Barrier(Barrier::Reopened);
         }
         let has_own_offset = !is_positional && open_file.kind == FdKind::File;
@@ -104,7 +104,8 @@ impl Tracker {
             _ => {}
         }
         let of_file = self.barrier_of_file(key, is_read);
-        // If another process can see the file at any time, all writes to it are listed, whatever else lies between them.
+        // If another process can see the file at any time, all writes to the file are listed, whatever else lies
+        // between them.
         if matches!(
             of_file,
             Some(Barrier::Observed | Barrier::Submitted | Barrier::Watched)
@@ -157,9 +158,9 @@ impl Tracker {
         }
     }
 
-    /// The barriers since the last transfer in a direction that a buffer may not outlive. For the own
-    /// thread: the first barrier that its program shows, any barrier before that, and the barriers that matter most. Also
-    /// the barriers of other threads.
+    /// The barriers since the last transfer in a direction that a buffer may not outlive. From the own thread: the
+    /// first barrier that the program shows, any barrier before that, and the barriers that matter most. From other
+    /// threads: all barriers.
     pub(super) fn find_ends(&self, key: DescriptorId, is_read: bool) -> Vec<Barrier> {
         let (mut ends, mut own) = (Vec::new(), Vec::new());
         let open_file = &self.kernel.open_files[key];
@@ -190,7 +191,8 @@ impl Tracker {
         }
         let thread = &self.kernel.threads[last.thread];
         for one in thread.barriers_since(runs.last, key, is_read, is_file) {
-            // A barrier that was also set before may have been set again at any time up to its last event.
+            // If the barrier was first set before the last transfer, it may have been set again at any event up to
+            // `one.last`.
             let is_vague = one.first <= runs.last;
             if is_vague {
                 add(one.reason);

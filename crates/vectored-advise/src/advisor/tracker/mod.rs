@@ -33,9 +33,8 @@ use vectored_strace::event::{Action, Ask, Descriptor, Event};
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     pub(super) options: Options,
-    /// Number of events so far; the first event has the number 1.
     pub(super) event: u64,
-    /// The thread of the event, and its process.
+    /// The thread of the current event.
     thread: ThreadId,
     process: ProcessId,
     first_thread: u32,
@@ -47,13 +46,13 @@ pub(super) struct Tracker {
     /// The last event at which any thread may have made any call.
     forgot: u64,
     looked_at: u64,
-    /// Hashes of the last parts of names that were made, with the thread.
+    /// For each hash of the last part of a name: the thread that made a file of that name.
     made: FxHashMap<u64, ThreadId>,
     synced: Latest<ThreadId>,
     pub(super) own_standard: [bool; 3],
     /// The working folder in which the log begins; empty if unknown.
     pub(super) folder: Vec<u8>,
-    /// Files that were closed after a single write, the oldest first: they may be opened again.
+    /// Files that were closed after a single write, the oldest first. They may be opened again.
     closed: VecDeque<DescriptorId>,
     pub(super) runtimes: FxHashMap<Vec<u8>, Runtime>,
     pub(super) fifos: NameSet,
@@ -70,7 +69,7 @@ pub(super) struct Tracker {
     /// The durations of calls, in classes of a quarter of a power of two: the number in each class, and their sum in ns.
     durations: BTreeMap<(u32, u64), (u64, u64)>,
     timed_calls: u64,
-    /// The least time that strace adds to a call, in ns, by the calls so far.
+    /// The least time that strace added to a call so far, in ns.
     overhead_ns: u64,
 }
 
@@ -118,7 +117,7 @@ impl Tracker {
         }
     }
 
-    /// Goes on as at the begin of a log: no process and no descriptor is known. Called only if a log has more processes or
+    /// Starts as with a new log: no process and no descriptor is known. Called only if a log has more processes or
     /// descriptors at once than any real program.
     #[cold]
     fn forget_all(&mut self) {
@@ -137,7 +136,7 @@ impl Tracker {
         self.forgot = self.event;
     }
 
-    /// Calls are missing that changed no descriptor.
+    /// Notes that calls are missing. None of them changed a descriptor.
     #[cold]
     fn lose(&mut self) {
         self.lost = self.event;
@@ -163,11 +162,11 @@ impl Tracker {
         if matches!(event.action, Action::Lost) {
             return self.lose();
         }
-        // The end of a thread shows again after its call of `exit`.
+        // The end of a thread has two events: the call of `exit`, then the end itself.
         let is_call = match event.action {
             Action::Exit { .. } => matches!(event.name, b"exit" | b"exit_group"),
             Action::Signal => false,
-            // An event without a name is no call: it tells the state of a process that ran before.
+            // An event without a name is no call. It tells the state of a process that ran before the log began.
             _ => !event.name.is_empty(),
         };
         self.tallies.calls += u64::from(is_call);
@@ -192,7 +191,7 @@ impl Tracker {
         }
         self.enter(event.thread);
         if self.kernel.processes.get(self.process).is_none() {
-            // The process of the thread has ended: the end interrupted a call, or the number is used again.
+            // The process of the thread has ended. The end interrupted a call, or the thread number is used again.
             if !matches!(event.action, Action::Execute { .. }) {
                 return;
             }
@@ -200,7 +199,7 @@ impl Tracker {
             self.enter(event.thread);
         }
         self.note_clock(event);
-        // A logger asks for its process and the time between any two writes.
+        // A logger asks for its process and for the time before every write.
         let mut is_question = false;
         match &event.action {
             Action::Transfer(transfer) => self.transfer(event, transfer),
@@ -239,8 +238,8 @@ impl Tracker {
         self.process = self.kernel.threads[self.thread].process;
     }
 
-    /// Notes a name that the log shows beside a thread. The name is no event. The first name is the program's, unless an
-    /// `execve` showed the program.
+    /// Notes a name that the log shows beside a thread. The first name is the program's, unless an `execve` showed the
+    /// program.
     #[cold]
     fn name(&mut self, thread: u32, program: &[u8]) {
         self.enter(thread);
@@ -275,7 +274,8 @@ impl Tracker {
                 seen += count;
                 seen > self.timed_calls / 4
             });
-            // Half of the time that strace adds lies within a call, and a quarter of all calls are cheap enough to show it.
+            // Half of the time that strace adds lies within a call. A quarter of all calls are so cheap that their
+            // durations show this time.
             let added_ns = quarter.map_or(0, |(count, sum)| 2 * (sum / count));
             self.overhead_ns = added_ns.min(OVERHEAD_MAX_NS);
         }
@@ -299,8 +299,8 @@ impl Tracker {
     }
 }
 
-/// Upper bound of what strace adds to a call, in ns, with the options used here. If most calls of a log take longer, they
-/// wait.
+/// The most that strace adds to a call, in ns, with the options used here. If most calls of a log take longer, they
+/// wait for something else.
 const OVERHEAD_MAX_NS: u64 = 300_000;
 
 const TIMED_MIN: u64 = 32;
@@ -308,7 +308,7 @@ const TIMED_MIN: u64 = 32;
 const WRITES: usize = 0;
 const READS: usize = 1;
 
-/// The descriptor of a call whose effect follows from its name; `None` if its arguments decide.
+/// The descriptor of a call, if the call's name tells its effect; `None` if the arguments tell it.
 fn judged_by_name<'a>(action: &Action<'a>) -> Option<Option<Descriptor<'a>>> {
     match action {
         Action::Other { descriptor } => Some(*descriptor),

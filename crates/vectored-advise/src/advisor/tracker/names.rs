@@ -1,4 +1,5 @@
-//! Files by the names in calls: paths that lead to descriptors, relative paths, device and inode, and who asks for them.
+//! Files by the names in calls: paths that lead to descriptors, relative paths, device and inode, and the threads that
+//! ask for a file.
 
 use std::borrow::Cow;
 
@@ -11,7 +12,7 @@ use crate::advisor::tracker::{Tracker, WRITES};
 use crate::languages::last_part;
 use vectored_strace::event::{Ask, Descriptor, Place};
 
-/// Files that the C library asks for again and again, and that no program waits for.
+/// Files that the C library asks for again and again. No program waits for these files.
 const ASKED_BY_LIBRARIES: [&[u8]; 2] = [b"/etc/localtime", b"/usr/share/zoneinfo"];
 
 const MADE_MAX: usize = 1 << 16;
@@ -19,7 +20,8 @@ const MADE_MAX: usize = 1 << 16;
 /// Bytes of the longest path that Linux takes.
 const PATH_MAX: usize = 4096;
 
-/// A path from a folder on, without `.`, `..` and empty parts. The path stays as it is if the folder is unknown.
+/// A path that begins in a folder, without `.`, `..` and empty parts. If the folder is unknown, the path is returned
+/// unchanged.
 pub(super) fn joined<'a>(folder: &[u8], path: &'a [u8]) -> Cow<'a, [u8]> {
     let is_absolute = path.starts_with(b"/");
     let is_plain = || !path.windows(2).any(|two| matches!(two, b"//" | b"/."));
@@ -47,7 +49,8 @@ pub(super) fn joined<'a>(folder: &[u8], path: &'a [u8]) -> Cow<'a, [u8]> {
 }
 
 impl Tracker {
-    /// Notes a call that asks for a file: it may see the size, and a program that asks again or in vain may wait for it.
+    /// Notes a call that asks for a file. The call may see the size. If the program asks again or in vain, it may wait
+    /// for the file.
     pub(super) fn ask(&mut self, ask: &Ask<'_>) {
         self.note_poll(ask.file, ask.failed);
         if ask.failed {
@@ -77,8 +80,8 @@ impl Tracker {
         }
     }
 
-    /// Notes that a thread asks for a file. If the thread asks again, asks in vain, or another thread made the file, the
-    /// call may be a wait.
+    /// Notes that a thread asks for a file. The call may be a wait if the thread asks again or in vain, or if another
+    /// thread made the file.
     pub(super) fn note_poll(&mut self, file: Place<'_>, failed: bool) {
         let (hash, made_by) = match (file.descriptor(), file.path) {
             (Some(descriptor), _) => {
@@ -109,7 +112,7 @@ impl Tracker {
         self.kernel.work += noted;
     }
 
-    /// Notes device and inode of the file of an open file description. They identify the file under any name.
+    /// Notes device and inode of the file behind an open file description. They identify the file under any name.
     pub(super) fn identify(
         &mut self,
         key: DescriptorId,
@@ -166,9 +169,9 @@ impl Tracker {
         self.kernel.processes[self.process].folder = folder;
     }
 
-    /// The full path of a file in a call. A relative path gets its folder in front. In a path through a descriptor, the path
-    /// of that descriptor takes its place. Also the open file description, if the path leads to one. A path of more than
-    /// `PATH_MAX` bytes stays relative: each `chdir("x")` makes the path of the folder longer.
+    /// The full path of a file in a call, and the open file description, if the path leads to one. A relative path is
+    /// put after its folder. The begin `/proc/self/fd/3` of a path is replaced by the path of the descriptor. A path of
+    /// more than `PATH_MAX` bytes stays relative: each `chdir("x")` makes the path of the folder longer.
     pub(super) fn full_path<'a>(
         &mut self,
         Place { path, folder }: Place<'a>,
@@ -205,8 +208,8 @@ impl Tracker {
         if own.is_empty() { &self.folder } else { own }
     }
 
-    /// Learns the working folder from an open of a relative path: `open("a/b") = 3</home/a/b>`. A name of the folder that goes
-    /// through a link is replaced.
+    /// Learns the working folder from an open of a relative path: `open("a/b") = 3</home/a/b>`. If the known name of
+    /// the folder goes through a link, the new name replaces it.
     pub(super) fn learn_folder(&mut self, path: &[u8], text: &[u8]) {
         let path = path.strip_prefix(b"./").unwrap_or(path);
         let folder = text.strip_suffix(path);
@@ -223,8 +226,8 @@ impl Tracker {
         }
     }
 
-    /// The process and the descriptor in `/proc/self/fd/3`, `/proc/12/fd/3`, `/dev/fd/3` or `/dev/stdout`, and the rest of the
-    /// path.
+    /// The process and the descriptor in `/proc/self/fd/3`, `/proc/12/fd/3`, `/dev/fd/3` or `/dev/stdout`, and the rest
+    /// of the path.
     fn descriptor_of<'a>(&self, path: &'a [u8]) -> Option<(ProcessId, i32, &'a [u8])> {
         let mut process = self.process;
         let number = match path {
@@ -236,7 +239,7 @@ impl Tracker {
                 None => {
                     let path = path.strip_prefix(b"/proc/")?;
                     let at = path.windows(4).position(|part| part == b"/fd/")?;
-                    // `self`, `thread-self`, `12`, `self/task/12`.
+                    // The forms are `self`, `thread-self`, `12`, `self/task/12`.
                     let owner = path[..at].rsplit(|&byte| byte == b'/').next()?;
                     if let Ok(number) = str::from_utf8(owner).ok()?.parse() {
                         process = self.kernel.thread_of_number(number)?.1;

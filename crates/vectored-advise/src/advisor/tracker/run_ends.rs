@@ -31,8 +31,8 @@ impl Tracker {
         open_file.runs[direction].pending.note_ends(&ends);
     }
 
-    /// Notes that a message went to standard error, which is a file, after the last write of a run: a buffer would be
-    /// written after the message.
+    /// Notes that a message went to standard error, a file, after the last write of a run. With a buffer, the write
+    /// would come after the message.
     fn note_late_message(&mut self, key: DescriptorId) {
         let open_file = &self.kernel.open_files[key];
         let runs = &open_file.runs[WRITES];
@@ -44,8 +44,8 @@ impl Tracker {
         }
     }
 
-    /// Notes the barriers since the transfers of a thread that ends: these may be the last transfers through what its
-    /// process has open.
+    /// Notes the barriers since the transfers of a thread that ends. These may be the last transfers through the
+    /// descriptors of the thread's process.
     pub(super) fn note_last_barriers(&mut self, number: u32) {
         let Some((thread, process)) = self.kernel.thread_of_number(number) else {
             return;
@@ -74,7 +74,8 @@ impl Tracker {
         self.end_runs(key, READS);
     }
 
-    /// Ends the runs of one process. If another process keeps the open file description, it may go on from its offset.
+    /// Ends the runs of one process. If another process keeps the open file description, that process may continue from
+    /// the offset.
     pub(super) fn end_runs_of_process(
         &mut self,
         key: DescriptorId,
@@ -95,7 +96,7 @@ impl Tracker {
         let open_file = &self.kernel.open_files[key];
         let is_read = direction == READS;
         let buffer_bytes = self.options.buffer_bytes;
-        // The bytes of a file wait for no call.
+        // No call waits for the bytes of a file.
         let (most_bytes, max_delay_ns) = match open_file.kind {
             FdKind::File if is_read => (u64::MAX, u64::MAX),
             _ => (
@@ -247,5 +248,5 @@ impl Tracker {
     }
 }
 
-/// Closed files that are kept because they may be opened again.
+/// The most closed files that are kept because they may be opened again.
 const CLOSED_MAX: usize = 8;

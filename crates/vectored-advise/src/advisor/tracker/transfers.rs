@@ -13,7 +13,7 @@ use crate::advisor::runs::tally::HeldFindings;
 use crate::advisor::tracker::{READS, Tracker, WRITES};
 use vectored_strace::event::{Descriptor, Direction, Event, Form, Transfer};
 
-/// The most that Linux moves in one call: `MAX_RW_COUNT`. A log with a larger call is wrong.
+/// The most bytes that Linux moves in one call: `MAX_RW_COUNT`. A log with a larger call is wrong.
 const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 impl Tracker {
@@ -43,7 +43,7 @@ impl Tracker {
             return runs.pending.note(bytes);
         }
         let sought = move_position(open_file, transfer);
-        // A transfer in the other direction observes this transfer, or finds the offset that this transfer moved.
+        // A transfer in the other direction observes this transfer, or begins at the offset where this transfer ended.
         let other = &mut open_file.runs[1 - direction];
         if open_file.kind == FdKind::File {
             other.cross_by(self.event, self.thread, Barrier::BothWays);
@@ -75,8 +75,8 @@ impl Tracker {
         }
     }
 
-    /// Notes what the transfer means for the thread's runs of other open file descriptions. If a file is read again from the
-    /// same place, or if another thread or process writes it, the read may be a wait.
+    /// Notes what the transfer means for the thread's runs of other open file descriptions. A read of a file may be a
+    /// wait if it reads the same place again, or if another thread or process writes the file.
     #[inline(always)]
     fn note_effect(&mut self, key: DescriptorId, transfer: &Transfer<'_>) {
         let event = self.event;
@@ -126,7 +126,7 @@ impl Tracker {
         let open_file = &mut self.kernel.open_files[key];
         let last_caller = open_file.runs[usize::from(is_read)].last_caller;
         if transfer.descriptor.number >= 0 && last_caller.thread == ThreadId::NONE {
-            // A program may close the descriptor that it opened, and use a duplicate.
+            // A program may close the first descriptor, and use a duplicate.
             open_file.number = transfer.descriptor.number;
         }
         let uses_offset = transfer.offset.is_none() && (is_read || !open_file.flags.append);
@@ -204,8 +204,8 @@ impl Tracker {
         }
     }
 
-    /// Sets the thread that goes on with an open file description. First counts the calls that another process or
-    /// program made through the description.
+    /// Sets the thread that continues with an open file description. Before that, counts the calls that another process
+    /// or program made through the description.
     #[inline(always)]
     fn own(&mut self, key: DescriptorId, direction: usize) {
         let before = self.kernel.open_files[key].runs[direction].last_caller;
@@ -251,7 +251,8 @@ impl Tracker {
         }
     }
 
-    /// Notes that a process reads a pipe or socket. If the same process wrote the bytes, each write wakes one of its threads.
+    /// Notes that a process reads a pipe or socket. If the process also wrote the bytes, each write wakes one of the
+    /// process's threads.
     fn note_drain(&mut self, key: DescriptorId) {
         let open_file = &self.kernel.open_files[key];
         let is_pipe = open_file.kind == FdKind::Pipe;
@@ -267,7 +268,8 @@ impl Tracker {
         self.kernel.open_files[key].runs[WRITES].note_order(&name);
     }
 
-    /// Notes who reads from a stream, or at the offset of a file. If there is a second reader, all reads are listed.
+    /// Notes the thread that reads from a stream, or at the offset of a file. If there is a second reader, all reads
+    /// are listed.
     pub(super) fn note_reader(&mut self, key: DescriptorId, thread: ThreadId) {
         let open_file = &mut self.kernel.open_files[key];
         let Some(reason) = open_file.second_reader() else {
@@ -281,7 +283,7 @@ impl Tracker {
         if reason == Barrier::OtherReaders
             && let Some(first) = self.groups.note_reader(group, key)
         {
-            // The stream was opened again by `/dev/fd/3`, or another process passed it on.
+            // Another process passed the stream on, or `/dev/fd/3` opened it again.
             if self.kernel.open_files[first].group == group {
                 self.share_reads(first, reason);
             }
@@ -299,7 +301,8 @@ impl Tracker {
         self.list(key, READS, held, reason);
     }
 
-    /// Notes that a message may have carried descriptors (`SCM_RIGHTS`). Their numbers are not tracked.
+    /// Notes that a message may have carried descriptors (`SCM_RIGHTS`). The numbers of these descriptors are not
+    /// tracked.
     #[cold]
     fn pass_descriptors(&mut self, key: DescriptorId, is_read: bool) {
         if is_read {
@@ -364,8 +367,8 @@ impl Tracker {
     }
 }
 
-/// If a transfer has no offset of its own, moves the offset of the open file description. Returns the bytes that were
-/// sought before the transfer.
+/// If a transfer has no offset, moves the offset of the open file description. Returns the event of the seek before the
+/// transfer; 0 without a seek.
 #[inline(always)]
 fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
     let sought = open_file.sought;
@@ -375,7 +378,7 @@ fn move_position(open_file: &mut OpenFile, transfer: &Transfer<'_>) -> u64 {
         open_file.was_sought |= sought != 0 || open_file.is_placed;
         (open_file.sought, open_file.is_placed) = (0, false);
         open_file.position = match (open_file.position, transfer.result) {
-            // An opaque call may have an offset argument.
+            // An opaque call may have an offset as an argument.
             _ if transfer.form == Form::Opaque => None,
             (Some(position), Ok(bytes)) if is_read || !open_file.flags.append => {
                 Some(position.saturating_add(bytes))
@@ -428,7 +431,7 @@ fn describe(event: &Event<'_>, transfer: &Transfer<'_>, kind: FdKind, call: &mut
     match transfer.asked_bytes.unwrap_or(0).cmp(&bytes) {
         std::cmp::Ordering::Greater => Shape::Short,
         std::cmp::Ordering::Equal => Shape::Whole,
-        // The call moved more than it asked for: the log is wrong.
+        // A call that moved more than it asked for shows that the log is wrong.
         std::cmp::Ordering::Less => Shape::Unusable,
     }
 }
