@@ -195,7 +195,7 @@ pub fn shrink_pipe(writer: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// A file in memory, of memfd_create(2). On systems other than Linux it is a file without a name in the folder for
+/// A file in memory, of memfd_create(2). On systems other than Linux, a file without a name in the folder for
 /// temporary files.
 pub fn file_in_memory() -> io::Result<fs::File> {
     #[cfg(target_os = "linux")]
@@ -215,7 +215,7 @@ pub fn file_in_memory() -> io::Result<fs::File> {
     }
 }
 
-/// Has writes past the end of a [file in memory](file_in_memory) fail.
+/// Makes writes past the end of a [file in memory](file_in_memory) fail.
 pub fn seal_length(file: &fs::File) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     return Ok(rustix::fs::fcntl_add_seals(

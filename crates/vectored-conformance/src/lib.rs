@@ -1,19 +1,18 @@
 //! One test suite for every function of `vectored` that moves bytes.
 //!
 //! - [`write_ways`] is the table of the functions that write a list, [`read_ways`] the table of the functions that
-//!   read one. Add a function to its table, and the whole suite tests it.
+//!   read a list. The suite tests each function of the tables.
 //! - [`model`] computes the expected result: the bytes of all segments in a row.
-//! - [`rings`] has the functions that need io_uring, [`ring_sessions`] many of their transfers at once.
+//! - [`rings`] has the functions that need io_uring, [`ring_sessions`] runs many transfers at once.
 //! - [`target`] has the descriptors that are written to, [`source`] the descriptors that are read from.
 //! - [`signals`] interrupts system calls.
 //! - [`host`] has mounts, child processes and reported skips.
-//! - [`queue`] has what is done with a `SegmentQueue` at random.
-//! - [`soak`] runs the suite at random, [`fuzz`] for the fuzz targets.
+//! - [`queue`] does random operations on a `SegmentQueue`.
+//! - [`soak`] runs the suite with random lists and faults, [`fuzz`] has the bodies of the fuzz targets.
 //!
-//! On Windows there are the ways, the targets and the sources that it has.
+//! On Windows, only the ways, the targets and the sources of Windows exist.
 //!
-//! The crate is not published, and not made for speed. The public items of this crate are for the program alone; names say what
-//! most of them are.
+//! This crate is not published, and is not made for speed. Names say what most public items are.
 #![allow(missing_docs)]
 
 #[cfg(unix)]

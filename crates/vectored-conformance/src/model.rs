@@ -2,8 +2,8 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
-/// Buffers of these sizes. Their bytes run from 1 to 251 and begin anew, so no byte equals the zeros of a
-/// file, and bytes that are shifted by less than 251 places differ.
+/// Buffers of these sizes. The bytes run from 1 to 251 and begin anew. So no byte equals the zeros of a file, and
+/// bytes that are shifted by less than 251 places differ.
 pub fn payload(sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut bytes = (1..=251u8).cycle();
     sizes
@@ -16,7 +16,8 @@ pub fn list(data: &[Vec<u8>]) -> Vec<IoSlice<'_>> {
     data.iter().map(|bytes| IoSlice::new(bytes)).collect()
 }
 
-/// A list of segments that are adjacent in `bytes`, of these sizes. Past the end of `bytes` they are shorter.
+/// A list of segments of these sizes that are adjacent in `bytes`. Segments that would go past the end of `bytes` are
+/// shorter.
 pub fn adjacent_list<'d>(bytes: &'d [u8], sizes: &[usize]) -> Vec<IoSlice<'d>> {
     let mut left = bytes;
     sizes
@@ -54,7 +55,7 @@ pub struct GuardedList {
     sizes: Vec<usize>,
 }
 
-/// The bytes of a guard: one before the first segment and one after each.
+/// The number of bytes of a guard. A guard stands before the first segment and after each segment.
 const GUARD_BYTES: usize = 3;
 
 /// The value of guards and of segments that are not filled. No byte of a payload has this value.

@@ -41,6 +41,6 @@ pub struct Counts {
     pub arrived: u64,
     /// Faults: resumptions, errors, and operations that were cancelled or dropped.
     pub faults: u64,
-    /// Bytes that are missing, wrong, surplus or miscounted, or were changed when their transfer had ended.
+    /// Bytes that are missing, wrong, surplus or miscounted, and bytes that changed after the end of their transfer.
     pub lost: u64,
 }

@@ -1,7 +1,7 @@
 //! The table of the functions that read a list from a descriptor, like [`write_ways`](crate::write_ways).
 //!
-//! To add a function, add an entry to [`READ_WAYS`]. A function that resumes from a cursor fits as it is; [`whole_list`] and
-//! [`positional`] adapt a function that takes a whole list.
+//! To add a function, add an entry to [`READ_WAYS`]. A function that resumes from a cursor needs no adapter.
+//! [`whole_list`] and [`positional`] adapt a function that takes a whole list.
 
 #[cfg(unix)]
 use std::fs::File;
@@ -147,7 +147,7 @@ pub(crate) fn buffered(capacity: usize) -> ReadFn {
     })
 }
 
-/// A `ScatterReader` that gets its descriptor for each transfer anew. The reader keeps the bytes that it read ahead.
+/// A `ScatterReader` that gets another descriptor for each transfer. The reader keeps the bytes that it read ahead.
 #[cfg(unix)]
 struct ReusedReader(ScatterReader<File>);
 

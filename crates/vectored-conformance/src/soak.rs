@@ -72,7 +72,7 @@ enum Fault {
     None,
     /// Signals during writes to a small pipe, which is full most of the time.
     Signals,
-    /// A limit on the size of files, lifted when a write has hit it.
+    /// A limit on the size of files. The limit is lifted once a write has reached it.
     FileSize,
     Break,
     Seal,
@@ -89,8 +89,8 @@ const FAULTS: [Fault; 8] = [
     Fault::Seal,
 ];
 
-/// Moves lists until the time is over. Calls `report` after each with the totals so far, and with a
-/// description of the transfer if it lost bytes.
+/// Moves lists until the time is over. After each list, calls `report` with the totals so far. If the transfer lost
+/// bytes, `report` also gets a description of the transfer.
 ///
 /// Sets the file size limit of the whole process for moments, and ignores `SIGXFSZ`.
 pub fn run(
@@ -268,8 +268,8 @@ fn lost(model: &[u8], delivery: &Delivery, fault: Fault) -> u64 {
     bytes_lost(expected, &delivery.received) + miscounted + delivery.miscounts
 }
 
-/// Removes the zeros at the end of a sealed file, which has had its size from the start. They were not
-/// overwritten, since no byte of a payload is zero.
+/// Removes the zeros at the end of a sealed file, which has had its size from the start. No byte of a payload is
+/// zero, so these zeros were not written.
 fn without_unwritten_zeros(mut delivery: Delivery) -> Delivery {
     let received = &mut delivery.received;
     let written = received.iter().take_while(|&&byte| byte != 0).count();

@@ -1,4 +1,4 @@
-//! Descriptors to read from, and the bytes that they are fed.
+//! Descriptors to read from, and the bytes that are fed into them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -47,7 +47,7 @@ impl Feed {
         }
     }
 
-    /// Pauses before each piece, if a thread feeds it.
+    /// If a thread feeds the source, the thread pauses before each piece.
     pub fn waiting(self, wait: Duration) -> Feed {
         Feed { wait, ..self }
     }
@@ -80,8 +80,8 @@ enum Feeder {
     File,
     Thread(JoinHandle<()>),
     #[cfg(unix)]
-    /// The non-blocking other end. It gets a piece whenever the reader would block, and is closed after the
-    /// last.
+    /// The non-blocking other end. Whenever the reader would block, this end gets a piece. After the last piece, this
+    /// end is closed.
     Stepped {
         to: Option<Box<dyn Writer>>,
         feed: Feed,
@@ -96,7 +96,7 @@ pub struct Arrival {
     pub error: Option<io::Error>,
     /// The number of times that the reader would have blocked and was resumed.
     pub resumptions: u64,
-    /// The number of those times at which the reported count differed from the bytes that had been fed.
+    /// The number of resumptions at which the reported count differed from the number of bytes fed before.
     pub miscounts: u64,
     /// Changed bytes outside the segments, and segments whose address or length changed.
     pub stray_writes: u64,
@@ -108,8 +108,7 @@ pub struct Arrival {
 impl Arrival {
     /// The number of bytes that are missing, wrong, surplus, miscounted or outside the list.
     ///
-    /// The expected result is that the list holds the first bytes of the content, and that the rest can still
-    /// be read.
+    /// Expected: the list holds the first bytes of the content, and the rest can still be read.
     pub fn lost(&self, way: &ReadWay) -> u64 {
         let expected = self.received.len().min(self.content.len());
         let reported = self.received.len().min(self.reported as usize);
@@ -126,7 +125,7 @@ impl Arrival {
             + self.miscounts
     }
 
-    /// Whether it ended as this way should on this content, with or without an error.
+    /// Whether the transfer ended as it should with this way and this content: with or without an error.
     pub fn ended_well(&self, way: &ReadWay) -> bool {
         let is_eof = self.content.len() < self.received.len();
         let kind = self.error.as_ref().map(io::Error::kind);
@@ -191,7 +190,8 @@ impl Source {
         matches!(self.feeder, Feeder::File)
     }
 
-    /// Fills a list of these sizes by `read_fn` until its end or an error. Collects what came and what is left.
+    /// Fills a list of these sizes by `read_fn` until the end of the list or an error. Collects what came and what is
+    /// left.
     pub fn fill(
         mut self,
         way: &ReadWay,
@@ -285,13 +285,13 @@ impl Source {
         let thread = thread::spawn(move || {
             while !feed.is_over() {
                 if feed.wait.is_zero() {
-                    // The reader often finds this piece alone then, so that its call is short.
+                    // Then the reader often finds only this piece, so that its call is short.
                     thread::yield_now();
                 } else {
                     thread::sleep(feed.wait);
                 }
                 if feed.give(&mut to).is_err() {
-                    // The reader has closed its end. If the reader has not closed it, the test will miss the rest.
+                    // The reader has closed its end. After any other error, the test will miss the rest.
                     return;
                 }
             }

@@ -18,8 +18,8 @@ use crate::way::WriteFn;
 
 const BEFORE: &[u8] = b"before\n";
 
-/// Resumptions in a row without a byte, after which a transfer is ended. A defective function could go on
-/// for ever.
+/// After this many resumptions in a row without a byte, a transfer is ended. A defective function could go on for
+/// ever.
 pub(crate) const MAX_IDLE: u32 = 100;
 
 /// A descriptor to write to, and the end at which the bytes arrive.
@@ -30,7 +30,7 @@ pub struct Target {
 }
 
 enum Receiver {
-    /// The file itself, and its content before.
+    /// The file, and its content before the transfer.
     File {
         file: File,
         before: &'static [u8],
@@ -51,7 +51,7 @@ pub struct Delivery {
     pub error: Option<io::Error>,
     /// The number of times that the writer would have blocked and was resumed.
     pub resumptions: u64,
-    /// The number of those times at which the reported count differed from the bytes that could be read.
+    /// The number of resumptions at which the reported count differed from the number of bytes that could be read.
     pub miscounts: u64,
 }
 
@@ -113,7 +113,7 @@ impl Target {
         Target::read("a small pipe", ends::small_pipe()?, wait, u64::MAX)
     }
 
-    /// A pipe whose reader closes it after this many bytes.
+    /// A pipe whose reader closes after this many bytes.
     pub fn pipe_that_breaks(after: u64) -> io::Result<Target> {
         Target::read("a pipe that breaks", ends::pipe()?, Duration::ZERO, after)
     }
@@ -127,7 +127,7 @@ impl Target {
         matches!(self.receiver, Receiver::File { .. })
     }
 
-    /// Writes the list by `write_fn` until its end or an error, and collects the bytes that arrived.
+    /// Writes the list by `write_fn` until the end of the list or an error, and collects the bytes that arrived.
     pub fn deliver(self, write_fn: &mut WriteFn, segments: &[IoSlice<'_>]) -> io::Result<Delivery> {
         self.deliver_resuming(write_fn, segments, |_| false)
     }

@@ -1,4 +1,4 @@
-//! A function that moves a list, in one form for all.
+//! A function that moves a list, in one form for all functions.
 
 use std::fmt;
 use std::io::{IoSlice, IoSliceMut};
@@ -21,13 +21,14 @@ pub type ReadWay = Way<ReadFn>;
 
 pub struct Way<F> {
     pub name: &'static str,
-    /// Whether the function needs a descriptor with an offset. A function that reads leaves the position of the file alone.
+    /// Whether the function needs a descriptor with an offset. If the function reads, it does not move the position
+    /// of the file.
     pub only_files: bool,
     /// Whether an early end of the file is success with fewer bytes, and not the error `UnexpectedEof`.
     pub stops_at_eof: bool,
     /// Whether a call reads bytes after the list, which are kept for the next list.
     pub reads_ahead: bool,
-    /// Makes the function, with the state that it keeps from list to list.
+    /// Makes the function, with the state that the function keeps from list to list.
     pub make: fn() -> F,
 }
 

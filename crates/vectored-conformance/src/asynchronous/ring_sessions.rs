@@ -1,5 +1,5 @@
-//! Random transfers, many at once on one ring. They are moved in parts, cancelled, or dropped with the ring. They use
-//! files with and without the page cache. The memory of transfers is watched after they have ended.
+//! Random transfers, many at once on one ring. The transfers are moved in parts, cancelled, or dropped with the ring.
+//! They use files with and without the page cache. The memory of transfers is watched after they have ended.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -29,7 +29,7 @@ const CANARY: u8 = 0xa5;
 
 const BLOCK: usize = 4096;
 
-/// The bytes of the file for each transfer.
+/// The number of bytes of the file for each transfer.
 const REGION: u64 = 49 * BLOCK as u64;
 
 fn filled(bytes: usize, alignment: usize, content: u8) -> AlignedBuffer {
@@ -102,7 +102,7 @@ struct Flight {
 }
 
 enum Side {
-    /// The descriptor of the ring, the other end, and what the test has received or sent.
+    /// The descriptor that the ring uses, the other end, and what the test has received or sent.
     Stream {
         ours: SharedDescriptor,
         our_fd: Arc<OwnedFd>,
@@ -241,7 +241,8 @@ impl Flight {
         Ok(())
     }
 
-    /// Compares what a transfer moved, and returns the bytes that are wrong. The buffers of the transfer get canaries.
+    /// Compares what a transfer moved, and returns the number of wrong bytes. The buffers of the transfer get
+    /// canaries.
     fn ended(
         self,
         done: Completion<AlignedBuffer>,
@@ -312,7 +313,7 @@ impl Flight {
         Ok(lost + bytes_lost(b"later", &drain_fd(our_fd)?))
     }
 
-    /// What a write has brought to the other side: of a file at most `most` bytes.
+    /// What a write has brought to the other side. Of a file, at most `most` bytes are returned.
     fn arrived(&self, most: usize) -> io::Result<Vec<u8>> {
         match &self.side {
             Side::Stream {
@@ -330,7 +331,7 @@ impl Flight {
 
 struct Files {
     file: Arc<File>,
-    /// Open with `O_DIRECT`; `None`, which is reported, where the file system has no such files.
+    /// The file, opened with `O_DIRECT`. `None`, which is reported, if the file system refuses `O_DIRECT`.
     direct: Option<Arc<File>>,
 }
 

@@ -24,12 +24,12 @@ const TOKEN: u64 = 7;
 /// From this size on, segments of the same memory share one copy.
 const MIN_SHARED_BYTES: usize = 1 << 20;
 
-/// Every function that writes, or none if there is no io_uring here, which is reported.
+/// Every function that writes. If this system has no io_uring, the list is empty, and the skip is reported.
 pub fn ring_write_ways() -> &'static [WriteWay] {
     if is_there() { WRITE_WAYS } else { &[] }
 }
 
-/// Every function that reads, or none if there is no io_uring here, which is reported.
+/// Every function that reads. If this system has no io_uring, the list is empty, and the skip is reported.
 pub fn ring_read_ways() -> &'static [ReadWay] {
     if is_there() { READ_WAYS } else { &[] }
 }
@@ -93,7 +93,8 @@ fn ring<B: Buffer>() -> Ring<B> {
     Ring::with_buffers(2).expect("the entries are used where there is io_uring")
 }
 
-/// Writes lists. If `cancels` is set, each second transfer is cancelled when it has begun, and its rest is submitted.
+/// Writes lists. If `cancels` is set, each second transfer is cancelled once it has begun, and the rest of the list
+/// is submitted.
 fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
     let mut ring: Ring = ring();
     let mut turn = 0_u32;
@@ -120,8 +121,8 @@ fn write(copy_below_bytes: usize, cancels: bool) -> WriteFn {
     })
 }
 
-/// Waits for the only transfer. A transfer to or from a non-blocking descriptor is cancelled if it has to wait, and fails
-/// with `WouldBlock` as from a plain call.
+/// Waits for the only transfer. If a transfer on a non-blocking descriptor has to wait, the transfer is cancelled and
+/// fails with `WouldBlock`, like a plain call.
 fn end<B: Buffer>(ring: &mut Ring<B>, fd: BorrowedFd<'_>) -> Completion<B> {
     let flags = rustix::fs::fcntl_getfl(fd).expect("the flags of a descriptor");
     if flags.contains(OFlags::NONBLOCK) {

@@ -41,7 +41,7 @@ impl Input<'_> {
 
     /// Sizes of segments, some of them zero.
     pub(super) fn sizes(&mut self) -> Vec<usize> {
-        // With the high bit of the count the list is longer than IOV_MAX.
+        // If the high bit of the count is set, the list is longer than IOV_MAX.
         let count = self.byte();
         let mut sizes: Vec<usize> = (0..count & 0x7f)
             .map(|_| match self.byte() {

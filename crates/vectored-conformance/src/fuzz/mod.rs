@@ -1,6 +1,6 @@
 //! The bodies of the fuzz targets. The input decides on a list, and on the results of the calls that move it.
 //!
-//! They are here and not in `fuzz/` so that ordinary tests can run the seeds without a fuzzer.
+//! The bodies are here and not in `fuzz/`, so that ordinary tests can run the seeds without a fuzzer.
 
 mod input;
 mod queue;
@@ -23,7 +23,7 @@ pub use queue::queue;
 /// Tests the plan of reads through [`Scatter`](vectored::Scatter) with any model, and
 /// [`ScatterReader`](vectored::ScatterReader) with any buffer.
 ///
-/// The list is read from a pipe that gets its next piece, of any size, whenever it is empty. The pipe may
+/// The list is read from a pipe. Whenever the pipe is empty, a next piece of any size is written to it. The pipe may
 /// end before the list is full.
 pub fn read_plan(data: &[u8]) {
     let mut input = Input(data.iter());
@@ -41,7 +41,7 @@ pub fn read_plan(data: &[u8]) {
     let pieces: Vec<usize> = pieces.iter().map(|&piece| piece.max(least)).collect();
     let feed = Feed::new(content, &pieces);
 
-    // Each is the properties of a way, and the function itself.
+    // Each pair has the properties of a way, and the function.
     let exact = || Way::new("a plan", || buffered(0));
     let ways = [
         (exact(), scattered(input.cost_model())),
@@ -83,7 +83,7 @@ pub fn cursor(data: &[u8]) {
     let mut scratch = Vec::new();
     for step in 0.. {
         assert_eq!(cursor.is_at_end(&segments), moved.len() == model.len());
-        // The checks walk along the list: for a long list they are made at some steps only.
+        // The checks walk along the list. For a long list, only some steps are checked.
         if segments.len() < 128 || step % 64 == 0 || moved.len() == model.len() {
             let remaining = (model.len() - moved.len()) as u64;
             assert_eq!(cursor.remaining_bytes(&segments), remaining);

@@ -19,8 +19,8 @@ const MAX_STEPS: usize = 200;
 /// The most bytes in a queue, so that an input takes no more than milliseconds.
 const MAX_BYTES: usize = 200_000;
 
-/// Tests a queue with any policy and any operations: it holds the bytes that were put in and not written, and calls end
-/// at the ends of records.
+/// Tests a queue with any policy and any operations. The queue must hold the bytes that were put in and not yet
+/// written, and calls must end at the ends of records.
 pub fn queue(data: &[u8]) {
     let mut input = Input(data.iter());
     let mut queue = SegmentQueue::with_policy(any_policy(&mut input));
@@ -78,12 +78,12 @@ pub fn queue(data: &[u8]) {
     );
 }
 
-/// The bytes to be written, and where records end in them.
+/// The bytes to be written, and the ends of records in these bytes.
 #[derive(Default)]
 struct Model {
     bytes: VecDeque<u8>,
     record_ends: VecDeque<usize>,
-    /// The bytes that were put in. Each has another value than its neighbours.
+    /// The number of bytes that were put in. Neighbouring bytes have different values.
     put_bytes: usize,
     /// The number of bytes offered to a writer that was not ready, less the bytes that are gone.
     offered: usize,
@@ -114,7 +114,7 @@ impl Model {
         self.record_ends.iter_mut().for_each(|end| *end -= bytes);
     }
 
-    /// Checks the calls that a writer got, and removes what it took.
+    /// Checks the calls that a writer got, and removes the bytes that the writer took.
     fn check(&mut self, writer: &mut ScriptedWriter, queue: &SegmentQueue) {
         for (given, answer) in writer.calls.drain(..) {
             assert!(given >= self.offered, "fewer bytes than were offered");
@@ -123,7 +123,7 @@ impl Model {
             let cuts = !ends_there && given > self.offered && first.is_some_and(|end| *end < given);
             assert!(!cuts, "a call of {given} bytes cuts a record");
             let chunk = queue.policy().chunk_bytes;
-            // A call of several whole records is no more than a chunk.
+            // A call with several whole records is no longer than a chunk.
             let has_several = first.is_some_and(|end| *end < given);
             assert!(
                 !has_several || given <= chunk.max(self.offered),

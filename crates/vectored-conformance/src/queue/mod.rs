@@ -14,7 +14,7 @@ use vectored::SegmentQueue;
 use vectored::queue::QueuePolicy;
 use vectored::queue::Segment;
 
-/// Decides at random.
+/// A source of decisions: random numbers, or the input of a fuzzer.
 pub trait Choose {
     /// A number below `count`, which is not 0.
     fn below(&mut self, count: usize) -> usize;
@@ -55,7 +55,7 @@ pub fn any_size(choose: &mut impl Choose) -> usize {
     choose.below(below)
 }
 
-/// Puts bytes at the end of a queue, in any of the ways that there are.
+/// Puts bytes at the end of a queue, by any function for that.
 pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
     let half = bytes.len() / 2;
     match choose.below(14) {
@@ -88,7 +88,7 @@ pub fn put(queue: &mut SegmentQueue, bytes: &[u8], choose: &mut impl Choose) {
         }
         12 => BufMut::put(queue, bytes),
         _ => {
-            // Filled as a decoder does: byte by byte, one after another.
+            // Filled byte by byte, as a decoder does.
             for byte in bytes {
                 queue.put_u8(*byte);
             }

@@ -19,21 +19,21 @@ pub enum Answer {
     /// Is not ready. Wakes the task at once.
     Pending,
     Fail,
-    /// Reports one byte more than it was given, and takes nothing.
+    /// Reports one byte more than the call offered, and takes nothing.
     Overreport,
 }
 
-/// A writer that answers by a script, keeps the bytes that it takes, and checks every call. After the end of its
-/// script it takes everything.
+/// A writer that answers by a script, keeps the bytes that it takes, and checks every call. After the end of the
+/// script, the writer takes everything.
 ///
-/// If it does not gather, it is as strict as OpenSSL: after `Pending`, the next call has to begin with the same bytes, and
-/// must not be shorter.
+/// A writer that does not gather is as strict as OpenSSL: after `Pending`, the next call has to begin with the same
+/// bytes, and must not be shorter.
 #[derive(Debug)]
 pub struct ScriptedWriter {
     pub script: VecDeque<Answer>,
     pub gathers: bool,
     pub taken: Vec<u8>,
-    /// The length and the answer of each call that was made since this was emptied.
+    /// The length and the answer of each call. A test may empty this list.
     pub calls: Vec<(usize, Answer)>,
     /// The bytes of the last call, if its answer was `Pending`.
     offered: Vec<u8>,
@@ -50,7 +50,7 @@ impl ScriptedWriter {
         }
     }
 
-    /// The queue dropped bytes that it had offered, which its user may do.
+    /// Notes that the queue dropped offered bytes, as a user of a queue may decide.
     pub fn forget_offer(&mut self) {
         self.offered.clear();
     }
@@ -87,7 +87,7 @@ impl ScriptedWriter {
     }
 }
 
-/// A TLS stream is written by a queue, and writes another queue, which uses the same memory of the thread.
+/// Writes another queue within a write, as a TLS stream may do. Both queues use the same memory of the thread.
 fn write_another_queue() {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = 0;

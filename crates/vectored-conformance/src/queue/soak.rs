@@ -24,10 +24,10 @@ pub fn runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_io().build()
 }
 
-/// Makes a connection, puts bytes into a queue, writes it by operations that are dropped at random points, puts more in
-/// between, and compares the bytes at the reader. Sometimes the reader closes before the end.
+/// Makes a connection, and writes a queue by operations that are dropped at random points. Puts more bytes into the
+/// queue in between, and compares the bytes at the reader. Sometimes the reader closes before the end.
 ///
-/// Returns what the connection was, and the counts.
+/// Returns the kind of the connection, and the counts.
 pub fn connection(rng: &mut Rng, runtime: &Runtime) -> io::Result<(&'static str, Counts)> {
     runtime.block_on(async {
         Ok(match rng.u32(..5) {
@@ -134,13 +134,13 @@ where
     counts.lost = bytes_lost(expected, &received) + miscounted;
     if error.is_some() {
         counts.faults += 1;
-        // Nothing but a reader that closes may fail a write.
+        // Only a reader that closes may make a write fail.
         counts.lost += u64::from(breaks_after == usize::MAX);
     }
     counts
 }
 
-/// Polls a future up to `most` times, then drops it. Returns its result if it was ready.
+/// Polls a future up to `most` times, then drops the future. Returns the result if the future was ready.
 pub async fn polled<T>(future: impl Future<Output = T>, most: u32) -> Option<T> {
     let mut future = pin!(future);
     let mut polls = 0;
@@ -154,7 +154,7 @@ pub async fn polled<T>(future: impl Future<Output = T>, most: u32) -> Option<T> 
     .await
 }
 
-/// Reads to the end, or until `most` bytes have come, in pieces of any size and not always at once.
+/// Reads to the end, or until `most` bytes have come. The pieces have any size, and other tasks run between them.
 async fn read(mut reader: impl AsyncRead + Unpin, most: usize, mut rng: Rng) -> Vec<u8> {
     let mut all = Vec::new();
     let mut piece = vec![0; 20_000];

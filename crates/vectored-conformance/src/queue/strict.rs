@@ -9,17 +9,16 @@ use tokio::io::AsyncWrite;
 /// The longest record of TLS, in bytes.
 pub const RECORD_BYTES: usize = 16 << 10;
 
-/// A writer that does not gather, takes up to [`RECORD_BYTES`] a call, and is as strict as OpenSSL: after `Pending` it
-/// fails unless the next call begins with the same bytes and is no shorter.
+/// A writer that does not gather, and takes up to [`RECORD_BYTES`] a call. Like OpenSSL, the writer fails after
+/// `Pending` unless the next call begins with the same bytes and is no shorter.
 ///
-/// It flushes the inner writer before each write, as OpenSSL sends a record before it takes the next. So a TLS stream as
-/// the inner writer makes one record of each call.
+/// The inner writer is flushed before each write, as OpenSSL sends a record before it takes the next record. So if
+/// the inner writer is a TLS stream, each call becomes one record.
 #[derive(Debug)]
 pub struct Strict<W> {
     inner: W,
     /// The bytes of the last call, if its answer was `Pending`.
     offered: Vec<u8>,
-    /// The calls that were answered `Pending`.
     pendings: usize,
 }
 

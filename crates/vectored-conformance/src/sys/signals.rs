@@ -20,13 +20,14 @@ extern "C" fn count(_signal: libc::c_int) {
     CAUGHT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A thread that sends `SIGALRM` to the thread that made it, again and again until it is dropped.
+/// A thread that sends `SIGALRM` again and again to the thread that made this value. Dropping the value ends the
+/// sending.
 ///
 /// The handler is set without `SA_RESTART`, so signals interrupt system calls. With setitimer(2) the kernel would choose the
 /// thread, and seldom the thread that moves bytes.
 #[derive(Debug)]
 pub struct SignalStorm {
-    /// A sender that is dropped ends the thread.
+    /// Dropping the sender ends the thread.
     thread: Option<(Sender<()>, JoinHandle<()>)>,
     /// Keeps the value on the thread that made it, which gets the signals.
     not_send: PhantomData<*const ()>,
@@ -49,7 +50,8 @@ impl SignalStorm {
         let (ender, ended) = channel::<()>();
         let thread = Builder::new().spawn(move || {
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // SAFETY: the target waits for the end of this thread before it ends: a `SignalStorm` stays on it.
+                // SAFETY: the target waits for the end of this thread before it ends: a `SignalStorm` stays on the
+                // target.
                 unsafe { libc::pthread_kill(target as libc::pthread_t, libc::SIGALRM) };
             }
         })?;

@@ -32,8 +32,8 @@ pub fn positional(
     })
 }
 
-/// Writes a list record by record by `write_once`, each as long as `write_once` takes here. If only a part
-/// of a record went, continues after that part.
+/// Writes a list record by record by `write_once`. Each record is as long as `write_once` takes here. If only a part
+/// of a record was written, continues after this part.
 pub(super) fn record_by_record(
     fd: BorrowedDescriptor<'_>,
     segments: &[IoSlice<'_>],
@@ -63,7 +63,7 @@ fn limits_of_a_record(fd: BorrowedDescriptor<'_>) -> Limits {
     limits
 }
 
-/// Records of at most 1 MiB: for a handle they are copied.
+/// The record has at most 1 MiB: for a handle, records are copied.
 #[cfg(windows)]
 fn limits_of_a_record(_: BorrowedDescriptor<'_>) -> Limits {
     Limits {
@@ -72,7 +72,7 @@ fn limits_of_a_record(_: BorrowedDescriptor<'_>) -> Limits {
     }
 }
 
-/// Writes a list the way a program does that makes the system calls itself.
+/// Writes a list like a program that makes the system calls itself.
 #[cfg(unix)]
 pub(super) fn by_hand(
     fd: BorrowedDescriptor<'_>,
@@ -106,7 +106,7 @@ fn drive_within(
         if batch.is_empty() {
             break None;
         }
-        // rustix would shorten a longer batch; the kernel would refuse it.
+        // A longer batch would be shortened by rustix, and refused by the kernel.
         assert!(batch.len() <= iov_max(), "{} slices", batch.len());
         assert!(
             batch.iter().all(|slice| !slice.is_empty()),

@@ -24,8 +24,8 @@ impl Write for PlainWrites<'_> {
     }
 }
 
-/// Passes the list from the cursor on to a writer, as `put` does, and flushes the writer. Bytes that are still staged after an
-/// error were not written, and are dropped. All other bytes were written.
+/// Passes the list from the cursor on to a writer by `put`, and flushes the writer. Bytes that are still staged after
+/// an error were not written, and are dropped. All other bytes were written.
 pub(super) fn through<W>(
     mut writer: GatherWriter<W>,
     segments: &[IoSlice<'_>],

@@ -20,7 +20,8 @@ pub(super) const WITHIN_THE_KERNEL: [Technique; 4] = [
     Technique::ReadWrite,
 ];
 
-/// Copies a file by the first of these techniques that the kernel does not refuse, or as the library chooses if there are none.
+/// Copies a file by the first of these techniques that the kernel does not refuse. Without techniques, the library
+/// chooses.
 pub(super) fn of_a_file(techniques: &'static [Technique]) -> WriteFn {
     whole_list(move |fd, segments| {
         let list = bytes_of(segments);
@@ -42,7 +43,7 @@ pub(super) fn of_a_stream(open: fn() -> io::Result<Ends>) -> WriteFn {
         let list = bytes_of(segments);
         thread::scope(|scope| {
             let bytes = &list;
-            // The write fails when the copy has failed before.
+            // If the copy has failed before, the write fails.
             scope.spawn(move || to.write_all(bytes));
             let result = Options::new().copy(&from, fd).map(|copied| copied.bytes);
             drop(from);
@@ -58,7 +59,7 @@ fn bytes_of(segments: &[IoSlice<'_>]) -> Vec<u8> {
         .collect()
 }
 
-/// A file in memory, which a limit of the size of files does not concern.
+/// A file in memory with this list. A limit on the size of files is lifted meanwhile.
 fn file_with(list: &[u8]) -> io::Result<File> {
     let limit = getrlimit(Resource::Fsize);
     let lifted = Rlimit {
@@ -73,7 +74,7 @@ fn file_with(list: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// The outcome of a copy. An error has the bytes of the list that follow.
+/// The outcome of a copy. An error must hold the bytes of the list that were read and not written.
 fn outcome(list: &[u8], result: Result<u64, CopyError>) -> Outcome {
     match result {
         Ok(transferred) => Outcome {

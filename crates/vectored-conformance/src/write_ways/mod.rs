@@ -1,7 +1,7 @@
 //! The table of the functions that write a list to a descriptor.
 //!
-//! To add a function, add an entry to [`WRITE_WAYS`]. A function that resumes from a cursor fits as it is; [`whole_list`]
-//! and [`positional`] adapt a function that takes a whole list.
+//! To add a function, add an entry to [`WRITE_WAYS`]. A function that resumes from a cursor needs no adapter.
+//! [`whole_list`] and [`positional`] adapt a function that takes a whole list.
 
 mod adapters;
 mod buffered;
@@ -135,8 +135,8 @@ pub const WRITE_WAYS: &[WriteWay] = &[
     }),
 ];
 
-/// The ways of copying from a descriptor that holds the list. Not in [`WRITE_WAYS`], since they need memory for all bytes of a
-/// list; some tests have gigabytes of it.
+/// The ways of copying from a descriptor that holds the list. Not in [`WRITE_WAYS`]: these ways need memory for all
+/// bytes of a list, and some tests have lists of gigabytes.
 #[cfg(unix)]
 pub const COPY_WAYS: &[WriteWay] = &[
     Way::new("copy of a file", || copied::of_a_file(&[])),
@@ -149,8 +149,8 @@ pub const COPY_WAYS: &[WriteWay] = &[
     }),
 ];
 
-/// A queue that gets a list in pieces and in all ways there are, is written now and then, and gets more in between. Not
-/// in [`WRITE_WAYS`], since calls of a few bytes take too long for lists of gigabytes.
+/// A queue that gets a list in pieces, by any function of the queue, and is written in between. Not in
+/// [`WRITE_WAYS`], since calls of a few bytes take too long for lists of gigabytes.
 pub const RANDOM_QUEUE: WriteWay = Way::new("SegmentQueue at random", queued::at_random);
 
 /// The ways of writing with `RWF_DSYNC`. Not in [`WRITE_WAYS`], since each of their calls waits for the disk.
@@ -187,7 +187,8 @@ fn gather(model: CostModel) -> WriteFn {
     whole_list(move |fd, segments| gather.write_all(fd, segments).into())
 }
 
-/// A queue that copies nothing, and that holds more than the lists of the tests that count calls.
+/// The policy of a queue that copies nothing. The queue has room for more than any list of the tests that count
+/// calls.
 fn keeping() -> QueuePolicy {
     let mut policy = QueuePolicy::default();
     policy.copy_below_bytes = 0;
@@ -205,8 +206,8 @@ fn with(
     write_all_with(fd, segments, offset, flags, OnRefusal::Fallback).into()
 }
 
-/// A duplicate of the descriptor as a `UnixStream`, for which the library makes other system calls; `None`
-/// if it is no socket. Any kind of socket will do.
+/// A duplicate of the descriptor as a `UnixStream`, for which the library makes other system calls. `None` if the
+/// descriptor is no socket; a socket may be of any kind.
 #[cfg(unix)]
 fn as_unix_stream(fd: BorrowedDescriptor<'_>) -> Option<UnixStream> {
     let is_socket = is_a(rustix::fs::FileType::Socket, fd);

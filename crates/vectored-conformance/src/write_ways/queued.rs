@@ -36,8 +36,8 @@ pub(super) fn write_some(queue: &mut SegmentQueue, fd: BorrowedDescriptor<'_>) -
     }
 }
 
-/// A queue of this policy that a list is pushed into until it is full, and which is then drained, again and again. After
-/// an error the queue keeps its bytes, and the next call goes on with them.
+/// Pushes a list into a queue of this policy until the queue is full, drains the queue, and repeats both until the
+/// list is written. After an error the queue keeps its bytes, and the next call writes them.
 pub(super) fn filled_and_drained(policy: QueuePolicy, drain: Drain) -> WriteFn {
     let mut queue = SegmentQueue::with_policy(policy);
     Box::new(move |fd, segments, cursor| {
@@ -55,7 +55,7 @@ pub(super) fn filled_and_drained(policy: QueuePolicy, drain: Drain) -> WriteFn {
     })
 }
 
-/// A queue of any policy that a list is put into in any way, written now and then, and that gets more in between.
+/// Puts a list into a queue of any policy, by any function of the queue, and writes the queue in between.
 pub(super) fn at_random() -> WriteFn {
     let mut rng = Rng::with_seed(20);
     let mut queue = SegmentQueue::new();
@@ -122,7 +122,7 @@ impl<'t> Transfer<'t> {
         self.put.segment()
     }
 
-    /// The next at most `most` bytes of the list, from one segment.
+    /// The next bytes of the list: at most `most`, from one segment.
     fn next_piece(&mut self, most: usize) -> &'t [u8] {
         let segment = &self.segments[self.put.segment()][self.put.offset()..];
         let piece = &segment[..segment.len().min(most)];

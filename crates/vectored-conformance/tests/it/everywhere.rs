@@ -30,15 +30,15 @@ fn from_every_source(sizes: &[usize], bytes: usize) {
     }
 }
 
-/// Mixed lists, lists of empty segments, and segments around the longest that are joined on Windows.
+/// Mixed lists, lists of empty segments, and segments around the greatest length that is joined on Windows.
 fn short_lists() -> [Vec<usize>; 7] {
     let [one, two, some, many] = [1, 2, 17, 300].map(mixed_sizes);
     let joined = vec![65_535, 1, 65_536, 2, 100_000, 65_537, 3];
     [one, two, some, many, vec![], vec![0], joined]
 }
 
-/// Counts around `IOV_MAX`, of tiny segments and of segments that take an entry of their own, since they are too large to
-/// be copied or staged; empty segments in front, at the end, in between, and alone.
+/// Lists with counts around `IOV_MAX`. Some have tiny segments, others have segments that are too large to be copied
+/// or staged and take an entry of their own. Empty segments stand in front, at the end, in between, and alone.
 fn long_lists() -> impl Iterator<Item = Vec<usize>> {
     let max = iov_max();
     let counts = [max - 1, max, max + 1, 2 * max].into_iter();
@@ -60,7 +60,7 @@ fn lists_around_iov_max_arrive_everywhere() {
     long_lists().for_each(|sizes| into_every_target(&sizes));
 }
 
-/// The bytes of the sources after the lists must stay there.
+/// The number of bytes of a source after the list. These bytes must stay in the source.
 const BEYOND: usize = 9000;
 
 #[test]

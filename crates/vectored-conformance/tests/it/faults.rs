@@ -23,7 +23,7 @@ use vectored_conformance::write_ways::COPY_WAYS;
 
 use crate::support::{build_directory, expect_all_of, expect_whole, write_ways};
 
-/// Expects this error, and the count of the bytes that arrived. The bytes that arrived must be the first bytes of the list.
+/// Expects this error, and the count of the bytes that arrived. These bytes must be the first bytes of the list.
 fn expect_partial(way: &WriteWay, model: &[u8], delivery: &Delivery, error: Errno) {
     let Delivery {
         received, reported, ..
@@ -62,8 +62,8 @@ fn a_broken_pipe_has_taken_what_was_counted() {
         let kind = delivery.error.as_ref().map(io::Error::kind);
         assert_eq!(kind, Some(io::ErrorKind::BrokenPipe), "{way:?}");
         assert_eq!(bytes_lost(&model[..100_000], &delivery.received), 0);
-        // The bytes in the pipe when it broke also count: in 16 places of a page, or of 32 KiB if they were spliced from a
-        // socket.
+        // The bytes in the pipe when it broke also count. They fill up to 16 places of a page, or of 32 KiB if
+        // spliced from a socket.
         let place_bytes = if way.name == "copy of a Unix stream" { 32_768 } else { 4096 };
         let reported = delivery.reported as usize;
         assert!(
@@ -103,8 +103,8 @@ fn beyond_the_file_size_limit_the_count_is_the_files_size() {
 
 #[test]
 fn on_a_full_file_system_the_count_is_the_files_size() {
-    // The test is a process of its own: a process that another test forks holds the file of the last way, and so
-    // its blocks, until it executes its program. Under an emulator that takes a while.
+    // The test is a process of its own. A process that another test forks holds the file of the last way, and the
+    // file's blocks, until it executes its program. Under an emulator that takes a while.
     let test = "faults::on_a_full_file_system_the_count_is_the_files_size";
     if role().is_none() {
         return in_child(test, "full", &[]);
@@ -153,10 +153,10 @@ fn under_writing_strace(test: &str, injections: &[&str]) {
     under_strace(test, "writev,pwritev", injections);
 }
 
-/// The bytes of each call except the last.
+/// The number of bytes of each call except the last.
 const CALL_BYTES: u64 = 1024 * 900;
 
-/// The ways that copy these lists and call `write(2)`, which the test itself calls as well.
+/// The ways that copy these lists and call `write(2)`. The test itself also calls `write(2)`.
 const PLAIN: [&str; 6] = [
     "GatherWriter::copying",
     "GatherWriter::new",
@@ -210,8 +210,8 @@ fn an_error_that_the_kernel_answers_carries_the_exact_count() {
     answered_by_the_kernel(check);
 }
 
-/// strace answers some of the calls that move bytes within the kernel: by errors of a file or of a system without them, which
-/// moved nothing, and by interruptions.
+/// strace answers some of the calls that move bytes within the kernel. An answer is an interruption, or an error of a
+/// file or a system that does not support the call. A call that strace answers moves nothing.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_copy_whose_calls_the_kernel_refuses_is_whole() {
@@ -268,7 +268,8 @@ fn calls_refused(test: &str, role: &str, file: &str, refused: &str) -> Option<[u
     Some(counts)
 }
 
-/// Lists of 3000 segments are 2,700,000 bytes in three batches, through a buffer of 256 KiB.
+/// The number of plain calls for a list of 3000 segments: 2,700,000 bytes in three batches, through a buffer of 256
+/// KiB.
 const PLAIN_CALLS: usize = 2_700_000_usize.div_ceil(256 * 1024);
 
 #[test]

@@ -49,7 +49,7 @@ fn pieces_of_one_buffer_arrive_everywhere() {
     }
 }
 
-/// A segment stands for itself, however it lies in memory: the same buffer again and again, overlapping segments, and
+/// The place of a segment in memory does not matter: the same buffer again and again, overlapping segments, and
 /// neighbours from back to front.
 #[test]
 fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
@@ -57,7 +57,7 @@ fn segments_that_share_memory_arrive_as_often_as_they_are_listed() {
     let same = |size: usize| vec![&content[..size]; 3000];
     let windows: Vec<&[u8]> = content.windows(1000).step_by(3).collect();
     let backwards: Vec<&[u8]> = content.chunks(5).rev().collect();
-    // The first two are adjacent, and the third begins within the second.
+    // The first two pieces are adjacent, and the third piece begins within the second.
     let overlapping = [&content[..1000], &content[1000..2000], &content[1500..2500]].repeat(30);
     for pieces in [
         same(1),
@@ -94,7 +94,7 @@ fn short_writes_resume_mid_segment() {
                 Target::non_blocking_pipe().unwrap(),
                 &sizes,
             );
-            // Each call writes one page, and then it would block.
+            // Each call writes one page, and the next call would block.
             assert!(delivery.resumptions > 50, "{way:?}, {size}");
         }
     }
@@ -114,8 +114,8 @@ fn totals_around_the_most_that_a_call_moves_are_counted() {
     ] {
         let mut segments = vec![IoSlice::new(&chunk); total / chunk.len()];
         segments.push(IoSlice::new(&chunk[..total % chunk.len()]));
-        // A queue would get a copy of all these bytes in pieces: the next test shares them. The input of a copy would hold
-        // all bytes; the library's own tests have a file without blocks.
+        // A queue would copy all these bytes in pieces: in the next test, the queue shares the bytes. The input of a
+        // copy would hold all bytes; the library's own tests have a file without blocks.
         let holds_all =
             |name: &str| name.starts_with("SegmentQueue") || name.starts_with("copy of");
         for (way, mut write_fn) in write_ways().filter(|(way, _)| !holds_all(way.name)) {
@@ -185,7 +185,7 @@ fn lists_with_flags_arrive_in_files() {
     }
 }
 
-/// More is put into the queue while it is written.
+/// More bytes are put into the queue while the queue is written.
 #[test]
 fn lists_through_a_queue_at_random_arrive_everywhere() {
     let mut write_fn = (RANDOM_QUEUE.make)();
@@ -198,7 +198,7 @@ fn lists_through_a_queue_at_random_arrive_everywhere() {
     }
 }
 
-/// Writes lists to files of each file system, and fills lists from its files.
+/// Writes lists to files of each file system, and fills lists from such files.
 #[test]
 fn lists_arrive_in_and_are_filled_from_files_of_each_file_system() {
     let test = "lists_arrive_in_and_are_filled_from_files_of_each_file_system";

@@ -15,7 +15,7 @@ use vectored_conformance::way::ReadWay;
 use crate::everywhere::PIECES;
 use crate::support::{build_directory, content, expect_filled, read_ways};
 
-/// The bytes of a source after the list. These bytes must stay there.
+/// The number of bytes of a source after the list. These bytes must stay in the source.
 const BEYOND: usize = 9000;
 
 /// All lists of up to three segments of 0 to 3 bytes.
@@ -50,7 +50,7 @@ fn the_end_of_the_file_at_every_point_of_small_lists_is_told_with_the_exact_coun
         Source::non_blocking_pipe,
         Source::non_blocking_unix_stream,
     ];
-    // A function serves for all lists, since the end of a ring waits for the kernel.
+    // One function serves for all lists, since the end of a ring waits for the kernel.
     for (way, mut read_fn) in read_ways() {
         for sizes in small_lists() {
             let bytes: usize = sizes.iter().sum();
@@ -142,7 +142,7 @@ fn lists_of_more_bytes_than_a_call_moves_are_asked_for_in_part() {
         i32::MAX as usize,
         i32::MAX as usize + 1,
     ] {
-        // The system allocates zeroed memory of this size page by page, when it is touched.
+        // The system allocates each page of zeroed memory of this size when the page is touched.
         let mut memory = vec![0; total];
         for way in READ_WAYS {
             let file = file_of(&content(&[10_000]));
@@ -184,8 +184,8 @@ fn a_file_that_grows_is_read_on_from_where_it_ended() {
     }
 }
 
-/// The end of a message longer than the list would be lost, shorter messages would be joined, and an empty one would look
-/// like the end of the file. A `ScatterReader` does not know its descriptor.
+/// The end of a message longer than the list would be lost. Shorter messages would be joined, and an empty message
+/// would look like the end of the file. A `ScatterReader` does not know its descriptor.
 #[test]
 fn functions_for_streams_read_nothing_from_sockets_that_keep_messages_apart() {
     use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};

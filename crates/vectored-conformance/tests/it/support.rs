@@ -13,7 +13,7 @@ use vectored_conformance::way::{ReadFn, ReadWay, WriteFn, WriteWay};
 use vectored_conformance::write_ways::COPY_WAYS;
 use vectored_conformance::write_ways::WRITE_WAYS;
 
-/// The directory of the build, on whatever file system it is.
+/// The directory of the build. Its file system may be of any kind.
 pub fn build_directory() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }

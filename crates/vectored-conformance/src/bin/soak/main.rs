@@ -1,4 +1,5 @@
-//! Random lists through random faults, for `cargo xtask soak`. Unix only: its faults are signals, mounts and io_uring.
+//! Random lists through random faults, for `cargo xtask soak`. Unix only: the faults are signals, mounts and
+//! io_uring.
 
 use std::process::ExitCode;
 

@@ -22,7 +22,7 @@ use vectored_conformance::write_ways::{BROKEN_WRITE_WAY, RANDOM_QUEUE, WRITE_WAY
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Losses that are printed. The rest is counted only.
+/// The most losses that are printed. Further losses are only counted.
 const MAX_PRINTED_LOSSES: u64 = 10;
 
 pub fn main() -> ExitCode {
@@ -91,7 +91,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
         let writes = writes.iter().map(Move::write);
         writes.chain(reads.iter().map(Move::read))
     };
-    // With many transfers or operations at once, as frequent as four ways.
+    // Rings and tokio move many lists at once. Each is chosen as often as four ways.
     let (rings, tokio) = ([(); 4].map(|()| Move::Rings), [(); 4].map(|()| Move::Tokio));
     let queue = || [Move::write(&RANDOM_QUEUE)];
     options.moves = match form.as_str() {
