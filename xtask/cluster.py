@@ -150,7 +150,7 @@ def together(state):
     counts = [cell["ranks"] for cell in result["cells"]]
     # On a slow machine the budget ends before the last cells begin.
     assert counts == [1, 2, 4][:len(counts)], f"cells of {counts} ranks"
-    # Cells of one rank give none either.
+    # Cells of one rank give no cost models either.
     assert not result["cost_models"], f"ranks give cost models: {result['cost_models']}"
 
 
@@ -313,7 +313,7 @@ def slurm(folder):
                 pid = open(path).read().strip()
                 with contextlib.suppress(ValueError, ProcessLookupError):  # It could not start, or has ended.
                     os.kill(int(pid), signal.SIGTERM)
-                # Its folder is removed next.
+                # The folder of the program is removed next.
                 wait_for(f"the end of {path}", lambda: not (pid and os.path.exists("/proc/" + pid)))
 
 

@@ -16,7 +16,7 @@ cargo build --quiet --release --package vectored-capi --lib --locked
 umask 022
 install -D -m 644 $crate/include/vectored.h "$root/include/vectored.h"
 install -D -m 644 "$archive" "$lib/libvectored.a"
-# Linked from the static library: cargo makes none with a soname and versions of symbols.
+# Linked from the static library, since cargo makes no shared library with a soname and versions of symbols.
 # shellcheck disable=SC2086
 "${CC:-cc}" -shared -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,defs -Wl,-soname,libvectored.so.$abi -Wl,--strip-all \
     -Wl,--version-script=$crate/packaging/vectored.map -Wl,--whole-archive "$archive" -Wl,--no-whole-archive $system \

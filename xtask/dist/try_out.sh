@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what is in the folder of `cargo xtask dist` in clean systems, uses it there, and builds it a second time:
-# try_out.sh FOLDER TOOL
+# Installs the packages of `cargo xtask dist` in clean systems, uses them there, and builds them a second time: try_out.sh
+# FOLDER TOOL
 set -eu
 . xtask/skips.sh
 . xtask/dist/reproducible.sh

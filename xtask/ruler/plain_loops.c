@@ -7,7 +7,7 @@
  *
  * TARGET is null, file or pipe. SIZES lists runs of segments, as 1000x100 or
  * 1x100,1x200. CPU is where the timed thread stays; READER_CPU is where a
- * reader thread stays, should the pipe not hold two calls. The file in
+ * reader thread stays, if the pipe does not hold two calls. The file in
  * DIRECTORY has no name. SEED starts the generator behind every order and
  * place. With 0 MILLISECONDS the program takes its fewest rounds: enough to
  * see that everything works.
@@ -445,8 +445,8 @@ static double sample(enum technique technique, uint32_t calls)
     return (double)(ended_ns - began_ns) / calls;
 }
 
-/* As many calls as the fastest technique makes in SAMPLE_NS, for all but those that are far behind. The floor takes part,
- * though it is no technique. */
+/* As many calls as the fastest technique makes in SAMPLE_NS, for all techniques that are not far slower. The floor takes part,
+ * although it is no technique. */
 static void choose_calls(uint32_t calls[TECHNIQUES])
 {
     uint32_t most = most_calls();

@@ -1,8 +1,8 @@
 //! The public API of the library as a list in `crates/vectored/api.txt`, so that a change of it shows in a diff.
 //!
-//! The list is made from rustdoc's JSON: its paths, and the signatures as they stand in the sources. The JSON is unstable, but
-//! only the tree of items and their places are read from it. `RUSTC_BOOTSTRAP` lets a stable rustdoc write the JSON. The build
-//! has a folder of its own: in the usual folder, build scripts that read this variable would run again at each change of the
+//! The list has the paths of rustdoc's JSON, and the signatures as they stand in the sources. The JSON is unstable, but only
+//! the tree of items and the places of the items are read. `RUSTC_BOOTSTRAP` lets a stable rustdoc write the JSON. The build
+//! has its own folder: in the usual folder, build scripts that read this variable would run again at each change of the
 //! variable.
 
 use std::collections::HashMap;
@@ -52,7 +52,7 @@ fn list(krate: &Value) -> Result<String> {
 struct Lister<'j> {
     index: &'j Value,
     sources: HashMap<String, String>,
-    /// Where each item was listed first, by its number.
+    /// The path under which each item was listed first, by the number of the item.
     paths: HashMap<String, String>,
     text: String,
 }
@@ -69,7 +69,7 @@ impl<'j> Lister<'j> {
             let name = name.as_str().context("an item without a name")?.to_owned();
             items.push((self.kind(&id) == "module", name, id));
         }
-        // Modules come last, so that an item of the root is listed there.
+        // Modules come last, so that an item that the root exports is listed at the root.
         items.sort();
         for (is_module, name, id) in items {
             let path = format!("{path}::{name}");

@@ -24,7 +24,7 @@ pub fn cargo_words(words: &str) -> Command {
     command
 }
 
-/// `cargo +TOOLCHAIN`. Only rustup's own cargo takes `+`, so not the cargo that runs this program.
+/// `cargo +TOOLCHAIN`. Only the cargo of rustup takes `+`; the cargo that runs this program may be another one.
 pub fn cargo_of(toolchain: &str, words: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.arg(format!("+{toolchain}")).args(words);

@@ -1,6 +1,6 @@
 //! `cargo xtask fields`: the page of all fields of saved results, from the types that are saved.
 //!
-//! It reads the sources as rustfmt leaves them. A test compares the page with results that were saved.
+//! The command reads the sources as rustfmt leaves them. A test compares the page with results that were saved.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -236,7 +236,7 @@ fn collect(of: &str, text: &str, types: &mut Types) {
 
 /// A line of a struct or enum.
 fn member(line: &str, is_enum: bool, doc: &str, attributes: &str, mark: &str) -> Option<Member> {
-    // What only tests have is not saved.
+    // A member that only tests have is not saved.
     let line = line
         .strip_suffix(',')
         .filter(|_| !attributes.contains("cfg(test)"))?;
@@ -302,7 +302,7 @@ fn first(doc: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The names of fields in a result, but for objects that system calls name.
+    /// The names of the fields in a result. Objects whose fields are named by system calls are left out.
     fn names(value: &serde_json::Value, found: &mut Vec<String>) {
         match value {
             serde_json::Value::Object(fields) => {

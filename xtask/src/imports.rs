@@ -35,7 +35,7 @@ impl Home {
         }
     }
 
-    /// The entries of this folder that a module imports from. The module lies `depth` folders below this one.
+    /// The entries of this folder that a module imports from. The module lies `depth` folders below this folder.
     pub fn imported<'t>(
         &'t self,
         code: &'t str,

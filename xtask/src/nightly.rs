@@ -61,7 +61,8 @@ fn with_sanitizer(words: &str) -> Result<Command> {
         // A report names functions and lines.
         "strip=false",
         "debug='line-tables-only'",
-        // The optimiser saves less time than the sanitizer costs, and this build takes a fraction of the time.
+        // The sanitizer, not the optimiser, decides how long the program takes. A build at this level takes a fraction of the
+        // time.
         "opt-level=1",
         "package.vectored-measure.opt-level=0",
         "package.vectored-results.opt-level=0",
@@ -73,8 +74,8 @@ fn with_sanitizer(words: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs every target of `fuzz/fuzz_targets`, or one of them, for that time; fails at the first finding. Installs cargo-fuzz
-/// if it is missing.
+/// Runs every target of `fuzz/fuzz_targets`, or one of them, for `seconds` each. Fails at the first finding. Installs
+/// cargo-fuzz if it is missing.
 pub fn fuzz(seconds: u32, only: Option<&str>) -> Result<()> {
     if !works(&mut nightly("fuzz --version")?) {
         println!("   cargo install --locked cargo-fuzz (a minute or two)");

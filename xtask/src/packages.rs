@@ -1,4 +1,4 @@
-//! The packages of the workspace and their targets, as `cargo metadata` prints them, and the programs that cargo builds of them.
+//! The packages of the workspace and their targets, as `cargo metadata` prints them, and the programs that cargo builds.
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -145,8 +145,8 @@ pub fn workflow() -> Result<()> {
     }
 }
 
-/// The first line of a workflow that names an action of another repository without a commit and its version. The owner of that
-/// repository could move a tag or a branch.
+/// The first line of a workflow that names an action of another repository without a commit and its version. The owner of the
+/// other repository could move a tag or a branch.
 fn unpinned(workflow: &str) -> Option<&str> {
     workflow.lines().map(str::trim).find(|line| {
         let Some((_, action)) = line.split_once("uses:") else {

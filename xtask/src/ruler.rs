@@ -1,8 +1,7 @@
 //! `cargo xtask ruler`: the engine against plain C loops.
 //!
-//! Both time the same techniques on the same targets, in turn, on the same
-//! CPU. The work that the engine adds (traits, proofs, a balanced order) must
-//! not show in its medians.
+//! The engine and the loops time the same techniques on the same targets, in turn, on the same CPU. The work that the engine
+//! adds (traits, proofs, a balanced order) must not show in its medians.
 
 mod agreement;
 
@@ -22,7 +21,7 @@ use crate::commands::{answer, run as run_command, target_folder};
 
 const PLAIN_MS: u64 = 400;
 
-/// Time for one run of the engine, which compares the bytes as well.
+/// Time for one run of the engine. A run also compares the bytes.
 const ENGINE_MS: u64 = 450;
 
 const TARGETS: [Target; 3] = [Target::Null, Target::File, Target::Pipe];

@@ -77,7 +77,7 @@ pub const PATIENCE: Duration = Duration::from_secs(600);
 /// could not be installed. In the continuous integration the tests need all programs, since no test may be skipped there for
 /// want of a program.
 pub fn run() -> Result<()> {
-    // A Python of Debian may be there without what makes environments.
+    // A Python of Debian may lack the modules that make environments.
     let is_there = |name: &str| match name {
         "python3" => works(Command::new(name).args(["-c", "import venv, ensurepip"])),
         _ => is_on_path(name),

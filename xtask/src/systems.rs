@@ -33,24 +33,24 @@ const NOT_TESTED: &str = "x86_64-apple-darwin";
 /// one `pwrite` a page.
 pub const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// The build folder of all systems, which share the procedural macros in it.
+/// The build folder of all systems. The systems share its procedural macros.
 const FOLDER: &str = "target/systems";
 
 const LIBRARY: &str = "--package=vectored --package=vectored-conformance --all-features";
 
-/// The library as a shared one, in which all of its public functions are linked.
+/// The library as a shared library, in which all its public functions are linked.
 const SHARED_LIBRARY: &str = "rustc --package=vectored --lib --all-features --crate-type=dylib";
 
 const TOOL: &str = "--package=vectored-cli --bin=vectored";
 
-/// Words for faster builds: the programs run for seconds, and the code that measures is not measured. The profile of the
-/// workspace slightly optimises the other code that tests run most, because an emulator is slow.
+/// Options for faster builds. The programs run for seconds, and the speed of the measuring code does not matter. The profile of
+/// the workspace slightly optimises the other code that tests run most, because an emulator is slow.
 const PROFILE: &str = "--config=profile.dev.package.vectored-measure.opt-level=0 \
     --config=profile.dev.package.vectored-results.opt-level=0";
 
-/// Parts of the names of tests of the conformance suite, for writes and for reads, that take minutes in an emulator. The tests
-/// cut a list at the limits of a call. The order of bytes does not matter to them, and i686 runs them with another width of
-/// pointers.
+/// Parts of the names of tests of the conformance suite, for writes and for reads, that take minutes in an emulator. These
+/// tests cut a list at the limits of a call. The byte order does not matter to these tests. The step for i686 runs them with
+/// another width of pointers.
 const SLOW_IN_AN_EMULATOR: [&str; 3] = [
     "everywhere::lists_around_iov_max",
     "lists::pieces_of_one_buffer_arrive_everywhere",
@@ -109,8 +109,8 @@ impl System {
         run_command(Command::new("rustup").args(["target", "add", self.name]))
     }
 
-    /// A program with these words for this system, with its output in the folder of all systems. Less is written to disk, since
-    /// nothing is debugged and nothing is built twice.
+    /// A program with these words for this system. The output goes to the folder of all systems. Debug information and
+    /// incremental builds are off: nothing is debugged, and nothing is built twice.
     fn command(&self, mut program: Command, words: &str) -> Command {
         program.args(words.split_whitespace());
         program.args(["--locked", "--target", self.name]);
@@ -162,8 +162,8 @@ impl System {
         skip(&format!("{}: nothing was run", self.name), why)
     }
 
-    /// Runs the tests of the library. Debian's C compiler for the processor links them, and qemu runs them: it passes the
-    /// system calls on to the kernel of this machine. This machine itself runs the tests for i686.
+    /// Runs the tests of the library. Debian's C compiler for the processor links the tests, and qemu runs the tests: qemu
+    /// passes the system calls on to the kernel of this machine. This machine itself runs the tests for i686.
     fn test(&self) -> Result<()> {
         let processor = self.name.split('-').next().unwrap_or_default();
         let gcc = format!("{processor}-linux-gnu-gcc");

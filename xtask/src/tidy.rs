@@ -11,8 +11,7 @@
 //! - comments name a thing again and do not point at it ("that of", "of which", ", too"),
 //! - the documentation keeps the rules of `docs.rs`.
 //!
-//! Most of them search the text of the code without its comments. They find an oversight, but not code that is written to evade
-//! them.
+//! Most rules search the text of the code without its comments. They find an oversight, but not code that evades the rules.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;

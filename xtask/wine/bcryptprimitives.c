@@ -1,6 +1,6 @@
 /*
  * The one function of bcryptprimitives.dll that the standard library of Rust calls: Wine 8 has no such DLL, and without
- * it programs end with status 53 before `main`. It fills a buffer with random bytes, as SystemFunction036
+ * it programs end with status 53 before `main`. The function fills a buffer with random bytes, as SystemFunction036
  * (RtlGenRandom) of advapi32 does. For tests under Wine alone.
  */
 #include <windows.h>

@@ -2,13 +2,12 @@
 
 use crate::text::Text;
 
-/// A colour and dashes, by number: they tell one thing from others in charts and maps. 0 is for all that has no
-/// number of its own.
+/// The colour and dashes of a thing in charts and maps, by number. Things without a number of their own have 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Series {
     /// The number, at most 5.
     pub hue: u8,
-    /// Whether it stands for something else with the same number, such as earlier figures.
+    /// Whether this is a second thing with the same number, such as earlier figures.
     pub is_other: bool,
 }
 
@@ -25,7 +24,7 @@ impl Series {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     pub title: Text,
-    /// Whether values are ratios, whose axis includes 1, and not times in nanoseconds.
+    /// Whether values are ratios, not times in nanoseconds. The axis of ratios includes 1.
     pub is_ratio: bool,
     pub curves: Vec<Curve>,
     pub marks: Vec<Mark>,

@@ -20,7 +20,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The change of two ranges: none where they have a value in common.
+    /// The change of two ranges: no change if the ranges have a value in common.
     pub fn of_ranges<T: PartialOrd>((old_low, old_high): (T, T), (low, high): (T, T)) -> Self {
         if high < old_low {
             Change::Less
@@ -31,7 +31,7 @@ impl Change {
         }
     }
 
-    /// The change in a word, for those who see no colours. Less is better.
+    /// The change in a word, for readers who see no colours. Less is better.
     pub fn cell(self) -> Cell {
         match self {
             Change::Less => Cell::with_role("less", Role::Winner),
@@ -54,7 +54,7 @@ pub enum Ruling {
 }
 
 impl Ruling {
-    /// Whether a ratio in this interval is at most 1 and the share `limit`.
+    /// Whether a ratio in this interval is at most 1 + `limit`.
     pub fn of_ratio((low, high): (Option<f64>, Option<f64>), limit: f64) -> Self {
         match (low, high) {
             (Some(low), _) if low > 1.0 + limit => Ruling::Beyond,

@@ -5,14 +5,13 @@ use serde_json::{Map, Value};
 
 use crate::text::visible;
 
-/// The rows that the innermost of the named arrays holds: with `["cells", "techniques"]` one for each element of
-/// `techniques` of each element of `cells`. An object without its inner array has no row.
+/// A row for each element of the innermost named array: with `["cells", "techniques"]`, for each element of `techniques` of
+/// each element of `cells`. An object without the inner array has no row.
 ///
-/// The columns are the fields of the elements, outer fields first; the fields of `value` itself are left out. The fields of
-/// an object within have its name in front: `ranks_calls_per_s`. A field with the name of an outer field gets the name of
-/// its array in front: `techniques_name`. Arrays that hold objects, and arrays that are named for their samples, are left
-/// out; other arrays stay as JSON. A text that starts like a formula gets an apostrophe in front, so that no program
-/// evaluates it.
+/// The columns are the fields of the elements, outer fields first. The fields of `value` itself are left out. A field of an
+/// inner object has the name of this object in front: `ranks_calls_per_s`. If an outer field has the same name, the name of the
+/// array stands in front: `techniques_name`. Arrays of objects, and arrays named for their samples, are left out; other arrays
+/// stay as JSON. A text that starts like a formula gets an apostrophe in front, so that no program evaluates the text.
 pub fn csv(value: &Value, rows: &[&str]) -> String {
     // Writing to memory, with equally many fields in each line, cannot fail.
     const SOUND: &str = "a line as long as the head, into memory";
@@ -25,7 +24,7 @@ pub fn csv(value: &Value, rows: &[&str]) -> String {
         for (name, _) in fields {
             match known.iter().position(|other| other == name) {
                 Some(index) => place = index + 1,
-                // A field that earlier elements lack stands where this element has it.
+                // A field that earlier elements lack stands where this element has the field.
                 None => {
                     known.insert(place, name);
                     place += 1;

@@ -8,11 +8,10 @@ pub struct Document {
     pub title: Text,
     /// The explanation of this kind of result, in a sentence or two. Only the page has it.
     pub lead: Text,
-    /// The answer: what a reader must not miss, in sentences. Each format decides where it stands: on a terminal last, where
-    /// it is in sight; elsewhere first.
+    /// The answer in sentences: what a reader must not miss. The answer stands last on a terminal, where it is in sight, and
+    /// first in other formats.
     pub answer: Vec<Block>,
-    /// What disturbed the measurement, or makes the answer less certain: next to the answer, which stands last on a terminal and
-    /// first elsewhere.
+    /// What disturbed the measurement, or makes the answer less certain. Warnings stand next to the answer.
     pub warnings: Vec<Block>,
     pub body: Vec<Block>,
     /// All other figures. A terminal shows them only if the details are asked for.
@@ -104,7 +103,7 @@ pub struct Item {
 /// Alternative texts. What stands between backticks is code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choices {
-    /// Whom they are for: a language.
+    /// Whom the texts are for: a language.
     pub label: Text,
     pub texts: Vec<Text>,
 }
@@ -122,8 +121,7 @@ impl Choices {
     }
 }
 
-/// Figures in rows. The first columns, as long as they are aligned left, name the row; there is at least one such
-/// column.
+/// Figures in rows. The columns before the first right-aligned column name the row. There is at least one name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub title: Text,
@@ -157,9 +155,9 @@ impl Table {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// Words, which may be broken between any two.
+    /// Words. A line may end between any two words.
     Left,
-    /// Figures, which stay with their units.
+    /// Figures. A figure stays with its unit.
     #[default]
     Right,
 }
@@ -167,7 +165,7 @@ pub enum Align {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub head: Text,
-    /// The group of neighbouring columns that this one is in, such as "here, seconds:"; may be empty.
+    /// The head of a group of neighbouring columns, such as "here, seconds:". Empty if the column is in no group.
     pub group: Text,
     pub align: Align,
     /// The order in which columns are left out where a table is too wide for a terminal: first those with 1, then
@@ -301,7 +299,7 @@ pub struct Key {
 pub struct Square {
     /// The winner: one letter.
     pub letter: Text,
-    /// By how much it wins: a few letters.
+    /// By how much the winner wins: a few letters.
     pub figure: Text,
     /// All that is known of the square. The page shows these words at a pointer.
     pub words: Text,

@@ -1,14 +1,14 @@
 //! Documents of sentences, tables, maps and charts, and their renderings.
 //!
-//! A [`Document`] says what a result means, in blocks and roles. It knows no width, no colour and no format.
-//! [`terminal()`], [`markdown()`] and [`html()`] render it; [`csv()`] makes a table of any JSON. All are pure: the same
-//! document always gives the same text.
+//! A [`Document`] says what a result means, in blocks and roles. A document has no width, no colour and no format.
+//! [`terminal()`], [`markdown()`] and [`html()`] render documents; [`csv()`] makes a table of any JSON. All these functions are
+//! pure: the same document always gives the same text.
 //!
-//! A kind of result that is saved implements [`SavedResult`]: [`json()`] writes it, [`parse()`] reads and checks it, and
-//! [`csv_of()`] makes a table of several.
+//! A kind of result that is saved implements [`SavedResult`]: [`json()`] writes a result, [`parse()`] reads and checks a
+//! result, and [`csv_of()`] makes a table of several results.
 //!
-//! Texts may come from anywhere: [`Text`] makes control characters visible, and each renderer escapes what means
-//! something in its format.
+//! Texts may come from anywhere: [`Text`] makes control characters visible, and each renderer escapes the characters that have
+//! a meaning in its format.
 //!
 //! ```
 //! use vectored_report::{Block, Document, Sentence, TerminalOptions, html, markdown, terminal};

@@ -47,7 +47,7 @@ fn blocks(blocks: &[Block], text: &mut String) {
     }
 }
 
-/// An empty line, unless it would be the first or follow another.
+/// Adds an empty line, unless the text is empty or ends with an empty line.
 fn gap(text: &mut String) {
     if !text.is_empty() && !text.ends_with("\n\n") {
         text.push('\n');

@@ -12,7 +12,7 @@ use crate::words::enumerated;
 pub trait SavedResult: Serialize + DeserializeOwned {
     const SCHEMA: &'static str;
 
-    /// The arrays whose innermost elements are the rows of its CSV, the outermost first.
+    /// The arrays that hold the rows of the CSV, the outermost first. Each element of the innermost array is a row.
     const ROWS: &'static [&'static str];
 
     /// Checks what renderings and statistics rely on, as files may come from anywhere.
@@ -78,7 +78,7 @@ pub fn csv_of_values(rows: Vec<Value>) -> String {
     csv(&literal!({ "rows": rows }), &["rows"])
 }
 
-/// Data as JSON, read from the text, since `serde_json::to_value` would be compiled once more for each type.
+/// Data as JSON, parsed from its text, since `serde_json::to_value` would be compiled again for each type.
 pub fn value_of(data: &impl Serialize) -> serde_json::Result<Value> {
     serde_json::from_str(&serde_json::to_string(data)?)
 }

@@ -1,6 +1,6 @@
 //! Stable sorts whose machine code is shared by all types.
 //!
-//! The sorts of the standard library are compiled once for each type and each key: some 5 KiB at a time, in a program that
+//! The sorts of the standard library are compiled once for each type and each key, and take some 5 KiB each time. The program
 //! sorts some fifty kinds of short lists.
 
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub fn distinct<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     all
 }
 
-/// Sorts a list by a key, which is made for each comparison.
+/// Sorts a list by a key. The key is made anew for each comparison.
 pub fn sort_by_key<T, K: Ord>(items: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));
 }

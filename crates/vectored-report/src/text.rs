@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// A text without characters that steer a terminal, hide or reorder: see [`visible`]. Each format escapes the characters
-/// that have a meaning in it.
+/// A text without characters that steer a terminal, or that hide or reorder other characters: see [`visible`]. Each format
+/// escapes the characters that have a meaning in this format.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(String);
 

@@ -39,7 +39,7 @@ const WAITS: [&str; 25] = [
     "waitpid",
 ];
 
-/// The error of a transfer that would have to wait. The names under which such calls are listed end in this word.
+/// The error of a transfer that would have to wait. Such a transfer is listed under a name that ends in this word.
 const WOULD_WAIT: &str = "EAGAIN";
 
 /// Extensions of files that interpreters read as programs.
@@ -77,7 +77,7 @@ pub struct Counter {
 
 impl Counter {
     /// Counts an event. `named` are the paths of the files that the command names. The first of these files that an interpreter
-    /// opens is its script. Other scripts are recognized by their extensions.
+    /// opens is the script of the interpreter. Other scripts are recognized by their extensions.
     pub fn follow(&mut self, event: &Event<'_>, named: &[PathBuf]) {
         let mut run = |path: &[u8], how| {
             let path = String::from_utf8_lossy(path).into_owned();

@@ -53,7 +53,8 @@ pub fn sum(mut from: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<String
     }
 }
 
-/// The part of an output that differs between two runs of one command. It is not compared with the output of other commands.
+/// The part of an output that differs between two runs of one command. This part is not compared with the output of other
+/// commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Varying {
     /// The lines with these numbers, from 1.
@@ -64,8 +65,9 @@ pub enum Varying {
     All,
 }
 
-/// What varies in an output: some lines, or the order of the lines. If no line stays the same: the numbers in the lines. All of
-/// the output if more varies, if the number of lines varies, or if the output is longer than the part that is kept.
+/// What varies in an output: some lines, or the order of the lines. If no line stays the same, the numbers in the lines vary.
+/// All of the output varies if more varies, if the number of lines varies, or if the output is longer than the part that is
+/// kept.
 pub fn varying(one: &Captured, other: &Captured) -> Option<Varying> {
     if one == other {
         return None;
@@ -139,7 +141,7 @@ impl Captured {
                 }
             }
             Varying::Order => {
-                // The last line may have no end.
+                // The last line may have no newline.
                 lines
                     .iter_mut()
                     .for_each(|line| *line = line.strip_suffix(b"\n").unwrap_or(line));

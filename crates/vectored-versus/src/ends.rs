@@ -18,8 +18,8 @@ impl RunEnd {
     }
 }
 
-/// A run with the normal end of the command. That is status 0 if any run had it, else the most frequent status. So status 1 is
-/// normal if all runs have it, such as runs of a grep(1) that finds nothing.
+/// A run with the normal end of the command. Status 0 is normal if any run had it; otherwise the most frequent status is
+/// normal. So status 1 is normal if all runs of a grep(1) find nothing.
 pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
     let alike = |run: &&RunEnd| runs.iter().filter(|other| other.code == run.code).count();
     let normal = runs.iter().rev().filter(|run| !run.is_failure());
@@ -29,7 +29,7 @@ pub fn usual(runs: &[RunEnd]) -> Option<&RunEnd> {
         .or(runs.first())
 }
 
-/// The runs that failed: runs with another end than the usual one, and runs with an end that is never normal.
+/// The runs that failed: runs whose end is not the usual end, and runs whose end is never normal.
 pub fn failed(runs: &[RunEnd]) -> Vec<FailedRun> {
     let usual = usual(runs).map(|run| run.code);
     let failed = runs

@@ -242,7 +242,8 @@ fn ruled(
     }
 }
 
-/// The names of the calls that exceed limits of their own, and of all calls that grew if a limit on many calls is exceeded.
+/// The names of the calls that exceed their own limits. If a limit on many calls is exceeded, also the names of all calls that
+/// grew.
 pub fn beyond(versus: &Versus, new: &Comparison, limits: &[CallLimit]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for limit in of_one(
@@ -280,15 +281,15 @@ fn unknown(versus: &Versus, figure: &str) -> String {
     }
 }
 
-/// The range of a count, by its name in tables, or of the calls with this name.
+/// The range of the count with this name in tables, or of the calls with this name.
 fn range(calls: &Calls, figure: &str) -> Range {
     let of_many = COUNTS.iter().find(|(name, _)| *name == figure);
     let of_kind = || calls.kinds.get(figure).copied().unwrap_or_default();
     of_many.map_or_else(of_kind, |(_, of)| of(calls))
 }
 
-/// Whether the new command makes at most as many calls as the old command, plus this share of them. If the counts differ
-/// between runs of the old command, they depend on timing: the largest count is then the base.
+/// Whether the new command makes at most as many calls as the old command, plus the share `limit`. If the counts of the old
+/// command differ between runs, they depend on timing: the largest count is then the base.
 fn ruling_of_calls(figure: &str, old: &Calls, new: &Calls, limit: f64) -> Ruling {
     let (old, new) = (range(old, figure), range(new, figure));
     let most = old.high as f64 * (1.0 + limit);

@@ -332,7 +332,7 @@ impl Versus {
         iter::once(&mut self.old).chain(self.new.iter_mut().map(|one| &mut one.side))
     }
 
-    /// Whether a run of the old command or of this new one failed, so that nothing is concluded from the times.
+    /// Whether a run of the old command or of this new command failed, so that nothing is concluded from the times.
     pub fn is_spoiled(&self, new: &Comparison) -> bool {
         let failed = [&self.old, &new.side];
         !self.options.ignore_failure && failed.iter().any(|side| !side.failed.is_empty())
@@ -340,8 +340,8 @@ impl Versus {
 }
 
 impl Comparison {
-    /// Whether a difference makes the comparison fail. Exit statuses that differ are ignored only with both options, since a
-    /// command that fails at its start makes few calls.
+    /// Whether a difference makes the comparison fail. Exit statuses that differ are ignored only with both options: otherwise
+    /// a new command that fails at its start, and so makes few calls, would pass every limit.
     pub fn differs(&self, ignore_output: bool, ignore_failure: bool) -> bool {
         let decides = |one: &Difference| match &*one.of {
             EXIT_STATUS => !(ignore_output && ignore_failure),

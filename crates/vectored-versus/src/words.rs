@@ -28,9 +28,8 @@ impl fmt::Display for SplitError {
 
 impl std::error::Error for SplitError {}
 
-/// Splits a command as a shell does: at blanks outside of quotation marks. Between `'` all characters stay as they are; between
-/// `"` all but a backslash before `"`, `\`, `$` or a backquote.
-///
+/// Splits a command as a shell does: at blanks outside of quotation marks. Between `'`, all characters stay. Between `"`, all
+/// characters stay except a backslash before `"`, `\`, `$` or a backquote.
 pub fn split(command: &str) -> Result<Vec<String>, SplitError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,11 +1,11 @@
-//! Decides from the medians of both instruments whether they agree: pure functions.
+//! Decides, from the medians of the engine and of the C loops, whether both agree: pure functions.
 
 use anyhow::Result;
 use vectored_results::stats::{median, paired};
 
 use super::Medians;
 
-/// Two instruments that differ by less always agree.
+/// The engine and the C loops always agree if they differ by less than this share.
 const LIMIT: f64 = 0.05;
 
 /// The largest limit, however much the C loops differ from themselves.
@@ -16,8 +16,8 @@ type Alternation = (Medians, Medians);
 
 const HEADING: &str = "                                       C     engine   ratio   95 % interval   C's spread   limit";
 
-/// Lets both instruments measure in turn; the order changes from round to round. Prints a line for each technique, and returns
-/// whether all agree.
+/// Lets the engine and the C loops measure in turn, in an order that changes from round to round. Prints a line for each
+/// technique, and returns whether both agree on all techniques.
 pub fn in_turn(
     rounds: usize,
     plain: impl Fn(usize) -> Result<Medians>,
@@ -69,8 +69,8 @@ fn line(name: &str, plain: &[f64], engine: &[f64]) -> Option<(String, bool)> {
     Some((line, agrees))
 }
 
-/// Half the width of the 95 % interval of the odd rounds of the C loops against
-/// their even neighbours, as a share.
+/// How much C differs from itself: half the width of the 95 % interval of the ratio between neighbouring rounds of the C loops,
+/// as a share.
 fn spread(plain: &[f64]) -> Option<f64> {
     let neighbours = plain.chunks_exact(2).map(|pair| (pair[1] / pair[0]).ln());
     let half_width = paired(&neighbours.collect::<Vec<f64>>())?.half_width();
@@ -81,8 +81,8 @@ fn spread(plain: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Twenty rounds in which C takes 1000 ns, or `spread` more in half of them, and
-    /// the engine `ratio` times as long.
+    /// Twenty rounds. C takes 1000 ns, but longer by the share `spread` in half of the rounds. The engine takes `ratio` times
+    /// as long as C.
     fn rounds(ratio: f64, spread: f64) -> Vec<Alternation> {
         let medians = |ns: f64| Medians::from([("writev".to_owned(), ns)]);
         let slow = [1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 1.0];

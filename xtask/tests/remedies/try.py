@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LIST = "crates/vectored-advise/src/advisor/wording/snapshots/remedies.snap"
 TRANSFERS = ("read,pread64,readv,preadv,preadv2,recvfrom,recvmsg,write,pwrite64,writev,pwritev,pwritev2,sendto,sendmsg,"
              "sendmmsg,lseek")
-# The calls that count for a kind, if not all transfers; the number of records, if not the default.
+# Calls that are counted, if not all transfers.
 WRITES = "write,writev,sendto,sendmsg"
 READS = "read,readv,recvfrom,recvmsg"
 COUNTED = {"adjacent-writes": WRITES, "small-reads": READS, "reopened": "openat", "sort": WRITES, "nginx": "write", "sync-each": "fsync,fdatasync", "tiny-segments": "writev,sendmsg", "no-delay": "setsockopt", "quick-ack": "setsockopt"}
@@ -27,7 +27,7 @@ RECORDS = {"sync-each": 50, "datagrams": 200}
 MANY_RECORDS = 2000
 # Records of a batch, and the longest that the peer waits for their text.
 BATCH_RECORDS, BATCH_S = 100, 30
-# A case that no program has: it counts the calls of the program's start.
+# A case that no program has: it counts the calls of a program's start.
 NOTHING = "nothing"
 # With a remedy, a program makes at most this share of its calls, without the calls of its start.
 AT_MOST = 0.55

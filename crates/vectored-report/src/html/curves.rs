@@ -3,9 +3,9 @@
 //! Positions across are shares of the width, from 0 to 1; positions down are pixels. Colours and dashes are in the style
 //! sheet of the page, by class.
 //!
-//! A curve far above all others would press them together. So the axis ends a little above the middle curve if the highest
-//! curve would make it more than half as long again: arrows stand where a curve is beyond the axis, and a line below says
-//! how far it goes.
+//! A curve far above all others would press the others together. If the highest curve would make the axis more than half as
+//! long again, the axis ends a little above the middle curve. Then arrows stand where a curve is beyond the axis, and a line
+//! below says how far the curve goes.
 
 use maud::{Markup, html};
 
@@ -122,7 +122,8 @@ impl<'a> Plot<'a> {
         words::enumerated(&beyond.collect::<Vec<_>>())
     }
 
-    /// Lines and areas are stretched, and cut off at the edges of the plot; texts and points lie above them and are not.
+    /// Lines and areas are stretched, and cut off at the edges of the plot. Texts and points lie above the lines and areas, and
+    /// are neither stretched nor cut off.
     fn drawing(&self) -> Markup {
         let Chart { title, curves, .. } = self.chart;
         let level = |value| [0.0, 1.0].map(|x| (x, self.up.place(value)));
@@ -158,7 +159,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// The sizes, the last first. As many as have room get a label.
+    /// The sizes, the largest first. A size has a label if there is room.
     fn labels(&self) -> Vec<(f64, Option<String>)> {
         let points = self.chart.curves.iter().flat_map(sound_points);
         let mut sizes: Vec<u64> = points.map(|point| point.at).collect();
@@ -297,7 +298,6 @@ mod tests {
         let flat = |_| 1.0;
         let drawn = chart([flat, flat, |_| 2.0]);
         assert!(drawn.contains(">512 KiB<"), "{drawn}");
-        // The label before it has no room.
         assert!(!drawn.contains(">256 KiB<"), "{drawn}");
     }
 }

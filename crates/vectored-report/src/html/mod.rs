@@ -1,6 +1,6 @@
 //! Documents as a self-contained page: one file without a script, which loads nothing.
 //!
-//! A content security policy at the top prevents it from loading or sending anything. maud escapes all texts.
+//! A content security policy at the top prevents the page from loading or sending anything. maud escapes all texts.
 
 mod blocks;
 mod curves;

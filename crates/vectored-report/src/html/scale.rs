@@ -1,6 +1,6 @@
 //! Logarithmic axes.
 
-/// Values from `low` to `high` on the way from one position to another.
+/// A logarithmic axis: values from `low` to `high`, at positions between `from` and `to`.
 pub struct Scale {
     pub low: f64,
     pub high: f64,
@@ -9,7 +9,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// An axis with a margin, which is a factor; `None` without values.
+    /// An axis for these values. Both ends are moved outwards by the factor `margin`. `None` without values.
     pub fn of(
         values: impl Iterator<Item = f64>,
         (from, to): (f64, f64),

@@ -22,7 +22,7 @@ impl Screen {
         self.text.push('\n');
     }
 
-    /// An empty line, unless it would be the first or follow another.
+    /// Adds an empty line, unless the text is empty or ends with an empty line.
     pub fn gap(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');

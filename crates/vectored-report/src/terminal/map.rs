@@ -7,8 +7,8 @@ use crate::terminal::lines::{BOLD, Screen, left, right, width};
 /// A longer title stands on a line of its own.
 const LONGEST_TITLE: usize = 24;
 
-/// Prints maps that have their columns in common, below one line of heads, and returns whether the squares show figures.
-/// Maps that are too wide with figures show letters alone; those that are still too wide are split at a column.
+/// Prints maps with the same columns below one line of heads. Returns whether the squares show figures. If the maps are too
+/// wide with figures, the squares show only letters. If the maps are still too wide, they are split at a column.
 pub(super) fn maps(maps: &[Map], screen: &mut Screen) -> bool {
     let widths = maps.iter().map(|map| width(&map.title));
     let titles = widths.filter(|width| *width <= LONGEST_TITLE).max();

@@ -25,10 +25,10 @@ impl Default for TerminalOptions {
     }
 }
 
-/// A document for a terminal. The answer stands last, where it is in sight, after the body, and with
-/// [`details`](TerminalOptions::details) after title, sections and body.
+/// A document for a terminal. The answer stands last, where it is in sight, after the body. With
+/// [`details`](TerminalOptions::details), title and sections stand before the body.
 ///
-/// Without colours nothing is lost: roles have marks, and maps have letters.
+/// Nothing is lost without colours: roles have marks, and maps have letters.
 pub fn terminal(document: &Document, options: &TerminalOptions) -> String {
     let mut screen = Screen {
         text: String::new(),

@@ -1,8 +1,8 @@
 //! Tables on a terminal.
 //!
-//! A table that is too wide becomes narrower step by step: short texts, fewer columns, cells broken into several lines.
-//! If that does not help it is split between its groups, and each part repeats the names; without groups each row
-//! becomes a list.
+//! A table that is too wide becomes narrower step by step: short texts, fewer columns, cells broken into several lines. A table
+//! that is still too wide is split between its groups, and each part repeats the names. Without groups, each row becomes a
+//! list.
 
 use crate::document::{Align, Cell, Column, Role, Table};
 use crate::sort::distinct;
@@ -145,7 +145,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The names of groups, each over its first column.
+    /// The names of groups, each over the first column of the group.
     fn print_groups(&self, gap: usize, screen: &mut Screen) {
         let mut line = String::new();
         let (mut begin, mut last) = (0, "");
@@ -256,8 +256,8 @@ fn head_pieces(head: &str) -> Vec<String> {
         .collect()
 }
 
-/// The unbreakable pieces of a cell: a word; of figures a figure with its unit, and an interval. The blank before a piece
-/// stands between this piece and the piece before.
+/// The unbreakable pieces of a cell. In words, each word is a piece. In figures, a figure with its unit is a piece, and an
+/// interval is a piece. The blank before a piece stands between this piece and the piece before.
 fn pieces(cell: &str, align: Align) -> Vec<String> {
     let mut pieces: Vec<String> = Vec::new();
     for word in cell.split(' ') {

@@ -8,7 +8,7 @@ use vectored_report::{
 /// A source of texts.
 pub type Texts<'a> = &'a mut dyn FnMut() -> String;
 
-/// A document with a block of each kind, whose every text comes from `next`, but texts of drawings from `drawn`.
+/// A document with a block of each kind. Texts of drawings come from `drawn`, all other texts from `next`.
 pub fn of_texts(next: Texts<'_>, drawn: Texts<'_>) -> Document {
     let tones = [Tone::Plain, Tone::Strong, Tone::Warning, Tone::Quiet];
     let mut answer = tones

@@ -107,8 +107,9 @@ fn is_found(of: &Compared) -> bool {
     of.change != Change::NotFound
 }
 
-/// If no difference was found: the largest difference, in per cent, that the figures may have. The bound follows from their interval
-/// and from the interval of the old command against itself. `None` if the bound is too large to call the figures equal.
+/// If no difference was found: the largest difference, in per cent, that the figures may have. The bound follows from the
+/// interval of the figures and from the interval of the old command against itself. `None` if the bound is too large to call
+/// the figures equal.
 fn equal_within(of: &Compared, noise: Option<&Compared>) -> Option<u64> {
     let most = |of: &Compared| Some((of.high? - 1.0).max(1.0 - of.low?));
     let most = most(of)?.max(noise.and_then(most).unwrap_or(0.0));

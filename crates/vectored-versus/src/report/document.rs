@@ -162,7 +162,7 @@ fn some_of<'a>(files: impl IntoIterator<Item = &'a File>) -> String {
     enumerated(&shown.chain(others).collect::<Vec<_>>())
 }
 
-/// The files whose content only `of` ran, or may have run without `other`.
+/// The files of `of` whose content `other` did not run, or whose content is unknown.
 fn alone<'a>(of: &'a Side, other: &Side) -> Vec<&'a File> {
     let is_alone = |file: &&File| {
         let mut others = other.files.iter();
@@ -209,7 +209,7 @@ fn figures(versus: &Versus, of: &Comparison) -> Table {
     comparison_table("", &[""], sides, rows.collect())
 }
 
-/// The calls by name, those that differ most first. If `only_changed`, only the calls that differ.
+/// The calls by name, the largest differences first. If `only_changed`, only the calls that differ.
 fn kinds(old: &Side, new: &Side, only_changed: bool) -> Table {
     let kinds = |side: &Side| side.calls.clone().unwrap_or_default().kinds;
     let row = |(name, sides): (String, Vec<Vec<Range>>)| {
@@ -281,7 +281,7 @@ fn files(old: &Side, new: &Side) -> Option<Section> {
     })
 }
 
-/// Whether calls were counted, and times measured only once: one time tells nothing.
+/// Whether calls were counted, but times measured only once: one time tells nothing.
 fn is_of_counts_alone(versus: &Versus) -> bool {
     versus.old.runs.len() == 1 && versus.old.calls.is_some()
 }

@@ -259,7 +259,7 @@ fn a_ratio_has_changed_if_the_intervals_of_both_results_are_apart() {
     }
 }
 
-/// What is said of the time, of the CPU time, and of old against itself. Old against itself may differ by more.
+/// The figures are the time, the CPU time, and the time of old against itself, by the width and place of their intervals.
 #[test]
 fn a_sentence_says_what_its_interval_supports() {
     let shape = |word: &str| match word {

@@ -29,8 +29,8 @@ pub(super) fn sentences(group: &Group<'_>, results: &Results) -> Vec<Block> {
     said.collect()
 }
 
-/// Whether the winner of some size differs from the winner that these crossovers imply. This is rare: one of two crossovers
-/// cannot be placed.
+/// Whether the winner of some size differs from the winner that these crossovers imply. This happens in the rare case that
+/// one of two crossovers cannot be placed.
 pub(super) fn contradicts(cells: &[&Cell], crossovers: &[&Crossover]) -> bool {
     let breaks = |pair: &[&Crossover]| pair[0].above != pair[1].below;
     let is_other = |cell: &&Cell| {
