@@ -74,18 +74,18 @@ impl SegmentCursor {
         self.segment
     }
 
-    /// The number of bytes of that segment that have been moved.
+    /// How many bytes of this segment have been moved.
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Advances by `bytes`, over all segments that they span, and past the empty segments that follow.
+    /// Advances by `bytes` bytes, and past the empty segments that follow.
     ///
     /// # Panics
     ///
-    /// If fewer than `bytes` remain; the cursor stays where it was. A call that reports more bytes than it was given has
-    /// miscounted: to resume would corrupt the data.
+    /// If fewer than `bytes` bytes remain. The cursor then stays where it was. A call that reports more bytes than it
+    /// was given has miscounted: to resume would corrupt the data.
     pub fn advance<S: Deref<Target = [u8]>>(&mut self, segments: &[S], bytes: usize) {
         self.advance_over(spans(segments), bytes);
     }

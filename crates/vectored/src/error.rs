@@ -14,8 +14,8 @@ use std::io;
 /// An implementation of [`VectoredWrite`](crate::buffered::VectoredWrite) makes such an error by
 /// [`new`](TransferError::new).
 ///
-/// It converts into an [`io::Error`], so `?` works in a function that returns an `io::Result`. The conversion drops the
-/// count and keeps the kind and the operating system's code.
+/// A `TransferError` converts into an [`io::Error`], so `?` works in a function that returns an `io::Result`. The
+/// conversion drops the count and keeps the kind and the operating system's code.
 ///
 /// # Signals, timeouts and full descriptors
 ///
@@ -25,12 +25,13 @@ use std::io;
 /// - **A full non-blocking descriptor** (or, for reads, an empty one) is the error
 ///   [`WouldBlock`](std::io::ErrorKind::WouldBlock). No byte is held back: [`resume_write`](crate::resume_write) resumes when
 ///   the descriptor is ready.
-/// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`** have the same result. Each system call has the whole timeout.
-/// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and writev(2),
-///   even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal, which ends the process
-///   unless the process ignores it. (A Rust program ignores the signal from its start.)
-///   [`VectoredWrite`](crate::buffered::VectoredWrite) for these two types, and so [`GatherWriter`](crate::GatherWriter),
-///   raises no signal.
+/// - **`SO_SNDTIMEO` and `SO_RCVTIMEO`**: a timeout that has passed is also the error `WouldBlock`. Each system call
+///   has the whole timeout.
+/// - **`SIGPIPE`**: functions that take a descriptor ([`AsDescriptor`](crate::AsDescriptor)) call write(2) and
+///   writev(2), even for a `TcpStream` or `UnixStream`. If the reader is gone, these calls raise the signal. The signal
+///   ends the process unless the process ignores the signal. (A Rust program ignores the signal from its start.)
+///   [`VectoredWrite`](crate::buffered::VectoredWrite) for these two types, and so
+///   [`GatherWriter`](crate::GatherWriter), raises no signal.
 /// - **A segment in a mapped file that another process truncates**: if the segment is referenced, the call fails with
 ///   `EFAULT`. If the segment is copied ([`Gather`](crate::Gather), [`GatherWriter`](crate::GatherWriter)), this process
 ///   reads the segment and receives the signal `SIGBUS`. To avoid the signal, use [`write_all`](crate::write_all), or a
@@ -128,8 +129,8 @@ impl fmt::Display for TransferError {
 impl std::error::Error for TransferError {
     /// The source of the [`io::Error`], if it has one.
     ///
-    /// Not the `io::Error` itself: its message is part of this error's message, and a report that prints the
-    /// chain of sources would repeat it.
+    /// Not the `io::Error` itself: its message is part of this error's message, and a report that prints the chain of
+    /// sources would repeat the message.
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error.source()
     }

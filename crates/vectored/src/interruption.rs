@@ -1,4 +1,5 @@
-//! A question between the system calls of a transfer: shall it go on? So a program can end a transfer at a signal.
+//! A question between two system calls of a transfer: shall the transfer go on? So a program can end a transfer at a
+//! signal.
 //!
 //! A fn pointer for each thread, and not an argument of every function: only a language with signal handlers of its own
 //! needs the question, and a transfer of one call pays nothing.
@@ -29,8 +30,8 @@ thread_local! {
 /// true, the functions return an error of the kind [`Interrupted`](io::ErrorKind::Interrupted) with the bytes moved
 /// before. A transfer that takes one call, and is not interrupted, does not ask.
 ///
-/// It is for bindings to languages that run signal handlers outside of the signal: Python's are run by
-/// `PyErr_CheckSignals`. An inner call of `interruptible` replaces the function until the inner call returns.
+/// This function is for bindings to languages that run signal handlers outside of the signal: `PyErr_CheckSignals` runs
+/// the handlers of Python. An inner call of `interruptible` replaces the function until the inner call returns.
 ///
 /// A signal that comes after `should_stop` has returned and before the system call begins does not interrupt that call.
 pub fn interruptible<T>(should_stop: fn(CallEnd) -> bool, transfer: impl FnOnce() -> T) -> T {

@@ -142,7 +142,7 @@
 //! |---|---|
 //! | write lists to a file, a pipe or a stream socket | [`Gather::write_all`] |
 //! | write a list of long segments, or only one list | [`write_all`] |
-//! | write a record or a message in one system call: what one call cannot take is refused before any byte, and a full disk can still cut it | [`write_once`] |
+//! | write a record or a message in one system call: what one call cannot take is refused before any byte, and a full disk can still cut the record | [`write_once`] |
 //! | write to a non-blocking descriptor | [`resume_write`], [`Gather::resume_write`] |
 //! | join the messages of a connection or a log into few calls | [`SegmentQueue`]: `write_to`; non-blocking `write_some`; to a socket of tokio `drain_to` (feature `tokio`) |
 //! | write many short slices, and sometimes a long one | [`GatherWriter`]; to a `Stdout`, a `Box<dyn Write>` or a TLS stream [`GatherWriter::copying`] |
@@ -179,7 +179,7 @@
 //! - Functions and methods that do the same have the same name, at an offset with `_at`. The methods for lists of the
 //!   buffered types are [`ScatterReader::read_exact_vectored`] and [`GatherWriter::write_all_vectored`], since
 //!   `read_exact` and `write_all` of the standard library take one buffer.
-//! - Only the descriptor that the caller passes is written to. [`CostModel::calibrate`] opens descriptors of its own.
+//! - Only the descriptor that the caller passes is written to. [`CostModel::calibrate`] opens other descriptors.
 //!
 //! [Messages](write_once#messages), [files that refuse lists](write_all#files-that-refuse-lists),
 //! [secrets](Gather#secrets) and [Windows](AsDescriptor#windows) are on the pages of the items that they concern.

@@ -26,9 +26,10 @@ impl SegmentCursor {
     /// It has no empty segment and keeps within `limits`. It is empty only at the end of the list. The cursor does not
     /// move: call [`advance`](SegmentCursor::advance) with the number of bytes that were written.
     ///
-    /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is inside a
-    /// segment, or some segments are empty) it is built in `scratch`, whose content is replaced and whose memory is reused
-    /// for further batches of this list. A segment is cut only if it alone exceeds the bytes of a call.
+    /// If the next segments can go as they are, the batch is a part of `segments` itself. Otherwise (the cursor is
+    /// inside a segment, or some segments are empty) the batch is built in `scratch`. Its content is replaced, and its
+    /// memory is reused for further batches of this list. A segment is cut only if it alone exceeds the bytes of a
+    /// call.
     ///
     /// # Panics
     ///
@@ -56,10 +57,10 @@ pub(crate) fn plan_uncopied<'b, 'a: 'b>(
 
 /// Plans the call at `from`; `None` at the end of the list.
 ///
-/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may already hold the
-/// segments before `from`, which are the first entry. If nothing is to be copied, the call is a part of the caller's list
-/// itself. The call ends where `staging` is full: the next call begins at the start of the buffer again, while that is
-/// still in the cache.
+/// Runs are copied into `staging` and take one entry each. Other segments are referenced. `staging` may already hold
+/// the segments before `from`, which are the first entry. If nothing is to be copied, the call is a part of the
+/// caller's list itself. The call ends where `staging` is full: the next call begins at the start of the buffer again,
+/// while the buffer is still in the cache.
 ///
 /// `iovecs` is overwritten. Only a plan that copies allocates the staging buffer.
 pub(crate) fn plan<'b, 'a: 'b>(

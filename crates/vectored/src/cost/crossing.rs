@@ -15,7 +15,8 @@ const STANDARD_ERRORS: f64 = 2.0;
 /// physical memory.
 const BETWEEN_RUNS: f64 = 0.01;
 
-/// The least number of rounds beyond the first of each length. Fewer rounds do not show how much rounds vary.
+/// The least number of rounds, not counting the first round of each length. Fewer rounds do not show how much rounds
+/// vary.
 const MIN_REPEATS: usize = 8;
 
 /// The standard error of a median, in standard errors of a mean.
@@ -28,7 +29,7 @@ const FOUR_FIFTHS: f64 = 1.2816;
 /// The rounds of one length of segments, at one number of segments.
 pub(crate) struct Length {
     pub(crate) segment_bytes: usize,
-    /// Logarithms of copying's time ÷ referencing's.
+    /// Logarithms of the time of copying ÷ the time of referencing.
     pub(crate) log_ratios: Vec<f64>,
 }
 
@@ -61,8 +62,8 @@ pub(crate) fn crossover(lengths: &[Length]) -> Option<usize> {
     Some((below.segment_bytes as f64 * step.powf(low / (low - high))).round() as usize)
 }
 
-/// The threshold at one number of segments, if it is known to within [`KNOWN_WITHIN`]: where the line crosses 0. `lengths` are
-/// sorted.
+/// The place where the line crosses 0: the threshold at one number of segments. `None` if the threshold is not known to
+/// within [`KNOWN_WITHIN`]. `lengths` are sorted.
 pub(crate) fn threshold(lengths: &[Length]) -> Option<usize> {
     let line = Line::through(lengths)?;
     let at = line.mean - line.level / line.slope;
@@ -79,7 +80,7 @@ pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
     let place = (expected.max(1) as f64).ln();
     let line = Line::through(lengths).filter(|line| line.is_clear(place));
     match (line, crossover(lengths)) {
-        // Where the line is below 0 copying takes less time.
+        // Where the line is below 0, copying takes less time.
         (Some(line), Some(found)) if (line.height(place) < 0.0) == (found > expected) => found,
         _ => expected,
     }
@@ -87,12 +88,14 @@ pub(crate) fn crossover_unless(lengths: &[Length], expected: usize) -> usize {
 
 /// A line through the medians of the lengths near their crossover, over the logarithm of the length.
 struct Line {
-    /// The mean place and height, and the slope.
+    /// The mean place.
     mean: f64,
+    /// The mean height.
     level: f64,
     slope: f64,
-    /// The number of rounds, and the sum of the squared distances of their places from `mean`.
+    /// The number of rounds.
     weight: f64,
+    /// The sum of the squared distances of the places from `mean`.
     width: f64,
     deviation: f64,
     /// The places of the shortest and the longest length.
@@ -150,7 +153,7 @@ impl Line {
     }
 }
 
-/// The standard deviation of the rounds of one length. `None` if there are too few.
+/// The standard deviation of the rounds of one length. `None` if there are too few rounds.
 fn deviation(lengths: &[Length]) -> Option<f64> {
     let mut deviations = Vec::new();
     for length in lengths {
@@ -158,8 +161,8 @@ fn deviation(lengths: &[Length]) -> Option<f64> {
         deviations.extend(length.log_ratios.iter().map(|ratio| (ratio - middle).abs()));
     }
     let repeats = deviations.len() - lengths.len();
-    // Distances from a median are too small, since the median was taken from the same rounds: the count is less by one a
-    // length.
+    // Distances from a median are too small, since the median was taken from the same rounds: each length lessens the
+    // count by one.
     let shrunk = deviations.len() as f64 / repeats.max(1) as f64;
     deviations.sort_unstable_by(f64::total_cmp);
     let four_fifths = deviations.get(deviations.len() * 4 / 5)?;
@@ -266,7 +269,7 @@ mod tests {
             assert_eq!(found(refuted, 0.003, 0.01, 12), refuted);
         }
         assert_eq!(found(1970, 0.3, 0.01, 12), 1970);
-        // Copying takes less time at all lengths, or more.
+        // Copying takes less time at all lengths, or more time at all lengths.
         let flat = |height: f64| {
             let points: Vec<_> = (0..12).map(|at| (1000 + at % 4, height)).collect();
             crossover_unless(&sorted(&points), 1002)

@@ -87,7 +87,7 @@ impl CostModel {
         }
         let page_ends = (segment_bytes as f64 / PAGE_BYTES as f64).min(1.0);
         let left = (copy_below_bytes - segment_bytes) as f64;
-        // Written so that a NaN leaves the segment copied.
+        // With a NaN, the segment is copied.
         let spares_more = page_ends * self.page_end_ns > left * self.copy_byte_ns;
         !spares_more
     }
@@ -198,7 +198,7 @@ mod tests {
         let (mut copied, mut referenced) = (0, 0);
         for count in [2, 3, 8, 9, 64, 100] {
             for bytes in [16, 256, 512, 1024, 2048, 4096] {
-                // The end of the last segment saves nothing, which the threshold ignores.
+                // The end of the last segment saves nothing; the threshold ignores this.
                 let all = (count * bytes) as u64;
                 let saved = model.writev_ns(count, all) - model.copy_then_write_ns(count, all);
                 let is_clear = saved.abs() > model.page_end_ns;

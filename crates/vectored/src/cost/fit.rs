@@ -10,7 +10,7 @@ use crate::cost::thresholds::CopyThresholds;
 
 /// The measured times of one list of equal segments, by technique.
 ///
-/// It is final: no field will be added.
+/// This type is final: no field will be added.
 ///
 /// Times are for the whole list, in nanoseconds. [`CostModel::fit`] ignores an observation if the time of `writev(2)` or
 /// of copying is not finite and above 0. An observation without a time of `write(2)` (NaN) counts for the thresholds only.
@@ -24,7 +24,7 @@ pub struct Observation {
     pub write_ns: f64,
     /// The time of one `writev(2)` of the list.
     pub writev_ns: f64,
-    /// The time of copying all segments into one buffer and of its `write(2)`.
+    /// The time of copying all segments into one buffer and of writing the buffer by `write(2)`.
     pub copy_then_write_ns: f64,
 }
 

@@ -30,9 +30,9 @@ use crate::sys::limits::Limits;
 ///
 /// - `write(2)` of the same bytes in one piece: `call_ns + b · byte_ns`;
 /// - `writev(2)` that references every segment: the time of that `write(2)`, plus `gather_call_ns + n · segment_ns`. If
-///   segments have 256 bytes or more, `large_segment_ns` replaces `segment_ns`. If `n > 8`, `iovec_step_ns` is added. For each segment
-///   except the last that ends at the end of a 4096-byte page, counted from the start of the list, `page_end_ns`
-///   is subtracted;
+///   segments have 256 bytes or more, `large_segment_ns` replaces `segment_ns`. If `n > 8`, `iovec_step_ns` is added.
+///   `page_end_ns` is subtracted for each segment, except the last segment, that ends at the end of a 4096-byte page,
+///   counted from the start of the list;
 /// - copying every segment into one buffer, then `write(2)`: the time of that `write(2)`, plus
 ///   `n · copy_segment_ns + b · copy_byte_ns`. If `b > staging_bytes`, `copy_byte_uncached_ns` replaces
 ///   `copy_byte_ns`.
@@ -55,7 +55,7 @@ use crate::sys::limits::Limits;
 /// The [defaults](CostModel::for_target) are a first guess: each processor, kernel and file system has its own costs. A
 /// cost that is wrong by a factor of two does little harm, since near the threshold both techniques take about the same time.
 ///
-/// A minor version may add a cost: make a model of your own from a default one by [`with`](CostModel::with).
+/// A minor version may add a cost: make your model from a default model by [`with`](CostModel::with).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -79,8 +79,9 @@ pub struct CostModel {
     /// The saving for a segment that ends at the end of a page of the target, in ns a segment. Typical: 30–45 on
     /// pipes and sockets, 80–160 in tmpfs if the list begins at the start of a page.
     ///
-    /// The kernel starts a new copy at each page and at each segment. Where both end together, it starts one copy
-    /// less. Segments of 1024 or 2048 bytes therefore cost less to gather than segments a few bytes longer or shorter.
+    /// The kernel starts a new copy at each page and at each segment. Where both end together, the kernel starts one
+    /// copy less. Segments of 1024 or 2048 bytes therefore cost less to gather than segments a few bytes longer or
+    /// shorter.
     pub page_end_ns: f64,
     /// The kernel's cost of moving a byte, in ns a byte. The cost is the same for copying and referencing, so no decision
     /// depends on it.
@@ -108,7 +109,8 @@ pub struct CostModel {
     pub chunk_policy: Option<ChunkPolicy>,
     /// Measured thresholds of a [`SegmentQueue`](crate::SegmentQueue).
     ///
-    /// Empty by default: the thresholds then follow from the costs above. They are calibrated, and not fitted.
+    /// Empty by default: the thresholds then follow from the costs above. The thresholds of a queue are calibrated, and
+    /// not fitted.
     pub queue_thresholds: QueueThresholds,
 }
 
@@ -121,7 +123,7 @@ pub struct CostModel {
 )]
 #[non_exhaustive]
 pub enum TargetKind {
-    /// A regular file of a file system on a disk that is appended to, through the page cache.
+    /// A regular file on a disk. The file is appended to, through the page cache.
     File,
     /// A regular file that is overwritten.
     FileOverwrite,
@@ -131,7 +133,7 @@ pub enum TargetKind {
     Unix,
     /// A TCP socket.
     Tcp,
-    /// Any other kind, or an unknown one.
+    /// Any other kind, or an unknown kind.
     #[default]
     Other,
 }

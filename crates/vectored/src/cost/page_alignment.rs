@@ -12,7 +12,7 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 #[inline]
 pub(crate) fn fits_pages(segment_bytes: usize) -> bool {
     let page_bytes = PAGE_BYTES as usize;
-    // The divisors of a page are powers of two, and that check needs no division.
+    // The divisors of a page are powers of two, and the check for a power of two needs no division.
     let divides_a_page = segment_bytes.is_power_of_two() && segment_bytes <= page_bytes;
     segment_bytes > 0 && (divides_a_page || segment_bytes % page_bytes == 0)
 }

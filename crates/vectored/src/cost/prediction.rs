@@ -27,8 +27,8 @@ impl CostModel {
         self.write_ns(bytes) + listed.max(0.0)
     }
 
-    /// The predicted time of copying `segment_count` segments of `bytes` in all into one buffer and of its `write(2)`,
-    /// in ns.
+    /// The predicted time of copying `segment_count` segments of `bytes` in all into one buffer and writing the buffer
+    /// by `write(2)`, in ns.
     #[must_use]
     pub fn copy_then_write_ns(&self, segment_count: usize, bytes: u64) -> f64 {
         let byte_ns = if bytes > self.staging_bytes as u64 {

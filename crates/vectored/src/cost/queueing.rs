@@ -5,11 +5,12 @@ use crate::cost::CostModel;
 /// The additional time of a call after other work, in ns: the kernel's code and data are no longer in the near caches.
 const COLD_CALL_NS: f64 = 1000.0;
 
-/// The number of kept segments, each with a copied head, that a call is assumed to have: a queue does not know their number
-/// yet.
+/// The number of kept segments, each with a copied head, that a call is assumed to have: when a segment is put in,
+/// their number is not known yet.
 const KEPT_IN_A_CALL: f64 = 4.0;
 
-/// The largest threshold that a model may give: the largest that was measured on any target, with 16 such segments in a call.
+/// The largest threshold that a model may give: the largest threshold that was measured on any target, with 16 kept
+/// segments in a call.
 pub(crate) const MAX_COPY_BELOW_BYTES: usize = 6144;
 
 /// The most bytes of joined messages that a model may give: the largest threshold that was measured on any target.
@@ -38,9 +39,9 @@ impl CostModel {
     }
 }
 
-/// The bytes that are copied in `ns`, within bounds. A price below 0 counts as 0.
+/// The bytes that are copied in `ns`, within bounds. A `byte_ns` below 0 counts as 0.
 fn bytes_for(ns: f64, byte_ns: f64, [least, most]: [f64; 2]) -> usize {
-    // `max` and `min` return the other number for a NaN, which `clamp` would keep.
+    // For a NaN, `max` and `min` return the other number. `clamp` would keep the NaN.
     (ns / byte_ns.max(0.0)).max(least).min(most) as usize
 }
 

@@ -25,15 +25,16 @@ impl CostModel {
     /// Reads the model of a target from a result that `vectored measure` saved, or printed with `--format json`. The
     /// command calibrated the model before its run.
     ///
-    /// Measure once on each type of machine, with nothing beside it, and ship the file with the program:
-    /// `vectored measure --target file,pipe,tcp --format json > machine.json`. [`TargetKind::Other`] has the model of `null`.
+    /// Measure once on each type of machine, while no other program runs, and ship the file with the program:
+    /// `vectored measure --target file,pipe,tcp --format json > machine.json`. [`TargetKind::Other`] has the model of
+    /// `null`.
     ///
     /// # Errors
     ///
     /// - The errors of reading the file.
     /// - [`InvalidData`](io::ErrorKind::InvalidData): the file is no such result, or has no calibrated model of this target.
     ///
-    /// A program should then use [`CostModel::for_target`].
+    /// After an error, a program should use [`CostModel::for_target`].
     ///
     /// # Examples
     ///

@@ -5,9 +5,9 @@ use std::fmt;
 /// Measured thresholds for some numbers of segments: the length in bytes of the longest segments that are copied. Measured
 /// thresholds replace the thresholds that follow from the costs of a [`CostModel`](crate::CostModel).
 ///
-/// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at these counts, since near the threshold a
-/// few nanoseconds decide. [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds between
-/// them.
+/// [`CostModel::calibrate`](crate::CostModel::calibrate) times both techniques at the counts in
+/// [`COUNTS`](CopyThresholds::COUNTS), since near the threshold a few nanoseconds decide.
+/// [`CostModel::copy_below_bytes`](crate::CostModel::copy_below_bytes) defines the thresholds at other counts.
 ///
 /// # Examples
 ///
@@ -110,7 +110,7 @@ pub(crate) fn interpolate(below: Measured, above: Measured, segment_count: usize
     let ratio = |to: usize, from: usize| to.max(1) as f64 / from.max(1) as f64;
     let share = ratio(segment_count, below.count).ln() / ratio(above.count, below.count).ln();
     let bytes = below.bytes.max(1) as f64 * ratio(above.bytes, below.bytes).powf(share);
-    // Corrects rounding, and a threshold of 0, which counts as 1 above.
+    // Corrects rounding. Also corrects a threshold of 0, for which the lines above take 1.
     let (min, max) = (below.bytes.min(above.bytes), below.bytes.max(above.bytes));
     (bytes.round() as usize).clamp(min, max)
 }
@@ -177,7 +177,7 @@ mod tests {
         prop::array::uniform7(one).prop_map(|bytes| CopyThresholds { bytes })
     }
 
-    /// Models whose costs make sense, or make none.
+    /// Models with sensible costs, and models with absurd costs.
     fn any_model() -> impl Strategy<Value = CostModel> {
         let number = || prop_oneof![4 => 0.01..300.0_f64, 1 => any::<f64>(), 1 => Just(f64::NAN)];
         let staging = prop_oneof![Just(0), 1..100_usize, Just(256 << 10)];

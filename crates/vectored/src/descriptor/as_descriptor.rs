@@ -16,9 +16,10 @@ use super::borrowed::BorrowedDescriptor;
 /// [`SegmentQueue::drain_to`](crate::SegmentQueue).
 ///
 /// The functions bypass the buffer of [`Stdin`](std::io::Stdin), which may have read ahead, and the buffer of
-/// [`Stdout`](std::io::Stdout): flush it first. They do not take the lock of [`Stderr`](std::io::Stderr).
+/// [`Stdout`](std::io::Stdout): flush `Stdout` first. The functions do not take the lock of
+/// [`Stderr`](std::io::Stderr).
 ///
-/// The trait is sealed: other crates cannot implement it. A type of your own implements `AsFd` on Unix.
+/// The trait is sealed: other crates cannot implement it. On Unix, implement `AsFd` for your type.
 ///
 /// # Windows
 ///

@@ -86,8 +86,8 @@ fn check(gather: &mut Gather, segments: &[IoSlice<'_>], script: &[Answer]) {
     assert_eq!(sink.taken, model);
 }
 
-/// Sends a list to a descriptor that keeps messages apart. Returns the number of bytes, or of bytes before the refusal;
-/// the calls; and the bytes that were taken.
+/// Sends a list to a descriptor that keeps messages apart. Returns the number of bytes (up to the refusal, if there is
+/// one), the calls, and the bytes that were taken.
 fn sent_as_message(
     gather: &mut Gather,
     segments: &[IoSlice<'_>],
@@ -158,7 +158,7 @@ proptest! {
     }
 }
 
-/// The list goes as it is, though it would be several calls if it were staged.
+/// The list goes as it is: a staged list would take several calls.
 #[test]
 fn one_piece_that_no_staging_buffer_holds_is_one_message() {
     let memory = memory();

@@ -1,8 +1,8 @@
 //! The fast path: finds the one system call that most lists take, and makes it.
 //!
-//! If one call takes all of a list, the list reaches the kernel in one of three forms. Otherwise it takes several calls,
-//! by plans ([`plan`](mod@crate::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is small up to
-//! the threshold of the list's length, and a run is two or more small segments in a row.
+//! If one call takes all of a list, the list reaches the kernel in one of three forms. Otherwise the list takes several
+//! calls, by plans ([`plan`](mod@crate::plan)). "Small" and "run" are defined in [`runs`](crate::runs): a segment is
+//! small up to the threshold of the list's length, and a run is two or more small segments in a row.
 //!
 //! ```text
 //!  segments ── threshold ── do the first two make a run, and not adjoin?
@@ -29,16 +29,16 @@
 //! 2. [`SingleCall::List`]: nothing is copied. The caller's own list goes by `writev(2)`.
 //! 3. [`SingleCall::StagedPrefix`]: a header in pieces and a large body. The copied run is the first entry.
 //! 4. [`FastPathMiss::NotSent`]: [`Gather`](crate::Gather) plans call by call.
-//! 5. Lists that go in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) are missed as well.
+//! 5. Lists that go in chunks ([`ChunkPolicy`](crate::cost::ChunkPolicy)) also miss the fast path.
 //! 6. [`FastPathMiss::Answered`]: the one call was short or failed, and `Gather` resumes after it.
 //!
 //! # Why it is inline
 //!
-//! The call is made in the function that the program called. After a system call the processor has lost its prediction of
-//! return addresses: to leave a function then takes 2 ns at `/dev/null` and 16 ns at a socket, and on Zen 4 some 80 ns
-//! for the first function. To leave a function before the call takes a fraction of that. So what most lists need (the
-//! cached threshold, the copy loop for short segments, the scan, the system call) is compiled into one function, and all
-//! else is in [`prepare_otherwise`](FastPath::prepare_otherwise), which returns before the call.
+//! The call is made in the function that the program called. After a system call the processor has lost its prediction
+//! of return addresses: to leave a function then takes 2 ns at `/dev/null` and 16 ns at a socket, and on Zen 4 some 80
+//! ns for the first function. To leave a function before the call takes a fraction of this time. So what most lists
+//! need (the cached threshold, the copy loop for short segments, the scan, the system call) is compiled into one
+//! function, and all else is in [`prepare_otherwise`](FastPath::prepare_otherwise), which returns before the call.
 //!
 //! # Why it copies before it has looked
 //!
@@ -240,8 +240,8 @@ impl FastPath {
         }
     }
 
-    /// Finds the one call that takes all of a list, and stages what it copies. If there is none,
-    /// returns the number of segments that are staged.
+    /// Finds the one call that takes all of a list, and stages the segments that the call copies. If there is no such
+    /// call, returns the number of segments that are staged.
     #[inline(always)]
     fn prepare(&mut self, segments: &[IoSlice<'_>]) -> Result<SingleCall, usize> {
         let small_bytes = self.threshold(segments.len());
@@ -285,15 +285,16 @@ impl FastPath {
         }
     }
 
-    /// Whether a list seems to go in chunks, by its first segment. The check costs less than copying the list in vain.
-    /// (If the first segment is shorter than the others, the list may still be copied in vain.)
+    /// Whether a list probably goes in chunks, judged by the length of its first segment. The check costs less than
+    /// copying the list in vain. (If the first segment is shorter than the others, the list may still be copied in
+    /// vain.)
     #[inline(always)]
     fn is_likely_long(&self, segments: &[IoSlice<'_>]) -> bool {
         segments.len().saturating_mul(segments[0].byte_len()) > self.whole_bytes
     }
 
-    /// Continues [`prepare`](FastPath::prepare) with the first `staged` segments staged, for all lists that were not
-    /// copied whole or found to go as they are.
+    /// Continues [`prepare`](FastPath::prepare) with the first `staged` segments staged, for lists that were neither
+    /// copied whole nor found to go as they are.
     #[inline(never)]
     fn prepare_otherwise(
         &mut self,
@@ -454,11 +455,11 @@ impl FastPath {
         }
     }
 
-    /// The policy for the next call of a list: the last of several chunks may be half as long again, so that it is half
-    /// a chunk or more.
+    /// The policy for the next call of a list: the last of several chunks may be half as long again, so that the last
+    /// chunk is never shorter than half a chunk.
     ///
-    /// With a shorter last call, the reader would be done before the next list begins, and sleep. To wake the reader
-    /// takes microseconds.
+    /// With a shorter last call, the reader would be done early, and would sleep before the next list begins. To wake
+    /// the reader takes microseconds.
     #[inline]
     pub(crate) fn policy_for_rest(
         &self,
@@ -497,7 +498,7 @@ fn completed(
     }
 }
 
-/// Whether one call takes `bytes`: at least one, and at most `most_bytes`.
+/// Whether one call takes `bytes` bytes: from 1 to `most_bytes`.
 #[inline(always)]
 fn is_call(bytes: usize, most_bytes: usize) -> bool {
     bytes.wrapping_sub(1) < most_bytes

@@ -29,7 +29,7 @@ use crate::transfer::unvectored::Stream;
 use crate::transfer::write_loop::{Attempt, FnSink, Sink, SplitGuard, send_all};
 use crate::write::positional::{check_end, into_file};
 
-/// A gathering writer: copies small segments together, references large segments, in one call.
+/// A gathering writer: in one call, it copies small segments together and references large segments.
 ///
 /// Each segment of a call costs about 20 ns in the kernel, however short it is. Copying a short segment costs a few
 /// nanoseconds. So `Gather` copies runs of small segments into a staging buffer, where a run takes one entry of the
@@ -47,16 +47,16 @@ use crate::write::positional::{check_end, into_file};
 /// The staging buffer is aligned to a page, so a file that is open with `O_DIRECT` takes the copied segments of an
 /// aligned list.
 ///
-/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it, nothing
-/// is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. The first list that needs the memory
-/// allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, it took 0.3 µs. So keep
-/// the `Gather` and use it again, for all connections of a thread. It keeps no bytes for later.
+/// A `Gather` owns a staging buffer of [`staging_bytes`](CostModel::staging_bytes) (if there is no memory for it,
+/// nothing is copied) and an array of at most [`iov_max`](crate::limits::iov_max) entries. The first list that needs
+/// the memory allocates it. That list took 17 µs with a buffer of 256 KiB; with a `Gather` that was kept, it took 0.3
+/// µs. So keep the `Gather` and use it again, for all connections of a thread. A `Gather` keeps no bytes for later.
 ///
 /// # Secrets
 ///
 /// Copied bytes stay in memory. The staging buffers of [`Gather`], [`GatherWriter`](crate::GatherWriter),
 /// [`Scatter`](crate::Scatter) and [`ScatterReader`](crate::ScatterReader), and the copy for a file that refuses lists,
-/// are never wiped, also not when they are freed. The functions [`write_all`](crate::write_all) and
+/// are never wiped, not even when they are freed. The functions [`write_all`](crate::write_all) and
 /// [`read_exact`](crate::read_exact) copy only for a file that refuses lists; [`write_once`](crate::write_once) copies
 /// nothing.
 ///
@@ -104,7 +104,7 @@ impl Gather {
         &self.fast_path.model
     }
 
-    /// Writes all of `segments` in order and returns their bytes.
+    /// Writes all of `segments` in order and returns the number of bytes.
     ///
     /// One call is a `writev(2)` of at most [`iov_max`](crate::limits::iov_max) entries and
     /// [`MAX_CALL_BYTES`](crate::limits::MAX_CALL_BYTES), or a `write(2)` of one entry. One entry can hold many small
@@ -113,10 +113,10 @@ impl Gather {
     ///
     /// # Errors
     ///
-    /// The errors of the function [`write_all`](crate::write_all): the first error other than `EINTR`, with
-    /// the bytes of the list that were written before it. The `Gather` can be used again. After
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) do not repeat the call, which would begin anew: use
-    /// [`resume_write`](Gather::resume_write) from the start.
+    /// The errors of the function [`write_all`](crate::write_all): the first error other than `EINTR`, with the number
+    /// of bytes of the list that were written before it. The `Gather` can be used again. After
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock), do not repeat the call: it would begin anew. If you expect this
+    /// error, use [`resume_write`](Gather::resume_write).
     #[inline]
     pub fn write_all(
         &mut self,
@@ -160,10 +160,11 @@ impl Gather {
         self.finish(miss, segments, &mut SegmentCursor::new(), may_split, stream)
     }
 
-    /// Writes `segments` from `cursor` to the end of the list, and returns the bytes of this call.
+    /// Writes `segments` from `cursor` to the end of the list, and returns the number of bytes of this call.
     ///
-    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function [`resume_write`](crate::resume_write).
-    /// Staged bytes do not outlive the call, so another `Gather`, or that function, may resume.
+    /// Like [`write_all`](Gather::write_all), but it can be resumed, like the function
+    /// [`resume_write`](crate::resume_write). Staged bytes do not outlive the call, so another `Gather`, or the
+    /// function, may resume.
     ///
     /// # `SIGPIPE`
     ///
@@ -178,7 +179,7 @@ impl Gather {
         self.send_from(segments, cursor, || refuse_messages(fd), Stream::new(fd))
     }
 
-    /// Writes all of `segments` in order into a file at `offset`, and returns their bytes.
+    /// Writes all of `segments` in order into a file at `offset`, and returns the number of bytes.
     ///
     /// Like [`write_all`](Gather::write_all), but at an offset, as the function
     /// [`write_all_at`](crate::files::write_all_at). The file's position is neither used nor moved. Through a descriptor
@@ -229,8 +230,8 @@ impl Gather {
         self.finish(miss, segments, cursor, may_split, sink)
     }
 
-    /// Makes all calls from `cursor` on of a transfer that is not one call. Counts what the fast path did before: the
-    /// segments that it staged, and the result of its call.
+    /// Makes all calls of a transfer from `cursor` on, if the fast path did not finish the transfer. Takes over from
+    /// the fast path the segments that it staged, and the result of its call.
     #[inline(never)]
     fn finish(
         &mut self,

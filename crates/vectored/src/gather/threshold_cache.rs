@@ -5,7 +5,8 @@ use crate::sys::copy::MAX_FEW_SEGMENTS;
 /// The length of the longest segment that is copied, for lists of up to [`MAX_FEW_SEGMENTS`] segments, and for the last
 /// longer list: to ask the model takes as long as to copy ten segments.
 pub(crate) struct ThresholdCache {
-    /// [`UNKNOWN`] until the model was asked. The first two are known: lists of no segment and of one are not copied.
+    /// [`UNKNOWN`] until the model was asked. The first two entries are known: lists of fewer than two segments are not
+    /// copied.
     few: [usize; MAX_FEW_SEGMENTS + 1],
     last: (usize, usize),
 }
@@ -34,7 +35,7 @@ impl ThresholdCache {
     }
 
     pub(crate) fn ask(&mut self, segment_count: usize, model: impl Fn(usize) -> usize) -> usize {
-        // A threshold of `usize::MAX` would be asked for again each time.
+        // A threshold of `usize::MAX` would count as unknown, and be asked for each time.
         let model = |segment_count| model(segment_count).min(UNKNOWN - 1);
         if segment_count > MAX_FEW_SEGMENTS {
             self.last = (segment_count, model(segment_count));

@@ -23,12 +23,13 @@ use crate::transfer::write_loop::{Sink, whole};
 
 /// A destination to which several segments go in one call, unbuffered.
 ///
-/// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise that: its default writes only the first
-/// segment, and a buffered writer takes the bytes without a call.
+/// [`Write::write_vectored`](std::io::Write::write_vectored) does not promise one call: its default writes only the
+/// first segment, and a buffered writer takes the bytes without a call.
 ///
-/// The standard library's descriptors that are streams of bytes implement it: owned, by reference, in an [`Arc`] or [`Rc`].
-/// [`Stdout`](std::io::Stdout) does not, since a call past its buffer would overtake the bytes in it, and
-/// [`Stderr`](std::io::Stderr) does not, since each of its writes takes a lock. Use a `BorrowedFd` of either.
+/// The standard library's descriptors that are streams of bytes implement it: owned, by reference, in an [`Arc`] or
+/// [`Rc`]. [`Stdout`](std::io::Stdout) does not implement it: a call past the buffer would overtake the bytes in the
+/// buffer. [`Stderr`](std::io::Stderr) does not implement it: each of its writes takes a lock. Use a `BorrowedFd` of
+/// either.
 ///
 /// # `SIGPIPE`
 ///
@@ -38,10 +39,10 @@ use crate::transfer::write_loop::{Sink, whole};
 ///
 /// # Implementer notes
 ///
-/// For a wrapper, pass the call on. For a destination of your own, implement it only if one of its calls
-/// takes many segments at the cost of one. Do not implement it for a TLS stream that makes one record of each
-/// segment, nor for a writer that copies into a buffer: copy first there
-/// ([`GatherWriter::copying`](crate::GatherWriter::copying)). The contract of an implementation:
+/// For a wrapper, pass the call on. For your destination, implement the trait only if one call takes many segments at
+/// the cost of one. Do not implement the trait for a TLS stream that makes one record of each segment, nor for a writer
+/// that copies into a buffer: copy first there ([`GatherWriter::copying`](crate::GatherWriter::copying)). The contract
+/// of an implementation:
 ///
 /// - It writes the bytes of the list from `cursor` on, in order, each once. When the method returns, none of these bytes
 ///   is still in a buffer of the process.
@@ -106,7 +107,8 @@ pub trait VectoredWrite {
     ///
     /// # Errors
     ///
-    /// The errors of [`Gather::resume_write`]: the first error, with the bytes that this call wrote before it.
+    /// The errors of [`Gather::resume_write`]: the first error, with the number of bytes that this call wrote before
+    /// it.
     fn resume_write(
         &mut self,
         gather: &mut Gather,

@@ -8,8 +8,8 @@ use crate::queue::SegmentQueue;
 use crate::sys::limits::Limits;
 
 thread_local! {
-    /// Memory for the lists of calls: of a thread and not of a queue, since a server has many queues and few threads. The
-    /// memory is taken out while a call is made, since the writer may write another queue.
+    /// Memory for the lists of calls. Each thread has one, and not each queue, since a server has many queues and few
+    /// threads. The memory is taken out while a call is made, since the writer may write another queue.
     static SLICES: Cell<Vec<IoSlice<'static>>> = const { Cell::new(Vec::new()) };
 }
 
@@ -97,7 +97,7 @@ impl SegmentQueue {
         let remaining = self.len();
         let chunk = self.policy.chunk_bytes.max(1);
         let ends = &self.record_ends;
-        // A call of several records is no longer than a chunk: a pipe that is shared keeps `PIPE_BUF` bytes together.
+        // A call of several records is no longer than a chunk: a shared pipe keeps `PIPE_BUF` bytes together.
         let wanted = match ends.first(self.written) {
             Some(first) => ends.last_within(self.written, chunk).unwrap_or(first),
             None if remaining <= chunk.saturating_add(chunk / 2) => remaining,

@@ -90,7 +90,7 @@ fn iov_max_from(answer: std::ffi::c_long) -> usize {
 
 /// The limits of one call.
 ///
-/// It is final: no field will be added.
+/// This type is final: no field will be added.
 ///
 /// [`Limits::default`] is what this system takes; smaller limits make smaller calls. Functions that take limits panic if
 /// one of them is 0, since that would allow no progress.

@@ -97,7 +97,7 @@ impl fmt::Debug for AlignedBuffer {
 /// The alignment of offsets, lengths and addresses that direct I/O on a file demands ("O_DIRECT" in open(2)). Most file systems answer
 /// a transfer that is not aligned with `EINVAL`; others buffer it silently.
 ///
-/// It is final: no field will be added.
+/// This type is final: no field will be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectAlignment {
     /// Addresses of segments must be multiples of this many bytes: a power of two.

@@ -110,7 +110,7 @@ fn a_list_is_one_call_staged_or_as_it_is_or_behind_a_staged_run() {
     let body_between = |bytes: usize| [(0, 3), (4, 7), (8, 8 + bytes), (40, 43)];
     assert_eq!(prepared(9, &body_between(24)), staged);
     assert_eq!(prepared(9, &body_between(25)), prefix(2, 34));
-    // The kernel sees the first two as one, and a list of two has another threshold.
+    // The kernel sees the first two segments as one segment, and a list of two segments has another threshold.
     let shorter_lists = |bytes, pieces: &[(usize, usize)]| {
         let mut thresholds = CopyThresholds::everywhere(9);
         thresholds.set(2, Some(bytes)).unwrap();
