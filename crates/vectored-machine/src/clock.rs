@@ -17,8 +17,7 @@ pub trait Clock {
 /// `CLOCK_MONOTONIC` and `CLOCK_THREAD_CPUTIME_ID`, see `clock_gettime(2)`; on Windows `QueryPerformanceCounter` and
 /// `GetThreadTimes`, which counts in steps of milliseconds.
 ///
-/// The first clock is read without a system call if the kernel offers that (vDSO). Reading the second clock always costs a
-/// system call.
+/// The kernel may offer the first clock without a system call (vDSO). Each reading of the second clock makes a system call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock;
 

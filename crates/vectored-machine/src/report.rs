@@ -1,4 +1,4 @@
-//! A machine in words, and the report of `vectored host`: what it offers, on one screen.
+//! A machine in words, and the report of `vectored host`: what the machine offers, on one screen.
 //!
 //! A value that is unknown is shown as such; no line is left out.
 
@@ -47,7 +47,7 @@ fn system(host: &Host) -> String {
     }
 }
 
-/// The properties of a machine that stay through a run and are known, the most interesting first.
+/// The known properties of a machine that do not change in a run, the most interesting first.
 pub fn lasting_properties(host: &Host) -> Vec<(&'static str, String)> {
     let known = properties(host).into_iter();
     known
@@ -98,7 +98,7 @@ fn properties(host: &Host) -> Vec<Line> {
     ]
 }
 
-/// What is tried, or asked for beyond the properties that results have.
+/// What the probe tried or asked for: results of a run lack these properties.
 fn offers(report: &HostReport) -> [Line; 5] {
     let (timer, direct) = (&report.timer, &report.direct_io);
     let reading = words::time(timer.reading_ns);

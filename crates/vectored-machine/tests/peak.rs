@@ -30,7 +30,7 @@ fn inherited() -> u64 {
 #[test]
 fn a_peak_is_true_or_no_more_than_what_was_inherited() {
     adopt_orphans().unwrap();
-    // This process has little memory yet: the peak of a small program is then the program's own.
+    // While this process has little memory, the peak of a small program is the program's own.
     let small = inherited();
     assert!(small < 8 * MIB, "{small}");
     let of_shell = peak(20);

@@ -10,9 +10,9 @@ use crate::platform::plain_calls::OFlags;
 /// Space that must remain free beyond the bytes that a run writes.
 const SPARE_BYTES: u64 = 16 << 20;
 
-/// Checks that temporary files of `file_bytes` bytes in total can be created in `directory`, and describes the directory. The
-/// error has the reason and the remedy. Its kind is the kernel's if no file can be created in the directory, and
-/// [`StorageFull`](io::ErrorKind::StorageFull) if the files would not fit.
+/// Checks that temporary files of `file_bytes` bytes in total can be created in `directory`, and describes the directory.
+/// The error has the reason and the remedy. The kind of the error is the kernel's if no file can be created in the
+/// directory, and [`StorageFull`](io::ErrorKind::StorageFull) if the files would not fit.
 pub fn check_room(directory: &Path, file_bytes: u64) -> io::Result<DirectoryInfo> {
     let refused = |error| unusable(directory, error);
     unnamed_file(directory, OFlags::empty()).map_err(refused)?;

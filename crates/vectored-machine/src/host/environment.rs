@@ -1,7 +1,7 @@
 //! The machine that a run measured, and disturbances during the run.
 //!
-//! Read from `/proc`, `/sys` and a few system calls. A value that the system
-//! does not report is `None`; nothing here can fail a run.
+//! The figures come from `/proc`, `/sys` and a few system calls. A value that the system does not report is `None`, and
+//! fails no run.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ const BUSY_LOAD: f64 = 0.5;
 /// Share of stolen CPU time above which the report has a warning.
 const MUCH_STEAL: f64 = 0.02;
 
-/// Share of the time without a CPU above which the report has a warning.
+/// If the thread waits for a CPU for more than this share of its time, the report has a warning.
 const LONG_CPU_WAIT: f64 = 0.1;
 
 const CPU: &str = "/sys/devices/system/cpu/cpu0";
@@ -37,7 +37,8 @@ pub enum Pinning {
     None,
 }
 
-/// Pins the calling thread. Returns its CPU, and a CPU for a reader thread: on another core if possible, else on the same core.
+/// Pins the calling thread. Returns the CPU of this thread, and a CPU for a reader thread: on another core if possible,
+/// else on the same core.
 pub fn pin_measuring_thread(pinning: Pinning) -> io::Result<(Option<usize>, Option<usize>)> {
     let allowed = cpus::allowed();
     let cpu = match pinning {
@@ -174,8 +175,8 @@ pub fn host_name() -> String {
     system_names::names().host
 }
 
-/// The number of online CPUs. `load_average` counts the load of all of them. This process may be restricted to some CPUs, as a
-/// rank of MPI is.
+/// The number of online CPUs. `load_average` counts the load of all online CPUs, although this process may be restricted to
+/// some CPUs, as a rank of MPI is.
 fn online_cpus() -> Option<usize> {
     let list = read("/sys/devices/system/cpu/online")?;
     Some(parse_cpu_list(&list).len()).filter(|count| *count > 0)
@@ -270,8 +271,8 @@ fn cpu_ticks() -> Option<[u64; 2]> {
     parse_ticks(&read("/proc/stat")?)
 }
 
-/// Parses the first line: user, nice, system, idle, iowait, irq, softirq,
-/// steal, then guest times, which user and nice already include.
+/// Parses the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal, then guest times, which
+/// user and nice already include.
 fn parse_ticks(stat: &str) -> Option<[u64; 2]> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks = line.split_whitespace().take(8);

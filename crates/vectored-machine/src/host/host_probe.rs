@@ -1,4 +1,4 @@
-//! Probes what the host offers by trying it.
+//! Finds out what the host offers: tries each feature.
 
 use std::io;
 use std::path::Path;
@@ -32,8 +32,8 @@ pub fn probe_host(
     })
 }
 
-/// Whether `directory` exists, given the error of creating a file in the directory. A directory that this process may not
-/// access counts as existing.
+/// Whether `directory` exists. `error` is the error of creating a file there. A directory that this process may not access
+/// counts as existing.
 fn is_there(directory: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::NotADirectory => false,

@@ -11,7 +11,7 @@ pub fn allowed() -> Vec<usize> {
     sched_getaffinity(None).map_or_else(|_| Vec::new(), |set| allowed(set).collect())
 }
 
-/// All CPUs: this system keeps no thread from any of them.
+/// All CPUs: this system restricts no thread to some CPUs.
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
 pub fn allowed() -> Vec<usize> {
     let count = std::thread::available_parallelism();

@@ -12,8 +12,8 @@ pub use crate::sys::sockets::unsent_bytes;
 
 pub type Pair = (OwnedFd, OwnedFd);
 
-/// Whether the writing thread can empty a stream between samples. The bytes that a socket of Windows takes do not
-/// depend on its buffer alone, and a pipe that does not block reports success for a write of nothing.
+/// Whether the writing thread can empty a stream between samples. Windows rules that out: the bytes that a socket takes do
+/// not depend on the buffer of the socket alone, and a full non-blocking pipe reports success although it took no byte.
 pub const EMPTIES_BETWEEN_SAMPLES: bool = cfg!(unix);
 
 /// Requested size of the send and receive buffers of a TCP connection: the
@@ -54,8 +54,8 @@ pub(crate) fn pipe_bytes(pipe: impl AsFd) -> Option<u64> {
 
 /// A TCP connection over the loopback device, with buffers of fixed size and without Nagle's delay (`TCP_NODELAY`).
 pub fn tcp_pair() -> io::Result<Pair> {
-    // Buffers are set before connecting, since the connection negotiates its window from them. The reader inherits its
-    // buffers from the listening socket.
+    // The buffers are set before connecting, since the connection negotiates its window from the buffers. The reader
+    // inherits its buffers from the listening socket.
     let new_socket = || -> io::Result<Socket> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         socket.set_send_buffer_size(TCP_BUFFER_BYTES)?;
@@ -76,7 +76,7 @@ pub fn tcp_pair() -> io::Result<Pair> {
         }
         for end in [&writer, &reader] {
             end.set_tcp_nodelay(true)?;
-            // Reset on close: thousands of connections in TIME_WAIT would use up the port numbers.
+            // A close resets the connection: thousands of connections in TIME_WAIT would use up the port numbers.
             end.set_linger(Some(Duration::ZERO))?;
         }
         return Ok((

@@ -1,4 +1,4 @@
-//! Descriptors. Windows has handles for files and another type for sockets: there, types of the same names stand for both.
+//! Descriptors. On Windows, types of the same names stand for handles of files and for sockets.
 
 pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

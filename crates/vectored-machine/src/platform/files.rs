@@ -107,7 +107,7 @@ pub fn set_direct(fd: BorrowedFd<'_>, direct: bool) -> io::Result<()> {
     }
 }
 
-/// Asks the kernel to evict the pages of a file from its cache; it may keep some.
+/// Asks the kernel to evict the pages of a file from the page cache. The kernel may keep some pages.
 pub fn evict(file: &File) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     return Ok(rustix::fs::fadvise(
@@ -123,8 +123,8 @@ pub fn evict(file: &File) -> io::Result<()> {
     }
 }
 
-/// Opens the same file for reading, with an open file description of its own at position 0. Only Linux opens a file by its
-/// descriptor: elsewhere `/dev/fd/N` is a duplicate, with the same position.
+/// Opens a file again for reading, with a new open file description at position 0. Only Linux opens a file by a descriptor:
+/// elsewhere `/dev/fd/N` is a duplicate, with the same position.
 pub fn reopened(file: &impl AsFd) -> io::Result<File> {
     use std::os::fd::AsRawFd;
     if !cfg!(target_os = "linux") {
@@ -133,8 +133,8 @@ pub fn reopened(file: &impl AsFd) -> io::Result<File> {
     File::open(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-/// The alignment in memory and in the file that transfers past the page cache need, as `STATX_DIOALIGN` answers; or why there
-/// is no answer. (`vectored::files::DirectAlignment` replaces an unknown alignment by a default.)
+/// The alignment that transfers past the page cache need in memory and in the file, from `STATX_DIOALIGN`; or why the
+/// alignment is unknown. (`vectored::files::DirectAlignment` replaces an unknown alignment by a default.)
 #[cfg(target_os = "linux")]
 pub(crate) fn direct_alignment(file: impl AsFd) -> Result<(u64, u64), String> {
     use rustix::fs::{AtFlags, StatxFlags, statx};

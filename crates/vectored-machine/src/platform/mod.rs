@@ -1,5 +1,5 @@
-//! What the systems do differently, behind the same functions. If a system lacks something, the function returns an error or
-//! `None`. No other module here knows which system it is.
+//! The calls that differ between systems, under the same names. If a system lacks a call, the function returns an error or
+//! `None`.
 
 use std::io;
 

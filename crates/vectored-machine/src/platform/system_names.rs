@@ -53,7 +53,8 @@ pub(crate) fn names() -> Names {
     }
 }
 
-/// A file of `/proc` or `/sys`. Windows has no such file: under Wine such a path leads to the files of another system.
+/// The text of a file of `/proc` or `/sys`. Windows has no such file: under Wine, the path would lead to a file of the
+/// system that runs Wine.
 pub fn kernel_text(path: &str) -> io::Result<String> {
     if cfg!(windows) {
         Err(io::ErrorKind::NotFound.into())

@@ -1,6 +1,7 @@
 //! A file that is removed unless it is kept, also when a signal ends this process.
 //!
-//! The handler of the signals removes the file. A handler needs no thread and no descriptor, and so cannot lack one.
+//! A signal handler removes the file. The handler needs no thread and no descriptor, so a lack of either cannot stop the
+//! removal.
 //!
 //! # Safety
 //!
@@ -50,12 +51,12 @@ const DEADLY: &[c_int] = &[
 /// The file to remove; null if there is none. Whoever takes the pointer owns the file.
 static TO_REMOVE: AtomicPtr<Named> = AtomicPtr::new(ptr::null_mut());
 
-/// A path, and the device and inode of the file that was created at it.
+/// A path, and the device and inode of the file that was created at this path.
 struct Named(CString, u64, u64);
 
 /// A new file. If the file is not kept, it is removed when this value is dropped, or when a signal ends this process.
 pub struct ProvisionalFile {
-    /// `None` once it is closed.
+    /// `None` once the file is closed.
     file: Option<File>,
 }
 
@@ -121,7 +122,8 @@ fn remove(Named(name, device, inode): &Named) {
     }
 }
 
-/// Removes the file. The signal, which has its default action again, comes when this returns.
+/// Removes the file, and raises the signal again. The signal has its default action by then, and arrives when the handler
+/// returns.
 extern "C" fn remove_and_end(signal: c_int) {
     if let Some(named) = taken() {
         remove(&named);
@@ -147,7 +149,7 @@ fn handle(signal: c_int) -> io::Result<()> {
     }
 }
 
-/// Blocks all signals; they come when this value is dropped.
+/// Blocks all signals. A blocked signal arrives when this value is dropped.
 struct Blocked(libc::sigset_t);
 
 impl Blocked {
@@ -162,7 +164,7 @@ impl Blocked {
         if failed != 0 {
             return Err(io::Error::from_raw_os_error(failed));
         }
-        // SAFETY: the call has succeeded, and so has filled it.
+        // SAFETY: the call has succeeded, and so has filled `before`.
         Ok(Blocked(unsafe { before.assume_init() }))
     }
 }

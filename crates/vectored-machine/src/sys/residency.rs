@@ -12,8 +12,8 @@ use memmap2::MmapOptions;
 
 /// Number of the first `bytes` bytes of a file whose pages are in the page cache.
 ///
-/// Uses `mincore(2)`. Since Linux 5.2 it is accurate only for processes that may
-/// write to the file; for others it reports all pages as resident.
+/// Uses `mincore(2)`. Since Linux 5.2, `mincore` is accurate only for processes that may write to the file. For other
+/// processes, `mincore` reports all pages as resident.
 pub fn resident_bytes(fd: BorrowedFd<'_>, bytes: u64) -> io::Result<u64> {
     let length = usize::try_from(bytes).map_err(io::Error::other)?;
     if length == 0 {

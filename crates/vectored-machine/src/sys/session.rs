@@ -10,8 +10,8 @@ use std::process::Command;
 
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 
-/// Makes the command end just before it becomes its program. The kernel counts the resources used until then for any program
-/// that this process starts.
+/// Ends the child process just before it becomes the program of the command. The kernel counts what the child has used
+/// until then for every program that this process starts.
 pub fn end_before_program(command: &mut Command) {
     // SAFETY: `_exit` is async-signal-safe, and runs no handler of this process.
     unsafe { command.pre_exec(|| libc::_exit(0)) };
@@ -25,7 +25,7 @@ pub fn in_own_session(command: &mut Command) {
         set_parent_process_death_signal(Some(Signal::KILL))?;
         Ok(())
     };
-    // SAFETY: after the fork of a process with several threads only async-signal-safe functions may be called. These two
-    // are plain system calls, and nothing is allocated.
+    // SAFETY: after the fork of a process with several threads only async-signal-safe functions may be called. `setsid` and
+    // `prctl` are plain system calls, and nothing is allocated.
     unsafe { command.pre_exec(prepare) };
 }

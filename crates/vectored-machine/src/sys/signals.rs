@@ -9,7 +9,8 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::{io, ptr};
 
-/// Whether a signal is ignored: by nohup(1), or by a shell without job control that has started a program in the background.
+/// Whether this process ignores a signal. nohup(1) starts programs that ignore SIGHUP. A shell without job control starts
+/// programs in the background that ignore SIGINT and SIGQUIT.
 pub fn is_ignored(signal: c_int) -> io::Result<bool> {
     Ok(action(signal)? == libc::SIG_IGN)
 }
@@ -24,7 +25,7 @@ fn action(signal: c_int) -> io::Result<libc::sighandler_t> {
     if unsafe { libc::sigaction(signal, ptr::null(), found.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call has succeeded, and so has written it.
+    // SAFETY: the call has succeeded, and so has written `found`.
     let found = unsafe { found.assume_init() };
     Ok(found.sa_sigaction)
 }

@@ -20,8 +20,7 @@ const UNSENT: Opcode = 0x4004_6677;
 #[cfg(not(any(target_os = "freebsd", target_vendor = "apple")))]
 const UNSENT: Opcode = libc::TIOCOUTQ as Opcode;
 
-/// Number of bytes written to a socket that have not reached the peer's buffer
-/// yet: `SO_NWRITE`.
+/// Number of bytes that were written to a socket and have not reached the peer's buffer: `SO_NWRITE`.
 #[cfg(target_vendor = "apple")]
 pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     use std::os::fd::AsRawFd;
@@ -43,8 +42,8 @@ pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     }
 }
 
-/// Number of bytes written to a socket that have not reached the peer's buffer yet. For TCP, bytes that are not
-/// acknowledged. `SIOCOUTQ`, see `tcp(7)`.
+/// Number of bytes that were written to a socket and have not reached the peer's buffer: `SIOCOUTQ`, see `tcp(7)`. TCP
+/// counts the bytes that are not acknowledged.
 #[cfg(not(target_vendor = "apple"))]
 pub fn unsent_bytes(socket: impl AsFd) -> io::Result<u64> {
     // SAFETY: the request writes one `int` to where its argument points, and

@@ -1,6 +1,7 @@
 //! Which standard streams were closed when this process began, and what closing a descriptor reports.
 //!
-//! The runtime of Rust opens /dev/null in place of closed streams before `main`, so this looks at the streams earlier.
+//! The runtime of Rust opens /dev/null in place of closed streams before `main`, so this module looks at the streams
+//! earlier.
 //!
 //! # Safety
 //!
@@ -58,7 +59,7 @@ pub fn close(fd: OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Closes standard output, for a process that writes nothing more there: [`close`].
+/// Closes standard output as [`close`] does. The process must write nothing more there.
 pub fn close_standard_output() -> io::Result<()> {
     // SAFETY: the number is open since the start of the process, and whoever writes to it uses the number.
     close(unsafe { OwnedFd::from_raw_fd(Standard::Output as libc::c_int) })

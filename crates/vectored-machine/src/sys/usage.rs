@@ -61,7 +61,7 @@ impl Usage {
     }
 }
 
-/// Apple's systems report the usage of the process alone.
+/// Apple's systems report only the usage of the whole process.
 #[cfg(target_vendor = "apple")]
 pub fn thread_usage() -> io::Result<Usage> {
     let why = "this system reports no CPU times in user mode and in the kernel for one thread";
@@ -72,21 +72,21 @@ pub fn thread_usage() -> io::Result<Usage> {
 /// microsecond.
 #[cfg(not(target_vendor = "apple"))]
 pub fn thread_usage() -> io::Result<Usage> {
-    // For a running thread, `getrusage(2)` alone returns the times of the last
-    // scheduler tick, up to 10 ms ago. Reading the thread's clock, which is
-    // exact, updates the counters behind both.
+    // For a running thread, `getrusage(2)` alone returns the times of the last scheduler tick, up to 10 ms ago. Reading the
+    // exact clock of the thread updates the counters from which `getrusage` reads.
     let _ = clock_gettime(ClockId::ThreadCPUTime);
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to the local `rusage`, which the call fills.
     if unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: all zeros are a valid `rusage`, whatever the call has written.
+    // SAFETY: the memory was zeroed, and any bits are a valid `rusage`, so the value is valid even where the call wrote
+    // nothing.
     Ok(Usage::of(unsafe { usage.assume_init_ref() }))
 }
 
-/// Waits for a child process to end; returns its status and its usage, including
-/// the usage of its own children. No other code may wait for the child.
+/// Waits for the end of a child process. Returns the status of the child, and its usage with the usage of the children that
+/// the child waited for. No other code may wait for the child.
 pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
     let pid = libc::pid_t::try_from(child).map_err(io::Error::other)?;
     let mut status = 0;
@@ -102,7 +102,8 @@ pub fn wait_for(child: u32) -> io::Result<(ExitStatus, Usage)> {
             return Err(error);
         }
     }
-    // SAFETY: all zeros are a valid `rusage`, whatever the call has written.
+    // SAFETY: the memory was zeroed, and any bits are a valid `rusage`, so the value is valid even where the call wrote
+    // nothing.
     let usage = Usage::of(unsafe { usage.assume_init_ref() });
     Ok((ExitStatus::from_raw(status), usage))
 }
@@ -124,13 +125,13 @@ mod tests {
             let time = clock_gettime(ClockId::ThreadCPUTime);
             time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
         };
-        // Work of many lengths, so that most of it ends far from a tick.
+        // The lengths of work differ, so most of them end far from a tick.
         let behind_s = |rounds: u64| {
             for n in 0..rounds * 500_000 {
                 std::hint::black_box(n);
             }
             let usage = thread_usage().unwrap();
-            // The clock stands still when the thread does.
+            // The CPU clock stands still while the thread does not run.
             clock_s() - usage.user_s - usage.system_s
         };
         // The hypervisor may stop the machine between two readings, so some differences are larger.

@@ -46,7 +46,7 @@ pub(crate) fn with_socket<T>(socket: BorrowedSocket<'_>, call: impl FnOnce(&TcpS
     call(&stream)
 }
 
-/// The bytes that are in a pipe; none if its other end is closed.
+/// Number of bytes in a pipe; 0 if the other end is closed.
 pub(crate) fn pipe_unread_bytes(pipe: BorrowedHandle<'_>) -> io::Result<u64> {
     let mut bytes = 0;
     // SAFETY: the call writes the number to `bytes` alone: it gets no buffer.
@@ -79,7 +79,7 @@ pub(crate) fn socket_unread_bytes(socket: BorrowedSocket<'_>) -> io::Result<u64>
     }
 }
 
-/// CPU time of the calling thread in user mode and in the kernel. It grows in steps, often of 15.6 ms.
+/// CPU time of the calling thread in user mode and in the kernel. The time grows in steps, often of 15.6 ms.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let mut times = [FILETIME::default(); 4];
     let [created, ended, kernel, user] = &mut times;
@@ -94,7 +94,7 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     ns(kernel) + ns(user)
 }
 
-/// The CPUs that this process may use, of the first 64. Pinning a thread does not reduce them.
+/// The CPUs among the first 64 that this process may use. Pinning a thread does not change the answer.
 pub fn allowed() -> Vec<usize> {
     let (mut of_process, mut of_system) = (0, 0);
     // SAFETY: the call writes to the two masks alone.
@@ -148,7 +148,7 @@ pub(crate) fn memory_bytes() -> Option<u64> {
     is_known.then_some(status.ullTotalPhys)
 }
 
-/// The version of Wine, if this is no Windows: `wine_get_version` of its `ntdll.dll`.
+/// The version of Wine, if Wine stands in for Windows: `wine_get_version` of Wine's `ntdll.dll`.
 pub(crate) fn wine_version() -> Option<String> {
     let library: Vec<u16> = "ntdll.dll\0".encode_utf16().collect();
     // SAFETY: both names end with a zero. The library is loaded in every process and never unloaded.

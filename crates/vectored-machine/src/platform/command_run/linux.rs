@@ -15,7 +15,7 @@ use super::{Ended, LEFT_BEHIND_LIMIT, RunError};
 use crate::sys::session::{end_before_program, in_own_session};
 use crate::sys::usage::wait_for;
 
-/// Interval at which a wait looks for signals and the limit.
+/// Interval at which a wait checks for signals, and whether the limit has passed.
 const POLL_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
@@ -42,7 +42,7 @@ pub fn run(
     let began = Instant::now();
     let child = command.spawn().map_err(failed("it cannot be run"))?;
     let process = Pid::from_child(&child);
-    // Opened while the process runs: after its end, the file belongs to root.
+    // The file is opened while the process runs: after the end of the process, the file belongs to root.
     let counts = File::open(format!("/proc/{}/io", child.id()));
     // Closes this process's copies of the command's pipes.
     drop(command);
@@ -78,7 +78,7 @@ pub fn run(
 /// The peak memory that the kernel counts for a program that does nothing. The count begins with the memory of this process.
 pub fn inherited_peak_bytes(is_stopped: impl FnMut() -> bool) -> Result<u64, RunError> {
     let mut command = Command::new("/proc/self/exe");
-    // The second step ends the child just before its program, so the child does all that a child of [`run`] does until then.
+    // `end_before_program` comes last: the child does all that a child of [`run`] does before its program starts.
     in_own_session(&mut command);
     end_before_program(&mut command);
     let ended = run(command, None, LEFT_BEHIND_LIMIT, is_stopped)?;
@@ -134,8 +134,8 @@ fn left_behind(limit: Duration, mut is_stopped: impl FnMut() -> bool) -> Result<
     }
 }
 
-/// Waits until all children of this process have ended, as long as `goes_on` says so. Returns how many ended after the first
-/// look, and whether all have ended.
+/// Waits until all children of this process have ended, or `goes_on` returns false. Returns how many children ended after
+/// the first look, and whether all have ended.
 fn wait_for_all(mut goes_on: impl FnMut() -> bool) -> io::Result<(u64, bool)> {
     let (mut ended, mut is_first_look) = (0, true);
     loop {
@@ -172,7 +172,7 @@ fn children() -> io::Result<Vec<Pid>> {
         let Some(number) = name.to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // The process may have ended already. The name of the program may hold anything.
+        // The process may have ended already. The name of the program may have any bytes.
         let stat = std::fs::read(format!("/proc/{number}/stat")).unwrap_or_default();
         let stat = String::from_utf8_lossy(&stat);
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -12,7 +12,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub use linux::{inherited_peak_bytes, run};
 
-/// How long the processes that a command leaves behind may run on, unless its user chooses another time.
+/// How long the processes that a command leaves behind may run on, unless the user chooses another time.
 pub const LEFT_BEHIND_LIMIT: Duration = Duration::from_secs(10);
 
 pub struct Ended {
@@ -23,8 +23,8 @@ pub struct Ended {
     pub took: Duration,
     /// Processes that ended later than the command.
     pub left_behind: u64,
-    /// Calls that read, made by the command and by the children that it waited for: `syscr` in `proc_pid_io(5)`. `None` if the
-    /// kernel does not count them.
+    /// The number of calls that read, made by the command and by the children that it waited for: `syscr` in
+    /// `proc_pid_io(5)`. `None` if the kernel does not count such calls.
     pub reads: Option<u64>,
 }
 

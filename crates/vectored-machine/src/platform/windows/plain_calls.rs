@@ -18,7 +18,7 @@ pub const NULL_DEVICE: &str = "NUL";
 pub struct OFlags(u32);
 
 impl OFlags {
-    /// No effect: a handle that appends cannot be read back, and the position is at the end.
+    /// 0: a handle that appends cannot be read back. Writes append all the same, since the position is at the end.
     pub const APPEND: OFlags = OFlags(0);
     /// `FILE_FLAG_WRITE_THROUGH`.
     pub const DSYNC: OFlags = OFlags(0x8000_0000);
@@ -43,7 +43,7 @@ impl BitOr for OFlags {
     }
 }
 
-/// Reads and writes at an offset, which move the position of the file.
+/// Calls that read and write at an offset. They also move the position of the file.
 pub trait FileExt {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 
@@ -92,7 +92,7 @@ pub fn write(fd: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// `WSASend` of a list. A handle takes one buffer a call: the first that is not empty.
+/// Sends a list to a socket by `WSASend`. A handle takes one buffer a call: the first buffer that is not empty.
 pub fn writev(fd: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     match fd.as_fd() {
         BorrowedFd::Handle(this) => of_handle(this, |mut file| file.write_vectored(slices)),
@@ -100,7 +100,7 @@ pub fn writev(fd: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     }
 }
 
-/// `WSARecv` of a list. A handle takes one buffer a call.
+/// Receives a list from a socket by `WSARecv`. A handle takes one buffer a call.
 pub fn readv(fd: impl AsFd, slices: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
     match fd.as_fd() {
         BorrowedFd::Handle(this) => of_handle(this, |mut file| file.read_vectored(slices)),
