@@ -1,5 +1,5 @@
 /* Sends many messages through a non-blocking socket by few calls. Long messages are not copied: the queue calls a
- * function when it no longer needs one. */
+ * function when it no longer needs a message. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

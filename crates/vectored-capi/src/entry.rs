@@ -7,8 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use libc::{c_int, size_t, ssize_t};
 use vectored::TransferError;
 
-/// The `errno` after a panic, which is a defect of the library. No system call of a transfer returns it for another
-/// reason.
+/// The `errno` after a panic, and so after a defect of the library. No system call of a transfer returns this `errno`.
 const PANICKED: c_int = libc::ENOTRECOVERABLE;
 
 /// Why a function failed: the bytes that it had moved, and the `errno`.
@@ -54,7 +53,8 @@ fn code_of(error: &io::Error) -> c_int {
     })
 }
 
-/// Runs a transfer and returns its bytes, or -1 with `errno`. `*done` gets its bytes in any case, unless `done` is null.
+/// Runs a transfer, and returns the number of moved bytes, or -1 with `errno`. `*done` gets this number in any case, unless
+/// `done` is null.
 ///
 /// # Safety
 ///
@@ -152,7 +152,7 @@ pub(crate) unsafe fn object<'a, T>(pointer: *mut T) -> Result<&'a mut T, Failure
     })
 }
 
-/// The object that a pointer of C points to, to be read only.
+/// The object that a pointer of C points to, for reading only.
 ///
 /// # Safety
 ///

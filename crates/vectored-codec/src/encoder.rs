@@ -15,8 +15,8 @@ use vectored::SegmentQueue;
 ///
 /// # Implementer notes
 ///
-/// An encoder fails, if it can fail, before it puts anything in: otherwise half a frame would be sent. An encoder does
-/// not write the queue to a descriptor.
+/// If an encoder fails, it fails before it puts anything in: otherwise half a frame would be sent. An encoder does not write
+/// the queue to a descriptor.
 ///
 /// # Examples
 ///

@@ -20,9 +20,9 @@ use vectored::SegmentQueue;
 /// when their stream has no item ready. Before a flush, up to [`limit_bytes`](vectored::queue::QueuePolicy::limit_bytes)
 /// and one item may wait in the queue.
 ///
-/// If the writer fails, the error is returned by the method that called it, and the queue holds the bytes that the writer
-/// has not taken. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put in its whole
-/// item or nothing.
+/// If the writer fails, the method that called the writer returns the error, and the queue holds the bytes that the writer has
+/// not taken. A cancelled flush or close loses and repeats no byte. A cancelled `send` or `feed` has put in its whole item or
+/// nothing.
 ///
 /// Frames are read by `tokio_util::codec::FramedRead`. A `FramedQueue` passes reads on to its writer, so a
 /// `FramedRead` of a `FramedQueue` of a socket is both the stream and the sink, as `tokio_util::codec::Framed` is.
@@ -66,7 +66,7 @@ impl<W, E> FramedQueue<W, E> {
         FramedQueue::with_queue(writer, encoder, SegmentQueue::new())
     }
 
-    /// A sink that begins with the bytes of `queue`, and has its policy.
+    /// A sink that begins with the bytes of `queue`, and has the policy of `queue`.
     #[must_use]
     pub const fn with_queue(writer: W, encoder: E, queue: SegmentQueue) -> FramedQueue<W, E> {
         FramedQueue {

@@ -10,8 +10,8 @@ use vectored::SegmentQueue;
 /// Puts the length before each frame, as 4 bytes in big-endian order.
 ///
 /// `tokio_util::codec::LengthDelimitedCodec` writes and reads such frames by default. A frame may have up to 8 MiB.
-/// [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes) sets another limit, and
-/// `LengthDelimitedCodec::set_max_frame_length` does so on the side that reads.
+/// [`max_frame_bytes`](LengthDelimitedEncoder::max_frame_bytes) sets another limit. On the side that reads,
+/// `LengthDelimitedCodec::set_max_frame_length` sets the limit.
 ///
 /// A short frame is copied, and a long frame is kept until it is written. Any owner of bytes can be made a `Bytes`
 /// without copying them: `Bytes::from` takes a `Vec`, a `String` and a [`Segment`](vectored::queue::Segment), and

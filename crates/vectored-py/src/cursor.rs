@@ -92,7 +92,7 @@ impl Cursor {
         self.state().at.segment()
     }
 
-    /// The number of bytes of that buffer that have been moved.
+    /// The number of moved bytes of the buffer `segment`.
     #[getter]
     fn offset(&self) -> usize {
         self.state().at.offset()
@@ -107,7 +107,7 @@ impl Cursor {
                 let message = format!("cannot advance by {count} bytes: only {left} remain");
                 return Err(PyValueError::new_err(message));
             }
-            // Each step fits a `usize`. A list that has a buffer many times may have more bytes than that.
+            // Each step fits a `usize`. A list that has a buffer many times may have more bytes than a `usize` counts.
             let mut count = count;
             while count > 0 {
                 let step = usize::try_from(count).unwrap_or(usize::MAX);

@@ -13,11 +13,11 @@ use vectored::TransferError;
 use crate::signals;
 use crate::sys::{note, reads_ahead};
 
-/// The exception of a transfer that stopped, with the attribute `done`: the bytes that it had moved.
+/// The exception of a transfer that stopped. Its attribute `done` is the number of bytes that the transfer had moved.
 ///
-/// If a signal handler stopped the transfer, it is the handler's exception. At the end of the file it is `EOFError`,
-/// otherwise an `OSError`. A note of `BlockingIOError` says how to go on: by the function `rest`, or by the same call if
-/// `rest` is None.
+/// If a signal handler stopped the transfer, the exception is the exception of the handler. Otherwise the exception is
+/// `EOFError` at the end of the file, and an `OSError` after an error. A note of `BlockingIOError` says how to go on: by the
+/// function `rest`, or by the same call if `rest` is None.
 pub fn raised(file: &Bound<'_, PyAny>, error: TransferError, rest: Option<&str>) -> PyErr {
     let py = file.py();
     let done = error.transferred();
@@ -58,7 +58,8 @@ pub fn of_path(error: &io::Error, path: &Path) -> PyErr {
     }
 }
 
-/// A socket with a timeout blocks in Python's functions, but not here. The timeout of an int is unknown.
+/// A socket with a timeout blocks in Python's functions, but not here. If the socket is passed as an int, its timeout is
+/// unknown.
 fn note_how_to_go_on(file: &Bound<'_, PyAny>, exception: &PyErr, done: u64, rest: Option<&str>) {
     let timeout = if file.is_instance_of::<PyInt>() {
         None

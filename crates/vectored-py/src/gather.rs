@@ -52,7 +52,7 @@ impl Gather {
         CostModel(self.model)
     }
 
-    /// Write all buffers in order, and return their bytes, as the function write_all.
+    /// Write all buffers in order, and return the number of bytes, as the function write_all.
     #[pyo3(signature = (fd, buffers, offset = None))]
     fn write_all(
         &self,
@@ -76,7 +76,7 @@ impl Gather {
         })
     }
 
-    /// Write from the cursor to the end of the list, and return the bytes of this call, as the function resume_write.
+    /// Write from the cursor to the end of the list, and return the number of bytes of this call, as the function resume_write.
     fn resume_write(
         &self,
         fd: &Bound<'_, PyAny>,

@@ -6,7 +6,7 @@ use vectored::{SegmentCursor, files};
 use crate::cursor::Cursor;
 use crate::transfer::{place, read, write};
 
-/// Write all buffers in order, and return their bytes. Nothing is copied.
+/// Write all buffers in order, and return the number of bytes. Nothing is copied.
 ///
 /// With `offset`, write at that place of a file. The file's position is neither used nor moved. Linux appends to a file that
 /// is open with "ab" (O_APPEND), whatever the offset is.
@@ -36,7 +36,7 @@ pub fn write_all(
     )
 }
 
-/// Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
+/// Write from the cursor to the end of the list, and return the number of bytes of this call. Nothing is copied.
 ///
 /// The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
 /// until the descriptor is ready and repeat the call with the same list and cursor. The function returns when all of the
@@ -53,7 +53,7 @@ pub fn resume_write(
     })
 }
 
-/// Write all buffers in exactly one system call, and return their bytes.
+/// Write all buffers in exactly one system call, and return the number of bytes.
 ///
 /// For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
 /// several programs append to. If one call cannot take the list, OSError (EINVAL) is raised before any byte. If the call
@@ -67,7 +67,7 @@ pub fn write_once(fd: &Bound<'_, PyAny>, buffers: &Bound<'_, PyAny>) -> PyResult
     })
 }
 
-/// Read until all buffers are full, and return their bytes. Bytes after the list stay in the stream.
+/// Read until all buffers are full, and return the number of bytes. Bytes after the list stay in the stream.
 ///
 /// With `offset`, read from that place of a file. The file's position is neither used nor moved.
 ///
@@ -119,7 +119,7 @@ pub fn read_up_to_eof(
     )
 }
 
-/// Read from the cursor on until the buffers are full, and return the bytes of this call.
+/// Read from the cursor on until the buffers are full, and return the number of bytes of this call.
 ///
 /// The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
 /// until the descriptor is readable and repeat the call with the same list and cursor.

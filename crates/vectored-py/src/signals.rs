@@ -1,4 +1,4 @@
-//! Signals during a transfer: Python's handlers run between its system calls.
+//! Signals during a transfer: Python's handlers run between the system calls of the transfer.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use vectored::bindings::CallEnd;
 const SHARE: u32 = 20;
 
 thread_local! {
-    /// The exception that a handler raised, which ended the transfer.
+    /// The exception of the handler that ended the transfer.
     static RAISED: Cell<Option<PyErr>> = const { Cell::new(None) };
     /// Before this time, no check is made after a call that no signal has ended.
     static NOT_BEFORE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Runs the handlers of the signals that have come; true if one has raised an exception.
+/// Runs the handlers of the signals that have come. Returns true if a handler has raised an exception.
 pub fn should_stop(end: CallEnd) -> bool {
     let began = Instant::now();
     if end != CallEnd::Cut && NOT_BEFORE.get().is_some_and(|time| began < time) {
@@ -44,7 +44,7 @@ fn run_handlers(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
 
-/// The exception that ended the last transfer of this thread, once.
+/// Takes the exception that ended the last transfer of this thread.
 pub fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }

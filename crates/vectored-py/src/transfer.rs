@@ -55,7 +55,8 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
         return Ok(());
     }
     let reads_ahead = reads_ahead(file)?;
-    // A file that is also written goes back to its position. A text file would forget that `next` has read ahead.
+    // Flushing moves the descriptor of a file that is also written back to the position of the file. Flushing a text file would
+    // forget that `next` has read ahead.
     if !reads_ahead || !file.hasattr(intern!(py, "buffer"))? {
         flush(file)?;
     }
@@ -65,7 +66,7 @@ fn refuse_read_ahead(file: &Bound<'_, PyAny>, fd: RawFd) -> PyResult<()> {
     let told = match file.call_method0(intern!(py, "tell")) {
         // In some states, the position of a file of text is no number of bytes.
         Ok(told) => told.extract().ok(),
-        // The error after `next`.
+        // The error of `tell` after `next`.
         Err(error)
             if error
                 .value(py)
@@ -188,7 +189,7 @@ fn listed<'py>(buffers: &Bound<'py, PyAny>, access: Access) -> PyResult<Bound<'p
     Ok(tuple.cast_into::<PyTuple>()?)
 }
 
-/// The position of a cursor in buffers that begin at its segment.
+/// The position of a cursor in buffers that begin at the segment of the cursor.
 fn within(cursor: SegmentCursor, exports: &Exports<'_>) -> PyResult<SegmentCursor> {
     let bytes = exports.first_bytes();
     if cursor.offset() <= bytes {

@@ -63,7 +63,7 @@ def buffered_bytes(fd):
 
 
 class Reader:
-    """A thread that reads a descriptor to its end, in pieces of `size` bytes, and closes it there."""
+    """A thread that reads a descriptor to its end, in pieces of `piece` bytes, and then closes the descriptor."""
 
     def __init__(self, fd, piece=65536, pause=None):
         self.fd, self.piece, self.pause = fd, piece, pause

@@ -4,7 +4,7 @@ import subprocess
 import sys
 import unittest
 
-# Threads that write and read while the interpreter ends. One is asleep in a system call.
+# Threads that write and read while the interpreter ends. One thread sleeps in a system call.
 ENDS_DURING_CALLS = """
 import os, sys, threading, vectored
 source, sink = os.pipe()

@@ -11,7 +11,7 @@ import unittest
 import vectored
 from support import Descriptors, Reader, buffered_bytes
 
-# A shell without job control has its background commands ignore SIGINT, and so do these processes then.
+# A shell without job control lets its background commands ignore SIGINT. These processes would inherit that.
 HEEDS_SIGINT = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -540,7 +540,7 @@ class AnyInstruction(Descriptors):
                 return in_frame
 
         before = sys.gettrace()
-        # Without it, Python 3.12 traces no instruction of a function that was not traced before.
+        # Without `f_trace_opcodes`, Python 3.12 traces no instruction of a function that was not traced before.
         sys._getframe().f_trace_opcodes = True
         sys.settrace(entered)
         try:

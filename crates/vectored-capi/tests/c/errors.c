@@ -1,4 +1,4 @@
-/* Each error that the header names: -1, errno, and *done, which is 0 first and then the bytes of this call. */
+/* Each error that the header names: the result is -1, and *done is the number of bytes of this call. */
 
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <errno.h>
@@ -69,7 +69,7 @@ static void null_pointers_and_negative_descriptors(void)
     FAILS(vectored_scatter_resume_read(scatter, null, list, 2, NULL, &done), EFAULT, 0);
     FAILS(vectored_queue_write_all(NULL, null, &done), EFAULT, 0);
 
-    /* Nothing to do is no error, and `done` may be NULL. */
+    /* An empty list is no error, and `done` may be NULL. */
     done = 77;
     CHECK(vectored_write_all(null, NULL, 0, &done) == 0 && done == 0);
     CHECK(vectored_write_all(null, list, 2, NULL) == 40);

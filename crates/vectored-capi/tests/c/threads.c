@@ -31,7 +31,7 @@ static char text[] = "0123456789";
 static struct iovec list[SEGMENTS];
 static vectored_cost_model *model;
 
-/* Writes lists to a pipe of its own with a handle of its own, or with none. */
+/* Writes lists to a new pipe, with a new handle or without a handle. */
 static void *write_lists(void *argument)
 {
     size_t number = *(size_t *)argument, done = 0;
@@ -179,7 +179,7 @@ static void each_segment_is_released_once(int turn)
     close(pair[1]);
 }
 
-/* No number holds the sum of the lengths, though one holds each length. No byte is read. */
+/* A size_t holds each length, but not the sum of the lengths. No byte is read. */
 static void sums_that_no_number_holds(void)
 {
     struct iovec longest[5];

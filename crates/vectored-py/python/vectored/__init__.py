@@ -34,8 +34,8 @@ Arguments of all functions:
   open the file with `buffering=0`, or pass `offset`. (On a pipe or socket, the read gets the bytes that follow.) An
   object that encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
-  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
-  its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
+  `mmap.mmap`, arrays of numpy and others. Buffers are not copied. Each buffer must be C-contiguous; its format does not
+  matter, and its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
   threads run, and a buffer cannot be resized: `bytearray.extend` raises `BufferError`.
 
 Exceptions of all functions:

@@ -34,8 +34,8 @@ Arguments of all functions:
   open the file with `buffering=0`, or pass `offset`. (On a pipe or socket, the read gets the bytes that follow.) An
   object that encodes its bytes (`ssl`, `gzip`, `bz2`, `lzma`) is refused: use its own methods.
 - `buffers`: an iterable of objects with the buffer protocol: `bytes`, `bytearray`, `memoryview`, `array.array`,
-  `mmap.mmap`, arrays of numpy and others. They are not copied. Each must be C-contiguous; its format does not matter, and
-  its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
+  `mmap.mmap`, arrays of numpy and others. Buffers are not copied. Each buffer must be C-contiguous; its format does not
+  matter, and its size is counted in bytes. Buffers to read into must be writable and must not overlap. During the call, other
   threads run, and a buffer cannot be resized: `bytearray.extend` raises `BufferError`.
 
 Exceptions of all functions:
@@ -83,7 +83,7 @@ IOV_MAX: int
 __version__: str
 
 def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
-    """Write all buffers in order, and return their bytes. Nothing is copied.
+    """Write all buffers in order, and return the number of bytes. Nothing is copied.
 
     With `offset`, write at that place of a file. The file's position is neither used nor moved. Linux appends to a file that
     is open with "ab" (O_APPEND), whatever the offset is.
@@ -95,7 +95,7 @@ def write_all(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | Non
     """
 
 def resume_write(fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Cursor) -> int:
-    """Write from the cursor to the end of the list, and return the bytes of this call. Nothing is copied.
+    """Write from the cursor to the end of the list, and return the number of bytes of this call. Nothing is copied.
 
     The cursor moves by exactly the bytes that were written, also if an exception is raised. After BlockingIOError, wait
     until the descriptor is ready and repeat the call with the same list and cursor. The function returns when all of the
@@ -103,7 +103,7 @@ def resume_write(fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Curs
     """
 
 def write_once(fd: int | _HasFileno, buffers: Iterable[Buffer]) -> int:
-    """Write all buffers in exactly one system call, and return their bytes.
+    """Write all buffers in exactly one system call, and return the number of bytes.
 
     For messages on datagram sockets, records of up to 4096 bytes on a pipe with several writers, and lines of a log that
     several programs append to. If one call cannot take the list, OSError (EINVAL) is raised before any byte. If the call
@@ -112,7 +112,7 @@ def write_once(fd: int | _HasFileno, buffers: Iterable[Buffer]) -> int:
     """
 
 def read_exact(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
-    """Read until all buffers are full, and return their bytes. Bytes after the list stay in the stream.
+    """Read until all buffers are full, and return the number of bytes. Bytes after the list stay in the stream.
 
     With `offset`, read from that place of a file. The file's position is neither used nor moved.
 
@@ -126,7 +126,7 @@ def read_up_to_eof(fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int 
     """
 
 def resume_read(fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Cursor) -> int:
-    """Read from the cursor on until the buffers are full, and return the bytes of this call.
+    """Read from the cursor on until the buffers are full, and return the number of bytes of this call.
 
     The cursor moves by exactly the bytes that were read, also if an exception is raised. After BlockingIOError, wait
     until the descriptor is readable and repeat the call with the same list and cursor.
@@ -149,7 +149,7 @@ class Cursor:
 
     @property
     def offset(self) -> int:
-        """The number of bytes of that buffer that have been moved."""
+        """The number of moved bytes of the buffer `segment`."""
 
     def advance(self, buffers: Iterable[Buffer], count: int) -> None:
         """Move forward by `count` bytes, for example by `done` of an exception. ValueError if fewer are left."""
@@ -177,10 +177,10 @@ class Gather:
         """The costs that decide which buffers are copied."""
 
     def write_all(self, fd: int | _HasFileno, buffers: Iterable[Buffer], offset: int | None = None) -> int:
-        """Write all buffers in order, and return their bytes, as the function write_all."""
+        """Write all buffers in order, and return the number of bytes, as the function write_all."""
 
     def resume_write(self, fd: int | _HasFileno, buffers: Collection[Buffer], cursor: Cursor) -> int:
-        """Write from the cursor to the end of the list, and return the bytes of this call, as the function resume_write."""
+        """Write from the cursor to the end of the list, and return the number of bytes of this call, as the function resume_write."""
 
 @final
 class CostModel:

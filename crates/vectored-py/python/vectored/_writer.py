@@ -315,8 +315,8 @@ class GatherWriter(io.BufferedIOBase):
         self._pieces += copies
 
     def _send(self, pieces):
-        """Write the kept pieces, then `pieces`. After `BlockingIOError`, the rest of both is kept; after others, of the
-        first only."""
+        """Write the kept pieces, then `pieces`. After `BlockingIOError`, the rest of both is kept. After another exception,
+        only the rest of the kept pieces is kept."""
         self._check_reentrance()
         self._forget_written()
         if not self._pieces and not pieces:
@@ -324,7 +324,7 @@ class GatherWriter(io.BufferedIOBase):
         self._old_count = len(self._pieces)
         try:
             self._is_sending = True
-            # The file, and not its number: the number may be another file's if the file was closed.
+            # Passes the file, not its number: after the file is closed, another file may have this number.
             self._gather.resume_write(self._file, [*self._pieces, *pieces], self._cursor)
         except BaseException as error:
             done = self._done(pieces)
@@ -353,9 +353,9 @@ class GatherWriter(io.BufferedIOBase):
         segment = self._cursor.segment - self._old_count
         rest = [_unchanging(piece) for piece in pieces[max(0, segment) :]]
         if rest and segment >= 0:
-            # A view: a copy would copy a long piece each time.
+            # A view, because a copy of the rest of a long piece would be made each time.
             rest[0] = memoryview(rest[0])[self._cursor.offset :]
-        # Pieces that a signal handler wrote meanwhile stay after these.
+        # Pieces that a signal handler wrote meanwhile stay after the rest.
         self._pieces[self._old_count : self._old_count] = rest
 
     def _forget_written(self):

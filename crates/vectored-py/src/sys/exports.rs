@@ -24,8 +24,8 @@ pub enum Access {
 
 /// The exported buffers of a list, in order. Dropping this value releases the buffers.
 ///
-/// While a buffer is exported, its object neither moves nor frees nor resizes its memory. An `Exports` cannot be sent to
-/// another thread, nor dropped while Python's lock is released.
+/// While a buffer is exported, its object neither moves nor frees nor resizes the memory of the buffer. An `Exports` cannot be
+/// sent to another thread, nor dropped while Python's lock is released.
 pub struct Exports<'py> {
     /// The views of objects that are no `bytes`. Boxed, since an exporter may store the address of a view within the view.
     views: Box<[MaybeUninit<ffi::Py_buffer>]>,

@@ -115,7 +115,7 @@ pub fn note(py: Python<'_>, exception: &PyErr, text: &str) {
 ///
 /// # Panics
 ///
-/// If it is negative, which [`descriptor`] does not return.
+/// If the number is negative. [`descriptor`] returns no negative number.
 pub fn borrowed<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
     assert!(fd >= 0, "{fd} is no descriptor");
     // SAFETY: the number is not -1. It is only passed to system calls, and never closed. If it is not open, or another thread
@@ -123,15 +123,15 @@ pub fn borrowed<'fd>(fd: RawFd) -> BorrowedFd<'fd> {
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
-/// The position of a descriptor in its file; None if it has none, as a pipe.
+/// The position of a descriptor in its file. None if the descriptor has no position, such as a pipe.
 pub fn position(fd: RawFd) -> Option<i64> {
     // SAFETY: the call uses no memory, and moves the position by nothing.
     let at = unsafe { libc::lseek(fd, 0, libc::SEEK_CUR) };
     (at >= 0).then_some(at)
 }
 
-/// Whether an object is a buffered file or a text file of Python, which read ahead, or has the method `tell` of such a
-/// file.
+/// Whether an object is a buffered file or a text file of Python, or has the method `tell` of such a file. Such files read
+/// ahead.
 ///
 /// # Errors
 ///
@@ -164,11 +164,11 @@ pub fn reads_ahead(file: &Bound<'_, PyAny>) -> PyResult<bool> {
     }
 }
 
-/// Keeps the module to the first interpreter of the process that imports it.
+/// Refuses the module to all interpreters of the process but the first one that imports the module.
 ///
-/// The classes are made once a process, by that interpreter, and must not outlive the interpreter. CPython 3.12 and newer
-/// refuse such a module in an interpreter that has its own lock, but not in one that shares the lock. CPython 3.11 never
-/// refuses it.
+/// The first interpreter makes the classes, once for the process, and the classes must not outlive this interpreter. CPython
+/// 3.12 and newer refuse such a module in an interpreter that has its own lock, but not in an interpreter that shares the lock.
+/// CPython 3.11 refuses no such module.
 ///
 /// # Errors
 ///
