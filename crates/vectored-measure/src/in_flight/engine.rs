@@ -12,9 +12,9 @@ pub type ReadList<'l, 'b> = &'l mut [&'b mut [u8]];
 
 /// A queue of transfers that the kernel makes while the program goes on.
 ///
-/// A transfer moves all its bytes, as [`vectored::write_all`] does: calls that move a part only are followed by
-/// further calls, and a call takes at most [`vectored::limits::iov_max`] segments and about 2 GiB. `EINTR` is retried, and so is a
-/// refusal of the queue itself for lack of memory. Calls wait, so the descriptor must not be non-blocking.
+/// A transfer moves all its bytes, as [`vectored::write_all`] does: after a call that moves only a part, further calls move
+/// the rest. A call takes at most [`vectored::limits::iov_max`] segments and about 2 GiB. A call is made again after
+/// `EINTR`, and if the queue refuses it for lack of memory. Calls wait, so the descriptor must not be non-blocking.
 pub trait ListQueue: Sized {
     /// A queue that has up to `depth` lists in flight. If the kernel gives no queue, the error names the remedy.
     fn with_depth(depth: u32) -> io::Result<Self>;
@@ -23,9 +23,9 @@ pub trait ListQueue: Sized {
     ///
     /// When a list has ended, the next list begins. `on_event` is called when a list begins and when it has ended.
     ///
-    /// The error is the error of the list that was noticed first to fail. No list begins after that; those in flight may have
-    /// been written whole, in part, or not at all. An error is [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of
-    /// the kernel.
+    /// If lists fail, the error is the error of the list whose failure was noticed first. No list begins after that; the
+    /// lists in flight may have been written whole, in part, or not at all. The error is
+    /// [`WriteZero`](io::ErrorKind::WriteZero) if a call moved nothing, and otherwise the error of the kernel.
     fn write<'b>(
         &mut self,
         fd: BorrowedFd<'b>,
@@ -35,10 +35,10 @@ pub trait ListQueue: Sized {
         on_event: &mut dyn FnMut(Event),
     ) -> io::Result<()>;
 
-    /// Reads `count` lists. The first of them goes into `lists[0]`, the second into `lists[1]`, and so on; after the last
-    /// one, each goes into the list that has been without a transfer for the longest time.
+    /// Reads `count` lists. The first list read goes into `lists[0]`, the second into `lists[1]`, and so on. When each of
+    /// `lists` has been used, the next list read goes into the entry that has been without a transfer for the longest time.
     ///
-    /// So at most `lists.len()` are in flight, or the depth, if that is less.
+    /// At most `lists.len()` lists are in flight, and at most the depth.
     ///
     /// Fails as [`write`](ListQueue::write) does, and with
     /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) if the file or stream ends within a list.
@@ -54,8 +54,8 @@ pub trait ListQueue: Sized {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A byte of a regular file or block device, where the first list begins. Each other list begins where the one before
-    /// it ends, and up to the depth are in flight. The position of the descriptor is neither used nor changed.
+    /// The offset in a regular file or block device at which the first list begins. Each further list begins where the list
+    /// before it ends, and lists up to the depth are in flight. The position of the descriptor is neither used nor changed.
     ///
     /// Not used for writes to a file with `O_APPEND`: Linux ignores the offset there, so the lists would be in any order.
     Offset(u64),
@@ -64,10 +64,10 @@ pub enum Place {
     Stream,
 }
 
-/// An event of a list, which a queue reports. The number of the first list of a call is 0.
+/// An event of the list with this number. The first list of a call has the number 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The list of this number is about to be prepared, and submitted after that.
+    /// The list of this number is about to be prepared and submitted.
     Began(u64),
     Ended(u64),
 }
@@ -79,7 +79,7 @@ pub(super) trait Scope {
     /// The number of lists that neither `wait` nor `take_ended` has returned.
     fn in_flight(&self) -> usize;
 
-    /// Moves a list at an offset, or to or from a stream. Returns its bytes.
+    /// Begins to move a list at an offset, or to or from a stream. Returns the number of bytes of the list.
     fn begin(&mut self, number: u64, offset: Option<u64>, list: Self::List) -> u64;
 
     fn wait(&mut self) -> Option<Ended<Self::List>>;
@@ -150,7 +150,7 @@ pub(super) fn ended_early() -> io::Error {
     )
 }
 
-/// The pause before a system call is made again for which the kernel had no memory.
+/// The pause before a system call is repeated because the kernel had no memory.
 pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
 /// After this number of refusals in a row, a call is not made again.

@@ -1,4 +1,4 @@
-//! Lists of segments moved with several transfers in flight on one descriptor, by the asynchronous interfaces of Linux.
+//! Moves lists of segments by the asynchronous interfaces of Linux, with several transfers in flight on one descriptor.
 //!
 //! | | [`RingQueue`] | [`AioQueue`] |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Lists moved by a [`Ring`], whoever owns their memory.
+//! Moves lists by a [`Ring`], whether the lists are borrowed or own their memory.
 
 use std::collections::VecDeque;
 use std::{io, thread};
@@ -11,7 +11,7 @@ use crate::in_flight::engine::{
     self, Ended, Event, MAX_REFUSALS, PAUSE, Place, Scope, cannot_wait,
 };
 
-/// A queue that passes its segments to the kernel as they are.
+/// A queue that passes its segments to the kernel without copying them.
 #[must_use]
 pub fn uncopied_queue() -> Box<SegmentQueue> {
     let mut policy = QueuePolicy::default();
@@ -21,10 +21,11 @@ pub fn uncopied_queue() -> Box<SegmentQueue> {
 
 /// Moves `count` lists by an empty ring, at most `most` at a time, as [`ListQueue`](crate::in_flight::ListQueue) does.
 ///
-/// `next` makes the list of a number: within the time of that list, so after its [`Event::Began`]. `next` is given the lists
-/// that are over, the latest list last, with empty queues, and may take a list.
+/// `next` makes the list with the given number. `next` is called after the list's [`Event::Began`], so the time of the
+/// list includes the making. `next` may reuse one of the ended lists that it is given. The queues of these lists are empty, and
+/// the list that ended last comes last.
 ///
-/// Panics if the ring has transfers, or if `next` or `on_event` does. The ring may have some of the lists then.
+/// Panics if the ring has transfers, or if `next` or `on_event` panics. The ring may still have some of the lists then.
 pub fn move_by_ring<B: Buffer>(
     ring: &mut Ring<B>,
     fd: &SharedDescriptor,
@@ -96,7 +97,7 @@ fn ended<B>(done: Completion<B>) -> Ended<Data<B>> {
     }
 }
 
-/// Makes a call again for which the kernel has no memory at the moment. Another error aborts the process.
+/// Repeats a call while the kernel has no memory for it. Any other error aborts the process.
 pub(super) fn persist<T>(mut call: impl FnMut() -> io::Result<T>) -> T {
     let mut refusals = 0;
     loop {

@@ -30,8 +30,8 @@ use crate::measure::techniques::{
 };
 use crate::measure::unsuited::unsuited;
 
-/// A pipe with longer lists is read while they are written. Every program's pipe has a reader, and how the two meet decides
-/// which calls take the least time ([`ChunkPolicy`]).
+/// While lists longer than this are written to a pipe, a thread reads the pipe. In a program, a pipe also has a reader, and
+/// how writer and reader meet decides which calls take the least time ([`ChunkPolicy`]).
 const UNREAD_PIPE_BYTES: u64 = ChunkPolicy::OF_PIPES.threshold_bytes as u64;
 
 type Opened = (CellSpec, Vec<TechniqueName>, DrainChoice);
@@ -45,11 +45,10 @@ pub struct DescriptorSampler<'a> {
     seed: u64,
     pattern: Pattern,
     rng: Rng,
-    /// Calibrated models: `adaptive` uses them for writes to the targets
-    /// that they were calibrated on, and the default for the kind of target
-    /// otherwise.
+    /// Calibrated models. `adaptive` uses a model for writes to the target on which the model was calibrated. For other
+    /// targets, `adaptive` uses the default model of the kind of target.
     pub models: Vec<FittedModel>,
-    /// [`movers`], [`read_movers`] and [`copy_movers`], or for example deliberately wrong movers.
+    /// Usually [`movers`], [`read_movers`] and [`copy_movers`]; tests also use deliberately wrong movers.
     pub make_mover: Making<CostModel, dyn Mover>,
     pub make_read_mover: Making<CostModel, dyn ReadMover>,
     pub make_copy_mover: Making<Conditions, dyn CopyMover>,
@@ -59,8 +58,8 @@ pub struct DescriptorSampler<'a> {
     pub read_file_bytes: u64,
     /// The file that file cells read, with its directory.
     pattern_file: Option<(PathBuf, Rc<PatternFile>)>,
-    /// The cells whose techniques are proved, each with the calls for which its ends have room. A cell that starts over with a thread
-    /// at the other end is proved again.
+    /// The cells whose techniques are proved, each with the number of calls for which the ends of the cell have room. A
+    /// cell that starts over with a thread at the other end is proved again.
     opened: Vec<(Opened, u32)>,
     cell: Option<OpenCell>,
 }
@@ -368,7 +367,7 @@ fn payload(spec: &CellSpec, seed: u64) -> Payload {
     )
 }
 
-/// How many of the calls for which there is room are timed: at least 1, and at most [`MAX_CALLS`].
+/// The number of timed calls among the calls for which there is room: at least 1, and at most [`MAX_CALLS`].
 fn calls_within(room: u32, spec: &CellSpec, first: FirstCall) -> u32 {
     let untimed = match spec.conditions.queue_depth {
         0 | 1 => u32::from(first.is_in_batch()),
@@ -379,8 +378,8 @@ fn calls_within(room: u32, spec: &CellSpec, first: FirstCall) -> u32 {
     room.saturating_sub(untimed).clamp(1, most)
 }
 
-/// Samples of a deep queue have a multiple of twice as many calls as are in flight, so that the time of at least as many as are in
-/// flight is measured: see [`full_queue`](crate::measure::sampler::full_queue).
+/// With a depth d of 2 or more, the number of calls of a sample is a multiple of 2d, so that the time of at least d
+/// transfers is measured: see [`full_queue`](crate::measure::sampler::full_queue).
 fn calls_multiple(spec: &CellSpec) -> u32 {
     match spec.conditions.queue_depth {
         0 | 1 => 1,

@@ -10,12 +10,11 @@ use vectored_results::model::{Conditions, Drain, FittedModel, ModelSource, Targe
 
 const BUDGET: Duration = Duration::from_millis(50);
 
-/// Time budget of a calibration on a file: its lists are longer, and each call
-/// takes longer.
+/// Time budget of a calibration on a file: the lists are longer, and each call takes longer.
 const FILE_BUDGET: Duration = Duration::from_millis(75);
 
-/// Calibrates writing to a target of this kind. Files are created in the
-/// directory at `path` if the target has one, else in `directory`.
+/// Calibrates writing to a target of this kind. Files are created in the directory at `path`, if `path` is given, else in
+/// `directory`.
 ///
 /// Returns `None` for a target that the library cannot calibrate.
 pub fn calibrate(

@@ -1,10 +1,10 @@
-//! The prices of advice: the cost of one more call in a program, measured in some 150 ms each.
+//! The prices of advice: the cost of one more call in a program. Measuring a price takes some 150 ms.
 //!
 //! A price depends on more than the call. The time of `write(2)` differs by a factor of two or three between states
 //! of the machine that a log does not show. Such states are whether the reader of a pipe sleeps and must be woken,
-//! the size of the pages that a file's memory consists of, and the load of the host. Each price is therefore sampled
-//! in several states. Its value comes from the states that are usual in programs, and its interval covers all of
-//! them.
+//! the size of the pages that a file's memory consists of, and the load of the host. Each price is therefore sampled in
+//! several states. The value of a price comes from the states that are usual in programs; the interval covers all sampled
+//! states.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -81,8 +81,8 @@ enum Quantity {
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     quantity: Quantity,
-    /// Some work precedes each piece, as in a program that produces what it writes. A reader falls asleep during the work and must be
-    /// woken.
+    /// Whether some work precedes each piece, as in a program that produces what it writes. A reader falls asleep during
+    /// the work and must be woken.
     works: bool,
     pieces: usize,
     piece_bytes: usize,
@@ -106,7 +106,7 @@ const FILE: &[Probe] = &[
     probe(Pages, (16, 4096), 0.25),
     probe(Medium, (8, 512), 0.15),
     probe(Seek, SMALL, 0.1),
-    // A second time: the state of the machine may have changed by now.
+    // The first probe again: the state of the machine may have changed by now.
     probe(Usual, SMALL, 0.2),
 ];
 
@@ -125,7 +125,7 @@ const TO_STREAM: &[Probe] = &[
 const FROM_STREAM: &[Probe] = &[probe(Usual, SMALL, 1.0)];
 
 impl Probe {
-    /// How many more calls are made piece by piece than by one call.
+    /// The number of calls that one call for all pieces saves; for `Seek`, the number of saved seeks.
     fn more_calls(&self) -> f64 {
         match self.quantity {
             Seek => self.pieces as f64,
@@ -138,7 +138,7 @@ impl Probe {
     }
 }
 
-/// Measures the prices of `wanted`, in that order, in some 150 ms each. [`DescriptorKind::Unknown`] and
+/// Measures the prices of `wanted`, in that order, in some 150 ms per price. [`DescriptorKind::Unknown`] and
 /// [`DescriptorKind::Datagram`] have no price and are left out.
 ///
 /// Opens its own pipe, sockets and files. The files are created in `directory` and have no name, so
@@ -171,9 +171,9 @@ pub fn measure_prices(
         let model = match measured {
             Some((_, model)) => *model,
             None => {
-                // Calibrated by writing: reads use the same costs.
+                // The model is calibrated by writing. The prices of reads use the same costs.
                 let fitted = match calibrate(place, None, directory) {
-                    // Without writev(2) here, lists have the costs of another machine.
+                    // If writev(2) is refused here, the costs of lists are the costs of another machine.
                     Err(error) if is_refusal(&error) => None,
                     fitted => fitted.map_err(MeasureError::io("cannot calibrate a cost model"))?,
                 };
@@ -214,7 +214,8 @@ struct Scene {
     ours: File,
     /// The end that is written to before each sample of reads.
     writer: Option<File>,
-    /// What a thread has read from the other end: it reads continuously, as another program does.
+    /// The number of bytes that a thread has read from the other end. The thread reads continuously, as another program
+    /// does.
     arrived_bytes: Option<Arc<AtomicU64>>,
     bytes: Vec<u8>,
     /// Bytes moved since the file was empty, or since the stream was opened.
@@ -342,7 +343,7 @@ fn take_all(mut stream: File, arrived_bytes: &AtomicU64) {
     }
 }
 
-/// A probe, and the cost of one more call in each of its rounds, in ns. There are rounds.
+/// A probe, and the cost of one more call in each of its rounds, in ns. There is at least one round.
 type Rounds = (Probe, Vec<f64>);
 
 fn sample(
@@ -364,7 +365,7 @@ fn sample(
     Ok((probe, extra_ns))
 }
 
-/// Computes a price. `entry_ns`, the cost of entering the kernel, is its minimum.
+/// Computes a price. The price is at least `entry_ns`, the cost of entering the kernel.
 ///
 /// `call_ns` is the mean of the medians of the usual states. The interval of a price contains nine of ten rounds of every
 /// usual and medium state, except stalls ([`MAX_TIMES`]).
@@ -433,8 +434,8 @@ mod tests {
 
     use super::*;
 
-    /// Prices on a machine on which a call costs 340 ns, a byte 0.2 ns in a call of a page or less and 0.1 ns in a larger
-    /// call, and `lseek` 90 ns, with this noise of each sample in turn.
+    /// The price on a machine: a call costs 340 ns and `lseek` 90 ns. A byte costs 0.1 ns in a merged call of more than a
+    /// page, otherwise 0.2 ns. Each sample is multiplied by the next value of `noise`.
     fn priced(probes: &[Probe], noise: &[f64]) -> Price {
         let clock = FakeClock::default();
         let rounds = probes.iter().map(|probe| {

@@ -2,9 +2,9 @@
 //!
 //! # Safety
 //!
-//! [`AioQueue::write`] and [`AioQueue::read`] return, or unwind, only when every call has ended: dropping an [`AioScope`] sees
-//! to that. So a call may use whatever is borrowed for a lifetime that is a parameter of the function, since that is longer
-//! than the function runs.
+//! [`AioQueue::write`] and [`AioQueue::read`] return, or unwind, only when every call has ended: dropping an [`AioScope`]
+//! waits for all calls. So a call may use whatever is borrowed for a lifetime that is a parameter of the function, since
+//! such a lifetime is longer than the function runs.
 //!
 //! - The arrays of `iovec` are made of these borrows. The array of a call belongs to its slot, which nothing touches while the call
 //!   is in flight. An array to read into is in one slot at a time.
@@ -122,7 +122,7 @@ impl AioQueue {
         next: impl FnMut(&mut VecDeque<Array>, u64) -> Array,
         on_event: &mut dyn FnMut(Event),
     ) -> io::Result<()> {
-        // A run that has unwound may have left slots.
+        // A run that has unwound may have left slots in use.
         self.free.clear();
         self.free.extend((0..self.slots.len()).rev());
         let mut scope = AioScope {
@@ -152,7 +152,7 @@ impl AioQueue {
                 Ok(taken) => {
                     self.in_kernel += taken;
                     self.started.drain(..taken);
-                    // Linux takes at least one call, or names the error of the first.
+                    // Linux takes at least one call, or names the error of the first call.
                     assert!(taken > 0, "io_submit(2) took none and named no error");
                     refusals = 0;
                 }
@@ -169,7 +169,7 @@ impl AioQueue {
         None
     }
 
-    /// Takes events: at least `least`, which it waits for. Returns their number.
+    /// Waits for at least `least` events, and takes all that are there. Returns the number of taken events.
     fn take_events(&mut self, least: usize) -> usize {
         loop {
             match get_events(self.id, least, &mut self.events) {
@@ -248,14 +248,14 @@ struct AioScope<'r> {
     queue: &'r mut AioQueue,
     fd: BorrowedFd<'r>,
     opcode: u16,
-    /// Lists that are over and were not returned.
+    /// Ended lists that were not returned.
     over: VecDeque<Ended<Array>>,
 }
 
 impl AioScope<'_> {
     fn start_or_end(&mut self, index: usize) {
         let slot = &mut self.queue.slots[index];
-        // Linux cuts a call at 2 GiB by itself, which is a short call.
+        // Linux cuts a call at 2 GiB by itself: the result is a short call.
         let rest = slot.rest();
         let (entries, count) = (
             rest.as_ptr().addr() as u64,
@@ -272,14 +272,14 @@ impl AioScope<'_> {
             fildes: self.fd.as_raw_fd() as u32,
             buf: entries,
             nbytes: count,
-            // A stream has no offsets, and an appending write ignores it. The offset is in the range of `i64`.
+            // A stream has no offsets, and an appending write ignores the offset. The offset is in the range of `i64`.
             offset: offset as i64,
             ..Iocb::default()
         };
         self.queue.started.push(index);
     }
 
-    /// Waits for a call, and handles all that have ended.
+    /// Handles all calls that have ended. If no list is over, waits for a call first.
     fn handle_calls(&mut self) {
         while let Some((index, code)) = self.queue.submit() {
             self.end(index, Some(io::Error::from_raw_os_error(code)));
@@ -296,7 +296,7 @@ impl AioScope<'_> {
                     self.queue.slots[index].moved += res as u64;
                     self.start_or_end(index);
                 }
-                // Interrupted before it moved a byte.
+                // The call was interrupted before it moved a byte.
                 _ if -res == i64::from(libc::EINTR) => self.start_or_end(index),
                 _ => self.end(index, Some(io::Error::from_raw_os_error(-res as i32))),
             }

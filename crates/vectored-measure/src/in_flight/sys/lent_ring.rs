@@ -1,11 +1,12 @@
-//! The queue of io_uring: transfers of a [`Ring`], which owns its memory, on borrowed memory.
+//! The queue of io_uring: lends borrowed memory to a [`Ring`], which otherwise owns its memory.
 //!
 //! # Safety
 //!
-//! [`RingQueue::write`] and [`RingQueue::read`] return, or unwind, only when the ring is empty: [`Lent`] sees to that. So a
-//! transfer may use whatever is borrowed for a lifetime that is a parameter of the function, since that is longer than the
-//! function runs. The ring gets it as `'static`, and nothing else gets it as such: the queues that are kept are empty, and the
-//! buffers of reads are dropped with the function. If it cannot be learnt whether a transfer has ended, the process is aborted.
+//! [`RingQueue::write`] and [`RingQueue::read`] return, or unwind, only when the ring is empty: dropping a [`Lent`] waits
+//! for that. So a transfer may use whatever is borrowed for a lifetime that is a parameter of the function, since such a
+//! lifetime is longer than the function runs. The ring gets the borrowed memory as `'static`, and nothing else gets it as
+//! such: the queues that are kept are empty, and the buffers of reads are dropped with the function. If it cannot be learnt
+//! whether a transfer has ended, the process is aborted.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,13 +21,13 @@ use crate::in_flight::ring::{move_by_ring, persist, uncopied_queue};
 type Lists = VecDeque<Data<&'static mut [u8]>>;
 
 pub struct RingQueue {
-    /// Empty outside of `write` and `read`.
+    /// The ring is empty outside of `write` and `read`.
     ring: Ring<&'static mut [u8]>,
     /// Empty queues, to be used again.
     written: Lists,
 }
 
-/// A ring that has lists of borrowed memory. When it is dropped, the ring is empty.
+/// A ring that has lists of borrowed memory. Dropping this value waits until the ring is empty.
 struct Lent<'r>(&'r mut Ring<&'static mut [u8]>);
 
 impl Drop for Lent<'_> {

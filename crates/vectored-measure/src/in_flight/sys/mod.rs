@@ -1,4 +1,4 @@
-//! Transfers on borrowed buffers that the kernel makes while the program goes on.
+//! Transfers that the kernel makes on borrowed buffers while the program goes on.
 #![allow(unsafe_code)]
 
 mod aio;

@@ -7,10 +7,10 @@ use crate::measure::sampler::{Contender, Timing};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FirstCall {
     InBatch,
-    /// The untimed call is in the batch, although it may take as long as the sample: it fills the stream, so that the
+    /// The untimed call is in the batch, although the call may take as long as the sample: it fills the stream, so that the
     /// thread at the other end works.
     Filling,
-    /// The untimed call is a batch of its own: the stream holds one call but not two, so it is filled or emptied in
+    /// The untimed call is a batch of its own: the stream holds one call but not two, so the stream is filled or emptied in
     /// between.
     Separate,
     /// No untimed call: the sample shall find everything cold, or each call
@@ -18,16 +18,17 @@ pub(crate) enum FirstCall {
     None,
 }
 
-/// A call of this time, in ns, needs no untimed call before it: it makes a sample by itself, after a call that has
-/// warmed everything up.
+/// A call that takes at least this time, in ns, is a sample by itself. Such a call needs no untimed call: an earlier call
+/// has warmed everything up.
 const LONG_CALL_NS: u64 = 75_000;
 
-/// The longest call that may be made to fill a stream that is written: eight times the capacity of a pipe. Longer calls fill
-/// it many times over by themselves.
+/// The longest call that may fill a written stream before the clock starts: eight times the capacity of a pipe. A longer
+/// call fills the stream many times over by itself.
 const FILLING_BYTES: u64 = 512 << 10;
 
 impl FirstCall {
-    /// The untimed call of a cell whose ends are filled and emptied in this way, and have room for `room` calls.
+    /// The untimed call of a cell. `drain` is the way in which the ends are filled and emptied; the ends have room for
+    /// `room` calls.
     pub fn of(spec: &CellSpec, drain: Option<Drain>, room: u32) -> FirstCall {
         let asked = &spec.conditions;
         let waits_for_device = asked.direct || asked.sync != SyncMode::None;
@@ -47,7 +48,7 @@ impl FirstCall {
     }
 
     /// The untimed call of the next samples of a cell, after a sample of `calls` calls. If the calls of a floor are long,
-    /// the cell has no more untimed calls, for all contenders alike: they would take as long as the samples.
+    /// no contender has untimed calls any more: the untimed calls would take as long as the samples.
     pub fn after(self, contender: Contender, timing: Timing, calls: u32) -> FirstCall {
         let is_long = timing.elapsed_ns >= LONG_CALL_NS * u64::from(calls);
         match self {

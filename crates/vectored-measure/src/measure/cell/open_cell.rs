@@ -12,7 +12,7 @@ use crate::measure::sampler::{Contender, MAX_CALLS, MeasureError, Timed, Timing,
 use crate::measure::targets::{Batch, End, Mismatch};
 use crate::measure::techniques::depth_of;
 
-/// Bytes sent through a stream with a reader thread before it is measured.
+/// Bytes sent through a stream with a reader thread before the stream is measured.
 const AGE_BYTES: u64 = 32 << 20;
 
 const AGE_NS: u64 = 100_000_000;
@@ -118,9 +118,8 @@ impl OpenCell {
 
     /// Sends bytes through a new stream until it behaves like a stream in use.
     ///
-    /// Pages that one CPU fills and another frees spread over memory with time,
-    /// and are no longer cached when they are reused. Calls to a pipe that a
-    /// thread reads take a third longer after about the first 10 MiB.
+    /// If one CPU fills pages and another CPU frees them, the pages spread over memory with time: a reused page is no
+    /// longer cached. Calls to a pipe that a thread reads take a third longer after about the first 10 MiB.
     ///
     /// On a busy machine, where each wait for the thread takes milliseconds, aging ends after [`AGE_NS`].
     pub fn age(&mut self, clock: &dyn Clock) -> Result<(), MeasureError> {
@@ -243,7 +242,7 @@ impl OpenCell {
 
     fn turn(&mut self, contender: Contender, timed: Timed, round: u32, filled: Batch) -> Turn {
         self.batches += 1;
-        // Distinct for each batch, and for each contender and round.
+        // The mark differs for each batch, contender and round.
         let place = self.place(contender);
         let number = place as u64 + 1;
         let batches = self.batches.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -273,13 +272,13 @@ impl OpenCell {
         };
         let is_read = self.sink.is_none();
         match failed {
-            // The target is full or the source empty. The engine restarts the cell with threads at its ends, where a
+            // The target is full, or the source is empty. The engine restarts the cell with threads at its ends. There a
             // technique that takes too much meets the end of the source.
             Failed::Filling(error) if error.kind() == WouldBlock => MeasureError::DidNotFit,
             Failed::Moving(error) if error.kind() == WouldBlock && !is_read => {
                 MeasureError::DidNotFit
             }
-            // The thread at the source has closed it, TCP by a reset.
+            // The thread at the source has closed the source; TCP closes by a reset.
             Failed::Moving(error)
                 if self.source.is_some()
                     && [WouldBlock, UnexpectedEof, ConnectionReset].contains(&error.kind()) =>

@@ -15,7 +15,7 @@ use crate::measure::techniques::{CopyMover, Mover, ReadMover};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
     pub contender: Contender,
-    /// The index of its mover.
+    /// The index of the contender's mover.
     pub place: usize,
     pub timed: Timed,
     /// Position of the first byte in the pattern of the source.
@@ -62,10 +62,10 @@ impl Supply {
 pub(crate) enum Moving {
     Write(Supply, Vec<Box<dyn Mover>>),
     Read {
-        /// The memory that is read into, one for each transfer in flight.
+        /// The memory to read into: one payload for each transfer in flight.
         buffers: Vec<Payload>,
         movers: Vec<Box<dyn ReadMover>>,
-        /// For each buffer the number of the last call that filled it in the last batch.
+        /// For each buffer, the number of the call of the last batch that filled the buffer last.
         held: Vec<u32>,
     },
     Copy(Vec<Box<dyn CopyMover>>),
@@ -98,7 +98,7 @@ impl Step {
 
     /// Prepares the bytes and the techniques' working memory. Not timed.
     pub fn prepare(&mut self, turn: &Turn) -> io::Result<()> {
-        // Every byte differs from the expected one.
+        // Every byte of the memory differs from the expected byte.
         let mut last = Vec::new();
         if let Moving::Read { .. } = self.moving {
             last = self.of_source(turn, turn.timed.all_calls() - 1, 1);
@@ -155,8 +155,8 @@ impl Step {
         }
     }
 
-    /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes. Asked after the
-    /// calls are made, since it brings the bytes into the cache.
+    /// The bytes that the target must have received: of all calls, or of one call if all calls send the same bytes. Called
+    /// only after the timed calls, since this brings the bytes into the cache.
     pub fn sent(&self, turn: &Turn) -> Cow<'_, [u8]> {
         match &self.moving {
             Moving::Write(Supply::Hot(payload), _) => Cow::Borrowed(payload.image()),

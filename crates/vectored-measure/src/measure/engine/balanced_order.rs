@@ -4,10 +4,9 @@ use fastrand::Rng;
 
 /// Generates orders of `0..count`.
 ///
-/// Every block of `count` rounds is a Latin square: its rows are the rotations
-/// of one random permutation in random order, and half of the blocks are
-/// reversed by chance. Within a block each contender therefore takes each place once, and no contender always follows the
-/// same other contender.
+/// Every block of `count` rounds is a Latin square: the rows of the block are the rotations of one random permutation, in
+/// random order. Each block is reversed with a probability of one half. Within a block, each contender takes each place
+/// once, and no contender always follows the same other contender.
 #[derive(Debug, Clone)]
 pub struct BalancedOrder {
     count: usize,

@@ -10,12 +10,10 @@ use crate::measure::sampler::{CellExtras, CellSetup, DrainChoice, Timing};
 use crate::measure::techniques::{is_in_flight, techniques_of};
 use crate::measure::unsuited::unsuited;
 
-/// Rounds after which a technique slower than `FAR_BEHIND` times the fastest
-/// is no longer a contender.
+/// After this many rounds, a technique slower than `FAR_BEHIND` times the fastest technique is no longer a contender.
 const SCREENING_ROUNDS: u32 = 5;
 
-/// A technique whose median is more than this many times the fastest rival's is
-/// far behind.
+/// A technique is far behind if its median is more than this many times the median of the fastest rival.
 const FAR_BEHIND: f64 = 4.0;
 
 /// After [`MIN_ROUNDS`], a technique that is no contender is sampled in one of this many rounds. It needs the full
@@ -23,8 +21,8 @@ const FAR_BEHIND: f64 = 4.0;
 /// technique.
 const OUT_EVERY: u32 = 10;
 
-/// A technique that is no contender is not sampled while its samples since it was one have taken more than one part in this
-/// many of the cell's time.
+/// A technique that is no contender is not sampled while the samples that it had as a non-contender have taken more than
+/// `1 / OUT_DIVISOR` of the cell's time.
 const OUT_DIVISOR: u64 = 20;
 
 #[derive(Clone)]
@@ -47,7 +45,7 @@ pub(super) struct CellRun<'a> {
     pub visits: u64,
     pub rounds_ns: u64,
     timed_ns: u64,
-    /// Time of the samples of each technique while it was no contender.
+    /// For each technique, the time of the samples that it had as a non-contender.
     out_ns: Vec<u64>,
     pub evidence: Option<Evidence>,
 }
@@ -191,9 +189,9 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Decides which techniques are contenders: after the screening rounds, and again later, since the machine may have been in
-    /// an unusual state during these. A rival that is surely behind is no contender. Returns whether a technique became a
-    /// contender again.
+    /// Decides which techniques are contenders: after the screening rounds, and again later, since the machine may have
+    /// been in an unusual state during the screening rounds. A rival that is surely behind is no contender. Returns whether
+    /// a technique became a contender again.
     pub fn readmit(&mut self) -> bool {
         let nearby = self.nearby();
         let evidence = self.evidence.as_ref();
@@ -217,7 +215,8 @@ impl<'a> CellRun<'a> {
         let near_ns = || std::iter::zip(call_ns, &near).filter(|(_, near)| **near);
         let fastest_ns = near_ns().map(|(ns, _)| *ns).min().unwrap_or(1);
         let slowest_ns = near_ns().map(|(ns, _)| *ns).max().unwrap_or(1);
-        // As many calls as the fastest technique needs to fill a sample, or fewer for the slowest.
+        // As many calls as the fastest near technique needs to fill a sample, but fewer if the slowest near technique would
+        // then take more than `LONGEST` times as long.
         let most = fitting(LONGEST * SAMPLE_NS / slowest_ns, setup);
         self.calls = calls_per_sample(fastest_ns, setup).min(most);
         for (index, technique) in self.cell.techniques.iter_mut().enumerate() {
@@ -256,7 +255,7 @@ impl<'a> CellRun<'a> {
         !self.is_out(technique) || (is_cheap && self.cell.rounds.is_multiple_of(OUT_EVERY))
     }
 
-    /// Whether a technique is sampled for its row only.
+    /// Whether a technique is out: sampled now and then, only for its own row of the result.
     fn is_out(&self, technique: usize) -> bool {
         !self.cell.techniques[technique].contender && self.cell.rounds >= MIN_ROUNDS as u32
     }
@@ -291,7 +290,7 @@ impl<'a> CellRun<'a> {
             .evidence
             .as_ref()
             .map_or(1.0, |evidence| evidence.rounds_to_decide);
-        // A cell that should be decided already needs a few rounds.
+        // Even a cell that should be decided by now needs a few more rounds.
         self.rounds_ns as f64 * (multiple - 1.0).max(0.1)
     }
 
@@ -345,14 +344,14 @@ impl Sample {
 /// second. The lower end leaves the cost of reading the clock negligible.
 const SAMPLE_NS: u64 = 75_000;
 
-/// A sample of the slowest technique lasts at most this many times as long, unless it is one call.
+/// A sample of the slowest technique lasts at most this many times [`SAMPLE_NS`], unless the sample is one call.
 const LONGEST: u64 = 2;
 
 pub(super) fn calls_per_sample(call_ns: u64, setup: &CellSetup) -> u32 {
     fitting(SAMPLE_NS.div_ceil(call_ns), setup)
 }
 
-/// The number of calls nearest to `wanted` that the cell can have.
+/// The number of calls nearest to `wanted` that a sample of the cell can have.
 fn fitting(wanted: u64, setup: &CellSetup) -> u32 {
     let multiple = u64::from(setup.calls_multiple.max(1));
     let most = (u64::from(setup.max_calls) / multiple).max(1);

@@ -1,7 +1,7 @@
 //! Spends a time budget on the cells of an experiment, in three stages.
 //!
 //! 1. Sweeps over all cells: every cell gets [`MIN_ROUNDS`] rounds, then more while its intervals are wide and its share of
-//!    the budget lasts. Cells that the budget has no [`MIN_ROUNDS`] for keep the rounds of their first visit.
+//!    the budget lasts. If the budget is too short for [`MIN_ROUNDS`] of a cell, the cell keeps the rounds of its first visit.
 //! 2. Refinement, if the experiment asks for it: cells of further sizes locate the crossovers between techniques.
 //! 3. The remaining time goes to the cells whose verdict is still open, first to the cell that is decided soonest.
 
@@ -35,8 +35,8 @@ const AA_EVERY: u32 = 2;
 /// Share of the budget that is divided evenly among all cells.
 const EVEN_SHARE: f64 = 0.5;
 
-/// The first visit of a cell ends when its rounds have taken their part of this share of the budget, so that every cell gets
-/// some rounds.
+/// This share of the budget is divided among all cells. The first visit of a cell ends when its rounds have taken the
+/// cell's part, so that every cell gets some rounds.
 const TRIAL_SHARE: f64 = 0.25;
 
 /// Share of the budget that may be used up when refinement ends.
@@ -70,11 +70,11 @@ pub struct Progress {
 }
 
 pub struct Watch<'a> {
-    /// Called before each visit to a cell, and twice a second during one.
+    /// Called before each visit to a cell, and twice a second during the visit.
     pub progress: &'a mut dyn FnMut(Progress),
     pub stop: &'a AtomicBool,
-    /// Called after each visit to a cell with the outcome so far, unless that would take more than a twentieth of the time.
-    /// [`Outcome::complete`] is false then.
+    /// Called after each visit to a cell with the outcome so far, unless saving would take more than a twentieth of the
+    /// time. [`Outcome::complete`] is false in this outcome.
     pub save: Option<&'a mut dyn FnMut(Outcome)>,
 }
 
@@ -140,10 +140,10 @@ struct Engine<'a> {
     refused: Option<MeasureError>,
 }
 
-/// The progress during a visit is reported when this time has passed.
+/// Interval of the reports of progress during a visit.
 const REPORT_NS: u64 = 500_000_000;
 
-/// Saving takes at most one part in this many of the time, except for the first save.
+/// Saving takes at most `1 / SAVES_DIVISOR` of the time, except for the first save.
 const SAVES_DIVISOR: u64 = 20;
 
 impl<'a> Engine<'a> {
@@ -243,9 +243,8 @@ impl<'a> Engine<'a> {
     /// Gives every cell [`MIN_ROUNDS`] rounds, then further rounds while its
     /// intervals are wide, up to its share of [`EVEN_SHARE`].
     ///
-    /// Works in sweeps over all cells, so that the rounds of each are spread
-    /// over the run. A shared machine can change its speed for seconds; a cell
-    /// measured in one go would be sampled at one speed only.
+    /// Works in sweeps over all cells, so that the rounds of each cell are spread over the run. A shared machine can change
+    /// its speed for seconds; a cell measured in one go would be sampled at one speed only.
     fn even_sweeps(&mut self, cells: &mut [CellRun<'a>]) -> Result<(), MeasureError> {
         let budget_ns = self.budget_ns;
         let part_ns = |share: f64| (budget_ns as f64 * share) as u64 / cells.len() as u64;
@@ -345,8 +344,8 @@ impl<'a> Engine<'a> {
                     let like = &sampled[like];
                     let bytes = like.spec.nearest_size(bytes);
                     let refined = like.with_list(like.spec.workload.with_bytes(bytes)?);
-                    // If the cell exists already, its target is filled or emptied in another way than the targets of these
-                    // cells, so they cannot be compared.
+                    // If such a cell exists already, its target is filled or emptied in another way than the targets of
+                    // these cells, so the cells cannot be compared.
                     let is_new = cells.iter().all(|cell| cell.spec != refined.spec);
                     is_new.then(|| Step {
                         cost_ns: like.cost_ns_of(REFINED_ROUNDS),
@@ -533,8 +532,8 @@ impl<'a> Engine<'a> {
 
     fn sample_until(&mut self, cell: &mut CellRun<'a>, visit: Visit) -> Result<(), MeasureError> {
         while cell.cell.rounds < visit.rounds && !self.stopped() {
-            // Rounds beyond the minimum are begun only if they fit the budget.
-            // Up to the minimum, long calls could exceed the budget by minutes.
+            // A round that leaves the cell below the minimum is begun only while the budget lasts: long calls could exceed
+            // the budget by minutes. The first round is always made.
             let is_late = self.elapsed_ns() >= self.budget_ns || cell.rounds_ns >= visit.most_ns;
             if is_late && (1..MIN_ROUNDS).contains(&cell.cell.rounds) {
                 break;
@@ -595,7 +594,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// The results of these cells so far. Cells without a round are left out for this reason.
+    /// The results of these cells so far. `reason` says why the cells without a round are left out.
     fn outcome(&self, cells: Vec<CellRun<'a>>, reason: &str) -> Outcome {
         let has_minimum = |cell: &CellRun<'_>| {
             cell.is_refined || cell.impossible.is_some() || cell.cell.rounds >= MIN_ROUNDS
@@ -678,7 +677,7 @@ impl<'a> Engine<'a> {
 #[derive(Clone, Copy)]
 struct Visit {
     rounds: u32,
-    /// The visit ends before if the rounds of the cell have taken this time, and are fewer than [`MIN_ROUNDS`].
+    /// The visit ends early if the rounds of the cell have taken this time and are fewer than [`MIN_ROUNDS`].
     most_ns: u64,
     /// See [`Progress::open`].
     open: Option<usize>,

@@ -9,8 +9,8 @@ use crate::measure::sampler::{MeasureError, RankFailure, ranks_in_words};
 
 /// A group of ranks, seen by one of them.
 ///
-/// All ranks of a group call the same methods in the same order. A call returns when the ranks that it depends on have
-/// made it too; if one of them has died, it never returns, or ends the process.
+/// All ranks of a group call the same methods in the same order. A call returns when the ranks that it depends on have made
+/// the same call. If one of these ranks has died, the call never returns, or ends the process.
 ///
 /// Errors of the connection end the process, as MPI's default error handler does: a group that has lost a rank cannot
 /// be used any more.
@@ -24,17 +24,17 @@ pub trait Group {
 
     fn barrier(&self);
 
-    /// Replaces each value by the largest of all ranks' values at its place. The length is the same on all ranks.
+    /// Replaces each value by the largest value that a rank has at the same index. The length is the same on all ranks.
     fn largest(&self, values: &mut [u64]);
 
-    /// Hands the bytes of all ranks over to rank 0, in their order. Empty on the other ranks.
+    /// Gives rank 0 the bytes of all ranks, in the order of the ranks. The result is empty on the other ranks.
     fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>>;
 
-    /// A [`barrier`](Group::barrier) at which a rank that waits sleeps: it takes no CPU time from ranks that measure,
-    /// and may notice the end some ms late.
+    /// A [`barrier`](Group::barrier) at which waiting ranks sleep. A sleeping rank takes no CPU time from ranks that
+    /// measure, and may notice the end some ms late.
     fn rest(&self);
 
-    /// The group of the first `count` ranks; `None` on the other ranks. All ranks of this group call it.
+    /// The group of the first `count` ranks; `None` on the other ranks. All ranks of the present group call this.
     fn first(&self, count: u32) -> Option<Box<dyn Group>>;
 }
 
@@ -53,14 +53,14 @@ pub fn receive<T: DeserializeOwned>(group: &dyn Group) -> T {
     parsed(text)
 }
 
-/// A value of another rank. It is parsed from a `str`, as results are: for another source of bytes, the parser of each
-/// type would be compiled once more.
+/// A value of another rank. The value is parsed from a `str`, as results are: with another source of bytes, the parser of
+/// each type would be compiled once more.
 fn parsed<T: DeserializeOwned>(text: Vec<u8>) -> T {
     let text = String::from_utf8(text).expect(SAME_PROGRAM);
     serde_json::from_str(&text).expect(SAME_PROGRAM)
 }
 
-/// The values of all ranks on rank 0, in their order; empty on the other ranks.
+/// The values of all ranks on rank 0, in the order of the ranks; empty on the other ranks.
 pub fn gathered<T: Serialize + DeserializeOwned>(group: &dyn Group, value: &T) -> Vec<T> {
     let text = serde_json::to_vec(value).expect("plain data");
     let all = group.gather(&text).into_iter();
@@ -80,8 +80,8 @@ pub(crate) fn status<T>(outcome: &Result<T, MeasureError>) -> u64 {
     }
 }
 
-/// The error of all ranks on rank 0; at least one rank has failed. The other ranks learn nothing more: they return
-/// [`MeasureError::OtherRank`].
+/// The error of an operation that has failed on at least one rank. On rank 0, the error has the failures of all ranks. On
+/// the other ranks, the error is [`MeasureError::OtherRank`].
 pub(crate) fn failures<T>(
     group: &dyn Group,
     host: &str,
@@ -116,7 +116,8 @@ fn of_all(group: &dyn Group, own: Option<RankFailure>) -> MeasureError {
     }
 }
 
-/// The error of these ranks. If kernels refuse one technique and nothing else failed, the engine goes on without it.
+/// The error of these ranks. If kernels refuse one technique and nothing else failed, the engine goes on without the
+/// technique.
 fn of_failures(failed: Vec<RankFailure>) -> MeasureError {
     let technique = |one: &RankFailure| one.refused.as_ref().map(|(technique, _)| *technique);
     match failed.first().and_then(|first| first.refused.clone()) {
@@ -131,9 +132,9 @@ fn of_failures(failed: Vec<RankFailure>) -> MeasureError {
     }
 }
 
-/// Returns `outcome` if it is `Ok` on every rank. All ranks call it, before and after a run.
+/// Returns `outcome` if the outcome is `Ok` on every rank. All ranks call this, before and after a run.
 ///
-/// On rank 0 [`MeasureError::Ranks`], which names the ranks that failed, each with its host; on the other ranks
+/// Otherwise rank 0 gets [`MeasureError::Ranks`], which names each failed rank with its host. The other ranks get
 /// [`MeasureError::OtherRank`].
 pub fn agree<T, E: std::fmt::Display>(
     group: &dyn Group,

@@ -1,4 +1,4 @@
-//! The work of each rank at an order, rank 0 included.
+//! What each rank, rank 0 included, does when an order arrives.
 
 use std::rc::Rc;
 
@@ -22,9 +22,9 @@ pub(crate) struct Member<'a> {
     pub group: &'a dyn Group,
     pub own: &'a mut dyn Sampler,
     pub host: &'a str,
-    /// The number of the signal that asks this rank to end the run; 0 if none does.
+    /// The number of the signal that asks this rank to end the run; 0 if there is none.
     signal: &'a dyn Fn() -> u64,
-    /// The groups of the first ranks, by the number of ranks. `None` if this rank is not one of them.
+    /// The groups of the first ranks, by the number of ranks. `None` if this rank is not in the group.
     parts: Vec<(u32, Option<Rc<dyn Group>>)>,
     /// The samples of this rank. Only summaries of the samples leave this rank.
     tallies: Vec<(CellSpec, CellTally)>,
@@ -33,7 +33,7 @@ pub(crate) struct Member<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct CellTally {
-    /// Time of a call of each sample, by technique.
+    /// Time per call of each sample, by technique.
     samples_ns: Vec<Vec<f64>>,
     /// Number of samples in which this rank was the slowest, by technique.
     last: Vec<u64>,
@@ -88,7 +88,7 @@ impl<'a> Member<'a> {
         part
     }
 
-    /// Opens the cell on this rank; a rank that has no part in the cell rests until it is closed.
+    /// Opens the cell on this rank. A rank that has no part in the cell rests until the cell is closed.
     pub fn open(
         &mut self,
         spec: &CellSpec,
@@ -210,11 +210,11 @@ impl<'a> Member<'a> {
     }
 }
 
-/// Obeys the orders of rank 0 until the run ends. Every rank but 0 calls this, with the sampler that it measures with. Rank
-/// 0 reports the errors of this rank.
+/// Obeys the orders of rank 0 until the run ends. Every rank except rank 0 calls this, with its sampler. Rank 0 reports the
+/// errors of this rank.
 ///
-/// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of it in the next
-/// sample in which this rank takes part.
+/// `signal` gives the number of the signal that asks this rank to end the run, or 0. Rank 0 learns of the signal in the
+/// next sample in which this rank takes part.
 pub fn follow(group: &dyn Group, own: &mut dyn Sampler, host: &str, signal: &dyn Fn() -> u64) {
     let mut member = Member::new(group, own, host, signal);
     loop {
@@ -258,7 +258,7 @@ fn agree_on_setup(
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Order {
-    /// The ranks of the cell open it; the other ranks rest until it is closed.
+    /// The ranks of the cell open the cell; the other ranks rest until the cell is closed.
     Cell(CellSpec, Vec<TechniqueName>, DrainChoice),
     Round(u32),
     Sample(Contender, u32),

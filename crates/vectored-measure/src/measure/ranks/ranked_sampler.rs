@@ -8,19 +8,19 @@ use crate::measure::sampler::{
     CellExtras, CellSetup, Contender, DrainChoice, MeasureError, Sampler, Timing,
 };
 
-/// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at the
-/// same time; its time is the time of the slowest rank.
+/// A sampler that takes each sample on the first [`Conditions::ranks`](vectored_results::model::Conditions::ranks) ranks at
+/// the same time. The time of a sample is the time of the slowest rank.
 ///
-/// A barrier precedes each sample, with its untimed first call.
+/// A barrier precedes the untimed first call of each sample.
 ///
-/// All other ranks call [`follow`](crate::measure::follow) until this is dropped.
+/// All other ranks call [`follow`](crate::measure::follow) until this value is dropped.
 pub struct RankedSampler<'a> {
     member: Member<'a>,
     hear: &'a dyn Fn(u64),
 }
 
 impl<'a> RankedSampler<'a> {
-    /// Samples with `own` on this rank, rank 0. The other ranks sample with the samplers that they follow with.
+    /// Rank 0, which calls this, samples with `own`. The other ranks sample with the samplers that they give to `follow`.
     ///
     /// `hear` is called with the number of a signal that another rank got. The sample before the signal counts.
     pub fn new(
@@ -52,7 +52,7 @@ impl Sampler for RankedSampler<'_> {
         drain: DrainChoice,
     ) -> Result<CellSetup, MeasureError> {
         let cell = Order::Cell(spec.clone(), techniques.to_vec(), drain);
-        // A path that is not UTF-8.
+        // This fails for a path that is not UTF-8.
         give(self.member.heard(), &cell).map_err(|error| {
             MeasureError::io("cannot send a cell to the other ranks")(error.into())
         })?;

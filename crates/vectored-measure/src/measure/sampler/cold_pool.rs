@@ -84,7 +84,7 @@ pub(crate) struct PoolPayload {
     /// Indexed by [`Form`]: the image is a list of one segment.
     pools: [Pool; 2],
     sweep: Vec<u8>,
-    /// Where the memory came from, and goes when this is dropped.
+    /// The owner of the memory. When this value is dropped, the memory goes back there.
     home: Rc<RefCell<PoolMemory>>,
     /// The pool of the current batch.
     form: Form,
@@ -146,8 +146,8 @@ impl PoolPayload {
         }
     }
 
-    /// Stamps the heads of the segments drawn last with `mark`, and draws the
-    /// segments of the next `calls` calls, one slot each, without touching them.
+    /// Stamps `mark` into the heads of the segments that were drawn last. Then draws the segments of the next `calls`
+    /// calls, one slot each, without touching them.
     ///
     /// Segments are stamped after their batch because stamping brings them into
     /// the cache. The segments have left the cache when their slot is reused. No two batches have the same bytes: different

@@ -10,8 +10,8 @@ use crate::in_flight::{Event, Place};
 use crate::measure::sampler::interface::Timing;
 use crate::measure::sampler::meter::Timed;
 
-/// Has `transfer` move `bytes` bytes at the position of a descriptor, if it has one, and sets the position behind them, as
-/// synchronous calls leave it.
+/// Has `transfer` move `bytes` bytes at the position of a descriptor, if the descriptor has a position. Then sets the
+/// position behind these bytes, as synchronous calls do.
 pub(crate) fn at_position<T>(
     fd: BorrowedFd<'_>,
     bytes: u64,
@@ -29,14 +29,15 @@ pub(crate) fn at_position<T>(
     Ok(moved)
 }
 
-/// Times transfers from one refill of the queue to another; all calls, if one transfer at a time is in flight.
+/// Times transfers from one refill of the queue to another. If one transfer at a time is in flight, times all calls.
 ///
-/// Completions are noticed several at a time, up to as many as are in flight: these transfers ended while others were
-/// submitted, which with direct I/O takes as long as the device. So the count at which the clock is read may be reached in
-/// the middle of such a group, long after that many transfers had ended. The clock is therefore read only when a group has
-/// been taken and the next transfer begins: then all transfers that had ended are counted, at both readings. It is started
-/// at the first such moment after the queue has been full once, and stopped at the first such moment at which enough further
-/// transfers have ended, while there are still transfers to begin. The time is for [`Timed::calls`] transfers at this rate.
+/// Completions are noticed in groups, each at most as large as the depth. The transfers of a group ended while others were
+/// submitted; with direct I/O, submitting takes as long as the device. A count of transfers may therefore be reached in the
+/// middle of a group, long after that many transfers had ended. So the clock is read only when a group has been taken and
+/// the next transfer begins: then all transfers that had ended are counted, at both readings. The clock is started at the
+/// first such moment after the queue has been full once. The clock is stopped at the first such moment at which enough
+/// further transfers have ended, while there are still transfers to begin. The time is for [`Timed::calls`] transfers at
+/// this rate.
 ///
 /// With 2d calls or more at depth d, at least d transfers are timed.
 pub(crate) fn time_full_queue(
@@ -133,8 +134,8 @@ mod tests {
     }
 
     proptest! {
-        /// The time of a transfer is the gap between completions, whatever the depth and however many of them are
-        /// noticed at once.
+        /// The time of a transfer is the gap between completions, whatever the depth and the size of the groups in which
+        /// completions are noticed.
         #[test]
         fn the_throughput_of_a_full_queue_is_exact_for_groups_of_any_size(
             (depth, burst) in (1_u32..70).prop_flat_map(|depth| (Just(depth), 1..=depth)),

@@ -39,8 +39,8 @@ pub enum Contender {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
     pub elapsed_ns: u64,
-    /// CPU time of the calling thread for the timed calls: their share of the
-    /// CPU time of all calls, including the untimed one.
+    /// CPU time of the calling thread for the timed calls: their share of the CPU time of all calls, including the untimed
+    /// call.
     pub cpu_ns: u64,
 }
 
@@ -59,8 +59,8 @@ pub enum DrainChoice {
 pub struct CellSetup {
     /// At least 1. The descriptor has room for this many calls, untimed calls included.
     pub max_calls: u32,
-    /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight,
-    /// completions are often noticed as many at a time as are in flight.
+    /// The number of calls in a sample is a multiple of this; 0 means 1. With several transfers in flight, completions are
+    /// often noticed in groups of the size of the depth.
     pub calls_multiple: u32,
     pub drain: Option<Drain>,
     pub file_system: Option<String>,
@@ -86,7 +86,7 @@ impl CellSetup {
         }
     }
 
-    /// The setup of a cell that has no such end.
+    /// The setup of an end that a cell does not have.
     pub(crate) fn of_no_end() -> Self {
         CellSetup {
             max_calls: u32::MAX,
@@ -120,7 +120,8 @@ pub enum MeasureError {
         what: String,
         source: io::Error,
     },
-    /// The kernel refuses a call of a technique, as a seccomp filter makes it do. The engine goes on without the technique.
+    /// The kernel refuses a call of a technique, for example because of a seccomp filter. The engine goes on without the
+    /// technique.
     Refused {
         technique: TechniqueName,
         source: io::Error,
@@ -138,8 +139,8 @@ pub enum MeasureError {
         command: String,
         why: String,
     },
-    /// A sample did not fit its target, although the probe found that it would.
-    /// The engine handles this: it restarts the cell with another thread.
+    /// A sample did not fit its target, although the probe found that samples fit. The engine handles this: it restarts the
+    /// cell with another thread.
     DidNotFit,
     /// The user has stopped the run.
     Stopped,
@@ -184,8 +185,8 @@ impl MeasureError {
     }
 }
 
-/// Whether the kernel does not make such a call here: EPERM, EACCES, ENOSYS, EOPNOTSUPP; EINVAL and EXDEV, as copy_file_range(2)
-/// between two file systems.
+/// Whether the kernel does not make such a call here: EPERM, EACCES, ENOSYS and EOPNOTSUPP, and EINVAL and EXDEV, which
+/// copy_file_range(2) returns between two file systems.
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, InvalidInput, PermissionDenied, Unsupported};
     [PermissionDenied, Unsupported, InvalidInput, CrossesDevices].contains(&error.kind())
@@ -239,7 +240,7 @@ impl fmt::Display for MeasureError {
     }
 }
 
-/// Its text includes the error of the kernel.
+/// The text of the error includes the error of the kernel.
 impl std::error::Error for MeasureError {}
 
 impl fmt::Display for Contender {
@@ -277,7 +278,7 @@ pub struct RankFailure {
     /// The error in words, with the remedy.
     pub message: String,
     pub is_wrong_bytes: bool,
-    /// The technique whose calls the kernel of its node refuses, and the kernel's error.
+    /// The technique whose calls the kernel of the rank's node refuses, and the kernel's error.
     pub refused: Option<(TechniqueName, String)>,
 }
 

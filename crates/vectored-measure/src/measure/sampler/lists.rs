@@ -32,7 +32,7 @@ impl<'a> Lists<'a> {
         self.turns_of(&self.segments)
     }
 
-    /// Values made from [`Lists::segments`], one for each segment, in turn like the lists.
+    /// Cycles through values made from [`Lists::segments`], one value for each segment, in step with the lists.
     pub fn turns_of<'s, T>(&self, made: &'s [T]) -> Turns<'s, T> {
         Turns {
             all: made,
@@ -44,8 +44,7 @@ impl<'a> Lists<'a> {
 
 /// Cycles through the lists without end.
 ///
-/// Every technique advances it within the timed region, at the same cost: one
-/// addition and one comparison.
+/// Every technique advances the cycle within the timed region, at the same cost: one addition and one comparison.
 #[derive(Debug)]
 pub struct Turns<'s, T> {
     all: &'s [T],

@@ -68,7 +68,8 @@ impl Timed {
         }
     }
 
-    /// Makes the calls. For a technique with its own `sample`, which sets up a resource that lasts for many calls.
+    /// Makes and times the calls. A technique calls this in its own `sample` if the technique sets up a resource that
+    /// lasts for many calls.
     #[inline(always)]
     pub fn time(
         self,
@@ -77,15 +78,15 @@ impl Timed {
         call: impl FnMut() -> io::Result<()>,
     ) -> io::Result<Timing> {
         if self.fsync {
-            // `call` is moved there: so its state stays in registers in the loop of samples.
+            // The box moves `call` away, so the state of `call` stays in registers in the loop of samples.
             time_synced(fd, self, clock, Box::new(call))
         } else {
             time(self, clock, call)
         }
     }
 
-    /// Number of untimed calls that precede the timed calls. With several transfers in flight, these are as many as fill the
-    /// queue, so that it is full when the clock starts.
+    /// Number of untimed calls that precede the timed calls. With several transfers in flight, these calls fill the queue,
+    /// so that the queue is full when the clock starts.
     pub fn calls_before(self) -> u32 {
         match self.queue_depth {
             0 | 1 => u32::from(self.untimed_first),

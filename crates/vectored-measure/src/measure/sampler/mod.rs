@@ -1,4 +1,4 @@
-//! The interface between the engine and what takes its samples, and what each sample needs: the segments and the clock.
+//! The interface between the engine and the samplers, and what each sample needs: the segments and the clock.
 
 mod cold_pool;
 #[cfg(target_os = "linux")]

@@ -18,10 +18,11 @@ const WIDEST_GAP: usize = 4;
 /// can make calls a quarter slower for as long as the page is used.
 pub(crate) const START_RANGE: usize = 256 << 10;
 
-/// Filling megabytes takes as long as sending them.
+/// Segments get new bytes in one of this many rounds: filling megabytes takes as long as sending them.
 const REFILL_EVERY: u32 = 4;
 
-/// Longer lists are moved only when they are refilled: they lie in so many pages that one slow page hardly matters.
+/// Lists longer than this change their place only when they get new bytes: they lie in so many pages that one slow page
+/// hardly matters.
 const LONG_BYTES: usize = 256 << 10;
 
 #[derive(Debug)]
@@ -40,8 +41,8 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Lays out segments of these sizes that begin at multiples of `alignment`, a power of two of at least
-    /// [`ALIGNMENT`]. Adjacent segments begin there only if their sizes are also multiples of `alignment`.
+    /// Lays out segments of these sizes that begin at multiples of `alignment`, a power of two of at least [`ALIGNMENT`].
+    /// Adjacent segments begin at such multiples only if their sizes are also multiples of `alignment`.
     pub fn new(sizes: &[usize], layout: Layout, alignment: usize, seed: u64) -> Self {
         let total_bytes = sizes.iter().sum();
         let mut payload = Payload {
@@ -63,8 +64,8 @@ impl Payload {
         payload
     }
 
-    /// Moves every segment to another place. In one of [`REFILL_EVERY`] rounds it gets new random bytes, so that a stale
-    /// copy differs from it: [`Payload::mark`] changes its head only.
+    /// Moves every segment to another place. In one of [`REFILL_EVERY`] rounds, every segment gets new random bytes, so
+    /// that a stale copy of any part is noticed: [`Payload::mark`] changes only the head of a segment.
     pub fn lay_out(&mut self) {
         let is_refilled = self.rounds.is_multiple_of(REFILL_EVERY);
         self.rounds = self.rounds.wrapping_add(1);
@@ -90,8 +91,8 @@ impl Payload {
         }
     }
 
-    /// Stamps the head of every segment with a value derived from `mark`, so
-    /// that bytes of another technique or round cannot pass for these.
+    /// Stamps the head of every segment with a value derived from `mark`, so that bytes of another technique or round
+    /// cannot pass for the present bytes.
     pub fn mark(&mut self, mark: u64) {
         let mut at = self.image_start;
         let segments = std::iter::zip(&self.sizes, &self.offsets);
@@ -150,7 +151,7 @@ pub(crate) fn widest_extent(sizes: &[usize], layout: Layout, alignment: usize) -
 }
 
 /// Chooses the offset of each segment, from `start` on. Scattered segments begin at multiples of an alignment, if `start`
-/// does.
+/// is such a multiple.
 pub(crate) fn place(
     (sizes, layout, alignment): (&[usize], Layout, usize),
     start: usize,

@@ -1,10 +1,10 @@
 //! Staging buffers, for techniques that copy.
 
-/// Staging buffers, and the buffers with which bytes are read back, begin at multiples of this many bytes, unless
-/// they are moved on purpose. So do the buffers of [`vectored::Gather`].
+/// Staging buffers, and the buffers with which bytes are read back, begin at multiples of this many bytes, unless they are
+/// moved on purpose. The buffers of [`vectored::Gather`] have the same alignment.
 pub(crate) const STAGING_ALIGNMENT: usize = 4096;
 
-/// A buffer at the end of its memory.
+/// An allocation whose last bytes are the buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Staging {
     memory: Vec<u8>,
@@ -12,11 +12,11 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Makes it a buffer of `total_bytes` bytes, `start_bytes` after a multiple of [`STAGING_ALIGNMENT`]: so it is aligned for
-    /// direct I/O if `start_bytes` is.
+    /// Makes the buffer `total_bytes` bytes long. The buffer begins `start_bytes` after a multiple of
+    /// [`STAGING_ALIGNMENT`], so it is aligned for direct I/O if `start_bytes` is.
     pub fn prepare(&mut self, start_bytes: usize, total_bytes: usize) {
         let most_bytes = STAGING_ALIGNMENT + start_bytes + total_bytes;
-        // The memory keeps its bytes, and its place if it is long enough.
+        // The allocation keeps its bytes; if it is long enough, it also keeps its place.
         self.memory
             .reserve(most_bytes.saturating_sub(self.memory.len()));
         let to_page = self.memory.as_ptr().addr().wrapping_neg() % STAGING_ALIGNMENT;

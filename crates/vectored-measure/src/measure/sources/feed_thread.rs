@@ -16,9 +16,8 @@ use crate::measure::targets::{Batch, End, Mismatch, ThreadBeside};
 /// longer, the calls have read too little.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// If all bytes are written and the calls have not returned after this many
-/// waits, they are waiting for more bytes than were sent. Several waits, since
-/// one passes at once after the process was stopped for long.
+/// If all bytes are written and the calls have not returned after this many waits, the calls wait for more bytes than were
+/// sent. There are several waits, since a wait passes at once after the process was stopped for long.
 const WAITS: u32 = 3;
 const WAIT: Duration = Duration::from_secs(1);
 

@@ -24,8 +24,8 @@ use crate::measure::targets::{
 /// Samples of a file begin at multiples of this.
 const PAGE_BYTES: u64 = 4096;
 
-/// Minimum distance between two successive samples of a cold file. Read-ahead of
-/// the first may still be in flight when the pages are evicted for the second.
+/// Minimum distance between two successive samples of a cold file. Read-ahead of the first sample may still be in flight
+/// when the pages are evicted for the second sample.
 const COLD_GAP_BYTES: u64 = 2 << 20;
 
 /// An unnamed file filled with a pattern. All cells of a run share it.
@@ -35,7 +35,7 @@ pub(crate) struct PatternFile {
     pub span_bytes: u64,
     /// Whether its transfers bypass the page cache.
     pub is_direct: bool,
-    /// Whether all of it has been read since pages were last evicted.
+    /// Whether the whole file has been read since its pages were last evicted.
     is_warm: Cell<bool>,
 }
 
@@ -80,7 +80,7 @@ impl PatternFile {
         io::copy(&mut file, &mut io::sink()).map(drop)
     }
 
-    /// Asks the kernel to evict its pages; it may keep some.
+    /// Asks the kernel to evict the pages of the file. The kernel may keep some pages.
     pub fn evict(&self) -> io::Result<()> {
         self.is_warm.set(false);
         evict(&self.file)
