@@ -12,37 +12,37 @@ use crate::model::Runtime;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Process {
-    /// Process ID: the ID of its first thread.
+    /// The process ID: the ID of the first thread.
     pub(crate) number: u32,
     pub(crate) program: u32,
     pub(crate) runtime: Option<Runtime>,
-    /// Whether it has opened the library of a database.
+    /// Whether the program has opened the library of a database.
     pub(crate) has_database: bool,
     pub(crate) counted: FxHashSet<u32>,
     pub(crate) killed: bool,
     pub(crate) folder: Vec<u8>,
     pub(crate) was_forked: bool,
-    /// The last event of a fork by any of its threads: the child has a copy of what all of them have in buffers.
+    /// The last event at which any thread of the process forked. The child copies the buffers of all threads.
     pub(crate) forked: u64,
     pub(super) table: TableId,
     pub(super) threads: u32,
-    /// Whether the process was found before its fork, which may come later in the log.
+    /// Whether the log showed the process before its fork.
     pub(super) is_found: bool,
     pub(crate) has_executed: bool,
-    /// Whether it is in [`KernelTables::process_count`].
+    /// Whether the process is counted in [`KernelTables::process_count`].
     pub(crate) is_counted: bool,
 }
 
-/// The descriptors of one process, or of several that share them (`CLONE_FILES`).
+/// The descriptors of one process, or of several processes that share descriptors (`CLONE_FILES`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct FdTable {
     pub(super) processes: u32,
-    /// By number: the open file description, and whether `execve` closes the descriptor; `None` if the descriptor is closed.
-    /// A number that is not here may have been open before the log began.
+    /// By number: the open file description, and whether `execve` closes the descriptor; `None` if the descriptor is
+    /// closed. A number that is missing here may have been open before the log began.
     pub(super) slots: FxHashMap<i32, Option<(DescriptorId, bool)>>,
 }
 
-/// Descriptor numbers below this are kept when they are closed. A log may have many processes, each with high numbers.
+/// A closed descriptor below this number is kept. A log may have many processes, each with high numbers.
 const KEPT: i32 = 64;
 
 impl FdTable {
@@ -63,7 +63,7 @@ impl FdTable {
     }
 }
 
-/// An open file description to which a process has closed its last descriptor.
+/// An open file description without a descriptor in a process that had one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DroppedFile {
     pub(crate) open_file: DescriptorId,
@@ -82,7 +82,7 @@ pub(crate) struct KernelTables {
     pub(crate) process_count: u64,
     pub(crate) work: u64,
     pub(super) ended_threads: usize,
-    /// The process that ended last: its held findings are counted after its end.
+    /// The process that ended last. Its held findings are counted after its end.
     pub(crate) ended: Option<(ProcessId, Process)>,
 }
 
@@ -90,7 +90,7 @@ const OPEN_FILES_MAX: usize = 1 << 15;
 const PROCESSES_MAX: usize = 1 << 15;
 const THREADS_MAX: usize = 1 << 17;
 
-/// How many descriptors may be copied or looked through: this many, and `WORK_AN_EVENT` more for each event.
+/// The most descriptors that may be copied or searched: this number, plus `WORK_AN_EVENT` for each event.
 const WORK_MIN: u64 = 1 << 20;
 const WORK_AN_EVENT: u64 = 16;
 
@@ -113,7 +113,7 @@ impl KernelTables {
         (self.work, self.ended_threads, self.ended) = (0, 0, None);
     }
 
-    /// The key of a thread. A new thread is of a process whose creation has not shown.
+    /// The key of a thread. A new thread gets a process whose creation was not seen.
     #[inline]
     pub(crate) fn thread(&mut self, number: u32) -> ThreadId {
         match self.by_number.get(&number) {
@@ -148,7 +148,7 @@ impl KernelTables {
         key
     }
 
-    /// Takes back the count of a process that ran before the log began, since it is a part of another process.
+    /// If a process ran before the log began and is a part of another process, takes back its count.
     pub(crate) fn count_with_another(&mut self, process: ProcessId) {
         let process = &mut self.processes[process];
         if process.is_found && std::mem::replace(&mut process.is_counted, false) {
@@ -190,7 +190,7 @@ impl KernelTables {
         open_file
     }
 
-    /// `dup` and `dup2`; nothing if `from` is not open, or is `to`.
+    /// `dup` and `dup2`. Does nothing if `from` is not open or equals `to`.
     pub(crate) fn duplicate(
         &mut self,
         process: ProcessId,
@@ -236,7 +236,7 @@ impl KernelTables {
         }
     }
 
-    /// Counts down the descriptors of an open file description. `table` is `None` if the whole table is gone.
+    /// Takes one descriptor from an open file description. `table` is `None` if the whole table is gone.
     pub(super) fn leave(
         &mut self,
         open_file: DescriptorId,
@@ -259,7 +259,7 @@ impl KernelTables {
         }
     }
 
-    /// Gives a process another descriptor of an open file description that exists.
+    /// Gives a process a descriptor of a known open file description.
     pub(crate) fn share(&mut self, process: ProcessId, number: i32, open_file: DescriptorId) {
         self.close(process, number);
         let known = &mut self.open_files[open_file];
@@ -296,7 +296,7 @@ impl KernelTables {
         }
     }
 
-    /// The open file descriptions of a process, each with whether the descriptor stays open at `execve`.
+    /// The open file descriptions of a process. The flag tells whether the descriptor stays open at `execve`.
     pub(crate) fn open_files_of(&mut self, process: ProcessId) -> Vec<(DescriptorId, bool)> {
         let table = self.table_of(process);
         let mut open_files: Vec<_> = table.open().map(|open| (open.1, !open.2)).collect();

@@ -1,6 +1,6 @@
-//! The last event by one actor, and the last by any other.
+//! The last event by one actor, and the last event by any other actor.
 
-/// The last event and its actor, and the last event by any other actor. Event 0 means no event.
+/// The last event and its actor, and the last event of any other actor. Event 0 means no event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latest<A> {
     first: (u64, A),
@@ -19,7 +19,7 @@ impl<A: Copy + PartialEq> Latest<A> {
         self.of_others(than).0
     }
 
-    /// The last event by each of the last actors but `than`, with its actor.
+    /// The known last events of other actors than `than`, with their actors.
     pub(crate) fn each_of_others(&self, than: A) -> impl Iterator<Item = (u64, A)> {
         let all = [self.first, self.second];
         all.into_iter().filter(move |one| one.1 != than)

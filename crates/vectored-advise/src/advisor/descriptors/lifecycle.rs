@@ -1,10 +1,10 @@
-//! `fork` and the ends of processes and threads, in any order of the log's lines.
+//! `fork`, and the ends of processes and threads. The lines of the log may come in any order.
 
 use crate::advisor::descriptors::kernel_tables::{FdTable, KernelTables, Process};
 use crate::advisor::keys::{ProcessId, ThreadId};
 
 impl KernelTables {
-    /// A `fork`, `vfork` or `clone` that returned in the parent.
+    /// Notes a `fork`, `vfork` or `clone` that returned in the parent.
     pub(crate) fn fork(&mut self, parent: ProcessId, child: u32, same_process: bool, shares: bool) {
         let known = self.by_number.get(&child).copied();
         let found = known.filter(|&key| self.is_found(key));
@@ -13,7 +13,7 @@ impl KernelTables {
             (Some(thread), false) => self.adopt_process(parent, thread, shares),
             (None, _) => {
                 if known.is_some() {
-                    // The kernel uses the number again; the end of its last owner did not show.
+                    // The kernel uses the number again. The end of the earlier thread was not in the log.
                     self.end_thread(child, false, true);
                 }
                 let process =
@@ -62,8 +62,8 @@ impl KernelTables {
         self.processes[parent].threads += 1;
     }
 
-    /// Gives a process that ran before its fork returned the descriptors of its parent, except the numbers that the process
-    /// opened or closed itself.
+    /// Gives a process its parent's descriptors after the fork returned, if the process ran before that. Numbers that
+    /// the process opened or closed itself are left out.
     fn adopt_process(&mut self, parent: ProcessId, thread: ThreadId, shares: bool) {
         let parent = self.processes[parent].clone();
         let child = &mut self.processes[self.threads[thread].process];
@@ -89,8 +89,8 @@ impl KernelTables {
         self.fd_tables[own].slots.extend(taken.slots);
     }
 
-    /// Ends a thread, and its process if it was the last thread or `process_ended` says so. Unless it is `last`, a line with
-    /// its own end may follow.
+    /// Ends a thread. Also ends the thread's process, if the thread was its last or `process_ended` says so. Unless
+    /// `last`, a line with the thread's own end may follow.
     pub(crate) fn end_thread(&mut self, number: u32, process_ended: bool, last: bool) {
         let Some((key, id)) = self.thread_of_number(number) else {
             return;
@@ -101,7 +101,7 @@ impl KernelTables {
                 process_ended || process.threads == 0
             }
             Some(_) => true,
-            // Its process has ended already.
+            // The process of the thread has ended already.
             None => {
                 self.ended_threads = self.ended_threads.saturating_sub(1);
                 false
@@ -151,5 +151,5 @@ impl KernelTables {
     }
 }
 
-/// Threads of ended processes that are kept, since a line with their own end may follow.
+/// The most threads of ended processes that are kept, since a line with the thread's own end may follow.
 const ENDED_THREADS_MAX: usize = 1024;

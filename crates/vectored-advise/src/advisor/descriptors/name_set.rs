@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The most names that are kept. A full set counts as if it contained every name.
+/// The most names that are kept. A full set counts as a set of all names.
 const NAMES_MAX: usize = 1 << 16;
 
-/// A set of the hashes of names. The set may contain a name that was never added. It is used only where a wrong "yes" makes
-/// the analysis more careful.
+/// A set of the hashes of names. The set may contain a name that was never added. The set is used only where a wrong
+/// "yes" makes the analysis more careful.
 #[derive(Debug, Default)]
 pub(crate) struct NameSet(HashSet<u64>);
 

@@ -1,4 +1,4 @@
-//! An open file description: made by `open`, shared by all duplicates of its descriptor.
+//! An open file description: `open` makes it, and all duplicates of its descriptor share it.
 
 use crate::advisor::fd_kind::FdKind;
 use crate::advisor::keys::{GroupId, ThreadId};
@@ -13,15 +13,15 @@ use vectored_strace::event::{Descriptor, OpenFlags};
 pub(crate) struct OpenFile {
     pub(crate) kind: FdKind,
     pub(crate) flags: OpenFlags,
-    /// The flags that it was opened with; `fcntl` may have changed them since.
+    /// The flags that `open` had; `fcntl` may have changed the flags since.
     pub(crate) opened_flags: OpenFlags,
-    /// The event since which its descriptors are known.
+    /// The event since which all descriptors are known.
     pub(crate) since: u64,
     pub(crate) is_inherited: bool,
     pub(crate) descriptors: u32,
     pub(crate) fd_tables: u32,
     pub(crate) position: Option<u64>,
-    /// The event that set its offset since the last transfer; 0 if none did.
+    /// The event of the seek since the last transfer; 0 without a seek.
     pub(crate) sought: u64,
     pub(crate) sought_by: ThreadId,
     pub(crate) sought_size: bool,
@@ -29,38 +29,38 @@ pub(crate) struct OpenFile {
     /// The barrier to larger reads, if another thread or process also reads from the offset or the stream.
     pub(crate) shared_reads: Option<Barrier>,
     pub(crate) offset_user: ThreadId,
-    /// Whether another thread uses the offset: calls that give an offset would not move it.
+    /// Whether another thread uses the offset. A call that gives an offset would not move the shared offset.
     pub(crate) has_shared_offset: bool,
-    /// Findings of reads. They are counted if no other thread or process uses the offset or the stream.
+    /// Findings of reads. They are counted only if no other thread or process uses the offset or the stream.
     pub(crate) held: HeldFindings,
-    /// Whether writers that the log does not show may write to it: a FIFO, a pipe from before the log began, a file
-    /// with `O_APPEND`. Then each call writes whole records.
+    /// Whether writers that are not in the log may write to the file: a FIFO, a pipe from before the log began, a file
+    /// with `O_APPEND`. Each call then writes whole records.
     pub(crate) has_other_writers: bool,
-    /// Whether the log does not show that it is a file: it may be a FIFO.
+    /// Whether the log leaves open if this is a file or a FIFO.
     pub(crate) may_be_fifo: bool,
-    /// Whether a call relied on the offset that a seek and the next call left.
+    /// Whether a call relied on the offset that a seek and the next transfer left.
     pub(crate) offset_is_used: bool,
     pub(crate) was_sought: bool,
     pub(crate) is_placed: bool,
     pub(crate) read_from: Option<u64>,
-    /// Whether `flock` or `fcntl` was called on it: closing it may release a lock that another process
-    /// waits for.
+    /// Whether `flock` or `fcntl` was called on the file. A close may then release a lock that another process waits
+    /// for.
     pub(crate) was_locked: bool,
     pub(crate) is_of_library: bool,
     pub(crate) is_corked: bool,
     pub(crate) exchange: Exchange,
     pub(crate) first_number: i32,
-    /// Number of the descriptor of the last transfer, or of the first descriptor.
+    /// The number of the descriptor of the last transfer or, before any transfer, of the first descriptor.
     pub(crate) number: i32,
-    /// The text that the log showed last.
+    /// The last text in the log.
     pub(crate) text: Vec<u8>,
-    /// The path given to `open`; used only if `text` is empty.
+    /// The path that `open` had; used only if `text` is empty.
     pub(crate) path: Vec<u8>,
-    /// Its name before it was renamed; empty if it was not.
+    /// The name before a rename; empty without a rename.
     pub(crate) first_name: Vec<u8>,
     pub(crate) group: GroupId,
     pub(crate) counted: FxHashSet<u32>,
-    /// Runs of writes, then of reads.
+    /// The runs of writes, then the runs of reads.
     pub(crate) runs: [DirectionRuns; 2],
 }
 
@@ -87,8 +87,8 @@ impl OpenFile {
         if self.text.is_empty() { &self.path } else { &self.text }
     }
 
-    /// Most bytes of a merged call. If other processes may write there, it has whole records: as many as fit into the
-    /// buffer, or as Linux writes to a pipe at once.
+    /// The most bytes of a merged call. If other processes may write to the file, the call has whole records: as many
+    /// as fit into the buffer, or as Linux writes to a pipe at once.
     pub(crate) fn most_bytes(&self, buffer_bytes: u64) -> u64 {
         match self.kind {
             _ if !self.has_other_writers => u64::MAX,
@@ -105,11 +105,12 @@ impl OpenFile {
         }
     }
 
-    /// Notes a call that depends on the offset. The program may rely on the offset that a seek and the next transfer left.
+    /// Notes a call that depends on the offset. The program may rely on the offset that a seek and the next transfer
+    /// left.
     pub(crate) fn use_offset(&mut self) {
         self.offset_is_used |= self.was_sought && !self.is_placed;
     }
 }
 
-/// Bytes that Linux writes to a pipe at once, without mixing them with other writers' bytes.
+/// The most bytes that Linux writes to a pipe without mixing them with other writers' bytes.
 const PIPE_BUF_BYTES: u64 = 4096;

@@ -1,4 +1,4 @@
-//! The runtime of a program, from what its executable itself needs, not from its libraries.
+//! The runtime of a program, from the libraries and texts of its executable. The libraries' own needs do not count.
 
 use object::LittleEndian;
 use object::elf;
@@ -6,8 +6,8 @@ use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 use crate::languages::{Runtime, last_part, runtime_by_signs, runtime_of_program};
 
-/// Whether a file is a library of a database or of arrays that makes transfers at offsets itself, or a binding of such a
-/// library.
+/// Whether a file is a library, or a binding of a library, that makes transfers at offsets itself. Such libraries are
+/// for databases or arrays.
 pub(crate) fn is_database_library(path: &[u8]) -> bool {
     const PARTS: [&str; 6] = ["sqlite", "lmdb", "rocksdb", "leveldb", "hdf5", "libdb-"];
     let name = String::from_utf8_lossy(last_part(path)).to_ascii_lowercase();
@@ -15,7 +15,7 @@ pub(crate) fn is_database_library(path: &[u8]) -> bool {
     is_library && PARTS.iter().any(|part| name.contains(part))
 }
 
-/// Whether a file is a database of such a library, by its name.
+/// Whether the name of a file is the name of a database of such a library.
 pub(crate) fn is_database(path: &[u8]) -> bool {
     const ENDS: [&str; 9] = [
         ".db", ".db3", ".sqlite", ".sqlite3", "-journal", "-wal", ".mdb", ".h5", ".hdf5",
@@ -23,7 +23,7 @@ pub(crate) fn is_database(path: &[u8]) -> bool {
     ENDS.iter().any(|end| path.ends_with(end.as_bytes()))
 }
 
-/// The runtime by the bytes of an executable file; `None` if they do not tell.
+/// The runtime, by the bytes of an executable file; `None` if the bytes do not tell.
 ///
 /// A script with `#!` has the runtime of its interpreter.
 pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
@@ -54,7 +54,8 @@ pub fn runtime_of_executable(file: &[u8]) -> Option<Runtime> {
     })
 }
 
-/// The libraries that an ELF file names itself. A file that was cut has no table of sections: its segments lead to the names.
+/// The libraries that an ELF file names itself. If the file was cut, its table of sections is lost. So the segments
+/// lead to the names.
 fn needed_libraries(file: &[u8]) -> Option<Vec<&[u8]>> {
     let header = elf::FileHeader64::<LittleEndian>::parse(file).ok()?;
     let segments = header.program_headers(LittleEndian, file).ok()?;

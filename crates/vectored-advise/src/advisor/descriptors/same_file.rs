@@ -1,4 +1,4 @@
-//! Files, pipes and sockets, and what was done to each through any of its open file descriptions.
+//! Files, pipes and sockets, and all uses of each through any open file description.
 
 use std::collections::BTreeSet;
 
@@ -12,24 +12,26 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 const LINKS_MAX: usize = 1 << 16;
 
-/// The most threads that may write one after the other. A file with more such threads has several writers.
+/// The most threads that may write one after the other. A file with more such threads counts as a file of several
+/// writers.
 const WRITERS_MAX: usize = 8;
 
 pub(crate) type Inode = (u64, u64);
 
 #[derive(Debug, Default)]
 pub(crate) struct FileGroups {
-    /// Files by device and inode, as far as they are known.
+    /// Files by device and inode, if these are known.
     by_inode: FxHashMap<Inode, GroupId>,
-    /// Files by the hash of the last part of their paths: the path in a call may be relative.
+    /// Files by the hash of the last part of their paths, since the path in a call may be relative.
     by_last_part: BTreeSet<(u64, GroupId)>,
     pub(crate) groups: Arena<3, Group>,
-    /// From the hash of the last component of each further path of a file to the hash of the last component of its first path.
+    /// For each further path of a file: from the hash of the path's last part to the hash of the first path's last
+    /// part.
     links: FxHashMap<u64, u64>,
     /// Files and folders that inotify or fanotify watches, by the last parts of their paths.
     watched: NameSet,
     watched_inodes: FxHashSet<Inode>,
-    /// Whether all files are watched, or a folder whose name the log does not have.
+    /// Whether all files are watched, or a folder is watched whose name is not in the log.
     watches_all: bool,
     mapped: NameSet,
     mapped_to_write: NameSet,
@@ -38,7 +40,7 @@ pub(crate) struct FileGroups {
 /// The open file descriptions of one file, or of one end of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    /// Empty if unknown.
+    /// Empty if the name is unknown.
     name: Vec<u8>,
     inode: Option<Inode>,
     folder: Option<Inode>,
@@ -52,20 +54,21 @@ pub(crate) struct Group {
     reader: Option<DescriptorId>,
     written: Latest<DescriptorId>,
     read: Latest<DescriptorId>,
-    /// The latest reads and looks at the size, by thread; `read` has them by open file description.
+    /// The last events that read the file or looked at its size, by thread; `read` has them by open file description.
     pub(crate) looked_at: Latest<ThreadId>,
-    /// The latest writes and possible changes, by thread; `written` has them by open file description.
+    /// The last events that wrote the file or may have changed it, by thread; `written` has them by open file
+    /// description.
     changed: Latest<ThreadId>,
     pub(crate) synced: Latest<ThreadId>,
-    /// Threads that wrote, one after the other.
+    /// The threads that wrote, one after the other.
     writers: Vec<Writer>,
-    /// The group of the other end, if it has one of its own.
+    /// The group of the other end, if that end has its own group.
     peer: GroupId,
-    /// The process that first read what is written to it.
+    /// The process that first read the bytes written to the stream.
     drain: Option<ProcessId>,
-    /// Processes that have it open and make transfers that the log may not have, by io_uring or AIO.
+    /// Processes that have the file open and use io_uring or AIO. Their transfers may be missing in the log.
     pub(crate) submitted: Latest<ProcessId>,
-    /// Why no write to it is counted.
+    /// Why no write to the file is counted.
     pub(crate) listed: Option<Barrier>,
     /// Findings of writes. They are counted unless the rest of the log gives a reason not to.
     pub(crate) held: HeldFindings,
@@ -100,8 +103,8 @@ impl FileGroups {
         self.groups.clear();
     }
 
-    /// Adds an open file description to the group of its name, and returns the key of the group. `shown` is the whole path
-    /// or the stream, from `strace -y`. `path` is from a call, and may be relative: only its last part is used.
+    /// Adds an open file description to the group of its name, and returns the key of the group. `shown` is the whole
+    /// path or the stream, from `strace -y`. `path` is from a call and may be relative: only its last part is used.
     pub(crate) fn join(&mut self, shown: &[u8], path: &[u8]) -> GroupId {
         let name = if shown.is_empty() { last_part(path) } else { shown };
         if name.is_empty() {
@@ -129,7 +132,7 @@ impl FileGroups {
         key
     }
 
-    /// Notes device and inode of a file, and of its folder. Returns the group of the same file by another name.
+    /// Notes device and inode of a file, and of the file's folder. Returns the group of the same file by another name.
     pub(crate) fn identify(
         &mut self,
         key: GroupId,
@@ -181,13 +184,13 @@ impl FileGroups {
         alike.any(|key| !self.groups[key].name.contains(&b'/'))
     }
 
-    /// The hash of the last part of a path of a file, the same for all names of it.
+    /// The hash of the last part of a file's path. All names of a file have the same hash.
     fn root(&self, path: &[u8]) -> u64 {
         let own = hash(last_part(path));
         self.links.get(&own).copied().unwrap_or(own)
     }
 
-    /// Returns the findings that were held back, if the last member has left.
+    /// If the last member has left, returns the held findings.
     pub(crate) fn leave(&mut self, key: GroupId) -> HeldFindings {
         let group = &mut self.groups[key];
         group.members = group.members.saturating_sub(1);
@@ -204,8 +207,7 @@ impl FileGroups {
         group.held
     }
 
-    /// Copies the facts about one group to another, when the log shows an open file description by a
-    /// new name.
+    /// Copies the facts about one group to another, when the log shows an open file description by a new name.
     pub(crate) fn carry(&mut self, from: GroupId, to: GroupId) {
         if from == to || from == GroupId::NONE || to == GroupId::NONE {
             return;
@@ -236,8 +238,8 @@ impl FileGroups {
         }
     }
 
-    /// Notes that a stream is read through an open file description. Returns the description through which the stream was
-    /// first read, if that is not `open_file`.
+    /// Notes that a stream is read through an open file description. If the stream was first read through another
+    /// description, returns that description.
     pub(crate) fn note_reader(
         &mut self,
         key: GroupId,
@@ -254,7 +256,7 @@ impl FileGroups {
         Some(std::mem::take(&mut group.held))
     }
 
-    /// Notes that what is written to the one comes out of the other.
+    /// Notes that bytes written to one end come out of the other end.
     pub(crate) fn pair(&mut self, one: GroupId, other: GroupId) {
         if one != other && one != GroupId::NONE && other != GroupId::NONE {
             self.groups[one].peer = other;
@@ -262,7 +264,7 @@ impl FileGroups {
         }
     }
 
-    /// Notes that a process reads a pipe or socket. If the process is also a writer of the bytes that it reads, returns the
+    /// Notes that a process reads a pipe or socket. If the process also wrote the bytes that it reads, returns the
     /// group of the writes: the pipe itself, or the peer of the socket.
     pub(crate) fn note_drain(
         &mut self,
@@ -290,13 +292,13 @@ impl FileGroups {
         }
     }
 
-    /// Gives an open file another name. False if no file of that name is open.
+    /// Gives an open file another name. Returns false if no file named `from` is open.
     pub(crate) fn rename(&mut self, from: &[u8], to: &[u8]) -> bool {
         let Some(key) = self.named(from) else {
             return false;
         };
         let (before, after) = (self.root(from), self.root(to));
-        // The file that had the name is not found by it any more.
+        // The file that had the new name can no longer be found by that name.
         let gone = self.named(to).unwrap_or_default();
         self.by_last_part.remove(&(before, key));
         self.by_last_part.remove(&(after, gone));
@@ -305,7 +307,7 @@ impl FileGroups {
         true
     }
 
-    /// Notes a write. False if [`add_writer`](FileGroups::add_writer) has to be called for the write.
+    /// Notes a write. Returns false if [`add_writer`](FileGroups::add_writer) has to be called for the write.
     #[inline]
     pub(crate) fn note_write(&mut self, key: GroupId, event: u64, thread: ThreadId) -> bool {
         let Some(group) = self.groups.get_mut(key) else {
@@ -320,9 +322,9 @@ impl FileGroups {
         }
     }
 
-    /// Notes a write by another thread than the last writer. `is_over` is true for a writer that ended before, and was
-    /// waited for. `has_flushed` is true for a writer whose process has forked since its last write: before a fork a buffer
-    /// is empty. Returns why no write to the file is counted from now on.
+    /// Notes a write by another thread than the last writer. `is_over` is true for a writer that ended earlier and was
+    /// waited for. `has_flushed` is true for a writer whose process has forked since the write: before a fork, a buffer
+    /// is empty. Returns why no further write to the file is counted.
     pub(crate) fn add_writer(
         &mut self,
         key: GroupId,
@@ -348,8 +350,8 @@ impl FileGroups {
         (group.drain == Some(new.process)).then_some(Barrier::WakeUp)
     }
 
-    /// Notes a read, or a look at the size, or a write, or a possible change, by a process through the open file description
-    /// `by`.
+    /// Notes a use of a file by a thread through the open file description `by`: a read or a look at the size if
+    /// `is_read`, otherwise a write or a possible change.
     #[inline]
     pub(crate) fn note(
         &mut self,
@@ -370,8 +372,8 @@ impl FileGroups {
         }
     }
 
-    /// Notes a read or a write of each file that a path may lead to, also of the file with its inode. Returns the number of
-    /// these files.
+    /// Notes a read or a write of each file that a path may lead to, and of the file with the inode. Returns the number
+    /// of these files.
     pub(crate) fn note_path(
         &mut self,
         path: &[u8],
@@ -388,7 +390,7 @@ impl FileGroups {
         alike.len() as u64
     }
 
-    /// Notes a mapping into memory. The mapping counts until the log ends, since `munmap` does not name the file.
+    /// Notes a mapping into memory. The mapping counts until the log ends, since `munmap` names no file.
     pub(crate) fn map(&mut self, key: GroupId, writes_through: bool) {
         let Some(group) = self.groups.get_mut(key) else {
             return;
@@ -401,8 +403,8 @@ impl FileGroups {
         }
     }
 
-    /// The barrier between two transfers of a thread through the open file description `by`: what was done to the file
-    /// since `event`, the first transfer.
+    /// The barrier between two transfers of a thread through the open file description `by`: any use of the file since
+    /// `event`, the first transfer.
     #[inline]
     pub(crate) fn barrier_since(
         &self,
@@ -431,7 +433,7 @@ impl FileGroups {
         if group.synced.by_others(thread) > event {
             return Some(Barrier::SyncElsewhere);
         }
-        // All writes of several writers are listed.
+        // If a file has several writers, all writes to it are listed anyway.
         if group.listed.is_none() && group.changed.by_others(thread) > event {
             return Some(Barrier::Elsewhere);
         }
@@ -446,7 +448,7 @@ impl FileGroups {
     fn is_watched(&self, group: &Group) -> bool {
         let mut parts = group.name.rsplit(|&byte| byte == b'/');
         let name = parts.next().unwrap_or_default();
-        // A file known only by its last part may be in any folder.
+        // If only the last part of the file's path is known, the file may be in any folder.
         let is_in_watched = parts.next().is_none_or(|folder| self.watched.has(folder));
         let mut inodes = group.inode.iter().chain(&group.folder);
         let is_by_inode = inodes.any(|inode| self.watched_inodes.contains(inode));

@@ -9,7 +9,7 @@ use crate::advisor::runs::barriers::Barrier;
 
 const BARRIERS_MAX: usize = 32;
 
-/// A barrier that a thread set, once or several times without another one in between.
+/// A barrier that a thread set, once or several times, with no other barrier in between.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnBarrier {
     pub(crate) reason: Barrier,
@@ -23,15 +23,15 @@ pub(crate) struct OwnBarrier {
 pub(crate) struct Thread {
     pub(crate) process: ProcessId,
     pub(crate) last: u64,
-    /// The least time that strace added to its calls so far, and the time that it was preempted, in ns.
+    /// The least time that strace added to the thread's calls so far, plus the time without a CPU, in ns.
     pub(crate) delayed_ns: u64,
     barriers: VecDeque<OwnBarrier>,
-    /// The last dropped barriers: one that does not wait, and one that does.
+    /// The last dropped barriers: the first does not wait, the second waits.
     dropped: [Option<OwnBarrier>; 2],
     pub(crate) began_ns: u64,
-    /// Hashes of the files that it asked for last.
+    /// The hashes of the files that the thread asked for last.
     asked: [u64; 4],
-    /// The last event of `poll` or the like, and the number of descriptors that were ready.
+    /// The last event of `poll` or a similar call, and the number of descriptors that were ready.
     pub(crate) polled: (u64, u64),
     pub(crate) polled_ns: u64,
     pub(crate) answered_ns: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Notes a barrier, with the open file description of the call, or `DescriptorId::NONE`, and whether it waits.
+    /// Notes a barrier and whether it waits. `by` is the open file description of the call, or `DescriptorId::NONE`.
     pub(crate) fn note(&mut self, event: u64, reason: Barrier, by: DescriptorId, waits: bool) {
         match self.barriers.back_mut() {
             Some(last) if (last.reason, last.by, last.waits) == (reason, by, waits) => {
@@ -68,8 +68,8 @@ impl Thread {
         self.barriers.range(since..)
     }
 
-    /// The barriers since `event` to transfers through an open file description. A barrier that was set several times may be
-    /// older.
+    /// The barriers since `event` to transfers through an open file description. A barrier that was set several times
+    /// may also have been set before `event`.
     pub(crate) fn barriers_since(
         &self,
         event: u64,
@@ -78,8 +78,8 @@ impl Thread {
         is_file: bool,
     ) -> impl Iterator<Item = &OwnBarrier> {
         self.since(event).filter(move |one| match one.reason {
-            // A write to a stream may be answered on the same stream, so a read of the stream also counts for the writes to
-            // it.
+            // A write to a stream may be answered on the same stream. So a read of the stream also counts for the
+            // writes to the stream.
             _ if is_read => one.waits && one.by != key,
             Barrier::OtherStream
             | Barrier::StreamClosed
@@ -115,8 +115,8 @@ impl Thread {
         known.or_else(dropped).map(|one| one.reason)
     }
 
-    /// The barrier since `event` to a larger read of a stream: another process may rely on what was written before, and
-    /// answer.
+    /// The barrier since `event` to a larger read of a stream: another process may rely on earlier writes, and answer
+    /// them.
     pub(crate) fn request_since(&self, event: u64) -> Option<Barrier> {
         let others = self.since(event).filter(|one| !one.waits);
         let others = others.filter(|one| !matches!(one.reason, Barrier::Stat | Barrier::InPlace));
@@ -125,7 +125,8 @@ impl Thread {
         Some(if is_write(&last) { Barrier::Request } else { last.reason })
     }
 
-    /// Notes that the thread asks for a file. Returns whether the thread did so a moment ago.
+    /// Notes that the thread asks for a file. Returns whether the file is among the last files that the thread asked
+    /// for.
     pub(crate) fn asks_again(&mut self, file: u64) -> bool {
         if self.asked.contains(&file) {
             return true;

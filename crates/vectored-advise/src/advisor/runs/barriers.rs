@@ -1,15 +1,16 @@
-//! Barriers: why calls that one call would replace are not counted.
+//! Barriers: the reasons why calls that one call would replace are not counted.
 
-/// The call that set a barrier, if several calls can set it, by its name in the source of a program.
+/// The name of the call that set a barrier, as the source of a program writes it. Only a barrier that several calls can
+/// set has a `Call`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Call(pub(crate) &'static str);
 
-/// Parts of the names of these calls. If a name contains several parts, the first part counts.
+/// Parts of the names of these calls. If a name contains several parts, the first part in this list counts.
 const CALLS: &str = "rename unlink rmdir symlink link mkdir mknod utime chmod chown ftruncate truncate fallocate ioctl \
     setsockopt getsockopt shutdown setxattr inotify timerfd flock fcntl connect accept bind listen epoll_ctl epoll_wait \
     epoll_pwait poll select statfs fork execve";
 
-/// A garbage collector starts threads of its own: then the program has no line that does.
+/// If a garbage collector starts the thread, no line of the program does.
 pub(crate) const THREAD_START: &str = "the start of a thread by the program or its runtime";
 
 impl Call {
@@ -21,19 +22,18 @@ impl Call {
     }
 }
 
-/// What is known of a barrier besides its words.
+/// The kind of a barrier, besides its words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// The own thread made a call.
     Own,
-    /// The log lacks information, rather than that the program did something.
+    /// The log lacks information; the program may have done nothing.
     OfTheLog,
-    /// Another thread or process set the barrier: the own thread makes no call before it.
+    /// Another thread or process set the barrier. The own thread makes no call before the barrier.
     Elsewhere,
-    /// A library may have made the call: no line of the program names it.
+    /// A library may have made the call, so that no line of the program names the call.
     Implicit,
-    /// If bytes are then in a buffer, they are written twice, or elsewhere, or are not on the disk when the program relies
-    /// on them.
+    /// Bytes that are in a buffer at the barrier may be written twice or elsewhere. Or they are not on the disk when
+    /// the program relies on them.
     Strong,
 }
 
@@ -41,7 +41,7 @@ macro_rules! barriers {
     (@class) => { Class::Own };
     (@class $class:ident) => { Class::$class };
     ($($name:ident $(($call:ident))? $($class:ident)? = $words:expr;)*) => {
-        /// A reason why merging two calls changes the program's behaviour, or may do so.
+        /// A reason why merging two calls may change the program's behaviour.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Barrier {
             $($name $(($call))?,)*
@@ -82,14 +82,14 @@ barriers! {
     Polled = "open, stat or read of a file again or in vain between them, which may be a wait";
     OtherStream = "a write to another pipe or socket between them";
     StreamClosed = "a close of a pipe or socket between them";
-    // A close of the descriptor is no barrier between transfers, but to a buffer that outlives it.
+    // A close of the descriptor separates no transfers. But a buffer that outlives the descriptor loses its bytes.
     Closed Strong = CLOSE;
     OtherTransfer = "a read or write of a terminal, a device or another special descriptor between them";
-    // A transfer without one buffer or list of the program.
+    // A transfer without a buffer or a list of the program.
     Moved = "sendfile, splice, sendmmsg or the like between them";
     SyncOwn Strong = "fsync between them";
     SyncOther Strong = "a sync of another file between them";
-    // The bytes may tell how far the program is.
+    // The overwritten bytes may tell how far the program is.
     InPlace = "an overwrite of another file in place between them";
     SyncAll Strong = "sync or syncfs between them";
     SyncElsewhere Elsewhere = "another thread or process syncs the file between them";
@@ -112,7 +112,7 @@ barriers! {
     Reopened = REOPENED;
     Library = "a database library of the process makes such calls, not the program: with SQLite, use larger transactions or WAL mode";
     Datagrams = "each call sends a datagram: sendmmsg sends several in one call and keeps them apart";
-    // Barriers to stalls.
+    // These barriers concern stalls.
     FewStalls = "a delayed acknowledgement makes at least half of the exchanges wait";
     UnevenStalls = "the waits differ more than those for a timer do";
     SlowPeer = SLOW_PEERS[0];
@@ -151,7 +151,7 @@ barriers! {
     Filtered OfTheLog = "the log has few kinds of calls: -e hides waits, and -p what came before: trace again without -e, from the start of the program";
 }
 
-/// Adds a barrier that occurred so often to a list of barriers with their numbers.
+/// Adds `times` occurrences of a barrier to a list of barriers with their counts.
 pub(crate) fn add_barrier(known: &mut Vec<(Barrier, u64)>, reason: Barrier, times: u64) {
     match known.iter_mut().find(|one| one.0 == reason) {
         Some(one) => one.1 += times,
@@ -175,7 +175,7 @@ impl Barrier {
         self
     }
 
-    /// The reason in words. If the log lacks something, also the option of strace that adds it.
+    /// The reason in words. If the log lacks something, the words include the option of strace that adds it.
     pub(crate) fn in_words(self, max_delay_ns: u64) -> String {
         match self {
             Barrier::Gap => format!("a gap of more than {}", delay_in_words(max_delay_ns)),
@@ -183,7 +183,7 @@ impl Barrier {
         }
     }
 
-    /// The call before which a buffer must be empty, if the program makes one.
+    /// The call of the program before which a buffer must be empty; `None` if there is no such call.
     pub(crate) fn before(mut self, is_read: bool) -> Option<&'static str> {
         if let Some(call) = self.call().filter(|call| **call != Call::UNKNOWN) {
             return Some(call.0);
@@ -192,7 +192,7 @@ impl Barrier {
             Barrier::BothWays if is_read => Some("a write to the same open file"),
             Barrier::BothWays => Some("a read of the same open file"),
             Barrier::SameFile if is_read => Some("a write to the file through another descriptor"),
-            // The close of the file comes before this barrier.
+            // The barrier `Closed` comes first, and names the close.
             Barrier::Reopened => None,
             Barrier::Closed => Some(CLOSE),
             Barrier::Thread => Some("waiting for or waking another thread"),
@@ -207,14 +207,14 @@ impl Barrier {
     }
 }
 
-/// The reasons of [`Barrier::SlowPeer`] and [`Barrier::NoContrast`]: nothing speaks for a stall but the time.
+/// The reasons of [`Barrier::SlowPeer`] and [`Barrier::NoContrast`]: only the time of the waits suggests a stall.
 pub(crate) const SLOW_PEERS: [&str; 2] = [
     "exchanges of a single write wait as long: the other end may be slow",
     "no first answer of a connection came sooner: the other end may be slow",
 ];
-/// What [`Barrier::Closed`] is called in a finding.
+/// The name of [`Barrier::Closed`] in a finding.
 pub(crate) const CLOSE: &str = "close";
-/// What [`Barrier::Gap`] is called until a finding has its length.
+/// The name of [`Barrier::Gap`] until a finding has the length of the gap.
 pub(crate) const PAUSE: &str = "a pause of unknown length";
 pub(crate) const REOPENED: &str = "the file is closed and opened again between them";
 

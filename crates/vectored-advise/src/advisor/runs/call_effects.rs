@@ -1,7 +1,7 @@
-//! The effect of a call between two transfers on merging them, by its name.
+//! How a call between two transfers affects merging them, by the name of the call.
 //!
-//! Merging moves writes to a later time and reads to an earlier one: no call between two writes may let
-//! another process rely on the first write, and no call between two reads may wait for another process.
+//! Merging delays writes and advances reads. So no call between two writes may let another process rely on the first
+//! write, and no call between two reads may wait for another process.
 
 use crate::advisor::runs::barriers::{Barrier, Call};
 
@@ -17,11 +17,11 @@ pub(crate) enum Effect {
     Waits(Barrier),
 }
 
-/// Evidence that a log was not filtered: the set of kinds of calls that it holds, and whether it is whole. strace filters by
-/// names and by its classes (`-e trace=%process`), and a log of one class lacks the waits of the other classes.
+/// Evidence that a log was not filtered: the set of the kinds of calls in the log, and whether the log is whole. strace
+/// filters by names and by its classes (`-e trace=%process`). A log of one class lacks the waits of the other classes.
 pub(crate) type Evidence = u16;
 
-/// Calls that a filter for transfers, descriptors and files leaves in.
+/// Calls that remain after a filter for transfers, descriptors and files.
 const NONE: Evidence = 0;
 /// `%memory`, except `mmap`, which is also in `%desc`.
 const MEMORY: Evidence = 1;
@@ -31,29 +31,29 @@ const SIGNALS: Evidence = 4;
 pub(crate) const ASKS: Evidence = 8;
 /// `poll` and the like, which are in `%desc`.
 const POLLS: Evidence = 16;
-/// In no class of strace: waits, such as `futex` and `nanosleep`.
+/// Waits in no class of strace, such as `futex` and `nanosleep`.
 const WAITS: Evidence = 32;
-/// In no class of strace: limits and the machine.
+/// Calls in no class of strace that ask for limits and the machine.
 const LIMITS: Evidence = 64;
-/// In no class of strace: calls that set up a thread.
+/// Calls in no class of strace that set up a thread.
 const SETUP: Evidence = 128;
-/// In no class of strace, and in nobody's filter, since only the C library makes them.
+/// Calls in no class of strace, and in nobody's filter, since only the C library makes them.
 pub(crate) const ALL: Evidence = 255;
-/// The first call is `execve`, which is in `%process` and `%file`.
+/// The first call of the log is `execve`, which is in `%process` and `%file`.
 pub(crate) const BEGIN: Evidence = 256;
 /// A program ended by `exit_group`, which is in `%process` only, or by a signal.
 pub(crate) const END: Evidence = 512;
-/// A descriptor was used that no call opened, or a library was opened, which needs a loader.
+/// A descriptor was used that no call opened, or a library was opened, so that the program has a loader.
 pub(crate) const MISSING: Evidence = 1024;
-/// The first thread ended by `exit`: programs of C libraries end by `exit_group`.
+/// The first thread ended by `exit`. Programs with a C library end by `exit_group`.
 pub(crate) const PLAIN_EXIT: Evidence = 2048;
 
-/// Whether the evidence is enough: calls of three kinds, which few filters combine, or the log covers a whole program
-/// without a C library. No evidence can rule out `-e trace='!fsync'`.
+/// Whether the evidence is enough. Calls of three kinds are enough, since few filters combine three. So is a log of a
+/// whole program without a C library. No evidence can rule out `-e trace='!fsync'`.
 pub(crate) fn is_enough(evidence: Evidence) -> bool {
-    // The evidence of calls that are in none of `%file`, `%desc` and `%process`.
+    // These calls are in none of `%file`, `%desc` and `%process`.
     let has_others = evidence & (MEMORY | SIGNALS | ASKS | WAITS | LIMITS | PLAIN_EXIT) != 0;
-    // A C library that sets up a thread also makes the calls of all kinds.
+    // If a C library sets up a thread, the log without a filter has calls of all kinds.
     let is_whole = evidence & (BEGIN | END | MISSING | SETUP) == BEGIN | END;
     (evidence & ALL).count_ones() >= 3 || has_others && is_whole
 }
@@ -93,7 +93,7 @@ pub(crate) fn classify(name: &[u8]) -> (Effect, Evidence) {
         b"arch_prctl" | b"prctl" | b"umask" => (Harmless, SETUP),
         b"rt_sigaction" | b"sigaction" | b"rt_sigprocmask" | b"sigprocmask" | b"rt_sigpending"
         | b"sigaltstack" => (Harmless, SIGNALS),
-        // Names and descriptors, which depend on no data, also if the call failed.
+        // Names and descriptors. These calls depend on no data, even if they fail.
         b"open" | b"openat" | b"openat2" | b"access" | b"faccessat" | b"faccessat2"
         | b"readlink" | b"readlinkat" | b"getcwd" | b"chdir" | b"fchdir" | b"getdents"
         | b"getdents64" | b"fadvise64" | b"posix_fadvise" | b"readahead" | b"getsockname"

@@ -1,4 +1,4 @@
-//! Runs of calls that one call could replace: how they grow, what ends them, and the rows that they become.
+//! Runs of calls that one call could replace: how runs grow, what ends them, and the rows that they become.
 
 pub(crate) mod barriers;
 pub(crate) mod call_effects;

@@ -1,8 +1,8 @@
-//! The pattern of a run: its shortest period, found while the calls come.
+//! The pattern of a run: the shortest period, found while the calls come.
 
 use crate::model::Step;
 
-/// A step of a pattern: which call, and the class of its size.
+/// A step of a pattern: the call, and the class of its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PatternStep {
     pub(crate) call: u8,
@@ -21,7 +21,7 @@ impl PatternStep {
     }
 }
 
-/// Calls that move bytes, and `lseek` and `fsync`, which come with them. The last entry stands for all other calls.
+/// Calls that move bytes, and the calls `lseek` and `fsync` beside them. The last entry stands for all other calls.
 const CALLS: [&str; 21] = [
     "lseek", "fsync", "write", "writev", "pwrite64", "pwritev", "pwritev2", "send", "sendto",
     "sendmsg", "sendmmsg", "read", "readv", "pread64", "preadv", "preadv2", "recv", "recvfrom",
@@ -44,7 +44,7 @@ pub(crate) fn call_number(name: &[u8]) -> u8 {
     }
 }
 
-/// Whether this is one of the calls that move bytes or an offset, and change no descriptor.
+/// Whether `name` is a call that moves bytes or an offset, and changes no descriptor.
 pub(crate) fn moves_bytes(name: &[u8]) -> bool {
     usize::from(call_number(name)) < CALLS.len() - 1
 }
@@ -53,12 +53,12 @@ pub(crate) fn size_class(bytes: u64) -> u8 {
     (u64::BITS - bytes.leading_zeros()) as u8
 }
 
-/// Steps that are kept to find a period.
+/// The number of first steps that are kept to find a period.
 const WINDOW: usize = 32;
 
 pub(crate) const PERIOD_MAX: usize = WINDOW / 2;
 
-/// Aperiodic runs up to this length are reported call by call.
+/// The longest run without a period that is reported call by call.
 const ORDERED_MAX: usize = 3;
 
 /// The pattern of a run: a period, or a set of steps.
@@ -82,8 +82,8 @@ impl Pattern {
         &self.steps[..usize::from(self.count)]
     }
 
-    /// Its least rotation, which is the same for all rotations of a pattern, and the index in that rotation of the
-    /// first step of this pattern.
+    /// The least rotation of the pattern, and the index of the pattern's first step in that rotation. All rotations of
+    /// a pattern have the same least rotation.
     pub(crate) fn canonical(self) -> (Pattern, usize) {
         let steps = self.steps();
         let rotated = |by: usize| steps[by..].iter().chain(&steps[..by]);
@@ -103,9 +103,9 @@ impl Pattern {
         self.steps().iter().all(is_of)
     }
 
-    /// The offset in `whole`, repeated without end, at which these steps occur, with sizes that differ
-    /// by a factor of two at most: records `rec9` and `rec10` come from one loop. Of several such offsets, the one with the
-    /// smallest differences. `gap` is the difference in bytes between a step and a step of `whole`.
+    /// The offset in an endless repetition of `whole` at which these steps occur. Sizes may differ by a factor of two:
+    /// records `rec9` and `rec10` come from one loop. If there are several such offsets, the offset with the smallest
+    /// differences. `gap` is the difference in bytes between a step and a step of `whole`.
     pub(crate) fn place_in(
         &self,
         whole: &Pattern,
@@ -130,7 +130,7 @@ impl Pattern {
         near.min().map(|(.., from)| from)
     }
 
-    /// Inserts a step before or after each step of the pattern; unchanged if that does not fit.
+    /// Inserts `extra` before or after each step. If the result is too long, returns the pattern unchanged.
     pub(crate) fn with(self, extra: PatternStep, before: bool) -> Pattern {
         if self.steps().len() * 2 > PERIOD_MAX {
             return self;
@@ -148,19 +148,19 @@ impl Pattern {
 pub(crate) struct PatternFinder {
     first: [PatternStep; WINDOW],
     first_bytes: [u64; WINDOW],
-    /// Least and greatest bytes of each step of the period.
+    /// The least and the greatest bytes of each step of the period.
     ranges: [(u64, u64); PERIOD_MAX],
     count: u64,
-    /// Index of the next step in the period, if there is one.
+    /// If there is a period: the index of its next step.
     phase: usize,
     periodicity: Periodicity,
-    /// The calls, each with the least and greatest bytes.
+    /// Each call with its least and its greatest bytes.
     calls: Vec<(u8, (u64, u64))>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Periodicity {
-    /// Not known yet: fewer steps than the window holds.
+    /// Not known yet: the run has fewer steps than the window.
     #[default]
     Open,
     /// A period of `period` steps; `missed` if the last step differed.
@@ -182,7 +182,7 @@ impl PatternFinder {
             Periodicity::Free => {}
             Periodicity::Periodic { missed: true, .. } => self.periodicity = Periodicity::Free,
             Periodicity::Periodic { period, missed } => {
-                // A counter, since a division would take as long as the rest.
+                // A counter, since a division would take as long as all the rest.
                 *missed = self.first[self.phase] != step;
                 if !*missed {
                     widen(&mut self.ranges[self.phase], bytes);
@@ -207,8 +207,8 @@ impl PatternFinder {
         self.count += 1;
     }
 
-    /// The shortest period of all steps, or of all but the last; without a period the set of calls, of
-    /// any size, since a list of steps would look like a period.
+    /// The shortest period of all steps, or of all steps but the last. Without a period: the set of calls, each of any
+    /// size, since a list of steps would look like a period.
     pub(crate) fn pattern(&self) -> Pattern {
         let known = &self.first[..(self.count as usize).min(WINDOW)];
         let periodicity = match self.periodicity {
@@ -235,7 +235,7 @@ impl PatternFinder {
         known.map_or(NO_BYTES, |known| known.1)
     }
 
-    /// Least and greatest bytes of each step of the period, if there is one.
+    /// If there is a period: the least and the greatest bytes of each of its steps.
     pub(crate) fn period_ranges(&self) -> Option<Vec<(u64, u64)>> {
         let count = (self.count as usize).min(WINDOW);
         let (ranges, period) = match self.periodicity {
@@ -268,13 +268,13 @@ fn widen(range: &mut (u64, u64), bytes: u64) {
     *range = (range.0.min(bytes), range.1.max(bytes));
 }
 
-/// The shortest period that occurs at least twice, of all steps or of all but the last.
+/// The shortest period, of all steps or of all steps but the last. The period must occur at least twice.
 fn periodicity(steps: &[PatternStep]) -> Periodicity {
     let period_of = |steps: &[PatternStep]| {
         let repeats = |&period: &usize| steps[period..] == steps[..steps.len() - period];
         (1..=PERIOD_MAX.min(steps.len() / 2)).find(repeats)
     };
-    // Three steps a, a, b are a record, unless the last is cut short.
+    // Three steps a, a, b are one record, unless b is an a that was cut short.
     let but_last = match steps {
         [_, two, last] if last.call != two.call || last.size_class > two.size_class => &[],
         _ => &steps[..steps.len().saturating_sub(1)],

@@ -1,4 +1,4 @@
-//! The runs through one open file description, until all of its calls are known.
+//! The runs through one open file description that are not yet counted.
 
 use vectored_report::sort;
 
@@ -13,9 +13,9 @@ const PATTERNS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     rows: Vec<Row>,
-    /// All calls, and the bytes that they moved.
+    /// The number of all calls, and of the bytes that they moved.
     moved: (u64, u64),
-    /// The barriers between the transfers. Each barrier has the number of times that it occurred.
+    /// The barriers between the transfers, each with the number of times that it occurred.
     ends: Vec<(Barrier, u64)>,
     /// The barriers since the last call of [`Pending::take_ends`].
     new_ends: Vec<(Barrier, u64)>,
@@ -67,10 +67,10 @@ impl Pending {
         std::mem::take(&mut self.new_ends)
     }
 
-    /// Takes the rows, with the rows of one loop joined, the number of calls, and the bytes that they moved.
+    /// Takes the rows, the number of calls, and the number of moved bytes. The rows of one loop are joined.
     ///
-    /// If the runs of one loop begin at different steps and are cut short, their patterns differ. If the lengths of a
-    /// record lie on both sides of a power of two, the patterns also differ.
+    /// The runs of one loop may have different patterns: if they begin at different steps and are cut short, or if the
+    /// lengths of a record lie on both sides of a power of two.
     pub(crate) fn take(&mut self) -> Option<(Vec<Row>, (u64, u64))> {
         if self.moved.0 == 0 && self.rows.is_empty() {
             return None;

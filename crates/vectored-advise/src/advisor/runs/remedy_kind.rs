@@ -4,16 +4,16 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};
 
-/// The table of what may be printed: a barrier between calls of the same open file description × a remedy. `None` if the
-/// remedy may not be printed. It may be if no byte is in a buffer when the program makes the call that is returned.
+/// Whether a remedy may be printed despite a barrier between calls of the same open file description. `None`: it may
+/// not. `Some(None)`: it may. `Some(Some(call))`: it may, if no byte is in a buffer when the program makes `call`.
 pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Option<Option<&'static str>> {
     let is_read = matches!(remedy, RemedyKind::ReadRun | RemedyKind::ReadAhead);
     match (remedy, end) {
         (RemedyKind::EachCall, _) => Some(None),
         (RemedyKind::ReadAhead, Barrier::Gap | Barrier::ClockSetBack) => Some(None),
-        // Bytes that were in the buffer before the barrier may be old after it.
+        // Bytes that entered the buffer before the barrier may be old after the barrier.
         (RemedyKind::ReadAhead, _) => None,
-        // The barrier is no call of the thread that writes: it cannot flush before.
+        // The writing thread makes no call at the barrier, so it cannot flush before the barrier.
         (RemedyKind::WriteBuffer, end) if end.is_elsewhere() => None,
         (RemedyKind::Join | RemedyKind::ReadRun | RemedyKind::WriteBuffer, end) => {
             Some(end.before(is_read))
@@ -21,7 +21,7 @@ pub(crate) fn verdict(end: Barrier, remedy: RemedyKind) -> Option<Option<&'stati
     }
 }
 
-/// The kinds of remedies for a kind of finding, the best first, before the table is asked. `is_record`: see [`is_record`].
+/// The kinds of remedies for a kind of finding, the best first, without regard to barriers.
 pub(crate) fn kinds_of(kind: FindingKind, is_record: bool) -> &'static [RemedyKind] {
     use RemedyKind::{EachCall, Join, ReadAhead, ReadRun, WriteBuffer};
     match kind {
@@ -48,11 +48,11 @@ pub(crate) fn remedy_kinds(key: &FindingKey, tally: &Tally) -> Vec<RemedyKind> {
     kinds.filter(may_have).collect()
 }
 
-/// Runs up to this length are records; longer runs are streams.
+/// The most calls of a run that is a record. Longer runs are streams.
 const RECORD_CALLS: u64 = 16;
 
-/// Whether a merged call has one record: a few calls and then something else, each step once in most of the runs, or with a
-/// step that is too large for a buffer of several records. A stream that a buffer would collect has long runs.
+/// Whether a merged call has one record. The runs of a record are short, and have each step once in most runs, or have
+/// a step that is too large for a buffer of several records. A stream that a buffer would collect has long runs.
 pub(crate) fn is_record(pieces: usize, tally: &Tally) -> bool {
     let pieces = pieces as u64;
     let most = RECORD_CALLS.min(pieces + pieces / 2);
@@ -62,7 +62,7 @@ pub(crate) fn is_record(pieces: usize, tally: &Tally) -> bool {
         && (is_short || has_large_step(tally))
 }
 
-/// A step of this size or more is better referenced than copied, in bytes.
+/// From this size on, in bytes, a step is better referenced than copied.
 const LARGE_BYTES: u64 = 2048;
 
 pub(crate) fn has_large_step(tally: &Tally) -> bool {

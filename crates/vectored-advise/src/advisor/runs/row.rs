@@ -1,4 +1,4 @@
-//! The row that a run becomes: which kind of finding it is, whether it is counted, and its counts. Rows of one pattern are joined.
+//! The row of a run: the kind of finding, whether the row is counted, and its counts. Rows of one pattern are joined.
 
 use crate::advisor::fd_kind::FdKind;
 use crate::advisor::runs::barriers::Barrier;
@@ -15,20 +15,20 @@ pub(crate) struct Row {
     pub(crate) reason: Option<Barrier>,
     pub(crate) is_positional: bool,
     pub(crate) pattern: Pattern,
-    /// Call sites, ascending: number, calls, bytes.
+    /// Call sites, ascending: the number of the site, the calls, the bytes.
     pub(crate) sites: Vec<(u32, u64, u64)>,
     pub(crate) tally: Tally,
 }
 
 impl Row {
-    /// Whether merging the calls is sound only if no other thread or process uses the same file or stream.
-    /// Copying the tiny segments of a list changes no call.
+    /// Whether merging the calls is sound only if no other thread or process uses the same file or stream. Copying the
+    /// tiny segments of a list changes no call.
     pub(crate) fn depends_on_others(&self) -> bool {
         self.reason.is_none() && self.kind != FindingKind::TinySegments
     }
 
-    /// Notes the barriers between any two transfers of the same open file description and direction: a buffer would hold bytes
-    /// across each of these barriers. If one of them allows no remedy, the row is listed, not counted.
+    /// Notes the barriers between transfers of the same open file description and direction: a buffer would hold bytes
+    /// across each barrier. If one barrier allows no remedy, the row is listed, not counted.
     pub(crate) fn end(&mut self, ends: &[(Barrier, u64)]) {
         if self.reason.is_some() || self.grade == Grade::ReadsAhead {
             return;
@@ -43,7 +43,7 @@ impl Row {
         (self.kind, self.grade, self.reason) == (other.kind, other.grade, other.reason)
     }
 
-    /// The alignment of `part`'s pattern in the pattern of this row, if both rows come from one loop.
+    /// The alignment of `part`'s pattern in the pattern of this row; `None` unless both rows come from one loop.
     pub(crate) fn place_of(&self, part: &Row) -> Option<Alignment> {
         let has = |site: &(u32, u64, u64)| self.sites.iter().any(|known| known.0 == site.0);
         let is_alike = self.is_like(part)
@@ -210,13 +210,14 @@ pub(crate) fn rests_on_order(kind: FindingKind) -> bool {
     )
 }
 
-/// Adds to `calls` the calls before which a buffer for a finding must be empty. Returns the first barrier that allows no remedy.
+/// Adds to `calls` the calls before which a buffer for a finding must be empty. Returns the first barrier that allows
+/// no remedy.
 pub(crate) fn outlived(
     kind: FindingKind,
     ends: &[(Barrier, u64)],
     calls: &mut Vec<(String, u64)>,
 ) -> Option<Barrier> {
-    // The remedy of writes is taken to be a buffer, the first kind: only some writes are records.
+    // For writes, only the first kind of remedy counts, a buffer: only some writes are records.
     let kinds = kinds_of(kind, false);
     let kinds = if kind == FindingKind::AdjacentWrites { &kinds[..1] } else { kinds };
     for &(end, times) in ends {
@@ -231,7 +232,7 @@ pub(crate) fn outlived(
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alignment {
-    /// The first step of one row is this step of the other, and the next steps follow cyclically.
+    /// The first step of one row is this step of the other row. The next steps follow cyclically.
     From(usize),
     Anywhere,
 }

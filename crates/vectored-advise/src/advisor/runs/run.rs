@@ -1,5 +1,5 @@
-//! A run of calls that fewer calls would replace. The run is counted while the calls come, in memory that does not grow with
-//! its length.
+//! A run of calls that fewer calls would replace. The run is counted while the calls come. The memory does not grow
+//! with the length of the run.
 
 use vectored_machine::model::FAST_IOVECS;
 
@@ -8,22 +8,22 @@ use crate::advisor::runs::barriers::Barrier;
 use crate::advisor::runs::pattern::{FSYNC, LSEEK, Pattern, PatternFinder, PatternStep};
 use crate::model::Tally;
 
-/// Segments that one call can take: `IOV_MAX`.
+/// The most segments of one call: `IOV_MAX`.
 const SEGMENTS_MAX: u64 = 1024;
 
-/// A list is tiny if its segments have fewer bytes than this on average.
+/// The segments of a tiny list have fewer bytes than this on average.
 const TINY_BELOW_BYTES: u64 = 256;
 
-/// Calls in a row from one call site that make a run of their own.
+/// If so many calls in a row come from one call site, a call from another site begins a new run.
 const PHASE_CALLS: u64 = 64;
 
-/// The maximum number of named files, among the files written between the calls of a run.
+/// The most files that are named, among the files written between the calls of a run.
 pub(crate) const IN_TURN_MAX: usize = 3;
 
-/// Call sites of a run that are counted separately. Calls from further sites are counted without a site.
+/// The most call sites of a run that are counted separately. Calls from further sites are counted without a site.
 const SITES_MAX: usize = 16;
 
-/// The link between a transfer and the one before it. All links of a run, or of a chain, are alike.
+/// The link between a transfer and the transfer before it. All links of a run, or of a chain, are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Joined,
@@ -43,11 +43,11 @@ pub(crate) struct RunCall {
     pub(crate) is_list: bool,
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// Segments by size.
+    /// For each size class: the number of segments, and of their bytes.
     pub(crate) sizes: Vec<(u8, u64, u64)>,
 }
 
-/// Adds to pairs of counts by key, ascending.
+/// Adds counts to the counts with the same key. The keys are ascending.
 #[inline]
 pub(crate) fn add_counts<K: Copy + Ord>(known: &mut Vec<(K, u64, u64)>, new: &[(K, u64, u64)]) {
     for &(key, number, bytes) in new {
@@ -81,8 +81,9 @@ pub(crate) struct Mode {
     /// A merged call is complete when it has this many bytes.
     pub(crate) buffer_bytes: u64,
     pub(crate) most_bytes: u64,
-    /// Longest time that the first byte of a merged call may wait, in ns. A read of a stream ends then: later bytes cannot be
-    /// read at once. A buffer of written bytes is not cut by time: [`Run::late_ns`] notes the longest wait.
+    /// The longest time that the first byte of a merged call may wait, in ns. A merged read of a stream ends then,
+    /// since later bytes have not arrived yet. A buffer of written bytes is not cut by time: [`Run::late_ns`] notes the
+    /// longest wait.
     pub(crate) max_delay_ns: u64,
 }
 
@@ -91,21 +92,21 @@ pub(crate) struct Mode {
 pub(crate) struct Run {
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
-    /// The segments of merged calls that replace several calls.
+    /// The segments of the merged calls that replace several calls.
     pub(crate) gathered: Tally,
-    /// Lists of the calls that are merged with no other.
+    /// The lists of calls that are merged with no other call.
     pub(crate) alone: Tally,
     /// See [`Tally::late_ns`](crate::model::Tally::late_ns).
     pub(crate) late_ns: u64,
     pub(crate) seeks: u64,
     pub(crate) has_between: bool,
-    /// Paths of other files that were written between them, by first use.
+    /// The paths of other files that were written between the calls, by first use.
     pub(crate) order_between: Vec<Vec<u8>>,
     #[cfg(test)]
     pub(crate) members: Vec<u64>,
     pub(crate) descriptor: i32,
     pub(crate) sites: Vec<(u32, u64, u64)>,
-    /// Call site of the last call, and how many calls in a row came from it.
+    /// The call site of the last call, and the number of calls in a row from that site.
     streak: (u32, u64),
     closed_calls: u64,
     merged: MergedCall,
@@ -118,13 +119,13 @@ struct MergedCall {
     segments: u64,
     ends_copied: bool,
     bytes: u64,
-    /// End of its first call, in ns.
+    /// The end of the first call, in ns.
     since_ns: u64,
     first: RunCall,
 }
 
 impl MergedCall {
-    /// Segments that a call adds to the list. Neighbours that are copied are one segment.
+    /// The number of segments that a call adds to the list. Copied neighbours are one segment.
     fn segments_of(&self, call: &RunCall) -> u64 {
         if call.is_copied() { u64::from(!self.ends_copied) } else { call.segments }
     }
@@ -190,8 +191,8 @@ impl Run {
         }
     }
 
-    /// Whether a call from this site begins a new run. Such a call does if the last `PHASE_CALLS` calls came from one other
-    /// site: then the two sites do not take turns.
+    /// Whether a call from `site` begins a new run. It does if the last `PHASE_CALLS` calls all came from one other
+    /// site: the two sites then do not take turns.
     #[inline]
     pub(crate) fn is_left_for(&self, site: u32) -> bool {
         site != self.streak.0 && site != 0 && self.streak.1 >= PHASE_CALLS
@@ -218,8 +219,8 @@ impl Run {
         self.finder.pattern()
     }
 
-    /// Least and greatest bytes of each step of `pattern`; 0 for a seek and for a sync. `pattern` is a rotation of the
-    /// run's own pattern, and may have a seek or a sync beside each step. The run began with the step `start`.
+    /// The least and the greatest bytes of each step of `pattern`; 0 for a seek and for a sync. `pattern` is a rotation
+    /// of the run's own pattern, and may have a seek or a sync beside each step. The run began with the step `start`.
     pub(crate) fn ranges(&self, pattern: &Pattern, start: usize) -> Vec<(u64, u64)> {
         let steps = pattern.steps();
         let moves = |step: &&PatternStep| !matches!(step.call, LSEEK | FSYNC);
@@ -241,7 +242,7 @@ impl Run {
         steps.iter().map(range).collect()
     }
 
-    /// Whether all its calls took lists of tiny segments, and none is merged.
+    /// Whether all calls took lists of tiny segments, and no call is merged.
     pub(crate) fn is_all_tiny_lists(&self) -> bool {
         self.alone.list_calls == self.calls
             && self.alone.segments > self.calls
@@ -250,19 +251,18 @@ impl Run {
 }
 
 impl RunCall {
-    /// Whether copying its segments into one buffer may be cheaper than a list.
+    /// Whether a copy of the segments into one buffer may be cheaper than the list.
     pub(crate) fn is_tiny_list(&self) -> bool {
         self.is_list && self.segments > 1 && self.bytes < self.segments * TINY_BELOW_BYTES
     }
 
-    /// Whether a merged call would copy it into a buffer. A list of the greatest length is taken as it
-    /// is.
+    /// Whether a merged call would copy the call's bytes into a buffer. A list of the greatest length is not copied.
     fn is_copied(&self) -> bool {
         self.segments < SEGMENTS_MAX && self.bytes < self.segments * TINY_BELOW_BYTES
     }
 
-    /// Subtracts the delay of its thread so far, by strace and preemption. The results are no times of a clock:
-    /// only their differences are used.
+    /// Subtracts the thread's delay so far, by strace and preemption. The results are no times of a clock: only their
+    /// differences are used.
     pub(crate) fn deflate(&mut self, delayed_ns: u64) {
         self.began_ns = self.began_ns.saturating_sub(delayed_ns);
         self.ended_ns = self.ended_ns.saturating_sub(delayed_ns);

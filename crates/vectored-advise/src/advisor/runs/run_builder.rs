@@ -1,9 +1,9 @@
 //! The transfers of one direction through one open file description, cut into runs.
 //!
 //! A link describes what lies between two transfers in a row. Transfers with sound links form a run. A transfer without
-//! a sound link on either side joins a chain: transfers whose links are unsound for one and the same reason. For
-//! example, calls that only a `poll` keeps apart are a chain: they are listed, but not counted. Each call is in at most
-//! one run or chain.
+//! a sound link on either side joins a chain. All links of a chain are unsound for the same reason. For example, calls
+//! that only a `poll` keeps apart are a chain: they are listed, but not counted. Each call is in at most one run or
+//! chain.
 
 use crate::advisor::keys::{ProcessId, ThreadId};
 use crate::advisor::runs::barriers::Barrier;
@@ -23,7 +23,7 @@ pub(crate) struct CallingThread {
 #[derive(Debug, Default)]
 pub(crate) struct DirectionRuns {
     pub(crate) last_caller: CallingThread,
-    /// Event of the last transfer; 0 if the next transfer starts a new run.
+    /// The event of the last transfer; 0 if the next transfer starts a new run.
     pub(crate) last: u64,
     pub(crate) ended_ns: u64,
     pub(crate) is_positional: bool,
@@ -36,10 +36,10 @@ pub(crate) struct DirectionRuns {
     /// All barriers since the last transfer: each kind with its first event.
     pub(crate) barriers: Vec<(u64, Barrier)>,
     pub(crate) pending: Pending,
-    /// Calls of the current run. A single call is in `first`.
+    /// The number of calls of the current run. A single call is in `first`.
     calls: u64,
     first: RunCall,
-    /// The link before `first`, and whether other calls than a seek lay there; `None` if the chain cannot go on with
+    /// The link before `first`, and whether calls besides a seek lay there; `None` if the chain cannot continue with
     /// `first`.
     before: Option<(Link, bool)>,
     run: Option<Box<Run>>,
@@ -48,7 +48,7 @@ pub(crate) struct DirectionRuns {
 }
 
 impl DirectionRuns {
-    /// Adds a transfer. `has_between` is whether calls that cannot observe the data lie before it, besides a seek.
+    /// Adds a transfer. `has_between`: calls that cannot observe the data lie before the transfer, besides a seek.
     pub(crate) fn push(&mut self, link: Link, has_between: bool, call: &RunCall, mode: Mode) {
         match link {
             _ if self.calls == 0 => self.start(call),
@@ -65,7 +65,7 @@ impl DirectionRuns {
                     let run = self.run.get_or_insert_default();
                     run.push(&self.first, mode);
                 }
-                // The run was made with the second call.
+                // The second call made the run.
                 if let Some(run) = &mut self.run {
                     run.has_between |= has_between;
                     run.push(call, mode);
@@ -97,13 +97,13 @@ impl DirectionRuns {
         }
     }
 
-    /// Whether the current run is a single call so far, which would not be counted.
+    /// Whether the current run has only one call so far. Such a run would not be counted.
     pub(crate) fn is_single(&self) -> bool {
         self.last != 0 && self.calls == 1
     }
 
-    /// Puts a barrier between the last transfer and the next: `reason`, or [`Barrier::Elsewhere`] if another thread did what
-    /// `reason` says.
+    /// Puts a barrier between the last transfer and the next: `reason`, or [`Barrier::Elsewhere`] if the event is of
+    /// another thread.
     pub(crate) fn cross_by(&mut self, event: u64, thread: ThreadId, reason: Barrier) {
         let is_own = self.last_caller.thread == thread || self.last == 0;
         self.cross(event, if is_own { reason } else { Barrier::Elsewhere });
@@ -140,7 +140,7 @@ impl DirectionRuns {
         self.before = None;
     }
 
-    /// Ends the run before an unsound link. A single call goes to the chain.
+    /// Ends the run at an unsound link. A single call joins the chain.
     fn part(&mut self, by: Link, mode: Mode) {
         if self.calls > 1 {
             self.end_run(mode);
@@ -161,8 +161,8 @@ impl DirectionRuns {
         self.calls = 0;
     }
 
-    /// Whether the single call continues the chain. A list of tiny segments is a finding of its own,
-    /// whatever lies around it.
+    /// Whether the single call continues the chain. A list of tiny segments is a finding by itself, with any calls
+    /// around it.
     fn goes_on(&self) -> bool {
         match self.before {
             Some((Link::Sought, _)) => self.chained == Some(Link::Sought),
@@ -172,7 +172,7 @@ impl DirectionRuns {
     }
 
     fn chain_first(&mut self, mode: Mode) {
-        // A chain is not counted, whatever waits in it.
+        // A chain is not counted, so the waits in it do not matter.
         let max_delay_ns = u64::MAX;
         let chain = self.chain.get_or_insert_default();
         if let Some((before, has_between)) = self.before {
@@ -186,7 +186,7 @@ impl DirectionRuns {
         chain.push(&self.first, mode);
     }
 
-    /// Ends a call that is in no run and no chain: its list may be a finding.
+    /// Ends a call that is in no run and no chain. The list of the call may be a finding.
     fn alone(&mut self, mode: Mode) {
         if self.first.is_list {
             let run = self.run.get_or_insert_default();

@@ -10,17 +10,17 @@ use crate::model::{FileCalls, StallTally, Tally};
 
 const NAMED_MAX: usize = 16;
 
-/// Files of a finding that are counted separately while a log is read.
+/// The most files of a finding that are counted separately while a log is read.
 const FILES_READ: usize = 64;
 
-/// Findings that are counted only if no other thread or process uses the same file or stream, by the place of the pattern in
-/// `PatternCounts`.
+/// Findings that are counted only if no other thread or process uses the same file or stream. The key is the place of
+/// the pattern in `PatternCounts`.
 pub(crate) type HeldFindings = FxHashMap<u32, Counts>;
 
 /// The counts of a pattern while a log is read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
-    /// Its files and call sites are not bounded yet.
+    /// The files and call sites are not bounded yet.
     pub(crate) tally: Tally,
     /// The buffers that would change the calls.
     pub(crate) buffers: BTreeSet<u32>,
@@ -39,7 +39,7 @@ pub(crate) fn join(known: &mut Tally, new: &Tally) {
 }
 
 fn add(known: &mut Tally, new: &Tally) {
-    // A tally without runs may count the processes and open file descriptions of several files.
+    // If a tally has no runs, it may count the processes and open file descriptions of several files.
     let processes = known.processes.saturating_add(new.processes);
     let openings = known.openings.saturating_add(new.openings);
     if known.runs == 0 || new.runs == 0 {
@@ -123,7 +123,7 @@ fn add(known: &mut Tally, new: &Tally) {
     }
 }
 
-/// Keeps the files and call sites with the most calls; the first file gives the descriptor and the path.
+/// Keeps the files and call sites with the most calls. The first file gives the descriptor and the path.
 pub(crate) fn bound(tally: &mut Tally) {
     sort::sort_by(&mut tally.files, |one, other| {
         let (known, new) = ((one.descriptor, &one.path), (other.descriptor, &other.path));
