@@ -1,4 +1,4 @@
-//! Reports of one advisory and of what changes in it, and of hostile advisories.
+//! Reports of an advisory and of changes in it, and of hostile advisories.
 
 use std::sync::LazyLock;
 
@@ -15,8 +15,8 @@ use vectored_report::{TerminalOptions, csv_of, json, parse, terminal};
 use crate::damage::{changed, changes};
 use crate::rows::{advised_log, prices, program};
 
-/// A store that writes records in pieces, a script that logs lines, a parser that reads a little at a time, and a server that
-/// waits after each answer.
+/// Four programs: a store that writes records in pieces, a script that logs lines, a parser that reads a little at a
+/// time, and a server that waits after each answer.
 fn programs() -> String {
     let mut log = program(
         "/home/u/store",
@@ -52,7 +52,7 @@ fn programs() -> String {
     log
 }
 
-/// Reads its log once.
+/// The advisory of the programs' log, which is read once.
 fn fixed() -> Advisory {
     static FIXED: LazyLock<Advisory> = LazyLock::new(any_advisory);
     FIXED.clone()
@@ -94,7 +94,7 @@ fn nothing() -> Advisory {
     advisory
 }
 
-/// On a terminal of 80 columns.
+/// The table on a terminal of 80 columns.
 pub(crate) fn table(advisory: &Advisory, top: usize) -> String {
     let options = TerminalOptions {
         width: 80,
@@ -113,7 +113,6 @@ fn the_table_and_the_lines_of_a_fixed_advisory() {
 /// A change of the fixed advisory, by its name.
 type Case = (&'static str, fn(&mut Advisory));
 
-/// The lines that each change of the fixed advisory brings into its table.
 #[test]
 fn what_is_said() {
     let cases: [&[Case]; 4] = [&ANSWERS, &SUMS, &LISTED, &OTHERS];
@@ -206,7 +205,7 @@ const SUMS: [Case; 9] = [
     }),
     ("30 times 2 ms", |a| more_listed(a, Some(0.002), 5000, 30)),
     ("30 times 0.2 s", |a| more_listed(a, Some(0.2), 5000, 30)),
-    // Only their number is known: 4000 other findings are counted.
+    // The listed calls have no known time, only a number. The largest counted finding has 4,000 calls.
     ("26 times few calls", |a| more_listed(a, None, 30, 26)),
     ("26 times many calls", |a| more_listed(a, None, 300, 26)),
 ];
@@ -218,7 +217,7 @@ fn more_listed(advisory: &mut Advisory, most_s: Option<f64>, calls: u64, others:
     advisory.uncounted.extend(vec![other; others]);
 }
 
-/// The first listed finding, for this reason, in a program of this runtime.
+/// The first listed finding, with the given reason and a program of the given runtime.
 fn listed<'a>(advisory: &'a mut Advisory, runtime: Runtime, reason: &str) -> &'a mut Uncounted {
     let one = &mut advisory.uncounted[0];
     one.at_most_s = Some(3.8);
@@ -305,7 +304,7 @@ const OTHERS: [Case; 11] = [
     }),
 ];
 
-/// Adds a stall, counted or listed, with waits of `waited_s` in all.
+/// Adds a stall, counted or listed. Its waits add up to `waited_s`.
 fn stall(advisory: &mut Advisory, kind: FindingKind, waited_s: f64, is_counted: bool) {
     let waited_ns = (waited_s * 1e9) as u64;
     let Uncounted { key, tally, .. } = advisory.uncounted[0].clone();

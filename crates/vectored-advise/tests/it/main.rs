@@ -1,4 +1,4 @@
-//! Tests of what is found in logs, and how it is reported, in one binary.
+//! Tests of the findings in logs, and of their reports, in one binary.
 
 mod advice;
 #[path = "../../../vectored-results/tests/it/damage.rs"]

@@ -11,7 +11,7 @@ use crate::advice::table;
 
 fn advised(name: &str) -> Advisory {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/advise");
-    // They were recorded without calls that cannot matter.
+    // The logs were recorded without calls that cannot matter.
     let mut analysis = Analysis::new(Options {
         shows_all: true,
         ..Options::default()
@@ -61,7 +61,8 @@ pub(crate) fn program(path: &str, calls: &str) -> String {
     format!("execve(\"{path}\", [\"x\"], 0x7 /* 9 vars */) = 0\n{calls}")
 }
 
-/// The advice from a log that has all calls. A line begins with a call, or with another thread than 7, or is a frame.
+/// The advice from a log that has all calls. A line begins with a call, or with the number of a thread other than 7, or
+/// is a frame.
 pub(crate) fn advised_log(log: &str, prices: &[Price]) -> Advisory {
     let line = |(number, line): (usize, &str)| match line.split_once(' ') {
         Some(("", _)) => format!("{line}\n"),
@@ -83,7 +84,7 @@ pub(crate) fn advised_log(log: &str, prices: &[Price]) -> Advisory {
     advise(analysis.finish(), prices, Advisory::default())
 }
 
-/// Reads of a file, with a call before each or before every ninth.
+/// Reads of a file. A call comes before each read, or before every ninth.
 fn reads(path: &str, between: &str, times: usize) -> String {
     let mut calls = format!("openat(AT_FDCWD, \"{path}\", O_RDONLY) = 3\n");
     for number in 0..times {
@@ -97,7 +98,7 @@ fn reads(path: &str, between: &str, times: usize) -> String {
     calls
 }
 
-/// Records that are read in two pieces, with a wait after every 30.
+/// Records that are read in two pieces, with a wait after every 30 records.
 fn records(bytes: [u32; 2]) -> String {
     let piece = |number: u32| format!("read(3</o>, \"x\", {number}) = {number}\n");
     let record = |number: u32| piece(4) + &piece(bytes[number as usize % 2]);
@@ -137,7 +138,7 @@ fn what_programs_are_told() {
     let served = format!("{write}{write}epoll_wait(5, [], 1, 0) = 0\nfsync(3) = 0\n");
     let record = [7, 90, 4].map(|bytes| write.replace("100", &bytes.to_string()));
     let record = record.concat() + "poll([{fd=9, events=POLLIN}], 1, -1) = 1\n";
-    // Tiny segments, each list after another call to the same file.
+    // Lists of tiny segments. Each list comes after another call to the same file.
     let tiny = format!(
         "fsync(3) = 0\nwritev(3</o>, [{}], 100) = 1600\n",
         vec!["{iov_base=\"x\", iov_len=16}"; 100].join(", ")
@@ -160,7 +161,7 @@ fn what_programs_are_told() {
         ("/home/u/unknown", reads("/a", "lseek", 90)),
         ("/home/u/mawk", made(&filter("1<pipe:[7]>"))),
         ("/home/u/mawk", made(&filter("3</o>"))),
-        // Code in JavaScript makes none of the calls of its event loop itself.
+        // Code in JavaScript makes none of the event loop's calls itself.
         ("/home/u/node", made(&served.repeat(90))),
         ("/home/u/x", made(&record.repeat(90))),
         ("/home/u/x", made(&tiny.repeat(90))),
@@ -182,7 +183,7 @@ fn what_programs_are_told() {
             "/home/u/python3",
             made(&("lseek(3</o>, 9, SEEK_SET) = 9\n".to_owned() + write).repeat(900)),
         ),
-        // The log shows no writer, or one write for five reads, or for each.
+        // The log shows no writer, or one write for five reads, or one write for each read.
         ("/home/u/x", stream(0)),
         ("/home/u/x", stream(200)),
         ("/home/u/x", stream(1000)),
@@ -220,7 +221,7 @@ fn what_was_too_dear_is_counted_with_other_prices() {
 fn calls_without_a_price_are_listed() {
     let list = vec!["{iov_base=\"x\", iov_len=16}"; 100].join(", ");
     for leads_to in ["", "<socket:[N]>", "<pipe:[N]>", "</o>"] {
-        // More than a finding names.
+        // More calls than a finding names.
         let write = |number: usize| {
             let leads_to = leads_to.replace('N', &number.to_string());
             format!("writev({number}{leads_to}, [{list}], 100) = 1600\n")

@@ -1,4 +1,4 @@
-//! The figures of any log add up. To merge the advice from single logs gives the advice from all logs at once.
+//! The figures of any log add up. Merging the advice from single logs gives the advice from all logs at once.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::advisor::tests::logs::{follow, log_in_short, read_with, tallies_of, w
 use crate::advisor::{Analysis, advise, merge};
 use crate::model::{Advisory, Finding, Skipped, Tally};
 
-/// Transfers, some of them contradictory. Most descriptors are bare numbers: the log does not show what they are open on.
+/// Transfers, some of them contradictory. Most descriptors are bare numbers: the log does not show their files.
 const TRANSFERS: &str = concat!(
     r#"(write|read)\((3|4|5|6|3</srv/a>|4</srv/b>|5<pipe:\[7\]>|6<TCP:\[1\.1\.1\.1:5->2\.2\.2\.2:6\]>), "x"\.\.\., (8|5000|70000)\) = (8|8|5000|70000|0|-1 EAGAIN \(x\))"#,
     r#"|p(write|read)64\((3|4|3</srv/a>), "x"\.\.\., 8, (8|16|24|32)\) = 8"#,
@@ -40,7 +40,7 @@ const OTHERS: &str = concat!(
     r#"|brk\(NULL\) = 0x55"#,
 );
 
-/// A log of calls. Some calls come several times, so that there are runs. Some calls have a call site.
+/// A log of calls. Some calls come several times, so that there are runs, and some calls have a call site.
 fn any_log() -> impl Strategy<Value = String> {
     let call = (
         prop_oneof![2 => TRANSFERS, 1 => OTHERS],
@@ -146,7 +146,7 @@ proptest! {
             .map(|log| saved_and_loaded(&advised(std::slice::from_ref(log))))
             .collect();
         prop_assert_eq!(&saved_and_loaded(&merge(&one_by_one)), &at_once);
-        // Merged in two steps.
+        // The advice is merged in two steps.
         let (some, others) = one_by_one.split_at(split.min(one_by_one.len()));
         let merged = merge(&[merge(some), merge(others)].map(|step| saved_and_loaded(&step)));
         prop_assert_eq!(merged.findings, at_once.findings);
@@ -181,7 +181,6 @@ fn the_parts_of_a_log_are_one_finding() {
     }
 }
 
-/// More files than `FILES_APART` are one finding, whichever logs have them.
 #[test]
 fn many_files_of_several_logs_are_one_finding() {
     let part = |name: char| format!("open 3 /{name}; 3 × write 3 20; close 3");
@@ -225,7 +224,7 @@ fn processes_openings_and_files_are_counted() {
         (Some("/p13"), 50)
     );
     assert_eq!((tally.files.len(), tally.more_files), (16, 4));
-    // The finding names the descriptor that was written to, not the descriptor that was opened.
+    // The finding names the descriptor of the writes, not the descriptor of the open.
     let moved = tallies_of(
         "O; dup2(3</tmp/f>, 1</dev/pts/0>) = 1</tmp/f>; close(3</tmp/f>) = 0; 2 × write(1</tmp/f>, \"x\", 20) = 20",
     );

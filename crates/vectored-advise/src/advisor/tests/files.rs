@@ -7,7 +7,7 @@ use crate::advisor::analysis::Analysis;
 use crate::advisor::options::Options;
 use crate::advisor::tests::logs::{follow, log_in_short, tallies_of, whole};
 
-/// The files that were written: `a>b` is a file with two names.
+/// The written files: `a>b` is a file with two names.
 fn names(files: &RunFiles) -> String {
     let named = |(names, _): (Vec<PathBuf>, bool)| {
         let names = names.iter();
@@ -43,7 +43,7 @@ fn a_file_is_counted_if_a_finding_has_some_of_its_writes() {
         let files = tallies_of(calls).files;
         assert_eq!(files.written().next().unwrap().1, expected, "{calls}");
     }
-    // In any log.
+    // The events may be in any log.
     let mut analysis = Analysis::new(whole());
     for calls in ["O; W; W", "O; W"] {
         analysis.begin_log();
@@ -56,8 +56,8 @@ fn a_file_is_counted_if_a_finding_has_some_of_its_writes() {
     );
 }
 
-/// Lines `FOLDER CALLS => NAMES`: the folder in which the command begins, `-` if that is not known. `OPEN` opens `/w/o/a` by
-/// its name in `/w`, and `WRITE` writes to it.
+/// Lines `FOLDER CALLS => NAMES`. The command begins in `FOLDER`; `-` means an unknown folder. `OPEN` opens `/w/o/a` by
+/// its name in `/w`, and `WRITE` writes to the file.
 const RELATIVE: &str = r#"- OPEN; WRITE; rename("o/a", "./o//b") = 0 => o/a>o/b
 - OPEN; WRITE; chdir("o") = 0; rename("a", "../b") = 0 => o/a>b
 - creat("./a", 0666) = 3</w/o/a>; WRITE; rename("a", "b") = 0 => o/a>o/b

@@ -1,4 +1,4 @@
-//! Logs in short, and tables of rules.
+//! Logs in a short form, and tables of rules.
 
 use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::wording::sentences::action;
@@ -29,13 +29,13 @@ pub(super) fn read_with(log: &str, options: Options) -> Tallies {
     analysis.finish()
 }
 
-/// The tallies of a log in short that holds every call.
+/// The tallies of a log in the short form. The log holds every call.
 pub(super) fn tallies_of(calls: &str) -> Tallies {
     read_with(&log_in_short(calls), whole())
 }
 
-/// A log in short: calls with `; ` between them. `3 × CALL` are three, and `2: CALL` is of thread 2, all others of thread 1.
-/// Calls begin 10 µs apart, but the call after `sleep` begins 20 ms later.
+/// A log from its short form: calls with `; ` between them. `3 × CALL` is three calls. `2: CALL` is a call of thread 2;
+/// all other calls are of thread 1. Calls begin 10 µs apart, but the call after `sleep` begins 20 ms later.
 pub(super) fn log_in_short(calls: &str) -> String {
     let (mut log, mut us) = (String::new(), 0);
     for call in calls.split("; ") {
@@ -97,12 +97,12 @@ fn call_of(short: &str) -> String {
     }
 }
 
-/// Checks a table of lines `CALLS => FINDINGS`, of logs that hold every call. A line with `…` is the head of the lines below it,
-/// which stand in its place.
+/// Checks a table of lines `CALLS => FINDINGS`, of logs that hold every call. A line with `…` is the head of the lines
+/// below: each of these lines takes the place of `…`.
 ///
-/// `FINDINGS` are `-`, or findings with ` | ` between them. Each is the start of a finding, up to any place in its reason.
-/// It is of adjacent writes to a file unless the text says otherwise. `steps STEPS` are the steps of the first finding.
-/// `says TEXT`: their actions contain the text. `says not TEXT`: no action does.
+/// `FINDINGS` is `-`, or findings with ` | ` between them. Each finding may stop anywhere in its reason. If it names no
+/// kind and no target, it is of adjacent writes to a file. `steps STEPS`: the steps of the first finding. `says TEXT`:
+/// the actions contain the text. `says not TEXT`: no action contains the text.
 #[track_caller]
 pub(super) fn check(table: &str) {
     check_with(whole(), table);
@@ -153,7 +153,7 @@ fn word(value: &impl serde::Serialize) -> String {
     json.trim_matches('"').to_owned()
 }
 
-/// The findings, `adjacent-writes file 5→1 adjacent`, and their steps, `write 4`.
+/// The findings, such as `adjacent-writes file 5→1 adjacent`, each with its steps, such as `write 4`.
 pub(super) fn summary(tallies: &Tallies) -> Vec<(String, String)> {
     let finding = |key: &FindingKey, tally: &Tally, why: &str| {
         let steps = key.steps.iter().map(|step| match step.size_class {

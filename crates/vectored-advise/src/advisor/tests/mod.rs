@@ -1,5 +1,5 @@
-//! The analysis against its rules, on events and logs made by hand. What merging may change is decided by the `model`; the
-//! tables here have what its programs cannot do.
+//! The analysis against its rules, on events and logs made by hand. The `model` decides what merging may change. The
+//! tables here have what the programs of the model cannot do.
 
 mod figures;
 mod files;

@@ -10,7 +10,8 @@ fn begun() -> Analysis {
     analysis
 }
 
-/// `execve` names a program by its path, and a log the thread beside its number. A thread may change its name at any time.
+/// `execve` names a program by its path, and a log names a thread beside its number. A thread may change its name at
+/// any time.
 #[test]
 fn the_name_beside_a_thread_is_its_program_and_lies_between_no_calls() {
     let log = log_in_short("O; W; W").replace("1 1795", "7<reader> 1795");
@@ -50,8 +51,7 @@ fn the_runtime_of_a_program_is_that_of_its_name_or_its_executable() {
         follow(&mut analysis, &log_in_short(&writes));
         analysis.finish().counted().next().unwrap().1.runtime
     };
-    // An option of a program of the system is no remedy for a program of the user, and the user can edit no program of the
-    // system.
+    // A program of the user gets no option of a system program as a remedy, and the user cannot edit a system program.
     for (program, expected) in [
         ("/usr/bin/node", Some(Runtime::Node)),
         ("/usr/local/bin/tar", None),
@@ -75,8 +75,8 @@ fn any_log_is_analysed_in_bounded_memory_and_time() {
     let open = |number: u32| format!("1 openat(AT_FDCWD, \"a\", O_RDONLY) = {number}\n");
     let fork = |by: u32, child: u32| format!("{by} clone(flags=SIGCHLD) = {child}\n");
     let thread = |child: u32| format!("1 clone(flags=CLONE_FILES|CLONE_THREAD) = {child}\n");
-    // More open files, processes and threads than are kept. A chain of forks, and the forks of one process with a high
-    // descriptor; descriptors that are looked through for each call.
+    // More open files, processes and threads than are kept: a chain of forks, the forks of one process with a high
+    // descriptor, and calls that each search many descriptors.
     let many: [&dyn Fn(u32) -> String; 6] = [
         &open,
         &|number| format!("1 pipe2([{}, {}], 0) = 0\n", 2 * number, 2 * number + 1),

@@ -29,7 +29,6 @@ O; mmap(NULL, 4096, PROT_READ|PROT_WRITE, MAP_PRIVATE, 3</tmp/f>, 0) = 0x7f00; R
     );
 }
 
-/// The wait before many other barriers is forgotten, but not that there was a barrier.
 #[test]
 fn of_many_barriers_the_first_ones_count_too() {
     let many = ["write 6 1; write 8 1"; 20].join("; ");
@@ -114,7 +113,7 @@ fn patterns_are_periods_or_sets() {
     );
     let long = ["write 3 100; 39 × write 3 8"].repeat(12).join("; ");
     check(&format!("open 3 a; {long} => steps write"));
-    // A loop that is cut anywhere.
+    // A loop that is cut at any place.
     let step = |place: usize| format!("; seek 3 {}; write 3 {}", place * 1000, [8, 300][place % 2]);
     let [one, other] = [0..21, 1..22].map(|places| places.map(step).collect::<String>());
     let tallies = tallies_of(&format!(
@@ -125,7 +124,7 @@ fn patterns_are_periods_or_sets() {
         tallies.found.into_values().next().unwrap().starts,
         [1, 0, 1, 0]
     );
-    // Records that are read after a seek to where the file stands already.
+    // Records that are read after a seek to the present offset.
     let update = |place: u64| format!("seek 3 {0}; read 3 16; seek 3 {0}; write 3 16", 16 * place);
     let record = |place: u64| format!("seek 3 {}; 2 × read 3 4; read 3 8", 16 * place);
     let updates = [9, 3, 7, 1].map(update).join("; ");
@@ -193,7 +192,7 @@ write(6<TCP:[127.0.0.1:1->127.0.0.1:2]>, "x", 8) = 8; 2: write(6<TCP:[127.0.0.1:
   exec /usr/bin/tool; open 9 /lib/libc.so.6; open 3 t.db
   exec /usr/bin/node; open 9 better_sqlite3.node; exec /usr/bin/node; open 3 data"#,
     );
-    // Threads to which strace was attached are taken for one process.
+    // Threads to which strace was attached count as one process.
     let late = r#"write(3</a>, "x", 8) = 8; 2: write(3</a>, "x", 8) = 8"#;
     for calls in [
         late,

@@ -1,4 +1,4 @@
-//! What findings tell to do: where a buffer is written, and what else it changes.
+//! What the actions of findings say: where to flush a buffer, and what else the buffer changes.
 
 use crate::advisor::tests::logs::*;
 
@@ -38,7 +38,8 @@ fn a_buffer_of_a_process_that_forks_or_was_forked_is_flushed() {
     );
 }
 
-/// A buffer in the program changes its writes through every open file description that the same call may have opened.
+/// One call in the program may have opened several open file descriptions. A buffer changes the writes through all of
+/// them.
 #[test]
 fn a_buffer_heeds_all_openings_of_the_file() {
     check(

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use crate::advisor::tests::logs::{read_with, whole};
 use crate::model::FindingKind;
 
-/// Calls in short, each before the call. `PEER` stands for the text of the socket. In the last four calls, the other end
-/// writes a message in parts.
+/// Lines with the short name of a call, then the call. `PEER` stands for the text of the socket. In the last four
+/// calls, the other end writes a message in parts.
 const CALLS: &str = r#"socket socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3<TCP:[9]>
 connect connect(3<TCP:[9]>, {sa_family=AF_INET}, 16) = 0
 socket4 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 4<TCP:[8]>
@@ -49,8 +49,8 @@ fn find(table: &'static str, word: &str) -> &'static str {
     found.unwrap_or_else(|| panic!("{word}")).1
 }
 
-/// The log of lines `PEER START | EXCHANGE`: at first `START`, an exchange that is quick unless `slow` is in it, then ten times
-/// `EXCHANGE`. A call lasts 1 µs, and `CALL/43` lasts 43 ms.
+/// The log of a scene `PEER START | EXCHANGE`: first `START`, then a quick exchange unless `START` contains `slow`,
+/// then ten times `EXCHANGE`. A call lasts 1 µs, and `CALL/43` lasts 43 ms.
 fn log(scene: &str) -> String {
     let (peer, scene) = scene.split_once(' ').unwrap();
     let (start, exchange) = scene.split_once("| ").unwrap();
@@ -74,7 +74,7 @@ fn us(time: u64) -> String {
     format!("{}.{:06}", time / 1_000_000, time % 1_000_000)
 }
 
-/// The stalls of a log: their number and the time that they lost in ms, or the reason why they are not certain.
+/// The stalls of a log: their number, and the time that they lost in ms or the reason why they are not certain.
 fn stalls(log: &str) -> String {
     let tallies = read_with(log, whole());
     let stalls = tallies
@@ -101,7 +101,7 @@ fn stalls(log: &str) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// Checks lines `PEER START | EXCHANGE => STALLS`. `STALLS` are the begin of the text of [`stalls`].
+/// Checks lines `PEER START | EXCHANGE => STALLS`. The text of [`stalls`] begins with `STALLS`.
 fn check(table: &str) {
     let wrong = table.lines().filter_map(|line| {
         let (scene, expected) = line.split_once(" => ").unwrap();
@@ -124,8 +124,8 @@ loopback socket connect/0.1 | long body answer/43 => 10 of 10 lost 428 ms
 loopback socket connect/0.1 | header body answer/43 body answer/1 => 10 of 11 lost 428 ms
 loopback socket4 accept answer/43 | header body answer/43 => server 10 of 11 lost 428 ms",
     );
-    // Other systems acknowledge after 200 ms. A busy machine makes some waits longer. Two answers that are waited for at the
-    // same time lose the delay once.
+    // Other systems acknowledge after 200 ms. A busy machine makes some waits longer. If two answers are awaited at the
+    // same time, the delay is lost once.
     check(
         "\
 loopback socket connect/0.1 | header body answer/203 => 10 of 11 lost 2028 ms
@@ -147,8 +147,8 @@ loopback socket connect/0.1 | list answer/43 => -
 loopback socket connect/0.1 | header body shutdown answer/43 => -
 remote socket connect/0.1 | header segment answer/43 => -",
     );
-    // The first part is acknowledged long before the second is written. The peer is quicker, or slower. The program slept, waited
-    // for a timer, or did something else.
+    // The peer acknowledges the first part long before the second part is written. The peer is quicker or slower than a
+    // delayed acknowledgement. The program slept, waited for a timer, or did something else.
     check(
         "\
 loopback socket connect/0.1 | header brk/50 body answer/43 => -
@@ -178,17 +178,18 @@ remote socket connect/43 | header body answer/86 => 10 of 11: a round trip to th
     ));
 }
 
-/// A server that works for some time before each answer.
+/// A server works for some time before each answer.
 #[test]
 fn what_the_peer_takes_itself_is_no_part_of_a_stall() {
-    // A busy machine makes the first answer late, or a connection, but it makes no other answer come sooner.
+    // A busy machine delays the first answer or a connection, but it makes no other answer come sooner.
     check(
         "\
 loopback socket connect/0.1 slow header body answer/5 | header body answer/44 => 10 of 11 lost 399 ms
 loopback socket connect/0.1 slow header body answer/28 | header body answer/44 => 10 of 11 lost 399 ms
 loopback socket connect/8 slow header body answer/1 | header body answer/44 => 10 of 11 lost 429 ms",
     );
-    // A pause of the program between its calls makes the waits shorter. If the first answer is equally late, there is no delay.
+    // A pause of the program between its calls makes the waits shorter. If the first answer is equally late, there is
+    // no delay.
     check(
         "\
 loopback socket connect/0.1 slow header body answer/1 | header brk/15 body answer/28 => 10 of 11 lost 269 ms
@@ -214,7 +215,7 @@ loopback {at_once} | request head brk/43 rest => -"
     ));
 }
 
-/// The second end, in another thread, reads the message in two parts, the second after a wait.
+/// In another thread, the second end reads the message in two parts, and waits before the second part.
 #[test]
 fn of_two_ends_in_the_log_one_has_the_finding() {
     let [own, peer] = ["header body answer/43", "request head/0.1 rest/43"]

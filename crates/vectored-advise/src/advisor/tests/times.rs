@@ -8,8 +8,8 @@ use crate::advisor::wording::sentences::action;
 use crate::advisor::{Analysis, Options};
 use vectored_strace::Reader;
 
-/// A log of 64 calls, `writes` to a file with `between` other calls after each, and a pause of `pause_us` besides. The calls
-/// begin 100 µs apart, and each takes 40 µs.
+/// A log of 64 calls, then `writes` writes to a file. Each write comes after a pause of `pause_us`, and `between` other
+/// calls follow. Calls without a pause begin 100 µs apart, and each call takes 40 µs.
 fn log(writes: u64, between: u64, pause_us: u64) -> String {
     let mut now_us = 1_795_315_726_000_000_u64;
     let mut text = String::new();
@@ -42,7 +42,7 @@ fn tallies(text: &str, deflates: bool) -> Tallies {
     read_with(text, options)
 }
 
-/// Calls that are counted, calls that remain, and calls that are listed.
+/// The numbers of calls that are counted, that remain, and that are listed.
 fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     (
         tallies.counted().map(|(_, tally)| tally.calls).sum(),
@@ -51,15 +51,16 @@ fn sums(tallies: &Tallies) -> (u64, u64, u64) {
     )
 }
 
-/// The printed buffer knows no clock: the figures are for such a buffer, and the text has the time that a byte waits in it.
+/// The printed buffer knows no clock, and neither do the figures. The text names the time that a byte waits in the
+/// buffer.
 #[test]
 fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
-    // 1,000 calls that take 100 ms under strace, and 20 ms at most without.
+    // 1,000 calls take 100 ms under strace, and at most 20 ms without strace.
     for (writes, bytes, deflates, merged, late_ns) in [
         (1000, 8, false, 1, 99_860_000),
         (1000, 8, true, 1, 19_940_000),
         (100, 8, false, 1, 0),
-        // A buffer takes 32 calls and then 3 ms.
+        // The buffer is full after 32 calls, which take 3 ms.
         (1000, 2048, false, 32, 0),
         (2000, 64, false, 2, 102_260_000),
     ] {
@@ -71,7 +72,7 @@ fn a_buffer_is_written_when_it_is_full_and_the_text_has_the_delay() {
         let says = action(key, tally).contains("Bytes stay in the buffer for up to ");
         assert_eq!(says, late_ns > 0, "{writes} × {bytes}");
     }
-    // 4.8 s of reads of a file: its bytes wait for nobody.
+    // The reads of a file take 4.8 s. Nobody waits for the bytes of the file.
     let reads = log(48_000, 0, 0)
         .replace("O_WRONLY|O_CREAT, 0666", "O_RDONLY")
         .replace(
@@ -95,7 +96,7 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
     };
     // 600,000 bytes are ten buffers of 64 KiB.
     assert_eq!(merged(100, 3, 64 * 1024), (2000, 10, 0));
-    // Large segments are referenced, up to 1,024 a call.
+    // Large segments are referenced, up to 1,024 in a call.
     assert_eq!(merged(100, 300, 1 << 30), (2000, 200, 0));
     assert_eq!(merged(512, 300, 1 << 30), (2000, 1000, 0));
 }
@@ -103,8 +104,8 @@ fn small_segments_are_copied_into_one_buffer_however_many_they_are() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// A gap counts without 80 µs for each call in it: twice what strace shows in a call. A log that shows no durations
-    /// keeps the gap.
+    /// A gap counts without 80 µs for each call in the gap: twice the time that strace shows in a call. If a log shows
+    /// no durations, the whole gap counts.
     #[test]
     fn a_gap_is_deflated_by_its_calls(between in 0_u64..300, pause_us in 0_u64..30_000) {
         // The time from the end of one write to the begin of the next.

@@ -39,7 +39,7 @@ fn a_number_that_is_used_again_is_another_process() {
     assert_eq!(tallies_of(clone).calls, 2);
 }
 
-/// Calls that a log without times lists together count a process once.
+/// If a log has no times, all its calls are listed together, and a process counts once.
 #[test]
 fn a_log_may_have_no_times_or_a_clock_that_was_set_back() {
     let log = log_in_short("O; W; W; fsync(3</tmp/f>) = 0; W; brk; W");
@@ -76,7 +76,8 @@ fn a_log_of_some_classes_of_calls_is_not_believed() {
   prctl(PR_SET_NAME, "x") = 0; futex(0x7f, FUTEX_WAKE_PRIVATE, 1) = 1; getrandom("x", 8, 0) = 8 => 2→1 adjacent
   poll; wait4(-1, NULL, 0, NULL) = 7; rt_sigprocmask(SIG_BLOCK, NULL, [], 8) = 0 => 2→1 adjacent"#,
     );
-    // A program without a C library, of Free Pascal or an assembler: its log is whole, unless it proves the contrary.
+    // A program without a C library, by Free Pascal or an assembler: its log counts as whole unless a call shows the
+    // contrary.
     let limit = "getrlimit(RLIMIT_STACK, {rlim_cur=8192*1024, rlim_max=RLIM64_INFINITY}) = 0";
     let table = r#"exec ./p; LIMIT; O; W; W; exit => 2→1 adjacent
 exec ./p; O; W; W; exit(0) = ? => 2→1 adjacent

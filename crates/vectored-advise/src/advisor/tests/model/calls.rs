@@ -1,4 +1,4 @@
-//! What the calls other than plain transfers do.
+//! The effects of all calls but plain transfers.
 
 use super::fix::Fix;
 use super::kernel::{Object, OpenFile, Stream};
@@ -16,7 +16,7 @@ fn found(is_there: bool) -> Option<Done> {
 }
 
 impl Runner<'_> {
-    /// Makes a call that does not have to wait; `None` if the call makes no sense at this point.
+    /// Makes a call that does not wait; `None` if the call makes no sense at this point.
     pub(super) fn call(&mut self, turn: Turn) -> Option<Done> {
         match turn.op {
             Op::OpenToRead | Op::OpenNew | Op::OpenBoth | Op::OpenToAppend => self.open(turn),
@@ -136,8 +136,8 @@ impl Runner<'_> {
         Some((bytes, count))
     }
 
-    /// Before the seek, a stream object gives back what it has read ahead. Then the offset is the end of what the program
-    /// has read.
+    /// Before the seek, a stream object gives back what was read ahead. The offset is then where the program has read
+    /// to.
     fn seek(&mut self, turn: Turn) -> Option<Done> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let Object::File(file) = self.kernel.object(turn.process, turn.fd)? else {
@@ -185,7 +185,7 @@ impl Runner<'_> {
             Op::SyncAll => seen = kernel.sync(None),
             Op::TruncateDescriptor => kernel.truncate(file.filter(|_| may_write)?, 8),
             Op::Truncate => kernel.truncate(named?, 8),
-            // `poll` of a stream that can be read.
+            // A `poll` of a stream that can be read.
             _ => {
                 let object = kernel.object(turn.process, turn.fd);
                 matches!(object, Some(Object::Stream(Some(_), _))).then_some(())?;

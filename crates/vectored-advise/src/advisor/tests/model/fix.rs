@@ -1,4 +1,4 @@
-//! The printed remedy of a finding, taken literally.
+//! The printed remedy of a finding, applied word by word.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,27 +13,27 @@ use crate::languages::RemedyKind;
 use crate::model::{FindingKey, FindingKind, Tally};
 use vectored_machine::model::DescriptorKind;
 
-/// The size of a buffer in the model. Printed remedies say 64 KiB.
+/// The size of a buffer in the model. Printed remedies name 64 KiB.
 pub(super) const BUFFER_BYTES: usize = 4096;
 
 /// A change of a program.
 ///
 /// - `WriteBuffer`: what a process writes through a descriptor of the finding goes into a buffer. The buffer is written
 ///   when it is full, and where the remedy says so. A seek, a close or an exit does not write the buffer, since the
-///   buffer is a string of the program. A fork copies the buffer. A close and `execve` lose it.
+///   buffer is a string of the program. A fork copies the buffer. A close and `execve` lose the buffer.
 /// - `ReadAhead`: reads through the descriptor take from a buffer. When the buffer is empty, one large read fills it.
-/// - `Join`, `ReadRun`: one call replaces the calls of each run. It takes the place of the last write or the first
-///   read.
+/// - `Join`: one call replaces the writes of each run, in the place of the last write.
+/// - `ReadRun`: one call replaces the reads of each run, in the place of the first read.
 /// - `EachCall`: a call with an offset replaces a seek and a call.
 #[derive(Clone, Debug)]
 pub(super) struct Fix {
     pub(super) how: RemedyKind,
     pub(super) text: String,
-    /// Who makes the calls of the finding.
+    /// The users that make the calls of the finding.
     pub(super) streams: BTreeSet<User>,
-    /// The calls that one call replaces.
+    /// Each group of calls that one call replaces.
     groups: Vec<Vec<usize>>,
-    /// Offsets of the transfers whose seek is dropped.
+    /// By transfer: the offset of its seek, which the remedy drops.
     pub(super) places: BTreeMap<usize, usize>,
     pub(super) dropped: BTreeSet<usize>,
 }
@@ -46,7 +46,7 @@ pub(super) fn bytes_of(program: &[Step], before: &Outcome, step: usize) -> usize
 }
 
 impl Fix {
-    /// One fix for each remedy of a finding.
+    /// Returns one fix for each remedy of a finding.
     pub(super) fn all_of(
         key: &FindingKey,
         tally: &Tally,
@@ -86,7 +86,7 @@ impl Fix {
         remedy_kinds(key, tally).iter().map(fix).collect()
     }
 
-    /// Cuts a run where a joined call is full, or where its first byte would wait too long.
+    /// Cuts a run where a joined call is full, or where the first byte of the call would wait too long.
     fn group(
         &mut self,
         run: &[usize],
@@ -107,7 +107,7 @@ impl Fix {
         }
     }
 
-    /// Whether the figures of a finding agree with its calls.
+    /// Whether the figures of a finding agree with the finding's calls.
     pub(super) fn adds_up(&self, key: &FindingKey, tally: &Tally, bytes: usize) -> bool {
         let joined = matches!(self.how, RemedyKind::Join | RemedyKind::ReadRun);
         let calls: usize = tally.members.iter().map(Vec::len).sum();
@@ -145,7 +145,7 @@ impl Fix {
         &self.groups[group]
     }
 
-    /// Whether the text says to flush the buffer on every way out. Some ways out lose the bytes in the buffer.
+    /// Whether the text says to flush the buffer on every way out. Some ways out lose the bytes in a buffer.
     pub(super) fn flushes_at_ends(&self) -> bool {
         self.text.contains(EVERY_END)
     }
@@ -164,7 +164,7 @@ impl Fix {
         self.text.contains("Empty the buffer before poll")
     }
 
-    /// Whether the text says to write the buffer of the descriptor `buffered` before the call `step`.
+    /// Whether the text says to flush the buffer of the descriptor `buffered` before the call `step`.
     pub(super) fn is_written_before(&self, step: Turn, kernel: &Kernel, buffered: i32) -> bool {
         let process = step.process;
         let names = |barrier: Barrier| {

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::program::OWN_DESCRIPTOR;
 
-/// A byte with its origin: the step that wrote it, and the place in what the step wrote.
+/// A byte with its origin: the step that wrote the byte, and the place of the byte in the write.
 pub(super) type Cell = u16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Object {
     File(usize),
-    /// The stream that is read, and the stream that is written.
+    /// The stream to read from, and the stream to write to.
     Stream(Option<usize>, Option<usize>),
 }
 
@@ -21,12 +21,12 @@ pub(super) struct OpenFile {
     pub(super) append: bool,
     pub(super) may_read: bool,
     pub(super) may_write: bool,
-    /// What `strace -yy` shows of it.
+    /// The text of the descriptor in `strace -yy`.
     pub(super) text: String,
 }
 
 impl OpenFile {
-    /// An open file that allows all that the object allows.
+    /// An open file. The program may do all that the object allows.
     pub(super) fn new(object: Object, text: String) -> OpenFile {
         let (may_read, may_write) = match object {
             Object::File(_) => (true, true),
@@ -46,7 +46,7 @@ impl OpenFile {
 #[derive(Clone, Debug, Default)]
 pub(super) struct File {
     pub(super) bytes: Vec<Cell>,
-    /// The bytes that a loss of power leaves.
+    /// The bytes that remain after a loss of power.
     durable: Vec<Cell>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Process {
     pub(super) descriptors: BTreeMap<i32, usize>,
     pub(super) has_ended: bool,
     pub(super) is_awaited: bool,
-    /// Programs that the process has run before.
+    /// The number of programs that the process has run before.
     pub(super) programs: u32,
     pub(super) parent: u32,
 }
@@ -73,10 +73,10 @@ pub(super) struct Kernel {
     pub(super) names: BTreeMap<u8, usize>,
     pub(super) files: Vec<File>,
     pub(super) streams: Vec<Stream>,
-    /// Keyed by the step that made the open file.
+    /// By the step that made the open file.
     pub(super) open_files: BTreeMap<usize, OpenFile>,
     pub(super) processes: BTreeMap<u32, Process>,
-    /// Whether a futex was woken for which nobody waited yet.
+    /// Whether a futex was woken before anybody waited for it.
     pub(super) is_awake: bool,
 }
 
@@ -138,7 +138,7 @@ impl Kernel {
         }
     }
 
-    /// The file that a name leads to, and the name that strace shows of a descriptor of it.
+    /// The file that a name leads to, and the name that strace shows for a descriptor of the file.
     pub(super) fn resolve(&self, process: u32, name: u8) -> Option<(usize, String)> {
         if let Some(fd) = name.checked_sub(OWN_DESCRIPTOR) {
             let text = self.at(process, fd.into())?.text.clone();
@@ -153,7 +153,7 @@ impl Kernel {
         (self.files.len() - 1, path_of(name))
     }
 
-    /// Gives a file another name; false if that fails.
+    /// Gives a file another name. Returns false if that fails.
     pub(super) fn name_again(&mut self, from: u8, to: u8, renames: bool) -> bool {
         let Some(&file) = self.names.get(&from) else {
             return false;
@@ -185,7 +185,7 @@ impl Kernel {
         matches!(open_file.object, Object::File(file) if from < self.files[file].bytes.len())
     }
 
-    /// Writes at the offset, at the end, or at a place of its own.
+    /// Writes at the offset, at the end of the file, or at `at`.
     pub(super) fn write(&mut self, key: usize, bytes: &[Cell], at: Option<usize>) {
         let Some(open_file) = self.open_files.get_mut(&key) else {
             return;
@@ -247,7 +247,7 @@ impl Kernel {
         self.files[file].bytes.resize(length, 0);
     }
 
-    /// Makes what a file has durable, or all files. Returns what a loss of power would leave of them.
+    /// Makes the bytes of a file durable, or the bytes of all files. Returns what a loss of power would leave of them.
     pub(super) fn sync(&mut self, file: Option<usize>) -> Vec<Cell> {
         for (number, known) in self.files.iter_mut().enumerate() {
             if file.is_none_or(|file| file == number) {

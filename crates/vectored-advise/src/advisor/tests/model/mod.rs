@@ -1,5 +1,5 @@
-//! A model tests the advice: random programs run on a small kernel, as they are and with the printed remedy of each
-//! counted finding. The remedy may not change what a process sees.
+//! A model tests the advice. Random programs run on a small kernel: once unchanged, and once with the printed remedy of
+//! each counted finding. The remedy must not change what a process sees.
 //!
 //! `VECTORED_SIMULATIONS=200000 cargo test --release -p vectored-advise model -- --nocapture`.
 
@@ -20,7 +20,6 @@ use crate::advisor::findings::tallies::Tallies;
 use crate::advisor::options::Options;
 use vectored_strace::Reader;
 
-/// The tallies of a log.
 fn tallies_of(outcome: &Outcome) -> Tallies {
     let mut analysis = Analysis::new(Options {
         shows_all: true,
@@ -36,12 +35,12 @@ fn tallies_of(outcome: &Outcome) -> Tallies {
     analysis.finish()
 }
 
-/// The most orders of the steps that are tried. A remedy may change the order in which the steps end. The program is
-/// then run in the new order, with and without the remedy, and these two runs are compared: the first order was an
-/// accident, so a difference from it is no fault.
+/// The most orders of the steps that are tried. If a remedy changes the order in which the steps end, the program runs
+/// again in the new order, with and without the remedy. Only the last two runs are compared: the first order was an
+/// accident, so a difference from that order is no fault.
 const ORDERS: usize = 4;
 
-/// The findings of a program, and the counted findings whose remedy changes what a process sees, in words.
+/// The findings of a program, and a text for each counted finding whose remedy changes what a process sees.
 fn check(program: &[Step]) -> (Tallies, Vec<String>) {
     let all: Vec<usize> = (0..program.len()).collect();
     let first = run(program, &all, None);
@@ -78,7 +77,8 @@ fn difference(program: &[Step], order: &[usize], fix: &Fix) -> Option<String> {
     for round in 0..ORDERS {
         let before = run(program, &order, None);
         let after = run(program, &order, Some((fix, &before)));
-        // The steps end in this order without the remedy. With the remedy, some threads of these steps wait for ever.
+        // The order came from a run with the remedy, but now threads wait for ever only with the remedy. Further orders
+        // would tell no more.
         let waits = round > 0 && !after.stuck.is_subset(&before.stuck);
         if before.order == after.order || waits {
             return compare(program, &before, &after);
@@ -108,7 +108,7 @@ fn compare(program: &[Step], before: &Outcome, after: &Outcome) -> Option<String
     differ.map(|(one, other)| format!("at the end: {} became {}", in_words(one), in_words(other)))
 }
 
-/// A content in words: each step, and how many of its bytes lie in a row.
+/// A content in words: each step, and the number of its bytes that lie in a row.
 fn in_words(cells: &[u16]) -> String {
     let parts = cells.chunk_by(|one, next| one >> 8 == next >> 8);
     let words = parts.map(|part| match part[0] >> 8 {
@@ -118,7 +118,7 @@ fn in_words(cells: &[u16]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Programs that are tried; `VECTORED_SIMULATIONS` gives another number.
+/// The number of programs that are tried, unless `VECTORED_SIMULATIONS` gives another number.
 const PROGRAMS: u64 = 3000;
 
 #[test]
@@ -148,7 +148,7 @@ fn no_counted_finding_changes_what_any_process_sees() {
     println!("{found}{} faults in {programs} programs", faults.len());
     faults.iter().take(10).for_each(|fault| println!("{fault}"));
     assert!(faults.is_empty(), "see above");
-    // A rule that lists too many calls shows in these numbers.
+    // If a rule lists too many calls, these numbers show it.
     if programs == PROGRAMS {
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!("findings_of_random_programs", found);

@@ -1,22 +1,22 @@
-//! Random programs: calls of several threads, in the order in which they run if none has to wait.
+//! Random programs: calls of several threads, in the order of a run in which no call waits.
 
 use fastrand::Rng;
 
 macro_rules! calls {
     ($($op:ident $weight:literal $text:literal)*) => {
-        /// The effect of a call.
+        /// The kind of a call.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Op {
             $($op),*
         }
 
-        /// Calls with their weights, and as strace writes them.
+        /// Calls with their weights, and their texts in a log of strace.
         const CALLS: &[(Op, usize, &str)] = &[$((Op::$op, $weight, $text)),*];
     };
 }
 
-// `%f` and `%g` are descriptors, `%p` and `%q` paths, `%n` bytes, `%h` half of them, `%a` an offset, `%c` a child, `%r` the
-// result.
+// `%f` and `%g` are descriptors, `%p` and `%q` paths, `%n` bytes, `%h` half of `%n`, `%a` an offset, `%c` a child, `%r`
+// the result.
 calls! {
     OpenToRead 2 r#"openat(AT_FDCWD</d>, "%p", O_RDONLY) = %r"#
     OpenNew 1 r#"openat(AT_FDCWD</d>, "%p", O_WRONLY|O_CREAT|O_TRUNC, 0666) = %r"#
@@ -59,7 +59,7 @@ calls! {
     Pause 1 ""
 }
 
-/// A call; each kind of call uses some of the fields.
+/// A call. Each kind of call uses some of the fields.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) thread: u32,
@@ -80,7 +80,7 @@ pub(super) fn text_of(op: Op) -> &'static str {
         .map_or("", |known| known.2)
 }
 
-/// A name from this number on stands for `/proc/self/fd/N`.
+/// From this number on, a name stands for `/proc/self/fd/N`.
 pub(super) const OWN_DESCRIPTOR: u8 = 100;
 
 const ANY_THREAD: u32 = 0;
@@ -134,7 +134,7 @@ pub(super) fn any_program(rng: &mut Rng) -> Vec<Step> {
 }
 
 impl Step {
-    /// Another call. `on` is the descriptor or the child.
+    /// The step with another call. `on` is the descriptor or the child.
     fn call(self, op: Op, on: i32) -> Step {
         Step {
             op,
@@ -162,7 +162,7 @@ impl Step {
     }
 }
 
-/// A loop of transfers: positional, after seeks, in turn with other calls, or plain.
+/// A loop of transfers: at offsets, after seeks, in turn with other calls, or plain.
 fn any_loop(rng: &mut Rng) -> Vec<Step> {
     let fd = rng.i32(3..5);
     let how = rng.u8(..10);

@@ -1,4 +1,4 @@
-//! Runs a program on the kernel, as it is or with a remedy, and writes what strace would log.
+//! Runs a program on the kernel, with or without a remedy, and writes the log that strace would write.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -15,27 +15,28 @@ const BEGIN_NS: u64 = 1_795_312_736_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) log: String,
-    /// What each step saw, by its number.
+    /// By step: what the step saw.
     pub(super) seen: BTreeMap<usize, Vec<Cell>>,
-    /// The steps in the order in which they ended; steps that wait for ever come last.
+    /// The steps in the order in which they ended. Steps that wait for ever come last.
     pub(super) order: Vec<usize>,
     /// Threads that wait for ever.
     pub(super) stuck: BTreeSet<u32>,
-    /// At the end: the bytes of each file, and all bytes that came to each stream.
+    /// The content at the end: the bytes of each file, and all bytes that came to each stream.
     pub(super) content: Vec<Vec<Cell>>,
-    /// Steps by the times at which their calls began, in ns.
+    /// By the time in ns at which the call of a step began: the step.
     pub(super) begins: BTreeMap<u64, usize>,
-    /// The user of each transfer, by its step.
+    /// By transfer: the user.
     pub(super) users: BTreeMap<usize, User>,
 }
 
-/// What a step saw, and its result as strace writes it.
+/// What a step saw, and the result of the step as strace writes it.
 pub(super) type Done = (Vec<Cell>, String);
 
-/// A process, a descriptor, its open file, and how many programs the process has run before.
+/// A process, a descriptor, the open file of the descriptor, and the number of programs that the process has run
+/// before.
 pub(super) type User = (u32, i32, usize, u32);
 
-/// A step, and the process that makes it.
+/// A step, and the process that makes the step.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     pub(super) number: usize,
@@ -51,7 +52,7 @@ impl Deref for Turn {
     }
 }
 
-/// A stream object of the program, after the remedy.
+/// A stream object that the remedy added to the program.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Buffer {
     out: Vec<Cell>,
@@ -61,22 +62,22 @@ pub(super) struct Buffer {
 pub(super) struct Runner<'a> {
     program: &'a [Step],
     pub(super) fix: Option<&'a Fix>,
-    /// The run without the remedy. A read goes on until it has as many bytes as in that run.
+    /// The run without the remedy. A read continues until it has as many bytes as in that run.
     before: Option<&'a Outcome>,
     pub(super) kernel: Kernel,
     pub(super) threads: BTreeMap<u32, u32>,
-    /// The next steps of each thread that waits, from the step that waits on.
+    /// The steps that each waiting thread has still to make. The first step is the step that waits.
     pub(super) queues: BTreeMap<u32, VecDeque<usize>>,
-    /// When the steps that wait began.
+    /// By waiting step: the time at which it began.
     began: BTreeMap<usize, u64>,
     pub(super) buffers: BTreeMap<(u32, i32), Buffer>,
-    /// The bytes of calls that are joined.
+    /// The bytes of the calls of each group so far.
     parts: BTreeMap<usize, VecDeque<Cell>>,
     now_us: u64,
     out: Outcome,
 }
 
-/// Runs steps in an order; threads that wait go on when they can.
+/// Runs steps in an order. Waiting threads continue when they can.
 pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome)>) -> Outcome {
     let mut runner = Runner {
         program,
@@ -102,7 +103,7 @@ pub(super) fn run(program: &[Step], order: &[usize], fix: Option<(&Fix, &Outcome
 }
 
 impl Runner<'_> {
-    /// Runs every step that need not wait.
+    /// Runs all steps that need not wait.
     fn advance(&mut self) {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
@@ -121,7 +122,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends each process that does not wait: other processes may then go on.
+    /// Ends each process that does not wait, so that other processes may continue.
     fn finish(mut self) -> Outcome {
         loop {
             self.advance();
@@ -173,7 +174,7 @@ impl Runner<'_> {
         format!("{fd}<{text}>")
     }
 
-    /// Runs a step, and logs it when it ends. `None` if the step has to wait, `Some(None)` if it is impossible.
+    /// Runs a step, and logs the step when it ends. `None`: the step has to wait. `Some(None)`: the step is impossible.
     fn attempt(&mut self, number: usize) -> Option<Option<Vec<Cell>>> {
         let step = self.program[number];
         let process = self.threads.get(&step.thread).copied();
@@ -214,7 +215,7 @@ impl Runner<'_> {
     }
 
     fn log_call(&mut self, turn: Turn, began: Option<u64>, named: [String; 2], result: &str) {
-        // A new descriptor has its text from the call on.
+        // A new descriptor has its text only after the call.
         let after = [turn.fd, turn.other].map(|fd| self.shown(turn.process, fd));
         let shown = |place: usize| {
             if named[place].ends_with("<>") { &after[place] } else { &named[place] }
@@ -239,7 +240,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Logs the end of a process after the call that caused it.
+    /// Ends a process after the call that caused the end.
     fn after_the_call(&mut self, turn: Turn) {
         match turn.op {
             Op::Exit => self.end(turn.process, true),
@@ -249,8 +250,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Ends a process. A kill loses the bytes in its buffers. If the remedy warns of that loss, they are written here: the
-    /// loss is then no fault.
+    /// Ends a process. A kill loses the bytes in the buffers of the process. If the remedy warns of that loss, the
+    /// bytes are written here: the loss is then no fault.
     fn end(&mut self, process: u32, writes: bool) {
         let is_flushed = if writes { Fix::flushes_at_ends } else { Fix::tells_of_kills };
         if self.fix.is_some_and(is_flushed) {
@@ -278,7 +279,7 @@ impl Runner<'_> {
             .is_some_and(|(fix, user)| fix.streams.contains(&user))
     }
 
-    /// Writes the bytes in the buffers of a process.
+    /// Writes the bytes in a process's buffers.
     pub(super) fn flush(&mut self, process: u32, which: impl Fn(i32) -> bool) {
         for (&(owner, fd), buffer) in &mut self.buffers {
             if owner == process
@@ -292,7 +293,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Before a seek between the parts of a joined call: writes the parts so far.
+    /// Writes the parts of joined calls so far, before a seek between the parts.
     pub(super) fn write_parts(&mut self, key: usize) {
         let Some((fix, before)) = self.fix.zip(self.before) else {
             return;
@@ -313,7 +314,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Sets the offset to where the program has read to, and drops what was read ahead.
+    /// Sets the offset to where the program has read to, and drops the bytes that were read ahead.
     pub(super) fn give_back(&mut self, process: u32, fd: i32) {
         if let Some(buffer) = self.buffers.get_mut(&(process, fd))
             && let Some(key) = self.kernel.key_of(process, fd)
@@ -369,7 +370,7 @@ impl Runner<'_> {
         (turn.process, turn.fd, key, programs)
     }
 
-    /// Notes the user of a transfer, and returns its open file; `None` if the transfer is impossible.
+    /// Notes the user of a transfer, and returns the open file; `None` if the transfer is impossible.
     fn used(&mut self, turn: Turn, has_offset: bool, writes: bool) -> Option<usize> {
         let key = self.kernel.key_of(turn.process, turn.fd)?;
         let open_file = &self.kernel.open_files[&key];
@@ -390,7 +391,7 @@ impl Runner<'_> {
         Some(Some((bytes, count)))
     }
 
-    /// The bytes of a read; `None` if it has to wait.
+    /// The bytes of a read; `None` if the read has to wait.
     fn bytes_of(&mut self, turn: Turn, key: usize, at: Option<usize>) -> Option<Vec<Cell>> {
         let place = self
             .fix
