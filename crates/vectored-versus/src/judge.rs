@@ -1,4 +1,4 @@
-//! Turns runs into ratios with intervals, and into the exit status of a gate.
+//! Turns runs into ratios with intervals, and decides on limits.
 
 use vectored_report::sort::sort;
 use vectored_report::words::count;
